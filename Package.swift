@@ -1,0 +1,146 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+/// A service: an executable of its own that speaks to the others only through the message bus.
+func service(_ name: String, dependencies: [Target.Dependency] = []) -> Target {
+    .executableTarget(
+        name: "\(name)Service",
+        dependencies: ["ServiceKit", "ObjectStore", "MessageBus", "Messages", "ParseProtocol"] + dependencies,
+        path: "Services/\(name)",
+        resources: name == "Mail" ? [.copy("Templates")] : []
+    )
+}
+
+let package = Package(
+    name: "satchel",
+    products: [
+        .executable(name: "gateway", targets: ["GatewayService"]),
+        .executable(name: "catalog", targets: ["CatalogService"]),
+        .executable(name: "users", targets: ["UsersService"]),
+        .executable(name: "bag", targets: ["BagService"]),
+        .executable(name: "payments", targets: ["PaymentsService"]),
+        .executable(name: "mail", targets: ["MailService"]),
+        .executable(name: "push", targets: ["PushService"]),
+        .executable(name: "analytics", targets: ["AnalyticsService"]),
+        .executable(name: "crash", targets: ["CrashService"]),
+        .executable(name: "satchel-setup", targets: ["Setup"]),
+        .executable(name: "satchel-bench", targets: ["Benchmarks"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
+        .package(url: "https://github.com/hummingbird-project/swift-mustache", exact: "2.1.1"),
+        .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
+        .package(url: "https://github.com/apple/swift-protobuf", exact: "1.39.0"),
+        .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-configuration", exact: "1.4.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
+    ],
+    targets: [
+        // C libraries from Debian.
+        .systemLibrary(name: "CZeroMQ", path: "Shared/CZeroMQ", pkgConfig: "libzmq", providers: [.apt(["libzmq3-dev"])]),
+        .systemLibrary(
+            name: "CPCRE2", path: "Shared/CPCRE2", pkgConfig: "libpcre2-8", providers: [.apt(["libpcre2-dev"])]),
+
+        // Shared modules, lowest first. A module only knows the ones above it.
+        .target(name: "ParseProtocol", path: "Shared/ParseProtocol"),
+        .target(
+            name: "Messages",
+            dependencies: [.product(name: "SwiftProtobuf", package: "swift-protobuf")],
+            path: "Shared/Messages",
+            exclude: ["README.md", "Protos"]
+        ),
+        .target(
+            name: "MessageBus",
+            dependencies: [
+                "CZeroMQ", "Messages",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "DequeModule", package: "swift-collections"),
+            ],
+            path: "Shared/MessageBus"
+        ),
+        .target(
+            name: "ObjectStore",
+            dependencies: [
+                "CPCRE2", "ParseProtocol",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "Shared/ObjectStore"
+        ),
+        .target(
+            name: "ServiceKit",
+            dependencies: [
+                "MessageBus", "Messages", "ObjectStore", "ParseProtocol",
+                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            path: "Shared/ServiceKit"
+        ),
+
+        // Services.
+        .executableTarget(
+            name: "GatewayService",
+            dependencies: [
+                "MessageBus", "Messages", "ParseProtocol",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            path: "Services/Gateway"
+        ),
+        service("Catalog"),
+        service(
+            "Users",
+            dependencies: [
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+            ]),
+        service("Bag"),
+        service("Payments"),
+        service("Mail", dependencies: [.product(name: "Mustache", package: "swift-mustache")]),
+        service("Push"),
+        service("Analytics"),
+        service("Crash"),
+
+        // Tools behind scripts/up, scripts/load-demo and scripts/bench.
+        .executableTarget(
+            name: "Setup",
+            dependencies: [
+                "ParseProtocol",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "scripts/setup"
+        ),
+        .executableTarget(
+            name: "Benchmarks",
+            dependencies: [
+                "CZeroMQ",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "scripts/benchmarks"
+        ),
+
+        // Tests mirror the folders above; the scenarios talk HTTP to real processes.
+        .target(
+            name: "TestSupport",
+            dependencies: ["ParseProtocol", .product(name: "AsyncHTTPClient", package: "async-http-client")],
+            path: "Tests/Support"
+        ),
+        .testTarget(name: "ParseProtocolTests", dependencies: ["ParseProtocol"]),
+        .testTarget(name: "MessageBusTests", dependencies: ["MessageBus", "Messages", "CZeroMQ"]),
+        .testTarget(name: "ObjectStoreTests", dependencies: ["ObjectStore", "ParseProtocol"]),
+        .testTarget(
+            name: "ServiceTests",
+            dependencies: ["ServiceKit", "BagService", "UsersService", "PaymentsService"]),
+        .testTarget(name: "ScenarioTests", dependencies: ["TestSupport", "ParseProtocol"]),
+    ]
+)

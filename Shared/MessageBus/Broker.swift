@@ -1,0 +1,281 @@
+import CZeroMQ
+import Glibc
+import Logging
+import Messages
+import Synchronization
+
+/// The gateway's end of the bus: binds the ROUTER that services dial, and passes requests between them.
+public final class Broker: Sendable {
+    /// How a request of the gateway itself hears of its answer; called on the broker's thread, so it must only hand over.
+    public typealias Completion = @Sendable (Result<BusReply, BusFailure>) -> Void
+
+    enum Work: Sendable {
+        case request(BusMessage, Completion)
+        case stop
+    }
+
+    /// What the broker knows of a service's replicas.
+    public struct ServiceState: Sendable, Equatable {
+        /// Names of the processes, sorted.
+        public var replicas: [String] = []
+        public var hasWriter = false
+    }
+
+    private let thread: SocketThread<Work>
+    private let configuration: BusConfiguration
+    private let logger: Logger
+    private let onForget: @Sendable (Forget) -> Void
+    private let states = Mutex<[String: ServiceState]>([:])
+    private let endpointLock = Mutex<Int32?>(nil)
+
+    /// - Parameter onForget: called on the broker's thread before the reply that carried it goes anywhere.
+    public init(
+        configuration: BusConfiguration, logger: Logger, onForget: @escaping @Sendable (Forget) -> Void = { _ in }
+    ) throws {
+        thread = try SocketThread()
+        self.configuration = configuration
+        self.logger = logger
+        self.onForget = onForget
+    }
+
+    /// Binds the endpoint and starts.
+    /// - Throws: `BusConfiguration.Problem` when another broker holds the endpoint, `ZeroMQError` when it cannot be bound.
+    public func start() async throws {
+        let lock = try configuration.lockEndpoint()
+        endpointLock.withLock { $0 = lock }
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            let once = Once(continuation)
+            thread.start(name: "bus-broker", monitoring: ZMQ_EVENT_DISCONNECTED, logger: logger) { [self] in
+                let context = try ZeroMQContext()
+                let socket = try ZeroMQSocket(.router, context: context)
+                try configuration.configureServer(socket, context: context, logger: logger)
+                // Without it ROUTER drops what it cannot deliver; with it a dead peer is an error we act on.
+                try socket.set(ZMQ_ROUTER_MANDATORY, 1)
+                try socket.bind(configuration.endpoint)
+                return BrokerDriver(
+                    socket: socket, logger: logger, onForget: onForget,
+                    onStates: { [self] new in states.withLock { $0 = new } })
+            } started: {
+                once.resume($0)
+            }
+        }
+    }
+
+    public func stop() {
+        thread.mailbox.post(.stop)
+        endpointLock.withLock { lock in
+            if let descriptor = lock { close(descriptor) }
+            lock = nil
+        }
+    }
+
+    /// Sends a request and calls `completion` exactly once.
+    public func call(_ request: BusRequest, completion: @escaping Completion) {
+        let message = BusMessage(envelope: request.envelope, body: request.body, documents: request.documents)
+        if !thread.mailbox.post(.request(message, completion)) {
+            completion(.failure(.unavailable("Satchel is stopping.")))
+        }
+    }
+
+    /// Sends a request and waits for its answer.
+    /// - Throws: `BusFailure`.
+    public func call(_ request: BusRequest) async throws(BusFailure) -> BusReply {
+        try await withCheckedContinuation { continuation in
+            call(request) { continuation.resume(returning: $0) }
+        }.get()
+    }
+
+    /// The services that are there, by name.
+    public var services: [String: ServiceState] { states.withLock { $0 } }
+}
+
+/// Resumes a continuation at the first call and ignores later ones.
+final class Once: Sendable {
+    private let continuation: Mutex<CheckedContinuation<Void, any Error>?>
+
+    init(_ continuation: CheckedContinuation<Void, any Error>) {
+        self.continuation = Mutex(continuation)
+    }
+
+    func resume(_ result: Result<Void, any Error>) {
+        continuation.withLock { stored in
+            defer { stored = nil }
+            return stored
+        }?.resume(with: result)
+    }
+}
+
+/// Performs what `Dispatcher` decides on the ROUTER socket.
+private final class BrokerDriver: SocketDriver {
+    enum Origin {
+        case gateway(Broker.Completion)
+        case lane([UInt8])
+    }
+
+    typealias Work = Broker.Work
+    let socket: ZeroMQSocket
+    private(set) var isRunning = true
+    private var dispatcher = Dispatcher<Origin>()
+    private var actions: [Dispatcher<Origin>.Action] = []
+    private let logger: Logger
+    private let onForget: @Sendable (Forget) -> Void
+    private let onStates: @Sendable ([String: Broker.ServiceState]) -> Void
+    /// Sweeps still to do: a peer's pipe may live a little longer than the event that says it is gone.
+    private var sweepsLeft = 0
+
+    init(
+        socket: ZeroMQSocket, logger: Logger, onForget: @escaping @Sendable (Forget) -> Void,
+        onStates: @escaping @Sendable ([String: Broker.ServiceState]) -> Void
+    ) {
+        self.socket = socket
+        self.logger = logger
+        self.onForget = onForget
+        self.onStates = onStates
+    }
+
+    func perform(_ work: Broker.Work) {
+        switch work {
+        case .stop: isRunning = false
+        case .request(let message, let completion):
+            dispatcher.request(message, from: .gateway(completion), now: BusClock.now, &actions)
+            act()
+        }
+    }
+
+    func received(_ frames: [[UInt8]]) {
+        guard let lane = frames.first else { return }
+        let content = frames.dropFirst()
+        let message: BusMessage
+        do {
+            message = try BusMessage(frames: content)
+        } catch {
+            return refuse(content, from: lane, error)
+        }
+        switch message.envelope.form {
+        case .request:
+            dispatcher.request(message, from: .lane(lane), now: BusClock.now, &actions)
+        case .reply:
+            dispatcher.reply(message, from: lane, now: BusClock.now, &actions)
+        case .hello:
+            guard let hello = try? Hello(serializedBytes: message.body), !hello.service.isEmpty else {
+                return refuse(content, from: lane, .envelope)
+            }
+            let isNew = dispatcher.lanes[lane]?.hello != hello
+            dispatcher.hello(lane, hello, now: BusClock.now, &actions)
+            if isNew { publishStates() }
+        case .goodbye:
+            dispatcher.goodbye(lane)
+            publishStates()
+        case .unknown, .UNRECOGNIZED:
+            return refuse(content, from: lane, .envelope)
+        }
+        act()
+    }
+
+    /// Frames that are no message get an error reply, so that a peer of another version does not wait for nothing.
+    private func refuse(_ frames: ArraySlice<[UInt8]>, from lane: [UInt8], _ problem: BusMessage.Malformed) {
+        logger.warning("Refused a message.", metadata: ["bus.lane": "\(name(of: lane))", "bus.problem": "\(problem)"])
+        let envelope = BusMessage.readableEnvelope(frames) ?? Envelope()
+        guard envelope.form != .reply else { return }  // Two confused peers must not answer each other for ever.
+        let failure = BusFailure(code: 107, "The message could not be read: \(problem).")
+        sendReply(BusMessage(envelope: envelope.reply(failure.failure)), to: lane)
+    }
+
+    private func act() {
+        // Answering can make new actions (a lane found dead), so this runs until none is left.
+        while !actions.isEmpty {
+            var current: [Dispatcher<Origin>.Action] = []
+            swap(&current, &actions)
+            for action in current { act(on: action) }
+            if actions.isEmpty {
+                current.removeAll(keepingCapacity: true)
+                actions = current
+            }
+        }
+    }
+
+    private func act(on action: Dispatcher<Origin>.Action) {
+        switch action {
+        case .send(let lane, let message):
+            guard send(message, to: lane) else { return lost(lane) }
+        case .answer(let origin, let message):
+            if message.envelope.hasForget { onForget(message.envelope.forget) }
+            switch origin {
+            case .gateway(let completion):
+                completion(Result { () throws(BusFailure) in try BusReply(message) })
+            case .lane(let lane):
+                sendReply(message, to: lane)
+            }
+        }
+    }
+
+    private func sendReply(_ message: BusMessage, to lane: [UInt8]) {
+        if !send(message, to: lane), dispatcher.lanes[lane] != nil { lost(lane) }
+    }
+
+    /// False when the peer is gone.
+    private func send(_ message: BusMessage, to lane: [UInt8]) -> Bool {
+        do {
+            let frames = try [lane] + message.frames
+            return try socket.send(frames) == .sent
+        } catch {
+            logger.error("A message could not be sent.", metadata: ["bus.lane": "\(name(of: lane))", "error": "\(error)"])
+            return false
+        }
+    }
+
+    private func lost(_ lane: [UInt8]) {
+        logger.warning("A lane is gone.", metadata: ["bus.lane": "\(name(of: lane))"])
+        dispatcher.gone(lane, &actions)
+        publishStates()
+    }
+
+    func peersChanged() {
+        sweepsLeft = 5
+        sweep()
+    }
+
+    /// Finds lanes that are gone: sending to one fails at once (`ZMQ_ROUTER_MANDATORY`). Lanes ignore the message itself.
+    private func sweep() {
+        var envelope = Envelope()
+        envelope.version = BusMessage.version
+        envelope.form = .hello
+        for lane in dispatcher.lanes.keys where !send(BusMessage(envelope: envelope), to: lane) { lost(lane) }
+        act()
+    }
+
+    func tick() {
+        let lanesBefore = dispatcher.lanes.count
+        dispatcher.tick(now: BusClock.now, &actions)
+        if dispatcher.lanes.count != lanesBefore { publishStates() }
+        act()
+        if sweepsLeft > 0 {
+            sweepsLeft -= 1
+            sweep()
+        }
+    }
+
+    func stopped(left: [Broker.Work]) {
+        for case .request(_, let completion) in left {
+            completion(.failure(.unavailable("Satchel is stopping.")))
+        }
+        dispatcher.abandon(&actions)
+        act()
+    }
+
+    private func publishStates() {
+        var states: [String: Broker.ServiceState] = [:]
+        for lane in dispatcher.lanes.values where !lane.isLeaving {
+            var state = states[lane.hello.service, default: .init()]
+            if !state.replicas.contains(lane.hello.replica) { state.replicas.append(lane.hello.replica) }
+            state.replicas.sort()
+            if lane.hello.writer { state.hasWriter = true }
+            states[lane.hello.service] = state
+        }
+        onStates(states)
+    }
+
+    private func name(of lane: [UInt8]) -> String {
+        dispatcher.lanes[lane]?.hello.replica ?? String(decoding: lane.prefix(64), as: UTF8.self).filter(\.isASCII)
+    }
+}

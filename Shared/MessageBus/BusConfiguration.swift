@@ -1,0 +1,82 @@
+import CZeroMQ
+import Glibc
+import Logging
+
+/// Where the bus is and who may join it.
+public struct BusConfiguration: Sendable {
+    /// `ipc:///path` on one host, `tcp://host:port` between hosts.
+    public var endpoint: String
+    public var keys: CurveKeys?
+
+    public enum Problem: Error, CustomStringConvertible {
+        case endpointTaken(String)
+        case pathTooLong(String)
+        case keysNeeded(String)
+        case keyFile(String)
+        case cannotLock(String, Int32)
+
+        public var description: String {
+            switch self {
+            case .endpointTaken(let path): "Another gateway of this suite is running; it holds \(path)."
+            case .pathTooLong(let path):
+                "The socket path \(path) is longer than the 107 bytes a unix socket allows; choose a shorter SATCHEL_DATA."
+            case .keysNeeded(let endpoint): "\(endpoint) leaves this host, so SATCHEL_BUS_KEYS must name a key file."
+            case .keyFile(let path): "The bus key file \(path) could not be read; gateway make-bus-keys FILE makes one."
+            case .cannotLock(let path, let number): "\(path) could not be locked (error \(number))."
+            }
+        }
+    }
+
+    /// - Throws: `Problem` when the endpoint cannot work or would be open to others.
+    public init(endpoint: String, keys: CurveKeys? = nil) throws {
+        if endpoint.hasPrefix("ipc://"), endpoint.utf8.count - 6 > 107 { throw Problem.pathTooLong(endpoint) }
+        let isLocal = endpoint.hasPrefix("ipc://") || endpoint.hasPrefix("tcp://127.") || endpoint.hasPrefix("tcp://[::1]")
+        guard isLocal || keys != nil else { throw Problem.keysNeeded(endpoint) }
+        self.endpoint = endpoint
+        self.keys = keys
+    }
+
+    /// A second bind of an ipc path silently takes the endpoint away from the first, so a lock file comes before it.
+    /// Returns the descriptor that holds the lock, nil where the transport itself refuses a second bind.
+    func lockEndpoint() throws -> Int32? {
+        guard endpoint.hasPrefix("ipc://") else { return nil }
+        let path = endpoint.dropFirst(6) + ".lock"
+        let descriptor = open(String(path), O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Problem.cannotLock(String(path), errno) }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            close(descriptor)
+            throw Problem.endpointTaken(String(path))
+        }
+        return descriptor
+    }
+
+    func configureServer(_ socket: ZeroMQSocket, context: ZeroMQContext, logger: Logger) throws {
+        try configure(socket)
+        guard let keys else { return }
+        try Authenticator.start(context: context, allowedKey: keys.servicePublic, logger: logger)
+        try socket.set(ZMQ_CURVE_SERVER, 1)
+        try socket.set(ZMQ_CURVE_SECRETKEY, keys.serverSecret)
+    }
+
+    func configureClient(_ socket: ZeroMQSocket) throws {
+        try configure(socket)
+        // Soon enough after a gateway's restart, rare enough for a gateway that is down.
+        try socket.set(ZMQ_RECONNECT_IVL, 20)
+        try socket.set(ZMQ_RECONNECT_IVL_MAX, 500)
+        guard let keys else { return }
+        try socket.set(ZMQ_CURVE_SERVERKEY, keys.serverPublic)
+        try socket.set(ZMQ_CURVE_PUBLICKEY, keys.servicePublic)
+        try socket.set(ZMQ_CURVE_SECRETKEY, keys.serviceSecret)
+    }
+
+    private func configure(_ socket: ZeroMQSocket) throws {
+        // No high-water mark: what is in flight is bounded by the dispatcher's windows, and a full pipe must not drop replies.
+        try socket.set(ZMQ_SNDHWM, 0)
+        try socket.set(ZMQ_RCVHWM, 0)
+        try socket.set(ZMQ_MAXMSGSIZE, wide: BusMessage.frameBytesMax)
+        // ZMTP's own heartbeat, by the I/O thread: notices a host or a stopped process even while our thread is busy.
+        try socket.set(ZMQ_HEARTBEAT_IVL, 1000)
+        try socket.set(ZMQ_HEARTBEAT_TIMEOUT, 4000)
+        try socket.set(ZMQ_HEARTBEAT_TTL, 4000)
+    }
+}

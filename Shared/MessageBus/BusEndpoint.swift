@@ -1,0 +1,75 @@
+import CZeroMQ
+import Logging
+import Messages
+import Synchronization
+
+/// A service's end of the bus: a few lanes that dial the gateway, take requests and carry calls to other services.
+public final class BusEndpoint: Sendable {
+    private let configuration: BusConfiguration
+    private let lanes: [LaneLink]
+    private let hello: Hello
+    private let logger: Logger
+    private let nextLane = Atomic<Int>(0)
+
+    /// - Parameters:
+    ///   - replica: name of this process, unique in the suite.
+    ///   - laneCount: sockets and threads, 1 to 16.
+    public init(
+        configuration: BusConfiguration, service: String, replica: String, release: String, laneCount: Int, logger: Logger
+    ) throws {
+        self.configuration = configuration
+        self.logger = logger
+        lanes = try (0..<max(1, min(laneCount, 16))).map { _ in try LaneLink() }
+        hello = Hello.with {
+            $0.service = service
+            $0.replica = replica
+            $0.release = release
+        }
+    }
+
+    /// Connects every lane. `makeHandler` runs on the lane's thread.
+    public func start(makeHandler: @escaping @Sendable (_ lane: Int) throws -> any LaneHandler) async throws {
+        let identity = "\(hello.replica)-\(UInt64.random(in: .min ... .max))"
+        for (index, link) in lanes.enumerated() {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                let once = Once(continuation)
+                link.thread.start(name: "bus-lane-\(index)", monitoring: ZMQ_EVENT_HANDSHAKE_SUCCEEDED, logger: logger) {
+                    [self] in
+                    let socket = try ZeroMQSocket(.dealer, context: ZeroMQContext())
+                    try configuration.configureClient(socket)
+                    try socket.set(ZMQ_ROUTING_ID, "\(identity)-\(index)")
+                    try socket.connect(configuration.endpoint)
+                    return LaneDriver(
+                        socket: socket, link: link, handler: try makeHandler(index), hello: hello, logger: logger)
+                } started: {
+                    once.resume($0)
+                }
+            }
+        }
+    }
+
+    /// Tells the gateway whether this process holds the writer's lock.
+    public func setWriter(_ isWriter: Bool) {
+        for lane in lanes { lane.thread.mailbox.post(.setWriter(isWriter)) }
+    }
+
+    /// Asks for no more requests; those under way can still be answered.
+    public func leave() {
+        for lane in lanes { lane.thread.mailbox.post(.leave) }
+    }
+
+    public func stop() {
+        for lane in lanes { lane.thread.mailbox.post(.stop) }
+    }
+
+    /// Sends a request to another service and waits for its answer.
+    /// - Throws: `BusFailure`, also when the deadline passes.
+    public func call(_ request: BusRequest) async throws(BusFailure) -> BusReply {
+        let message = BusMessage(envelope: request.envelope, body: request.body, documents: request.documents)
+        let lane = lanes[Int(UInt(bitPattern: nextLane.wrappingAdd(1, ordering: .relaxed).newValue) % UInt(lanes.count))]
+        return try await withCheckedContinuation { continuation in
+            let accepted = lane.thread.mailbox.post(.call(message) { continuation.resume(returning: $0) })
+            if !accepted { continuation.resume(returning: .failure(.unavailable("The service is stopping."))) }
+        }.get()
+    }
+}

@@ -1,0 +1,98 @@
+import Messages
+import SwiftProtobuf
+
+/// One message of the bus: the envelope, the body, and documents that travel as they are.
+/// Frames and limits are described in Shared/Messages/README.md.
+public struct BusMessage: Sendable {
+    public var envelope: Envelope
+    public var body: [UInt8]
+    public var documents: [[UInt8]]
+
+    public init(envelope: Envelope, body: [UInt8] = [], documents: [[UInt8]] = []) {
+        self.envelope = envelope
+        self.body = body
+        self.documents = documents
+    }
+
+    /// The version of the frames that this build speaks.
+    public static let version: UInt32 = 1
+    /// A batch has at most 200 changes and a fetch at most 1,000 objects per class; past this a message is refused.
+    public static let documentsMax = 4096
+    /// Room for a find of 1,000 objects of 128 KB would be absurd; 64 MiB covers every answer the limits of the store allow in practice.
+    public static let frameBytesMax: Int64 = 64 << 20
+
+    /// Why frames are not a message.
+    public enum Malformed: Error, Equatable {
+        case frameCount(Int)
+        case envelope
+        case version(UInt32)
+    }
+
+    /// Reads the frames of a message, without a routing id in front.
+    /// - Throws: `Malformed`. An envelope of another version is reported with its correlation by `readableEnvelope`.
+    public init(frames: ArraySlice<[UInt8]>) throws(Malformed) {
+        guard frames.count >= 2, frames.count <= 2 + Self.documentsMax else { throw .frameCount(frames.count) }
+        guard let envelope = Self.readableEnvelope(frames) else { throw .envelope }
+        guard envelope.version == Self.version else { throw .version(envelope.version) }
+        self.init(envelope: envelope, body: frames[frames.startIndex + 1], documents: Array(frames.dropFirst(2)))
+    }
+
+    /// The envelope whatever its version, for an error reply that reaches the right request.
+    static func readableEnvelope(_ frames: ArraySlice<[UInt8]>) -> Envelope? {
+        frames.first.flatMap { try? Envelope(serializedBytes: $0) }
+    }
+
+    /// The frames to send.
+    /// - Throws: never for envelopes built by this package; SwiftProtobuf declares it.
+    var frames: [[UInt8]] {
+        get throws {
+            var frames: [[UInt8]] = []
+            frames.reserveCapacity(2 + documents.count)
+            frames.append(try envelope.serializedBytes())
+            frames.append(body)
+            frames.append(contentsOf: documents)
+            return frames
+        }
+    }
+}
+
+extension Envelope {
+    /// The service that a kind names: `catalog` of `catalog.find.v1`.
+    public var destination: Substring { kind.prefix { $0 != "." } }
+
+    /// The envelope of the answer to this request.
+    func reply(_ failure: Failure? = nil) -> Envelope {
+        var reply = Envelope()
+        reply.version = BusMessage.version
+        reply.form = .reply
+        reply.kind = kind
+        reply.correlation = correlation
+        reply.traceID = traceID
+        if let failure { reply.failure = failure }
+        return reply
+    }
+}
+
+/// A request that was not carried out as asked: the `Failure` of the reply.
+public struct BusFailure: Error, Sendable, CustomStringConvertible {
+    public let failure: Failure
+
+    public init(_ failure: Failure) { self.failure = failure }
+
+    public init(code: Int32, _ message: String, retriable: Bool = false) {
+        failure = Failure.with {
+            $0.code = code
+            $0.message = message
+            $0.retriable = retriable
+        }
+    }
+
+    /// Nobody can answer now; certainly not carried out. HTTP clients see 503 with Retry-After.
+    public static func unavailable(_ why: String) -> BusFailure { BusFailure(code: 2, why, retriable: true) }
+    /// The deadline passed; whether it was carried out is not known.
+    public static func timedOut(_ kind: String) -> BusFailure { BusFailure(code: 124, "\(kind) was not answered in time.") }
+    /// The replica died while it had the request, and repeating it is not safe.
+    public static func outcomeUnknown(_ kind: String) -> BusFailure { BusFailure(code: 124, "\(kind) was interrupted.") }
+
+    public var description: String { "\(failure.code): \(failure.message)" }
+}

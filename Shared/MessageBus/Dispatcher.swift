@@ -1,0 +1,193 @@
+import DequeModule
+import Messages
+
+/// Decides which replica gets which request, and what happens when one dies: the gateway's half of the bus, without I/O.
+///
+/// Each event appends what must be done to `actions`. A lane is one socket of one service process; `Origin` is whoever
+/// waits for the answer.
+struct Dispatcher<Origin> {
+    typealias LaneID = [UInt8]
+
+    enum Action {
+        case send(LaneID, BusMessage)
+        case answer(Origin, BusMessage)
+    }
+
+    /// Requests one lane may have at once. Enough to fill a group commit from one lane; more would only wait in the service
+    /// where it cannot be given to another lane.
+    static var windowMax: Int { 128 }
+    /// Requests that may wait for a lane of one service. At 10,000 requests a second this is a tenth of a second of work.
+    static var waitingMax: Int { 1024 }
+    /// A lane says hello every second; after this silence it counts as dead. Longer than the longest query may take.
+    static var silenceMax: BusClock.Milliseconds { 6000 }
+    /// How often a request may lose its replica before it is given up.
+    static var attemptsMax: Int { 4 }
+
+    struct Lane {
+        let id: LaneID
+        var hello: Hello
+        var lastHeard: BusClock.Milliseconds
+        var isLeaving = false
+        var inFlight: Set<UInt64> = []
+    }
+
+    private struct Pending {
+        var message: BusMessage
+        let origin: Origin
+        let originCorrelation: UInt64
+        var lane: LaneID?
+        var attempts = 0
+    }
+
+    private(set) var lanes: [LaneID: Lane] = [:]
+    private var lanesOfService: [Substring: [LaneID]] = [:]
+    private var pending: [UInt64: Pending] = [:]
+    private var waiting: [Substring: Deque<UInt64>] = [:]
+    private var lastCorrelation: UInt64 = 0
+    private var turn = 0
+
+    // MARK: Lanes
+
+    /// A lane is there, or has a new role.
+    mutating func hello(_ id: LaneID, _ hello: Hello, now: BusClock.Milliseconds, _ actions: inout [Action]) {
+        if lanes[id] == nil {
+            lanes[id] = Lane(id: id, hello: hello, lastHeard: now)
+            lanesOfService[hello.service[...], default: []].append(id)
+        } else {
+            lanes[id]?.hello = hello
+            lanes[id]?.lastHeard = now
+        }
+        dispatchWaiting(hello.service[...], &actions)
+    }
+
+    /// A lane stops taking requests and finishes those it has.
+    mutating func goodbye(_ id: LaneID) {
+        lanes[id]?.isLeaving = true
+    }
+
+    /// A lane died. What it had goes to another lane if that is safe, else its origin hears that the outcome is unknown.
+    mutating func gone(_ id: LaneID, _ actions: inout [Action]) {
+        guard let lane = lanes.removeValue(forKey: id) else { return }
+        let service = lane.hello.service[...]
+        lanesOfService[service]?.removeAll { $0 == id }
+        for correlation in lane.inFlight.sorted().reversed() {
+            guard var entry = pending[correlation] else { continue }
+            let isRepeatable = !entry.message.envelope.writes || !entry.message.envelope.idempotencyKey.isEmpty
+            if isRepeatable && entry.attempts < Self.attemptsMax {
+                entry.lane = nil
+                pending[correlation] = entry
+                waiting[service, default: []].prepend(correlation)
+            } else {
+                finish(correlation, with: .outcomeUnknown(entry.message.envelope.kind), &actions)
+            }
+        }
+        dispatchWaiting(service, &actions)
+    }
+
+    // MARK: Requests
+
+    mutating func request(_ message: BusMessage, from origin: Origin, now: BusClock.Milliseconds, _ actions: inout [Action]) {
+        let envelope = message.envelope
+        guard envelope.deadline > now else {
+            return refuse(message, origin, .timedOut(envelope.kind), &actions)
+        }
+        lastCorrelation += 1
+        let correlation = lastCorrelation
+        var forwarded = message
+        forwarded.envelope.correlation = correlation
+        pending[correlation] = Pending(message: forwarded, origin: origin, originCorrelation: envelope.correlation)
+        let service = envelope.destination
+        if let lane = leastLoaded(service, writes: envelope.writes) {
+            send(correlation, to: lane, &actions)
+        } else if waiting[service, default: []].count < Self.waitingMax {
+            waiting[service, default: []].append(correlation)
+        } else {
+            finish(correlation, with: .unavailable("\(service) has too much to do; try again."), &actions)
+        }
+    }
+
+    mutating func reply(_ message: BusMessage, from id: LaneID, now: BusClock.Milliseconds, _ actions: inout [Action]) {
+        lanes[id]?.lastHeard = now
+        lanes[id]?.inFlight.remove(message.envelope.correlation)
+        // Absent: the deadline passed, or a lane that was given up answered after all.
+        guard let entry = pending[message.envelope.correlation], entry.lane == id else { return }
+        pending[message.envelope.correlation] = nil
+        var answer = message
+        answer.envelope.correlation = entry.originCorrelation
+        actions.append(.answer(entry.origin, answer))
+        if let service = lanes[id]?.hello.service, let queue = waiting[service[...]], !queue.isEmpty {
+            dispatchWaiting(service[...], &actions)
+        }
+    }
+
+    /// Ends requests whose deadline passed and lanes that fell silent. To be called several times a second.
+    mutating func tick(now: BusClock.Milliseconds, _ actions: inout [Action]) {
+        for (correlation, entry) in pending where entry.message.envelope.deadline <= now {
+            finish(correlation, with: .timedOut(entry.message.envelope.kind), &actions)
+        }
+        for lane in lanes.values where now - lane.lastHeard > Self.silenceMax {
+            gone(lane.id, &actions)
+        }
+    }
+
+    /// The gateway stops: everybody who waits is told.
+    mutating func abandon(_ actions: inout [Action]) {
+        for correlation in pending.keys.sorted() {
+            finish(correlation, with: .unavailable("Satchel is stopping."), &actions)
+        }
+    }
+
+    // MARK: Choosing
+
+    private func isEligible(_ lane: Lane, writes: Bool) -> Bool {
+        !lane.isLeaving && lane.inFlight.count < Self.windowMax && (!writes || lane.hello.writer)
+    }
+
+    private mutating func leastLoaded(_ service: Substring, writes: Bool) -> LaneID? {
+        guard let ids = lanesOfService[service], !ids.isEmpty else { return nil }
+        // Starting at a different lane each time spreads an idle service's requests evenly.
+        turn &+= 1
+        var best: Lane?
+        for offset in ids.indices {
+            guard let lane = lanes[ids[(turn &+ offset) % ids.count]], isEligible(lane, writes: writes) else { continue }
+            if lane.inFlight.count < best?.inFlight.count ?? .max { best = lane }
+        }
+        return best?.id
+    }
+
+    private mutating func send(_ correlation: UInt64, to lane: LaneID, _ actions: inout [Action]) {
+        guard var entry = pending.removeValue(forKey: correlation) else { return }
+        entry.lane = lane
+        entry.attempts += 1
+        lanes[lane]?.inFlight.insert(correlation)
+        actions.append(.send(lane, entry.message))
+        pending[correlation] = entry
+    }
+
+    private mutating func dispatchWaiting(_ service: Substring, _ actions: inout [Action]) {
+        guard var queue = waiting.removeValue(forKey: service) else { return }
+        var kept: Deque<UInt64> = []
+        while let correlation = queue.popFirst() {
+            guard let entry = pending[correlation] else { continue }
+            if let lane = leastLoaded(service, writes: entry.message.envelope.writes) {
+                send(correlation, to: lane, &actions)
+            } else {
+                kept.append(correlation)
+            }
+        }
+        waiting[service] = kept
+    }
+
+    private mutating func finish(_ correlation: UInt64, with failure: BusFailure, _ actions: inout [Action]) {
+        guard let entry = pending.removeValue(forKey: correlation) else { return }
+        if let lane = entry.lane { lanes[lane]?.inFlight.remove(correlation) }
+        var original = entry.message
+        original.envelope.correlation = entry.originCorrelation
+        refuse(original, entry.origin, failure, &actions)
+        // A correlation that still waits is skipped when its turn comes.
+    }
+
+    private func refuse(_ message: BusMessage, _ origin: Origin, _ failure: BusFailure, _ actions: inout [Action]) {
+        actions.append(.answer(origin, BusMessage(envelope: message.envelope.reply(failure.failure))))
+    }
+}

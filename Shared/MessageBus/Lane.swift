@@ -1,0 +1,167 @@
+import CZeroMQ
+import Logging
+import Messages
+import Synchronization
+
+/// A request as a service sees it.
+public struct ServiceRequest: Sendable {
+    public let envelope: Envelope
+    public let body: [UInt8]
+    public let documents: [[UInt8]]
+    let lane: LaneLink
+
+    public var kind: String { envelope.kind }
+
+    /// Answers; must be called exactly once, on any thread.
+    public func reply(_ result: Result<BusReply, BusFailure>) {
+        switch result {
+        case .success(let reply):
+            var envelope = envelope.reply()
+            if let forget = reply.forget { envelope.forget = forget }
+            lane.send(BusMessage(envelope: envelope, body: reply.body, documents: reply.documents))
+        case .failure(let failure):
+            lane.send(BusMessage(envelope: envelope.reply(failure.failure)))
+        }
+    }
+}
+
+/// What a service does with the requests of one lane. Called on the lane's thread only, so it may own things that belong to
+/// one thread, such as a database connection; what takes long must be handed on.
+public protocol LaneHandler: AnyObject {
+    func handle(_ request: ServiceRequest)
+}
+
+/// How others reach a lane's thread.
+final class LaneLink: Sendable {
+    enum Work: Sendable {
+        case send(BusMessage)
+        case call(BusMessage, Broker.Completion)
+        case setWriter(Bool)
+        case leave
+        case stop
+    }
+
+    let thread: SocketThread<Work>
+
+    init() throws { thread = try SocketThread() }
+
+    func send(_ message: BusMessage) { thread.mailbox.post(.send(message)) }
+}
+
+/// One DEALER socket of a service and the thread that owns it.
+final class LaneDriver: SocketDriver {
+    typealias Work = LaneLink.Work
+
+    private struct Call {
+        let kind: String
+        let deadline: BusClock.Milliseconds
+        let completion: Broker.Completion
+    }
+
+    let socket: ZeroMQSocket
+    private(set) var isRunning = true
+    private let link: LaneLink
+    private let handler: any LaneHandler
+    private let logger: Logger
+    private var hello: Hello
+    private var isLeaving = false
+    private var ticksSinceHello = 0
+    private var calls: [UInt64: Call] = [:]
+    private var lastCorrelation: UInt64 = 0
+
+    init(socket: ZeroMQSocket, link: LaneLink, handler: any LaneHandler, hello: Hello, logger: Logger) {
+        self.socket = socket
+        self.link = link
+        self.handler = handler
+        self.hello = hello
+        self.logger = logger
+        sayHello()
+    }
+
+    func perform(_ work: LaneLink.Work) {
+        switch work {
+        case .send(let message): send(message)
+        case .call(let message, let completion): call(message, completion)
+        case .setWriter(let writer):
+            hello.writer = writer
+            sayHello()
+        case .leave:
+            isLeaving = true
+            sayHello()
+        case .stop: isRunning = false
+        }
+    }
+
+    func received(_ frames: [[UInt8]]) {
+        let message: BusMessage
+        do {
+            message = try BusMessage(frames: frames[...])
+        } catch {
+            return refuse(frames[...], error)
+        }
+        switch message.envelope.form {
+        case .request:
+            handler.handle(
+                ServiceRequest(envelope: message.envelope, body: message.body, documents: message.documents, lane: link))
+        case .reply:
+            guard let call = calls.removeValue(forKey: message.envelope.correlation) else { return }
+            call.completion(Result { () throws(BusFailure) in try BusReply(message) })
+        case .hello: break  // The broker looks whether we are still there.
+        case .goodbye, .unknown, .UNRECOGNIZED: refuse(frames[...], .envelope)
+        }
+    }
+
+    private func refuse(_ frames: ArraySlice<[UInt8]>, _ problem: BusMessage.Malformed) {
+        logger.warning("Refused a message.", metadata: ["bus.problem": "\(problem)"])
+        guard let envelope = BusMessage.readableEnvelope(frames), envelope.form == .request else { return }
+        let failure = BusFailure(code: 107, "The message could not be read: \(problem).")
+        send(BusMessage(envelope: envelope.reply(failure.failure)))
+    }
+
+    private func call(_ message: BusMessage, _ completion: @escaping Broker.Completion) {
+        lastCorrelation += 1
+        var message = message
+        message.envelope.correlation = lastCorrelation
+        calls[lastCorrelation] = Call(
+            kind: message.envelope.kind, deadline: message.envelope.deadline, completion: completion)
+        send(message)
+    }
+
+    private func send(_ message: BusMessage) {
+        do {
+            // Without a high-water mark a DEALER is never full; before the first connection it queues.
+            _ = try socket.send(message.frames)
+        } catch {
+            logger.error("A message could not be sent.", metadata: ["bus.kind": "\(message.envelope.kind)", "error": "\(error)"])
+        }
+    }
+
+    private func sayHello() {
+        ticksSinceHello = 0
+        var envelope = Envelope()
+        envelope.version = BusMessage.version
+        envelope.form = isLeaving ? .goodbye : .hello
+        // A Hello of a few short strings always encodes.
+        send(BusMessage(envelope: envelope, body: (try? hello.serializedBytes()) ?? []))
+    }
+
+    /// Connected, perhaps to a gateway that was restarted and knows nobody.
+    func peersChanged() { sayHello() }
+
+    func tick() {
+        ticksSinceHello += 1
+        if ticksSinceHello >= 10 { sayHello() }
+        let now = BusClock.now
+        // The broker answers at the deadline; this is for a broker that is gone.
+        for (correlation, call) in calls where call.deadline + 500 <= now {
+            calls[correlation] = nil
+            call.completion(.failure(.timedOut(call.kind)))
+        }
+    }
+
+    func stopped(left: [LaneLink.Work]) {
+        for call in calls.values { call.completion(.failure(.unavailable("The service is stopping."))) }
+        for case .call(_, let completion) in left { completion(.failure(.unavailable("The service is stopping."))) }
+        try? socket.set(ZMQ_LINGER, 1000)  // The last replies still leave.
+    }
+}

@@ -1,0 +1,79 @@
+import CZeroMQ
+import Glibc
+import Synchronization
+
+/// Work that any thread or task hands to the one thread that owns a socket.
+///
+/// The owner sleeps in `zmq_poll` on `wakeDescriptor`; a post writes to it only when the owner really sleeps, so
+/// that under load a wake-up serves a whole batch.
+final class Mailbox<Item: Sendable>: Sendable {
+    private struct State {
+        var items: [Item] = []
+        var ownerSleeps = false
+        var isClosed = false
+    }
+
+    let wakeDescriptor: Int32
+    private let state = Mutex(State())
+
+    init() throws {
+        wakeDescriptor = eventfd(0, Int32(EFD_NONBLOCK) | Int32(EFD_CLOEXEC))
+        guard wakeDescriptor >= 0 else { throw MailboxError.noDescriptor(errno) }
+    }
+
+    deinit { Glibc.close(wakeDescriptor) }
+
+    /// Hands `item` over; false when the owner has stopped.
+    @discardableResult
+    func post(_ item: Item) -> Bool {
+        let (accepted, mustWake) = state.withLock { state in
+            guard !state.isClosed else { return (false, false) }
+            state.items.append(item)
+            defer { state.ownerSleeps = false }
+            return (true, state.ownerSleeps)
+        }
+        if mustWake { wake() }
+        return accepted
+    }
+
+    func wake() {
+        var one: UInt64 = 1
+        // A full counter (EAGAIN) means that a wake-up is pending already.
+        _ = write(wakeDescriptor, &one, MemoryLayout<UInt64>.size)
+    }
+
+    /// Takes everything that waits. Owner only.
+    func drain(into items: inout [Item]) {
+        items.removeAll(keepingCapacity: true)
+        state.withLock { swap(&items, &$0.items) }
+    }
+
+    /// Says that the owner is about to sleep; false when there is work after all. Owner only.
+    func prepareToSleep() -> Bool {
+        state.withLock { state in
+            guard state.items.isEmpty else { return false }
+            state.ownerSleeps = true
+            return true
+        }
+    }
+
+    /// Says that the owner is awake and clears the wake-ups. Owner only.
+    func awake() {
+        state.withLock { $0.ownerSleeps = false }
+        var count: UInt64 = 0
+        _ = read(wakeDescriptor, &count, MemoryLayout<UInt64>.size)
+    }
+
+    /// Refuses further posts and returns what was left. Owner only.
+    func close() -> [Item] {
+        state.withLock { state in
+            state.isClosed = true
+            defer { state.items = [] }
+            return state.items
+        }
+    }
+}
+
+enum MailboxError: Error {
+    case noDescriptor(Int32)
+}

@@ -1,0 +1,89 @@
+import CZeroMQ
+import Foundation
+import Logging
+
+/// What the owner of the socket does; every method is called on the socket's thread.
+protocol SocketDriver<Work>: AnyObject {
+    associatedtype Work: Sendable
+    var socket: ZeroMQSocket { get }
+    func perform(_ work: Work)
+    func received(_ frames: [[UInt8]])
+    /// A peer connected or went away.
+    func peersChanged()
+    /// Called about ten times a second.
+    func tick()
+    /// False ends the thread.
+    var isRunning: Bool { get }
+    /// The thread is about to end; `left` was posted and not performed.
+    func stopped(left: [Work])
+}
+
+/// Runs one socket on one thread: work posted by others, messages from the wire and monitor events, each drained in batches.
+final class SocketThread<Work: Sendable>: Sendable {
+    let mailbox: Mailbox<Work>
+
+    init() throws { mailbox = try Mailbox() }
+
+    /// Starts the thread. `makeDriver` runs on it, so that the socket is created by the thread that uses it.
+    func start(
+        name: String, monitoring events: Int32, logger: Logger,
+        makeDriver: @escaping @Sendable () throws -> any SocketDriver<Work>, started: @escaping @Sendable (Result<Void, any Error>) -> Void
+    ) {
+        let mailbox = mailbox
+        startThread(named: name) {
+            do {
+                let driver = try makeDriver()
+                let monitor = try driver.socket.monitor(events, name: name)
+                started(.success(()))
+                try Self.drive(driver, monitor: monitor, mailbox: mailbox)
+            } catch {
+                logger.critical("A bus thread ended.", metadata: ["thread": "\(name)", "error": "\(error)"])
+                started(.failure(error))
+            }
+        }
+    }
+
+    /// Messages handled before looking at the mailbox again, so that neither side starves the other.
+    private static var batchMax: Int { 256 }
+
+
+    private static func drive<D: SocketDriver<Work>>(_ driver: D, monitor: ZeroMQSocket, mailbox: Mailbox<Work>) throws {
+        var work: [Work] = []
+        var lastTick = BusClock.now
+        while driver.isRunning {
+            mailbox.drain(into: &work)
+            for item in work { driver.perform(item) }
+            var received = 0
+            while received < batchMax, let frames = try driver.socket.receive() {
+                driver.received(frames)
+                received += 1
+            }
+            let now = BusClock.now
+            if now - lastTick >= 100 {
+                lastTick = now
+                driver.tick()
+            }
+            if received > 0 || !work.isEmpty { continue }
+            guard mailbox.prepareToSleep() else { continue }
+            var items = [
+                zmq_pollitem_t(socket: driver.socket.pointer, fd: 0, events: Int16(ZMQ_POLLIN), revents: 0),
+                zmq_pollitem_t(socket: nil, fd: mailbox.wakeDescriptor, events: Int16(ZMQ_POLLIN), revents: 0),
+                zmq_pollitem_t(socket: monitor.pointer, fd: 0, events: Int16(ZMQ_POLLIN), revents: 0),
+            ]
+            if zmq_poll(&items, Int32(items.count), 100) < 0, zmq_errno() != EINTR { throw ZeroMQError("zmq_poll") }
+            mailbox.awake()
+            if items[2].revents != 0 {
+                while try monitor.receive() != nil {}
+                driver.peersChanged()
+            }
+        }
+        driver.stopped(left: mailbox.close())
+    }
+}
+
+/// Starts a thread with a name that `ps -L` and debuggers show (its first 15 characters).
+func startThread(named name: String, _ body: @escaping @Sendable () -> Void) {
+    let thread = Thread(block: body)
+    thread.name = name
+    thread.start()
+}

@@ -1,0 +1,114 @@
+import ParseProtocol
+
+/// The ACL of an object (PARSE_PROTOCOL section 6), validated.
+struct AccessControl: Equatable {
+    struct Rights: Equatable {
+        var read = false
+        var write = false
+    }
+
+    /// Rights by principal: `*`, a user's objectId or `role:<name>`. Nil: no ACL, which is public.
+    var entries: [String: Rights]?
+
+    static let entriesMax = 1000
+
+    /// - Throws: `ParseError` 123 for anything but an object of `{principal: {"read": bool, "write": bool}}`.
+    init(_ value: JSON?) throws {
+        switch value {
+        case nil, .null: entries = nil
+        case .object(let members):
+            guard members.count <= AccessControl.entriesMax else { throw AccessControl.invalid }
+            var entries: [String: Rights] = [:]
+            for (principal, granted) in members {
+                guard AccessControl.isPrincipal(principal), case .object(let rights) = granted else {
+                    throw AccessControl.invalid
+                }
+                var entry = Rights()
+                for (right, value) in rights {
+                    guard let isGranted = value.boolValue else { throw AccessControl.invalid }
+                    switch right {
+                    case "read": entry.read = isGranted
+                    case "write": entry.write = isGranted
+                    default: throw AccessControl.invalid
+                    }
+                }
+                if entry != Rights() { entries[principal] = entry }
+            }
+            self.entries = entries
+        default: throw AccessControl.invalid
+        }
+    }
+
+    private static let invalid = ParseError(.invalidACL, "Invalid ACL.")
+
+    private static func isPrincipal(_ name: String) -> Bool {
+        if name == "*" || Names.isObjectId(name) { return true }
+        return name.hasPrefix("role:") && (6...205).contains(name.utf8.count) && !name.utf8.contains(0)
+    }
+
+    var publicRead: Bool { entries.map { $0["*"]?.read ?? false } ?? true }
+    var publicWrite: Bool { entries.map { $0["*"]?.write ?? false } ?? true }
+
+    /// The entries that need a row each: all but `*`.
+    var principals: [(name: String, rights: Rights)] {
+        (entries ?? [:]).filter { $0.key != "*" }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    /// As the client sees it: only what is granted; nil when there is no ACL.
+    var wire: JSON? {
+        entries.map { entries in
+            .object(
+                entries.mapValues { rights in
+                    var members: [String: JSON] = [:]
+                    if rights.read { members["read"] = true }
+                    if rights.write { members["write"] = true }
+                    return .object(members)
+                })
+        }
+    }
+}
+
+/// What a caller's statements look like; one prepared statement serves all callers of a kind.
+enum CallerKind: Hashable {
+    case master, anonymous, user, userWithRoles
+
+    init(_ caller: Caller) {
+        if caller.isMaster {
+            self = .master
+        } else if !caller.roles.isEmpty {
+            self = .userWithRoles
+        } else {
+            self = caller.userId == nil ? .anonymous : .user
+        }
+    }
+
+    enum Right: String {
+        case read = "Read"
+        case write = "Write"
+    }
+
+    /// The condition on `o` that the ACL grants the right; nil when every row passes.
+    /// Parameter 1 is the user's id, parameter 2 the JSON array of all grants.
+    func condition(_ right: Right, classId: Int64) -> String? {
+        let principal: String
+        switch self {
+        case .master: return nil
+        case .anonymous: return "o.public\(right.rawValue)"
+        case .user: principal = "p.principal=?1"
+        case .userWithRoles: principal = "p.principal IN (SELECT value FROM json_each(?2))"
+        }
+        return """
+            (o.public\(right.rawValue) OR EXISTS(SELECT 1 FROM p\(classId) p \
+            WHERE \(principal) AND p.object=o.id AND p.can\(right.rawValue)))
+            """
+    }
+}
+
+extension Caller {
+    /// Binds parameters 1 and 2 of `CallerKind.condition`.
+    func bind(to statement: Statement) {
+        guard !isMaster else { return }
+        if let userId { statement.bind(userId, at: 1) } else { statement.bind(.null, at: 1) }
+        if !roles.isEmpty { statement.bind(utf8: JSON.array(grants.map(JSON.string)).serialized, at: 2) }
+    }
+}

@@ -1,0 +1,171 @@
+import ParseProtocol
+
+/// Who may do what with a whole class: class-level permissions (PARSE_PROTOCOL section 7.1).
+///
+/// Keys of the maps are `*`, `requiresAuthentication`, `role:<name>` or a user's objectId. For a class that is not
+/// `.open`, an operation that grants nothing is for the master key only.
+public struct ClassPermissions: Sendable, Hashable {
+    /// What one operation grants.
+    public struct Operation: Sendable, Hashable {
+        /// Principals that may; only `true` counts.
+        public var principals: [String: Bool]
+        /// Fields (a pointer to `_User`, or an array of them) that let the user they name act on that object.
+        public var pointerFields: [String]
+
+        public init(_ principals: [String: Bool] = [:], pointerFields: [String] = []) {
+            self.principals = principals
+            self.pointerFields = pointerFields
+        }
+
+        public static let everybody = Operation(["*": true])
+        public static let nobody = Operation()
+        public static let signedIn = Operation(["requiresAuthentication": true])
+        public static func role(_ name: String) -> Operation { Operation(["role:\(name)": true]) }
+    }
+
+    public enum Action: String, Sendable, CaseIterable {
+        case find, count, get, create, update, delete, addField
+    }
+
+    public var operations: [Action: Operation]
+    /// Fields that let the user they name find, count and get that object.
+    public var readUserFields: [String]
+    /// Fields that let the user they name update and delete that object.
+    public var writeUserFields: [String]
+    /// Fields hidden from a group of callers: `*`, `authenticated`, `role:<name>`, a user's objectId or
+    /// `userField:<field>`. Hidden from a caller is what all groups that apply hide. `userField:` groups are
+    /// kept but not evaluated: their members see as little as the other groups allow.
+    public var protectedFields: [String: [String]]
+    /// No class-level permissions: everything is public.
+    var isOpen: Bool
+
+    /// Permissions that grant what is given and nothing else.
+    public init(
+        find: Operation = .nobody, count: Operation = .nobody, get: Operation = .nobody, create: Operation = .nobody,
+        update: Operation = .nobody, delete: Operation = .nobody, addField: Operation = .nobody,
+        readUserFields: [String] = [], writeUserFields: [String] = [], protectedFields: [String: [String]] = [:]
+    ) {
+        operations = [
+            .find: find, .count: count, .get: get, .create: create, .update: update, .delete: delete,
+            .addField: addField,
+        ]
+        self.readUserFields = readUserFields
+        self.writeUserFields = writeUserFields
+        self.protectedFields = protectedFields
+        isOpen = false
+    }
+
+    /// Everybody may do everything, as in a class that never got permissions.
+    public static let open: ClassPermissions = {
+        var permissions = ClassPermissions()
+        permissions.operations = [:]
+        permissions.isOpen = true
+        return permissions
+    }()
+
+    /// Only the master key, which is Satchel itself.
+    public static let masterOnly = ClassPermissions()
+
+    /// Everybody reads; only members of the role create, update, delete and add fields.
+    public static func adminWritten(by role: String = "admins") -> ClassPermissions {
+        let writers = Operation.role(role)
+        return ClassPermissions(
+            find: .everybody, count: .everybody, get: .everybody, create: writers, update: writers, delete: writers,
+            addField: writers)
+    }
+
+    public subscript(action: Action) -> Operation {
+        get { operations[action] ?? (isOpen ? .everybody : .nobody) }
+        set { operations[action] = newValue }
+    }
+
+    /// The same permissions with these fields hidden.
+    public func protecting(_ fields: [String: [String]]) -> ClassPermissions {
+        var copy = self
+        copy.protectedFields = fields
+        return copy
+    }
+}
+
+// MARK: - Decisions
+
+extension ClassPermissions {
+    enum Decision: Equatable {
+        case allowed
+        /// Allowed for objects where one of these fields names the caller.
+        case whereUserIs(in: [String])
+    }
+
+    /// Decides before anything is read or written.
+    /// - Throws: `ParseError` 119 when denied, 101 when a sign-in would help.
+    func decide(_ action: Action, _ caller: Caller, className: String) throws -> Decision {
+        if caller.isMaster { return .allowed }
+        let operation = self[action]
+        if operation.principals["*"] == true { return .allowed }
+        if caller.userId != nil, operation.principals["requiresAuthentication"] == true { return .allowed }
+        if caller.grants.contains(where: { operation.principals[$0] == true }) { return .allowed }
+        var fields = operation.pointerFields
+        switch action {
+        case .find, .count, .get: fields += readUserFields
+        case .update, .delete: fields += writeUserFields
+        case .addField: fields += writeUserFields
+        case .create: fields = []
+        }
+        if caller.userId != nil, !fields.isEmpty { return .whereUserIs(in: fields) }
+        if caller.userId == nil, operation.principals["requiresAuthentication"] == true {
+            throw ParseError(.objectNotFound, "Permission denied, user needs to be authenticated.")
+        }
+        throw ParseError(
+            .operationForbidden, "Permission denied for action \(action.rawValue) on class \(className).")
+    }
+
+    /// The fields this caller may neither see nor ask about.
+    func hiddenFields(from caller: Caller) -> Set<String> {
+        if caller.isMaster || protectedFields.isEmpty { return [] }
+        var groups = caller.grants
+        if caller.userId != nil { groups.append("authenticated") }
+        let hidden = groups.compactMap { protectedFields[$0].map(Set.init) }
+        guard let first = hidden.first else { return [] }
+        return hidden.dropFirst().reduce(first) { $0.intersection($1) }
+            .subtracting(["objectId", "createdAt", "updatedAt", "ACL"])
+    }
+}
+
+// MARK: - Wire form
+
+extension ClassPermissions {
+    /// The protocol's `classLevelPermissions`; null when the class is open and hides nothing.
+    var json: JSON {
+        if isOpen, protectedFields.isEmpty { return .null }
+        var members: [String: JSON] = ["open": .bool(isOpen)]
+        for (action, operation) in operations {
+            var grants = operation.principals.mapValues(JSON.bool)
+            if !operation.pointerFields.isEmpty {
+                grants["pointerFields"] = .array(operation.pointerFields.map(JSON.string))
+            }
+            members[action.rawValue] = .object(grants)
+        }
+        members["readUserFields"] = .array(readUserFields.map(JSON.string))
+        members["writeUserFields"] = .array(writeUserFields.map(JSON.string))
+        members["protectedFields"] = .object(protectedFields.mapValues { .array($0.map(JSON.string)) })
+        return .object(members)
+    }
+
+    init(json: JSON) {
+        guard let members = json.objectValue else {
+            self = .open
+            return
+        }
+        func strings(_ value: JSON?) -> [String] { value?.arrayValue?.compactMap(\.stringValue) ?? [] }
+        self.init(
+            readUserFields: strings(members["readUserFields"]), writeUserFields: strings(members["writeUserFields"]),
+            protectedFields: members["protectedFields"]?.objectValue?.mapValues(strings) ?? [:])
+        isOpen = members["open"] == true
+        operations = [:]
+        for action in Action.allCases {
+            guard let grants = members[action.rawValue]?.objectValue else { continue }
+            operations[action] = Operation(
+                grants.compactMapValues(\.boolValue), pointerFields: strings(grants["pointerFields"]))
+        }
+    }
+}

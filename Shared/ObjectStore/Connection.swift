@@ -1,0 +1,150 @@
+import Foundation
+import GRDB
+import ParseProtocol
+
+/// How safe a commit is when it is reported as done.
+public enum Synchronous: String, Sendable {
+    /// On the disk: it survives a power failure.
+    case full = "FULL"
+    /// It survives the end of the process; a power failure may lose the last commits, never the order of them.
+    case normal = "NORMAL"
+}
+
+/// One SQLite connection with its cached statements, used by one thread at a time
+/// (https://www.sqlite.org/threadsafe.html, multi-thread mode).
+final class Connection {
+    private let queue: DatabaseQueue
+    private let handle: OpaquePointer
+    private var statements: [String: Statement] = [:]
+    private let timeLimit = TimeLimit()
+
+    /// Statements kept prepared. Clients choose the shapes of queries, so the number has to end somewhere.
+    static let statementsMax = 256
+
+    /// - Parameter synchronous: makes this the writing connection; nil opens read-only.
+    init(path: String, writing synchronous: Synchronous?) throws {
+        var configuration = Configuration()
+        configuration.readonly = synchronous == nil
+        configuration.journalMode = synchronous == nil ? .default : .wal
+        configuration.foreignKeysEnabled = false
+        configuration.busyMode = .timeout(5)
+        configuration.prepareDatabase { database in
+            if let synchronous {
+                // 4,000 pages of WAL are checkpointed in some ten milliseconds; after a burst the file shrinks to 64 MB.
+                try database.execute(
+                    sql: """
+                        PRAGMA synchronous = \(synchronous.rawValue);
+                        PRAGMA wal_autocheckpoint = 4000;
+                        PRAGMA journal_size_limit = 67108864;
+                        PRAGMA cache_size = -16000;
+                        """)
+            } else {
+                try database.execute(sql: "PRAGMA cache_size = -2000; PRAGMA mmap_size = 268435456")
+            }
+        }
+        queue = try DatabaseQueue(path: path, configuration: configuration)
+        guard let handle = queue.inDatabase({ $0.sqliteConnection }) else {
+            throw StoreError(resultCode: SQLITE_CANTOPEN, message: "no connection")
+        }
+        self.handle = handle
+        Regex.register(on: handle)
+        timeLimit.install(on: handle)
+    }
+
+    /// Releases every statement and closes the file. The connection is unusable afterwards.
+    func close() throws {
+        statements = [:]
+        try queue.close()
+    }
+
+    /// Runs `body` as GRDB wants uses of a connection that writes to be run, so that its commit hooks find their queue.
+    func exclusively<T>(_ body: () throws -> T) rethrows -> T {
+        try queue.inDatabase { _ in try body() }
+    }
+
+    /// The prepared statement for this SQL, ready to be bound.
+    func statement(_ sql: String) throws -> Statement {
+        if let statement = statements[sql] { return statement }
+        let statement = try Statement(sql, handle)
+        if statements.count >= Connection.statementsMax { statements = [:] }
+        statements[sql] = statement
+        return statement
+    }
+
+    func execute(_ sql: String, _ arguments: [SQLValue] = []) throws {
+        let statement = try statement(sql)
+        statement.bind(arguments)
+        while try statement.step() {}
+        statement.reset()
+    }
+
+    /// Runs a statement that is not worth keeping.
+    func executeOnce(_ sql: String) throws {
+        let code = sqlite3_exec(handle, sql, nil, nil, nil)
+        guard code == SQLITE_OK else { throw Statement.error(code, handle) }
+    }
+
+    func rows(_ sql: String, _ arguments: [SQLValue] = []) throws -> [SQLRow] {
+        let statement = try statement(sql)
+        defer { statement.reset() }
+        statement.bind(arguments)
+        var rows: [SQLRow] = []
+        var names: [String] = []
+        while try statement.step() {
+            if rows.isEmpty { names = statement.columnNames }
+            rows.append(SQLRow(names: names, values: names.indices.map { statement.value(Int32($0)) }))
+        }
+        return rows
+    }
+
+    var changes: Int { Int(sqlite3_changes64(handle)) }
+    var lastInsertedId: Int64 { sqlite3_last_insert_rowid(handle) }
+    /// False when SQLite itself rolled the transaction back, as it does when the disk is full.
+    var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+
+    /// Runs reads that are interrupted after `limit`.
+    /// - Throws: `ParseError` 124 when the time is over.
+    func limited<T>(to limit: Duration, _ body: () throws -> T) throws -> T {
+        timeLimit.start(limit)
+        defer { timeLimit.stop() }
+        do {
+            return try body()
+        } catch let error as StoreError where error.resultCode & 0xFF == SQLITE_INTERRUPT {
+            throw ParseError(.timeout, "The query took too long.")
+        }
+    }
+}
+
+/// Ends statements that run for too long, by SQLite's progress handler.
+private final class TimeLimit {
+    private var limitNanoseconds: UInt64 = 0
+    private var startedAt: UInt64 = 0
+
+    func install(on handle: OpaquePointer) {
+        // 4,000 virtual machine instructions take well under a millisecond.
+        sqlite3_progress_handler(
+            handle, 4000,
+            { context in
+                guard let context else { return 0 }
+                return Unmanaged<TimeLimit>.fromOpaque(context).takeUnretainedValue().isOver ? 1 : 0
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    func start(_ limit: Duration) {
+        limitNanoseconds = UInt64(min(max(0, limit / .nanoseconds(1)), 1e18))
+        startedAt = 0
+    }
+
+    func stop() { limitNanoseconds = 0 }
+
+    /// The clock starts at the first call, so that short statements never read it.
+    private var isOver: Bool {
+        guard limitNanoseconds > 0 else { return false }
+        let now = DispatchTime.now().uptimeNanoseconds
+        if startedAt == 0 {
+            startedAt = now
+            return false
+        }
+        return now - startedAt > limitNanoseconds
+    }
+}

@@ -1,0 +1,76 @@
+import ParseProtocol
+
+/// What to find in a class.
+public struct Query: Sendable {
+    public var className: String
+    /// Field names, `-name` for descending, `$score` for the rank of a `$text` search.
+    public var order: [String]
+    /// Rows at most; 0 gives none (with `wantsCount` only the count). Negative values count as 0.
+    public var limit: Int
+    public var skip: Int
+    /// Adds `count`, the number of all matches.
+    public var wantsCount: Bool
+    /// Fields wanted; empty means all. `objectId`, `createdAt`, `updatedAt` and `ACL` are always there. Of a dotted
+    /// key the whole first field is kept.
+    public var keys: [String]
+    public var excludeKeys: [String]
+
+    var condition: Condition
+
+    enum Condition: Sendable {
+        case text([UInt8])
+        case value(JSON)
+    }
+
+    /// - Parameter where: the constraints as JSON text; empty means `{}`.
+    public init(
+        className: String, where condition: [UInt8] = [], order: [String] = [], limit: Int = 100, skip: Int = 0,
+        wantsCount: Bool = false, keys: [String] = [], excludeKeys: [String] = []
+    ) {
+        self.className = className
+        self.condition = .text(condition)
+        self.order = order
+        self.limit = limit
+        self.skip = skip
+        self.wantsCount = wantsCount
+        self.keys = keys
+        self.excludeKeys = excludeKeys
+    }
+
+    /// - Parameter where: the constraints as a decoded object.
+    public init(
+        className: String, where condition: JSON, order: [String] = [], limit: Int = 100, skip: Int = 0,
+        wantsCount: Bool = false, keys: [String] = [], excludeKeys: [String] = []
+    ) {
+        self.init(
+            className: className, order: order, limit: limit, skip: skip, wantsCount: wantsCount, keys: keys,
+            excludeKeys: excludeKeys)
+        self.condition = .value(condition)
+    }
+}
+
+/// The answer to a query, ready to be sent.
+public struct FoundPage: Sendable {
+    /// `{"results":[…]}`, with `"count":n` when it was asked for.
+    public var body: [UInt8]
+    /// Objects in `results`.
+    public var rows: Int
+}
+
+public struct Created: Sendable {
+    public var objectId: String
+    public var createdAt: Timestamp
+    /// The object as it was stored.
+    public var document: JSON
+    /// What the client is told: `objectId` and `createdAt`.
+    public var answer: JSON
+}
+
+public struct Updated: Sendable {
+    public var before: JSON
+    /// The object as it is stored now.
+    public var document: JSON
+    /// What the client is told: `updatedAt` and the resulting values of fields changed by an operator, as far as
+    /// the caller may read them.
+    public var answer: JSON
+}

@@ -1,0 +1,65 @@
+import ParseProtocol
+
+/// A class as the database knows it.
+struct ClassInfo: Sendable {
+    let id: Int64
+    let name: String
+    var fields: [String: FieldType]
+    var permissions: ClassPermissions
+    /// Fields with full-text search, in the order of the columns `c0`, `c1`, … of the text index.
+    var textFields: [String]
+
+    /// Fields a class can have; each one is learnt from a client's save.
+    static let fieldsMax = 1000
+
+    var relationFields: [(name: String, target: String)] {
+        fields.compactMap { name, type in
+            if case .relation(let target) = type { (name, target) } else { nil }
+        }
+    }
+}
+
+/// The classes of one database file at one generation. `PRAGMA user_version` is the generation: it changes in the
+/// transaction that changes a class, so that readers notice with one cheap look.
+struct Schema: Sendable {
+    var generation: Int64
+    var classes: [String: ClassInfo]
+
+    /// Classes clients can add to one file.
+    static let classesMax = 1000
+
+    static let empty = Schema(generation: 0, classes: [:])
+
+    /// Statements for the tables every file has.
+    static let tables = [
+        """
+        CREATE TABLE IF NOT EXISTS classes(
+            id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, fields TEXT NOT NULL, permissions TEXT NOT NULL,
+            textFields TEXT NOT NULL)
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS relations(
+            class INTEGER NOT NULL, key TEXT NOT NULL, owner TEXT NOT NULL, target TEXT NOT NULL,
+            PRIMARY KEY(class, key, owner, target)) WITHOUT ROWID
+        """,
+        "CREATE INDEX IF NOT EXISTS relationsByTarget ON relations(class, key, target, owner)",
+    ]
+
+    static func generation(_ connection: Connection) throws -> Int64 {
+        let statement = try connection.statement("PRAGMA user_version")
+        defer { statement.reset() }
+        return try statement.step() ? statement.int(0) : 0
+    }
+
+    static func load(_ connection: Connection) throws -> Schema {
+        var schema = Schema(generation: try generation(connection), classes: [:])
+        for row in try connection.rows("SELECT id, name, fields, permissions, textFields FROM classes") {
+            let fields = try JSON(parsing: row.text(2)).objectValue ?? [:]
+            schema.classes[row.text(1)] = ClassInfo(
+                id: row.int(0), name: row.text(1), fields: fields.compactMapValues(FieldType.init(json:)),
+                permissions: ClassPermissions(json: try JSON(parsing: row.text(3))),
+                textFields: try JSON(parsing: row.text(4)).arrayValue?.compactMap(\.stringValue) ?? [])
+        }
+        return schema
+    }
+}

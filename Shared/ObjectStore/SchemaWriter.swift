@@ -1,0 +1,98 @@
+import ParseProtocol
+
+/// Changes of classes, made by the writer inside the transaction that needs them.
+struct SchemaWriter {
+    let connection: Connection
+
+    /// Stores a class and its tables. The caller puts the result into its schema.
+    func create(_ name: String, permissions: ClassPermissions = .open) throws -> ClassInfo {
+        try connection.execute(
+            "INSERT INTO classes(name, fields, permissions, textFields) VALUES(?, '{}', ?, '[]')",
+            [.text(name), .text(permissions.json.serializedText)])
+        let id = connection.lastInsertedId
+        // The document is the complete wire object. The columns repeat what queries decide by.
+        try connection.executeOnce(
+            """
+            CREATE TABLE o\(id)(
+                id INTEGER PRIMARY KEY, objectId TEXT NOT NULL UNIQUE, createdAt INTEGER NOT NULL,
+                updatedAt INTEGER NOT NULL, publicRead INTEGER NOT NULL, publicWrite INTEGER NOT NULL,
+                doc TEXT NOT NULL);
+            CREATE TABLE p\(id)(
+                principal TEXT NOT NULL, object INTEGER NOT NULL, canRead INTEGER NOT NULL, canWrite INTEGER NOT NULL,
+                PRIMARY KEY(principal, object)) WITHOUT ROWID;
+            CREATE INDEX p\(id)ByObject ON p\(id)(object);
+            """)
+        return ClassInfo(id: id, name: name, fields: [:], permissions: permissions, textFields: [])
+    }
+
+    /// Stores what `info` says and moves to the next generation.
+    func save(_ info: ClassInfo, in schema: inout Schema) throws {
+        try connection.execute(
+            "UPDATE classes SET fields = ?, permissions = ?, textFields = ? WHERE id = ?",
+            [
+                .text(JSON.object(info.fields.mapValues(\.json)).serializedText),
+                .text(info.permissions.json.serializedText),
+                .text(JSON.array(info.textFields.map(JSON.string)).serializedText), .int(info.id),
+            ])
+        schema.classes[info.name] = info
+        schema.generation += 1
+        try connection.executeOnce("PRAGMA user_version = \(schema.generation)")
+    }
+
+    /// Objects show every relation field of their class, also those saved before the class had it.
+    func addRelationToObjects(_ field: String, target: String, of info: ClassInfo) throws {
+        let path = try FieldPath(field)
+        try connection.execute(
+            "UPDATE o\(info.id) SET doc = json_set(doc, \(path.literal()), json(?))",
+            [.text(JSON.relation(target).serializedText)])
+    }
+
+    /// Creates the class of a definition, or adds to it what the definition has and the file has not.
+    func upgrade(to definition: ClassDefinition, in schema: inout Schema) throws {
+        let stored = schema.classes[definition.name]
+        var info = try stored ?? create(definition.name, permissions: definition.permissions)
+        for (name, type) in definition.fields where info.fields[name] == nil {
+            info.fields[name] = type
+            if case .relation(let target) = type, stored != nil {
+                try addRelationToObjects(name, target: target, of: info)
+            }
+        }
+        info.permissions = definition.permissions
+        let changesText = info.textFields != definition.textFields
+        if changesText {
+            try TextIndex.drop(info, connection)
+            info.textFields = definition.textFields
+            try TextIndex.create(info, connection)
+        }
+        try updateIndexes(of: info, definition)
+        if stored == nil || changesText || stored?.fields != info.fields || stored?.permissions != info.permissions {
+            try save(info, in: &schema)
+        }
+    }
+
+    private func updateIndexes(of info: ClassInfo, _ definition: ClassDefinition) throws {
+        var wanted: [String: String] = [:]
+        for (isUnique, lists) in [(false, definition.indexes), (true, definition.uniqueIndexes)] {
+            for fields in lists {
+                let name = "\(isUnique ? "u" : "i")\(info.id)_" + fields.joined(separator: "_")
+                let columns = try fields.map { try column($0, info) }.joined(separator: ", ")
+                wanted[name] = "CREATE \(isUnique ? "UNIQUE " : "")INDEX \(name) ON o\(info.id)(\(columns))"
+            }
+        }
+        let existing = try connection.rows(
+            "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
+            [.text("o\(info.id)")]
+        ).map { $0.text(0) }
+        for name in existing where wanted[name] == nil { try connection.executeOnce("DROP INDEX \(name)") }
+        for (name, sql) in wanted where !existing.contains(name) { try connection.executeOnce(sql) }
+    }
+
+    private func column(_ field: String, _ info: ClassInfo) throws -> String {
+        if BuiltInField(rawValue: field) != nil { return field }
+        return try FieldPath(field).value(appending: info.fields[field]?.comparedMember, in: "doc")
+    }
+}
+
+extension JSON {
+    static func relation(_ target: String) -> JSON { ["__type": "Relation", "className": .string(target)] }
+}

@@ -1,0 +1,117 @@
+import ParseProtocol
+
+/// Full-text search over a class's text fields, by two FTS5 tables that the writer keeps in step with the objects:
+/// `t<id>` with trigrams finds candidates for literal `$regex` searches, `w<id>` with words answers `$text`.
+/// Both are contentless (https://www.sqlite.org/fts5.html#contentless_tables): the text is in the document already.
+enum TextIndex {
+    static func create(_ info: ClassInfo, _ connection: Connection) throws {
+        guard !info.textFields.isEmpty else { return }
+        let columns = info.textFields.indices.map { "c\($0)" }.joined(separator: ", ")
+        let values = try info.textFields.map { try FieldPath($0).value(in: "doc") }.joined(separator: ", ")
+        for (table, tokenizer) in [("t", "trigram"), ("w", "unicode61")] {
+            try connection.executeOnce(
+                """
+                CREATE VIRTUAL TABLE \(table)\(info.id) USING fts5(\(columns), content='', tokenize='\(tokenizer)');
+                INSERT INTO \(table)\(info.id)(rowid, \(columns)) SELECT id, \(values) FROM o\(info.id);
+                """)
+        }
+    }
+
+    static func drop(_ info: ClassInfo, _ connection: Connection) throws {
+        for table in ["t", "w"] { try connection.executeOnce("DROP TABLE IF EXISTS \(table)\(info.id)") }
+    }
+
+    /// Follows a change of one object; nil for an object that is not there before or after.
+    static func update(
+        _ info: ClassInfo, row: Int64, from before: JSON?, to after: JSON?, _ connection: Connection
+    ) throws {
+        guard !info.textFields.isEmpty else { return }
+        let old = before.map { document in info.textFields.map { text(document[$0]) } }
+        let new = after.map { document in info.textFields.map { text(document[$0]) } }
+        guard old != new else { return }
+        let columns = info.textFields.indices.map { "c\($0)" }.joined(separator: ", ")
+        let marks = Array(repeating: "?", count: info.textFields.count).joined(separator: ", ")
+        for table in ["t\(info.id)", "w\(info.id)"] {
+            if let old {
+                // A contentless table is told what it forgets.
+                try connection.execute(
+                    "INSERT INTO \(table)(\(table), rowid, \(columns)) VALUES('delete', ?, \(marks))", [.int(row)] + old)
+            }
+            if let new {
+                try connection.execute(
+                    "INSERT INTO \(table)(rowid, \(columns)) VALUES(?, \(marks))", [.int(row)] + new)
+            }
+        }
+    }
+
+    private static func text(_ value: JSON?) -> SQLValue { value?.stringValue.map(SQLValue.text) ?? .null }
+
+    // MARK: Queries
+
+    /// The MATCH expression that finds every text with a literal in it, or nil when trigrams cannot help.
+    static func trigramMatch(column: Int, literal: String) -> String? {
+        guard literal.unicodeScalars.count >= 3 else { return nil }
+        return "c\(column) : \(quoted(literal))"
+    }
+
+    /// The literal that every match of a regular expression contains, when the pattern is nothing but a literal:
+    /// `\Q…\E` as SDKs write it, or no metacharacters; anchors at the ends may be there.
+    static func literal(of pattern: String, options: String) -> String? {
+        if options.contains("x") { return nil }
+        var rest = pattern[...]
+        if rest.hasPrefix("^") { rest = rest.dropFirst() }
+        if rest.hasPrefix(".*") { rest = rest.dropFirst(2) }
+        if rest.hasSuffix("$"), !rest.hasSuffix("\\$") { rest = rest.dropLast() }
+        if rest.hasSuffix(".*"), !rest.hasSuffix("\\.*") { rest = rest.dropLast(2) }
+        var text = ""
+        while let next = rest.first {
+            if rest.hasPrefix(#"\Q"#) {
+                rest = rest.dropFirst(2)
+                while !rest.isEmpty, !rest.hasPrefix(#"\E"#) { text.append(rest.removeFirst()) }
+                if !rest.isEmpty { rest = rest.dropFirst(2) }
+            } else if #"\^$.|?*+()[]{}"#.contains(next) {
+                return nil
+            } else {
+                text.append(rest.removeFirst())
+            }
+        }
+        return text
+    }
+
+    /// The MATCH expression for a `$term`: any of its words, every "quoted phrase", none of the -excluded words.
+    /// - Throws: `ParseError` 102 when nothing is searched for.
+    static func wordsMatch(column: Int, term: String) throws -> String {
+        var words: [String] = []
+        var phrases: [String] = []
+        var excluded: [String] = []
+        for (index, part) in term.split(separator: "\"", omittingEmptySubsequences: false).enumerated() {
+            if index % 2 == 1 {
+                if part.contains(where: isWordPart) { phrases.append(quoted(String(part))) }
+                continue
+            }
+            for word in part.split(whereSeparator: \.isWhitespace) where word.contains(where: isWordPart) {
+                if word.hasPrefix("-") {
+                    excluded.append(quoted(String(word.dropFirst())))
+                } else {
+                    words.append(quoted(String(word)))
+                }
+            }
+        }
+        guard words.count + phrases.count + excluded.count <= 100 else {
+            throw ParseError(.invalidQuery, "A $text search may have at most 100 words.")
+        }
+        var match = phrases.joined(separator: " AND ")
+        if match.isEmpty { match = words.joined(separator: " OR ") }
+        guard !match.isEmpty else { throw ParseError(.invalidQuery, "A $text search needs a word to search for.") }
+        match = "(\(match))"
+        for word in excluded { match += " NOT \(word)" }
+        return "c\(column) : (\(match))"
+    }
+
+    private static func isWordPart(_ character: Character) -> Bool { character.isLetter || character.isNumber }
+
+    /// An FTS5 string: whatever is in it is text, never syntax.
+    private static func quoted(_ text: String) -> String {
+        "\"" + text.replacing("\"", with: "\"\"").replacing("\0", with: " ") + "\""
+    }
+}

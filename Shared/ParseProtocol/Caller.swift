@@ -1,0 +1,23 @@
+/// On whose behalf something is done. Every read and write of objects is decided by one of these.
+public struct Caller: Hashable, Sendable {
+    /// The signed-in user, or nil.
+    public var userId: String?
+    /// Names of every role the user has, inherited ones included, without the `role:` prefix.
+    public var roles: [String]
+    /// Holds the master key (or is Satchel itself): no ACL or class-level permission applies.
+    public var isMaster: Bool
+    public var installationId: String?
+
+    public init(userId: String? = nil, roles: [String] = [], isMaster: Bool = false, installationId: String? = nil) {
+        self.userId = userId
+        self.roles = roles
+        self.isMaster = isMaster
+        self.installationId = installationId
+    }
+
+    public static let master = Caller(isMaster: true)
+    public static let anonymous = Caller()
+
+    /// The keys under which an ACL or class-level permission can grant something to this caller.
+    public var grants: [String] { ["*"] + (userId.map { [$0] } ?? []) + roles.map { "role:\($0)" } }
+}

@@ -1,0 +1,252 @@
+/// Why a text is not the JSON we accept.
+public enum JSONError: Error, Equatable {
+    case malformed(offset: Int)
+    /// Nested deeper than `JSON.depthMax`.
+    case tooDeep
+}
+
+extension JSON {
+    /// How deep arrays and objects may nest. Deeper input is refused before anything recursive looks at it.
+    public static let depthMax = 64
+
+    /// Reads one JSON text (RFC 8259) in UTF-8. Of a repeated member the last one counts.
+    /// - Throws: `JSONError`; never traps, whatever the bytes are.
+    public init(parsing bytes: some Sequence<UInt8>) throws(JSONError) {
+        let result: Result<JSON, JSONError>? = bytes.withContiguousStorageIfAvailable { JSON.parse($0) }
+        self = try (result ?? Array(bytes).withUnsafeBufferPointer { JSON.parse($0) }).get()
+    }
+
+    public init(parsing text: String) throws(JSONError) {
+        try self.init(parsing: text.utf8)
+    }
+
+    private static func parse(_ buffer: UnsafeBufferPointer<UInt8>) -> Result<JSON, JSONError> {
+        var parser = JSONParser(bytes: buffer)
+        do {
+            return .success(try parser.document())
+        } catch {
+            return .failure(error)
+        }
+    }
+}
+
+private struct JSONParser {
+    let bytes: UnsafeBufferPointer<UInt8>
+    var position = 0
+
+    mutating func document() throws(JSONError) -> JSON {
+        let value = try value(depth: 0)
+        skipSpace()
+        guard position == bytes.count else { throw malformed }
+        return value
+    }
+
+    private var malformed: JSONError { .malformed(offset: position) }
+
+    private mutating func skipSpace() {
+        while position < bytes.count {
+            switch bytes[position] {
+            case 0x20, 0x0A, 0x0D, 0x09: position += 1
+            default: return
+            }
+        }
+    }
+
+    private func peek() throws(JSONError) -> UInt8 {
+        guard position < bytes.count else { throw malformed }
+        return bytes[position]
+    }
+
+    private mutating func value(depth: Int) throws(JSONError) -> JSON {
+        guard depth <= JSON.depthMax else { throw .tooDeep }
+        skipSpace()
+        switch try peek() {
+        case UInt8(ascii: "{"): return try object(depth: depth)
+        case UInt8(ascii: "["): return try array(depth: depth)
+        case UInt8(ascii: "\""): return .string(try string())
+        case UInt8(ascii: "t"): return try literal("true", .bool(true))
+        case UInt8(ascii: "f"): return try literal("false", .bool(false))
+        case UInt8(ascii: "n"): return try literal("null", .null)
+        default: return try number()
+        }
+    }
+
+    private mutating func literal(_ text: StaticString, _ value: JSON) throws(JSONError) -> JSON {
+        let end = position + text.utf8CodeUnitCount
+        guard end <= bytes.count else { throw malformed }
+        for offset in 0..<text.utf8CodeUnitCount where bytes[position + offset] != text.utf8Start[offset] {
+            throw malformed
+        }
+        position = end
+        return value
+    }
+
+    private mutating func object(depth: Int) throws(JSONError) -> JSON {
+        position += 1
+        var members: [String: JSON] = [:]
+        skipSpace()
+        if try peek() == UInt8(ascii: "}") {
+            position += 1
+            return .object(members)
+        }
+        while true {
+            skipSpace()
+            guard try peek() == UInt8(ascii: "\"") else { throw malformed }
+            let key = try string()
+            skipSpace()
+            guard try peek() == UInt8(ascii: ":") else { throw malformed }
+            position += 1
+            members[key] = try value(depth: depth + 1)
+            guard try continues(until: UInt8(ascii: "}")) else { return .object(members) }
+        }
+    }
+
+    private mutating func array(depth: Int) throws(JSONError) -> JSON {
+        position += 1
+        var elements: [JSON] = []
+        skipSpace()
+        if try peek() == UInt8(ascii: "]") {
+            position += 1
+            return .array(elements)
+        }
+        while true {
+            elements.append(try value(depth: depth + 1))
+            guard try continues(until: UInt8(ascii: "]")) else { return .array(elements) }
+        }
+    }
+
+    /// Steps over a comma (true) or the closing bracket (false).
+    private mutating func continues(until close: UInt8) throws(JSONError) -> Bool {
+        skipSpace()
+        let byte = try peek()
+        guard byte == close || byte == UInt8(ascii: ",") else { throw malformed }
+        position += 1
+        return byte != close
+    }
+
+    private mutating func string() throws(JSONError) -> String {
+        position += 1
+        let start = position
+        while position < bytes.count {
+            let byte = bytes[position]
+            if byte == UInt8(ascii: "\"") {
+                let text = try utf8(start..<position)
+                position += 1
+                return text
+            }
+            if byte == UInt8(ascii: "\\") { return try escapedString(from: start) }
+            guard byte >= 0x20 else { throw malformed }
+            position += 1
+        }
+        throw malformed
+    }
+
+    private func utf8(_ range: Range<Int>) throws(JSONError) -> String {
+        guard let text = String(validating: UnsafeBufferPointer(rebasing: bytes[range]), as: UTF8.self) else {
+            throw malformed
+        }
+        return text
+    }
+
+    private mutating func escapedString(from start: Int) throws(JSONError) -> String {
+        var text = Array(bytes[start..<position])
+        while position < bytes.count {
+            let byte = bytes[position]
+            position += 1
+            switch byte {
+            case UInt8(ascii: "\""):
+                guard let result = String(validating: text, as: UTF8.self) else { throw malformed }
+                return result
+            case UInt8(ascii: "\\"):
+                let escape = try peek()
+                position += 1
+                switch escape {
+                case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): text.append(escape)
+                case UInt8(ascii: "b"): text.append(0x08)
+                case UInt8(ascii: "f"): text.append(0x0C)
+                case UInt8(ascii: "n"): text.append(0x0A)
+                case UInt8(ascii: "r"): text.append(0x0D)
+                case UInt8(ascii: "t"): text.append(0x09)
+                case UInt8(ascii: "u"): text.append(contentsOf: Character(try unicodeEscape()).utf8)
+                default: throw malformed
+                }
+            case ..<0x20: throw malformed
+            default: text.append(byte)
+            }
+        }
+        throw malformed
+    }
+
+    /// The scalar after `\u`, joining surrogate pairs. A lone surrogate becomes U+FFFD, as in browsers' decoders.
+    private mutating func unicodeEscape() throws(JSONError) -> Unicode.Scalar {
+        let first = try fourHexDigits()
+        if let scalar = Unicode.Scalar(first) { return scalar }
+        guard first < 0xDC00, position + 1 < bytes.count, bytes[position] == UInt8(ascii: "\\"),
+            bytes[position + 1] == UInt8(ascii: "u")
+        else { return "\u{FFFD}" }
+        let afterFirst = position
+        position += 2
+        let second = try fourHexDigits()
+        guard (0xDC00...0xDFFF).contains(second),
+            let scalar = Unicode.Scalar(0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00))
+        else {
+            position = afterFirst
+            return "\u{FFFD}"
+        }
+        return scalar
+    }
+
+    private mutating func fourHexDigits() throws(JSONError) -> UInt32 {
+        guard position + 4 <= bytes.count else { throw malformed }
+        var value: UInt32 = 0
+        for _ in 0..<4 {
+            guard let digit = Character(Unicode.Scalar(bytes[position])).hexDigitValue else { throw malformed }
+            value = value << 4 | UInt32(digit)
+            position += 1
+        }
+        return value
+    }
+
+    private mutating func number() throws(JSONError) -> JSON {
+        let start = position
+        var isWhole = true
+        if try peek() == UInt8(ascii: "-") { position += 1 }
+        let firstDigit = position
+        try digits()
+        if bytes[firstDigit] == UInt8(ascii: "0"), position > firstDigit + 1 { throw .malformed(offset: firstDigit) }
+        if position < bytes.count, bytes[position] == UInt8(ascii: ".") {
+            isWhole = false
+            position += 1
+            try digits()
+        }
+        if position < bytes.count, bytes[position] | 0x20 == UInt8(ascii: "e") {
+            isWhole = false
+            position += 1
+            if position < bytes.count, bytes[position] == UInt8(ascii: "+") || bytes[position] == UInt8(ascii: "-") {
+                position += 1
+            }
+            try digits()
+        }
+        let text = try utf8(start..<position)
+        if isWhole, let whole = Int64(text), whole.magnitude <= 1 << 53 { return .int(whole) }
+        guard let number = Double(text), number.isFinite else { throw .malformed(offset: start) }
+        return JSON(number: number)
+    }
+
+    private mutating func digits() throws(JSONError) {
+        let start = position
+        while position < bytes.count, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[position]) { position += 1 }
+        guard position > start else { throw malformed }
+    }
+}
+
+extension JSON {
+    /// A number in its canonical case: `int` for a whole number up to 2^53 in magnitude, else `double`.
+    public init(number: Double) {
+        if let whole = Int64(exactly: number), whole.magnitude <= 1 << 53 {
+            self = .int(whole)
+        } else {
+            self = .double(number)
+        }
+    }
+}

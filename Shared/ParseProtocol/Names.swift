@@ -1,0 +1,40 @@
+/// Random identifiers and the rules for names a client may choose.
+public enum Names {
+    /// A new objectId: ten random letters and digits, as Parse makes them.
+    public static func objectId() -> String { random(10) }
+
+    /// A text of `count` random letters and digits from the system's secure generator.
+    public static func random(_ count: Int) -> String {
+        var generator = SystemRandomNumberGenerator()
+        return String(decoding: (0..<count).map { _ in alphabet[Int.random(in: 0..<62, using: &generator)] }, as: UTF8.self)
+    }
+
+    /// `^[A-Za-z][A-Za-z0-9_]*$`, at most 128 characters, or one of the built-in classes.
+    public static func isClassName(_ name: String) -> Bool { builtInClasses.contains(name) || isIdentifier(name) }
+
+    /// `^[A-Za-z][A-Za-z0-9_]*$`, at most 128 characters.
+    public static func isIdentifier(_ name: String) -> Bool {
+        let bytes = name.utf8
+        guard let first = bytes.first, bytes.count <= 128, isLetter(first) else { return false }
+        return bytes.allSatisfy { isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "_") }
+    }
+
+    /// A field a client may write: an identifier that is not reserved by the protocol.
+    public static func isFieldName(_ name: String) -> Bool {
+        isIdentifier(name) && name != "className" && name != "length" && name != "constructor"
+    }
+
+    /// An objectId a client may send: 1 to 64 letters, digits, `_` or `-`. Never a principal such as `role:x` or `*`.
+    public static func isObjectId(_ id: String) -> Bool {
+        let bytes = id.utf8
+        return (1...64).contains(bytes.count)
+            && bytes.allSatisfy { isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-") }
+    }
+
+    /// Classes with a leading underscore that clients may name (PARSE_PROTOCOL section 8).
+    public static let builtInClasses: Set<String> = ["_User", "_Session", "_Role", "_Installation", "_Product"]
+
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
+    private static func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) }
+    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+}

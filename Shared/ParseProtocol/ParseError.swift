@@ -1,0 +1,83 @@
+/// An error as a Parse client sees it: `{"code": …, "error": …}`.
+///
+/// The message is public text. Private detail (SQL, paths, provider answers) belongs in the log.
+public struct ParseError: Error, Hashable, Sendable {
+    public var code: Code
+    public var message: String
+    /// Machine-readable detail for functions, for example a card's decline code.
+    public var details: JSON?
+
+    public init(_ code: Code, _ message: String, details: JSON? = nil) {
+        self.code = code
+        self.message = message
+        self.details = details
+    }
+
+    /// The protocol's error codes that Satchel sends, under the names the SDKs use.
+    public struct Code: RawRepresentable, Hashable, Sendable {
+        public let rawValue: Int
+        public init(rawValue: Int) { self.rawValue = rawValue }
+        private init(_ rawValue: Int) { self.rawValue = rawValue }
+
+        public static let internalServerError = Code(1)
+        public static let serviceUnavailable = Code(2)
+        /// Sent with 429 when a rate limit is reached.
+        public static let connectionFailed = Code(100)
+        public static let objectNotFound = Code(101)
+        public static let invalidQuery = Code(102)
+        public static let invalidClassName = Code(103)
+        public static let missingObjectId = Code(104)
+        public static let invalidKeyName = Code(105)
+        public static let invalidPointer = Code(106)
+        public static let invalidJSON = Code(107)
+        public static let commandUnavailable = Code(108)
+        public static let incorrectType = Code(111)
+        public static let invalidChannelName = Code(112)
+        public static let objectTooLarge = Code(116)
+        public static let operationForbidden = Code(119)
+        public static let invalidNestedKey = Code(121)
+        public static let invalidFileName = Code(122)
+        public static let invalidACL = Code(123)
+        public static let timeout = Code(124)
+        public static let invalidEmailAddress = Code(125)
+        public static let invalidInstallationId = Code(132)
+        public static let invalidDeviceType = Code(133)
+        public static let missingRequiredField = Code(135)
+        public static let changedImmutableField = Code(136)
+        public static let duplicateValue = Code(137)
+        public static let invalidRoleName = Code(139)
+        public static let scriptFailed = Code(141)
+        public static let validationError = Code(142)
+        public static let duplicateRequest = Code(159)
+        public static let invalidEventName = Code(160)
+        public static let usernameMissing = Code(200)
+        public static let passwordMissing = Code(201)
+        public static let usernameTaken = Code(202)
+        public static let emailTaken = Code(203)
+        public static let emailMissing = Code(204)
+        public static let sessionMissing = Code(206)
+        public static let accountAlreadyLinked = Code(208)
+        public static let invalidSessionToken = Code(209)
+        public static let unsupportedService = Code(252)
+        public static let invalidAuthData = Code(253)
+        public static let classNotEmpty = Code(255)
+    }
+
+    /// Missing and not readable are one answer, so that nobody learns of an object they may not see.
+    public static let objectNotFound = ParseError(.objectNotFound, "Object not found.")
+    public static let invalidSession = ParseError(.invalidSessionToken, "Invalid session token")
+    /// For our own faults; what happened goes to the log.
+    public static let internalError = ParseError(.internalServerError, "Internal server error.")
+
+    /// Something that is planned and not there yet: a clear refusal instead of a guess.
+    public static func notBuilt(_ what: String) -> ParseError {
+        ParseError(.commandUnavailable, "\(what) is not available in this version of Satchel.")
+    }
+
+    /// The error body of the protocol.
+    public var body: JSON {
+        var members: [String: JSON] = ["code": .int(Int64(code.rawValue)), "error": .string(message)]
+        members["details"] = details
+        return .object(members)
+    }
+}

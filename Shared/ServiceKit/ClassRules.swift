@@ -1,0 +1,70 @@
+import Messages
+import ObjectStore
+import ParseProtocol
+
+/// A client's change to an object of a class with rules, on its way into the store.
+public struct ProposedChange: Sendable {
+    public enum Verb: Sendable { case create, update, delete }
+
+    public let verb: Verb
+    public let className: String
+    /// Nil on create, unless the client chose one.
+    public var objectId: String?
+    /// What the client sent, `__op` hashes included; rules may change it. Empty on delete.
+    public var object: JSON
+    /// Whose rights count. A rule that already decided may raise it to `.master`, for instance to write fields clients cannot.
+    public var caller: Caller
+    /// Who asks, with the session the request came with.
+    public let principal: Principal
+    /// What `prepare` found out for `before`, for example a password's hash.
+    public var notes: [String: JSON] = [:]
+
+    public init(verb: Verb, className: String, objectId: String?, object: JSON, principal: Principal) {
+        self.verb = verb
+        self.className = className
+        self.objectId = objectId
+        self.object = object
+        self.principal = principal
+        caller = Caller(principal)
+    }
+}
+
+/// What a change did, on its way back to the client.
+public struct ChangeOutcome: Sendable {
+    public let objectId: String
+    /// The document before; nil on create.
+    public let before: JSON?
+    /// The document after; nil on delete.
+    public let after: JSON?
+    /// What the client gets; rules may add to it.
+    public var answer: JSON
+    /// Sessions the gateway must drop.
+    public var forget: Forget?
+}
+
+/// What is special about a class: checks and consequences of its changes. Every method has a default that does nothing.
+public protocol ClassRules: Sendable {
+    /// Runs first, outside any transaction: for what takes time, such as asking another service or hashing.
+    /// - Throws: `ParseError` to refuse.
+    func prepare(_ change: inout ProposedChange) async throws
+    /// Runs in the write transaction before the change. Whoever `change.caller` is then decides about permissions.
+    /// - Throws: `ParseError` to refuse.
+    func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws
+    /// A create that turns out to be something else (an upsert) answers itself here; nil goes on as usual.
+    func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome?
+    /// Runs in the transaction after the change; throwing undoes the change.
+    func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws
+}
+
+extension ClassRules {
+    public func prepare(_ change: inout ProposedChange) async throws {}
+    public func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {}
+    public func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? { nil }
+    public func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws {}
+}
+
+extension ChangeOutcome {
+    public init(objectId: String, before: JSON?, after: JSON?, answer: JSON) {
+        self.init(objectId: objectId, before: before, after: after, answer: answer, forget: nil)
+    }
+}

@@ -1,0 +1,159 @@
+import Foundation
+import MessageBus
+import Messages
+import ObjectStore
+import ParseProtocol
+
+/// The kinds every service with Parse objects answers: get, find, fetch and write (Shared/Messages/Protos/objects.proto).
+extension ServiceRoutes {
+    mutating func installObjects() {
+        let name = host.plan.name
+        let rules = host.plan.rules
+
+        read("\(name).get.v1", GetRequest.self) { message, request, reader in
+            BusReply(documents: [
+                try reader.get(
+                    message.className, message.objectID, keys: message.keys, excludeKeys: message.excludeKeys,
+                    caller: request.caller)
+            ])
+        }
+
+        read("\(name).find.v1", FindRequest.self) { message, request, reader in
+            let page = try reader.find(Query(message), caller: request.caller)
+            return try BusReply(FindReply.with { $0.rows = UInt32(page.rows) }, documents: [page.body])
+        }
+
+        read("\(name).fetch.v1", FetchRequest.self) { message, request, reader in
+            var reply = FetchReply()
+            var documents: [[UInt8]] = []
+            for wanted in message.wanted {
+                let found = try reader.fetch(
+                    wanted.className, ids: wanted.objectIds, keys: wanted.keys, caller: request.caller)
+                for (objectId, document) in found {
+                    reply.found.append(.with { $0.className = wanted.className; $0.objectID = objectId })
+                    documents.append(document)
+                }
+            }
+            return try BusReply(reply, documents: documents)
+        }
+
+        task("\(name).write.v1", WriteRequest.self) { [host] message, request in
+            guard message.changes.count == request.documents.count, !message.changes.isEmpty else {
+                throw ParseError(.invalidJSON, "Each change needs its document.")
+            }
+            var proposed: [Result<ProposedChange, ParseError>] = []
+            for (change, document) in zip(message.changes, request.documents) {
+                proposed.append(try await Self.prepare(change, document, request, rules))
+            }
+            let changes = proposed
+            return try await host.commit(request) { transaction in
+                try Self.apply(changes, atomic: message.atomic, rules: rules, in: transaction)
+            }
+        }
+    }
+
+    private static func prepare(
+        _ change: Change, _ document: [UInt8], _ request: ServiceRequest, _ rules: [String: any ClassRules]
+    ) async throws -> Result<ProposedChange, ParseError> {
+        do {
+            let verb = try ProposedChange.Verb(change.verb)
+            let object = verb == .delete ? [:] : try JSON(clientText: document)
+            guard case .object = object else { throw ParseError(.invalidJSON, "An object is needed.") }
+            var proposed = ProposedChange(
+                verb: verb, className: change.className, objectId: change.objectID.isEmpty ? nil : change.objectID,
+                object: object, principal: request.envelope.principal)
+            try await rules[change.className]?.prepare(&proposed)
+            return .success(proposed)
+        } catch let error as ParseError {
+            return .failure(error)
+        }
+    }
+
+    /// Applies the changes in order. Not atomic: each stands for itself, and a failure is an answer, not an error.
+    private static func apply(
+        _ changes: [Result<ProposedChange, ParseError>], atomic: Bool, rules: [String: any ClassRules],
+        in transaction: StoreTransaction
+    ) throws -> BusReply {
+        var reply = WriteReply()
+        var answers: [[UInt8]] = []
+        var forget: Forget?
+        for change in changes {
+            do {
+                let change = try change.get()
+                let outcome = try transaction.nested { try apply(change, rules[change.className], in: transaction) }
+                reply.outcomes.append(.with { $0.objectID = outcome.objectId })
+                answers.append(outcome.answer.serialized)
+                if let new = outcome.forget { forget = forget.map { $0.merging(new) } ?? new }
+            } catch let error as ParseError where !atomic {
+                reply.outcomes.append(.with { $0.failure = BusFailure(error).failure })
+                answers.append([])
+            }
+        }
+        return try BusReply(reply, documents: answers, forget: forget)
+    }
+
+    /// One change with its class's rules.
+    static func apply(
+        _ proposed: ProposedChange, _ rules: (any ClassRules)?, in transaction: StoreTransaction
+    ) throws -> ChangeOutcome {
+        var change = proposed
+        if let outcome = try rules?.replaces(change, in: transaction) { return outcome }
+        try rules?.before(&change, in: transaction)
+        var outcome: ChangeOutcome
+        switch change.verb {
+        case .create:
+            let created = try transaction.create(
+                change.className, change.object, objectId: change.objectId, caller: change.caller)
+            outcome = ChangeOutcome(objectId: created.objectId, before: nil, after: created.document, answer: created.answer)
+        case .update:
+            let updated = try transaction.update(
+                change.className, try change.requiredObjectId, change.object, caller: change.caller)
+            outcome = ChangeOutcome(
+                objectId: try change.requiredObjectId, before: updated.before, after: updated.document, answer: updated.answer)
+        case .delete:
+            let before = try transaction.delete(change.className, try change.requiredObjectId, caller: change.caller)
+            outcome = ChangeOutcome(objectId: try change.requiredObjectId, before: before, after: nil, answer: [:])
+        }
+        try rules?.after(change, &outcome, in: transaction)
+        return outcome
+    }
+}
+
+extension ProposedChange {
+    /// - Throws: 104 when the change names no object.
+    public var requiredObjectId: String {
+        get throws {
+            guard let objectId else { throw ParseError(.missingObjectId, "An objectId is needed.") }
+            return objectId
+        }
+    }
+}
+
+extension ProposedChange.Verb {
+    fileprivate init(_ verb: Change.Verb) throws {
+        switch verb {
+        case .create: self = .create
+        case .update: self = .update
+        case .delete: self = .delete
+        case .unknown, .UNRECOGNIZED: throw ParseError(.invalidJSON, "Unknown verb.")
+        }
+    }
+}
+
+extension Query {
+    fileprivate init(_ message: FindRequest) {
+        self.init(
+            className: message.className, where: Array(message.where), order: message.order, limit: Int(message.limit),
+            skip: Int(message.skip), wantsCount: message.count, keys: message.keys, excludeKeys: message.excludeKeys)
+    }
+}
+
+extension Forget {
+    fileprivate func merging(_ other: Forget) -> Forget {
+        var merged = self
+        merged.sessionTokens += other.sessionTokens
+        merged.userIds += other.userIds
+        merged.everything = everything || other.everything
+        return merged
+    }
+}

@@ -1,0 +1,126 @@
+import Logging
+import MessageBus
+import Messages
+import ObjectStore
+import ParseProtocol
+import SwiftProtobuf
+
+/// Messages that must not be lost: stored in the transaction that causes them, sent until the receiver says it has them.
+///
+/// A receiver sees a message at least once and counts it once, by the key (`KeyedReplies`).
+public final class Outbox: Sendable {
+    static let tables = [
+        """
+        CREATE TABLE IF NOT EXISTS outbox(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, body BLOB NOT NULL,
+        attempts INTEGER NOT NULL DEFAULT 0, dueAt INTEGER NOT NULL, lastProblem TEXT)
+        """,
+        "CREATE INDEX IF NOT EXISTS outboxDue ON outbox(dueAt)",
+    ]
+
+    /// Messages sent at once. The receiver commits them as one group.
+    private static let batchMax: Int64 = 64
+
+    private let store: ObjectStore
+    private let bus: BusEndpoint
+    private let logger: Logger
+    private let wakeUps: AsyncStream<Void>
+    private let wake: AsyncStream<Void>.Continuation
+
+    init(store: ObjectStore, bus: BusEndpoint, logger: Logger) {
+        self.store = store
+        self.bus = bus
+        self.logger = logger
+        (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Adds a message to the transaction. `key` names what happened (`order:<id>:mail`); a second message of that key is ignored.
+    public func add(_ kind: String, _ message: some Message, key: String, in transaction: StoreTransaction) throws {
+        _ = try transaction.execute(
+            "INSERT INTO outbox(key, kind, body, dueAt) VALUES (?, ?, ?, ?) ON CONFLICT(key) DO NOTHING",
+            [
+                .text(KeyedReplies.outboxPrefix + key), .text(kind), .blob(try message.serializedBytes()),
+                .int(transaction.now.milliseconds),
+            ])
+        transaction.afterCommit { [wake] in wake.yield() }
+    }
+
+    /// Delivers until the task is cancelled. Only the writer runs it.
+    func run() async {
+        let timer = Task { [wake] in
+            // Finds rows whose next attempt is due, and what an earlier process left.
+            while !Task.isCancelled {
+                wake.yield()
+                try? await Task.sleep(for: .milliseconds(500))
+            }
+        }
+        defer { timer.cancel() }
+        for await _ in wakeUps {
+            do {
+                while try await deliverDue() > 0 {}
+            } catch {
+                logger.error("The outbox could not be read.", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+
+    /// Sends what is due and returns how many were delivered.
+    private func deliverDue() async throws -> Int {
+        let rows = try await store.read {
+            try $0.rows(
+                "SELECT id, key, kind, body, attempts FROM outbox WHERE dueAt <= ? ORDER BY id LIMIT ?",
+                [.int(Timestamp.now.milliseconds), .int(Self.batchMax)])
+        }
+        guard !rows.isEmpty else { return 0 }
+        let outcomes = await withTaskGroup(of: (Int64, Delivery).self) { group in
+            for row in rows { group.addTask { [self] in (row.int("id") ?? 0, await send(row)) } }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        try await store.write { transaction in
+            for (id, outcome) in outcomes {
+                switch outcome {
+                case .delivered:
+                    _ = try transaction.execute("DELETE FROM outbox WHERE id = ?", [.int(id)])
+                case .again(let after, let problem):
+                    _ = try transaction.execute(
+                        "UPDATE outbox SET attempts = attempts + 1, dueAt = ?, lastProblem = ? WHERE id = ?",
+                        [.int(transaction.now.advanced(by: after).milliseconds), .text(problem), .int(id)])
+                }
+            }
+        }
+        return outcomes.filter { $0.1 == .delivered }.count
+    }
+
+    private enum Delivery: Equatable {
+        case delivered
+        case again(after: Duration, problem: String)
+    }
+
+    private func send(_ row: SQLRow) async -> Delivery {
+        let kind = row.text("kind") ?? ""
+        let request = BusRequest(outbox: kind, body: row.blob("body") ?? [], key: row.text("key") ?? "")
+        do {
+            _ = try await bus.call(request)
+            return .delivered
+        } catch {
+            let attempts = Int(row.int("attempts") ?? 0) + 1
+            logger.warning(
+                "A message was not delivered and is sent again.",
+                metadata: ["outbox.kind": "\(kind)", "outbox.attempts": "\(attempts)", "error": "\(error)"])
+            return .again(after: Self.pause(afterAttempts: attempts), problem: "\(error)")
+        }
+    }
+
+    /// Doubles from half a second to a minute.
+    static func pause(afterAttempts attempts: Int) -> Duration {
+        .milliseconds(min(60_000, 250 << min(attempts, 12)))
+    }
+}
+
+extension BusRequest {
+    fileprivate init(outbox kind: String, body: [UInt8], key: String) {
+        self.init(kind: kind, body: body)
+        principal = .satchel
+        writes = true
+        idempotencyKey = key
+    }
+}

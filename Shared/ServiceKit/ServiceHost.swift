@@ -1,0 +1,144 @@
+import Foundation
+import Logging
+import MessageBus
+import Messages
+import ObjectStore
+import ParseProtocol
+import SwiftProtobuf
+import Synchronization
+
+/// What a running service has to work with: its store, the bus and its outbox.
+public final class ServiceHost: Sendable {
+    public let plan: ServicePlan
+    public let configuration: ServiceConfiguration
+    public let store: ObjectStore
+    public let bus: BusEndpoint
+    public let outbox: Outbox
+    public let logger: Logger
+    private let writerActions = Mutex<[@Sendable () async -> Void]>([])
+
+    init(plan: ServicePlan, configuration: ServiceConfiguration, logger: Logger) throws {
+        self.plan = plan
+        self.configuration = configuration
+        self.logger = logger
+        store = try ObjectStore(
+            path: configuration.databasePath(plan.name), classes: plan.classes, synchronous: plan.synchronous,
+            allowClassCreation: plan.ownsUnknownClasses
+                && configuration.reader.bool(forKey: "satchel.allow.client.class.creation", default: true),
+            allowCustomObjectId: configuration.reader.bool(forKey: "satchel.allow.custom.object.id", default: false),
+            schema: KeyedReplies.tables + Outbox.tables + plan.tables, logger: logger)
+        bus = try BusEndpoint(
+            configuration: configuration.bus, service: plan.name, replica: configuration.replica, release: satchelRelease,
+            laneCount: configuration.laneCount, logger: logger)
+        outbox = Outbox(store: store, bus: bus, logger: logger)
+    }
+
+    /// Registers work that only the writer does, such as finishing what a crash interrupted. It runs once, in the background,
+    /// when this process becomes the writer. Called while the service is built.
+    public func whenWriter(_ action: @escaping @Sendable () async -> Void) {
+        writerActions.withLock { $0.append(action) }
+    }
+
+    func becameWriter() {
+        logger.notice("This process is the writer.", metadata: ["service": "\(plan.name)"])
+        bus.setWriter(true)
+        for action in writerActions.withLock({ $0 }) { Task { await action() } }
+    }
+
+    /// Asks another service on the caller's behalf or our own.
+    /// - Throws: `ParseError`, the other service's error or that it could not be reached.
+    public func call<Reply: Message>(
+        _ kind: String, _ message: some Message, as principal: Principal = .satchel, writes: Bool = false,
+        idempotencyKey: String = "", traceId: String = "", timeout: Duration = .seconds(10), reply: Reply.Type = Reply.self
+    ) async throws -> Reply {
+        var request = try BusRequest(kind, message, timeout: timeout)
+        request.principal = principal
+        request.writes = writes
+        request.idempotencyKey = idempotencyKey
+        request.traceId = traceId
+        do {
+            return try Reply(serializedBytes: try await bus.call(request).body)
+        } catch let failure as BusFailure {
+            throw ParseError(failure)
+        }
+    }
+
+    /// Runs `work` in one write transaction for `request`, exactly once per idempotency key: a repetition gets the first answer.
+    public func commit(
+        _ request: ServiceRequest, _ work: @escaping @Sendable (StoreTransaction) throws -> BusReply
+    ) async throws -> BusReply {
+        try await store.write { try KeyedReplies.once(request, in: $0, work) }
+    }
+}
+
+/// The release that services report, in scripts/status and `serverInfo`.
+public let satchelRelease = "0.1.0"
+
+extension Principal {
+    /// Satchel acting for itself, with every right.
+    public static var satchel: Principal { Principal.with { $0.master = true } }
+}
+
+extension Caller {
+    public init(_ principal: Principal) {
+        self.init(
+            userId: principal.userID.isEmpty ? nil : principal.userID, roles: principal.roles, isMaster: principal.master,
+            installationId: principal.installationID.isEmpty ? nil : principal.installationID)
+    }
+}
+
+extension ServiceRequest {
+    public var caller: Caller { Caller(envelope.principal) }
+
+    /// The signed-in user.
+    /// - Throws: 209 when there is none.
+    public var userId: String {
+        get throws {
+            guard let userId = caller.userId else {
+                throw ParseError(.invalidSessionToken, "A signed-in user is needed for this.")
+            }
+            return userId
+        }
+    }
+
+    /// The first document frame as JSON.
+    /// - Throws: 107.
+    public func document(_ index: Int = 0) throws -> JSON {
+        guard documents.indices.contains(index) else { throw ParseError(.invalidJSON, "The request has no document.") }
+        return try JSON(clientText: documents[index])
+    }
+}
+
+extension JSON {
+    /// JSON as a client sent it.
+    /// - Throws: 107 with a text for the client.
+    public init(clientText: [UInt8]) throws(ParseError) {
+        do {
+            try self.init(parsing: clientText)
+        } catch .tooDeep {
+            throw ParseError(.invalidJSON, "The JSON is nested deeper than \(JSON.depthMax) levels.")
+        } catch {
+            throw ParseError(.invalidJSON, "The body is not valid JSON.")
+        }
+    }
+}
+
+extension ParseError {
+    public init(_ failure: BusFailure) {
+        self.init(
+            Code(rawValue: Int(failure.failure.code)), failure.failure.message,
+            details: failure.failure.details.isEmpty ? nil : try? JSON(parsing: failure.failure.details))
+    }
+}
+
+extension BusFailure {
+    public init(_ error: ParseError) {
+        self.init(
+            Failure.with {
+                $0.code = Int32(clamping: error.code.rawValue)
+                $0.message = error.message
+                $0.retriable = error.code == .serviceUnavailable
+                if let details = error.details { $0.details = Data(details.serialized) }
+            })
+    }
+}

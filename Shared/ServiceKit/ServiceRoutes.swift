@@ -1,0 +1,141 @@
+import Logging
+import MessageBus
+import Messages
+import ObjectStore
+import ParseProtocol
+import SwiftProtobuf
+import Synchronization
+
+/// Which code answers which kind. Built once at start, then only read.
+public struct ServiceRoutes: Sendable {
+    enum Route: Sendable {
+        case read(@Sendable (ServiceRequest, StoreReader) throws -> BusReply)
+        case task(@Sendable (ServiceRequest) async throws -> BusReply)
+    }
+
+    /// A cloud function: parameters in, result out.
+    public typealias Function = @Sendable (_ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply
+
+    var routes: [String: Route] = [:]
+    private(set) var functions: [String: Function] = [:]
+    let host: ServiceHost
+
+    init(host: ServiceHost) { self.host = host }
+
+    /// Answers on the lane's own thread with its own database connection: the shortest way for a read. `body` must not block
+    /// on anything but the database.
+    public mutating func read<Request: Message>(
+        _ kind: String, _ type: Request.Type,
+        _ body: @escaping @Sendable (Request, ServiceRequest, StoreReader) throws -> BusReply
+    ) {
+        routes[kind] = .read { try body(Request(serializedBytes: $0.body), $0, $1) }
+    }
+
+    /// Answers from a task, for what waits for other services or for the writer.
+    public mutating func task<Request: Message>(
+        _ kind: String, _ type: Request.Type, _ body: @escaping @Sendable (Request, ServiceRequest) async throws -> BusReply
+    ) {
+        routes[kind] = .task { try await body(Request(serializedBytes: $0.body), $0) }
+    }
+
+    /// Answers with one write transaction, once per idempotency key.
+    public mutating func write<Request: Message>(
+        _ kind: String, _ type: Request.Type,
+        _ body: @escaping @Sendable (Request, ServiceRequest, StoreTransaction) throws -> BusReply
+    ) {
+        task(kind, type) { [host] message, request in
+            try await host.commit(request) { try body(message, request, $0) }
+        }
+    }
+
+    /// Adds a cloud function that clients call as `POST /functions/<name>`; the gateway's table names its owner.
+    public mutating func function(_ name: String, _ body: @escaping Function) {
+        functions[name] = body
+    }
+
+    mutating func installFunctions() {
+        guard !functions.isEmpty else { return }
+        let functions = functions
+        task("\(host.plan.name).function.v1", FunctionRequest.self) { message, request in
+            guard let function = functions[message.name] else {
+                throw ParseError(.scriptFailed, "Invalid function: \"\(message.name)\"")
+            }
+            return try await function(try request.document(), request)
+        }
+    }
+}
+
+extension BusReply {
+    /// The result of a cloud function.
+    public static func result(_ value: JSON) throws -> BusReply {
+        try BusReply(FunctionReply(), documents: [value.serialized])
+    }
+}
+
+/// Hands the requests of one lane to their routes.
+final class RouteHandler: LaneHandler {
+    private let routes: [String: ServiceRoutes.Route]
+    private let reader: StoreReader
+    private let load: RequestLoad
+    private let logger: Logger
+
+    init(routes: ServiceRoutes, reader: StoreReader, load: RequestLoad) {
+        self.routes = routes.routes
+        self.reader = reader
+        self.load = load
+        logger = routes.host.logger
+    }
+
+    func handle(_ request: ServiceRequest) {
+        switch routes[request.kind] {
+        case .read(let body):
+            request.reply(Self.outcome(of: request, logger) { try body(request, reader) })
+        case .task(let body):
+            load.began()
+            Task { [logger, load] in
+                let result: Result<BusReply, BusFailure>
+                do {
+                    result = .success(try await body(request))
+                } catch {
+                    result = .failure(Self.failure(error, request, logger))
+                }
+                request.reply(result)
+                load.ended()
+            }
+        case nil:
+            request.reply(.failure(BusFailure(code: 108, "Unknown kind \(request.kind).")))
+        }
+    }
+
+    private static func outcome(
+        of request: ServiceRequest, _ logger: Logger, _ body: () throws -> BusReply
+    ) -> Result<BusReply, BusFailure> {
+        do {
+            return .success(try body())
+        } catch {
+            return .failure(failure(error, request, logger))
+        }
+    }
+
+    /// Public text for errors meant for clients; everything else is logged and answered with code 1.
+    private static func failure(_ error: any Error, _ request: ServiceRequest, _ logger: Logger) -> BusFailure {
+        switch error {
+        case let error as ParseError: return BusFailure(error)
+        case let error as BusFailure: return error
+        case is BinaryDecodingError: return BusFailure(code: 107, "The body of \(request.kind) could not be read.")
+        default:
+            logger.error(
+                "A request failed.",
+                metadata: ["bus.kind": "\(request.kind)", "request.id": "\(request.envelope.traceID)", "error": "\(error)"])
+            return BusFailure(.internalError)
+        }
+    }
+}
+
+/// Counts the requests under way in tasks, so that a stopping service can finish them.
+final class RequestLoad: Sendable {
+    private let count = Atomic<Int>(0)
+    func began() { count.wrappingAdd(1, ordering: .relaxed) }
+    func ended() { count.wrappingSubtract(1, ordering: .relaxed) }
+    var isIdle: Bool { count.load(ordering: .relaxed) == 0 }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import Logging
+import MessageBus
+import ServiceLifecycle
+
+/// Runs a service until SIGTERM or SIGINT: the whole of a service's entry file is one call of this.
+/// - Parameters:
+///   - plan: what the service is.
+///   - build: registers its routes; called once before the first request.
+public func runService(
+    _ plan: ServicePlan, build: @Sendable (_ host: ServiceHost, _ routes: inout ServiceRoutes) throws -> Void
+) async throws {
+    let configuration = try ServiceConfiguration(service: plan.name)
+    LoggingSystem.bootstrap(StreamLogHandler.standardError)
+    var logger = Logger(label: configuration.replica)
+    logger.logLevel = configuration.logLevel
+    umask(0o077)  // Databases and spools hold customers' data.
+    try FileManager.default.createDirectory(
+        atPath: configuration.dataDirectory + "/sockets", withIntermediateDirectories: true)
+    let host = try ServiceHost(plan: plan, configuration: configuration, logger: logger)
+    var routes = ServiceRoutes(host: host)
+    routes.installObjects()
+    try build(host, &routes)
+    routes.installFunctions()
+    let group = ServiceGroup(
+        services: [RunningService(host: host, routes: routes)], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+    try await group.run()
+}
+
+/// A service from its first message to its last.
+private struct RunningService: Service {
+    let host: ServiceHost
+    let routes: ServiceRoutes
+
+    /// Supervisors kill after 10 s; requests under way get half of that.
+    private static let drainMax = Duration.seconds(5)
+
+    func run() async throws {
+        host.whenWriter { [host] in await host.outbox.run() }
+        host.whenWriter { [host] in
+            while !Task.isCancelled {
+                try? await Task.sleep(for: .seconds(5))
+                do {
+                    try await host.store.write { try KeyedReplies.prune($0) }
+                } catch {
+                    host.logger.error("Old replies could not be removed.", metadata: ["error": "\(error)"])
+                }
+            }
+        }
+        host.store.startWriting { [host] in host.becameWriter() }
+        let load = RequestLoad()
+        try await host.bus.start { _ in RouteHandler(routes: routes, reader: try host.store.makeReader(), load: load) }
+        host.logger.notice("Ready.", metadata: ["service": "\(host.plan.name)", "release": "\(satchelRelease)"])
+        try? await gracefulShutdown()
+        await stop(load)
+    }
+
+    private func stop(_ load: RequestLoad) async {
+        host.bus.leave()
+        let end = ContinuousClock.now + Self.drainMax
+        // The gateway hears of the goodbye within a round trip; what it sent before is counted by then.
+        repeat { try? await Task.sleep(for: .milliseconds(50)) } while !load.isIdle && ContinuousClock.now < end
+        host.store.stop()
+        host.bus.stop()
+        try? await Task.sleep(for: .milliseconds(100))  // The lanes' last replies leave.
+        host.logger.notice("Stopped.")
+    }
+}

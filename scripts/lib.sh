@@ -1,0 +1,262 @@
+# shellcheck shell=bash disable=SC2034,SC2119,SC2120
+# What the scripts in this folder share. Sourced, never run.
+#
+# A suite is one data directory ($SATCHEL_DATA) and one port ($SATCHEL_PORT); nothing else is shared between suites,
+# so any number of them run side by side on one machine. A running suite keeps the SATCHEL_* variables it was started
+# with: the scripts read them from the process manager, so later commands need only SATCHEL_DATA.
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# Order of start and of every table; the gateway comes first because the services dial it.
+SERVICES=(gateway catalog users bag payments mail push analytics crash)
+REPLICAS_MAX=16
+BUILD_PACKAGES=(libzmq3-dev libsqlite3-dev libcurl4-openssl-dev libpcre2-dev)
+RUN_PACKAGES=(supervisor curl)
+# A path of a unix socket is at most 107 bytes (sockaddr_un); the longest of ours is the manager's, which adds its pid
+# while it opens it.
+DATA_PATH_BYTES_MAX=$((107 - $(printf '/sockets/ctl.sock.4194304' | wc -c)))
+
+say() { printf '%s\n' "$*"; }
+warn() { printf '%s\n' "$*" >&2; }
+die() {
+    warn "${0##*/}: $*"
+    exit 1
+}
+
+# A port on loopback that nobody listens on. Taken below the range from which the kernel gives ports to clients.
+free_port() {
+    local port
+    for _ in {1..100}; do
+        port=$((20000 + RANDOM % 12000))
+        (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || { say "$port" && return 0; }
+    done
+    die "no free port found"
+}
+
+# --- Debian packages and the build -----------------------------------------------------------------------------
+
+is_installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
+
+# Installs the packages that are missing; does not touch apt when none is.
+need_packages() {
+    local package missing=() sudo=()
+    for package in "$@"; do is_installed "$package" || missing+=("$package"); done
+    ((${#missing[@]})) || return 0
+    if ((EUID != 0)); then
+        command -v sudo >/dev/null || die "these Debian packages are missing, install them as root: ${missing[*]}"
+        sudo=(sudo)
+    fi
+    say "Installing Debian packages: ${missing[*]}"
+    "${sudo[@]}" apt-get -qq update </dev/null
+    "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends \
+        -o Dpkg::Use-Pty=0 install "${missing[@]}" </dev/null >/dev/null
+}
+
+need_swift() {
+    command -v swift >/dev/null && return 0
+    die "no Swift toolchain on PATH. Satchel needs Swift 6.1 or newer: install the Debian 12 toolchain from
+  https://www.swift.org/install/linux/ (swiftly does it too), put its usr/bin on PATH and run this again."
+}
+
+# One configuration for everything: release. SwiftPM shows its progress and is quick when nothing changed.
+build() { (cd "$ROOT" && swift build -c release "$@" </dev/null); }
+
+# --- The suite -------------------------------------------------------------------------------------------------
+
+# Fixes the SATCHEL_* variables the scripts need and, if the suite runs, takes them from it.
+open_suite() {
+    umask 077
+    export SATCHEL_DATA SATCHEL_BIN SATCHEL_HOST SATCHEL_PORT SATCHEL_MOUNT SATCHEL_APP_ID
+    SATCHEL_DATA=$(realpath -ms -- "${SATCHEL_DATA:-$ROOT/data}")
+    (($(printf %s "$SATCHEL_DATA" | wc -c) <= DATA_PATH_BYTES_MAX)) ||
+        die "SATCHEL_DATA is too long: unix sockets below it allow at most $DATA_PATH_BYTES_MAX bytes: $SATCHEL_DATA"
+    adopt_running
+    SATCHEL_BIN=$(realpath -ms -- "${SATCHEL_BIN:-$ROOT/.build/release}")
+    # The process manager expands % and globs in the paths of its configuration.
+    [[ $SATCHEL_DATA$SATCHEL_BIN != *[]%\*?[\"\'\\$'\n']* ]] ||
+        die "SATCHEL_DATA and SATCHEL_BIN must not contain quotes, backslashes or any of % * ? [ ]"
+    : "${SATCHEL_HOST:=127.0.0.1}" "${SATCHEL_PORT:=1337}" "${SATCHEL_MOUNT:=/parse}" "${SATCHEL_APP_ID:=satchel}"
+    [[ $SATCHEL_PORT =~ ^[0-9]{1,5}$ ]] || die "SATCHEL_PORT is not a port: $SATCHEL_PORT"
+    # Where the scripts reach the gateway; a wildcard address is reached by loopback.
+    LOCAL_HOST=$SATCHEL_HOST
+    case $LOCAL_HOST in 0.0.0.0 | '*') LOCAL_HOST=127.0.0.1 ;; ::) LOCAL_HOST=::1 ;; esac
+    URL="http://$([[ $LOCAL_HOST == *:* ]] && echo "[$LOCAL_HOST]" || echo "$LOCAL_HOST"):$SATCHEL_PORT/${SATCHEL_MOUNT#/}"
+}
+
+# Creates the folders of the data directory and takes its lock until the script ends, so that two scripts never
+# change one suite at once. Children that outlive the script must not inherit descriptor 9.
+lock_suite() {
+    mkdir -p "$SATCHEL_DATA"/{logs,sockets,supervisor}
+    exec 9>"$SATCHEL_DATA/scripts.lock"
+    flock -w 120 9 || die "another script has been changing this suite for two minutes: $SATCHEL_DATA"
+}
+
+# The pid of the suite's process manager, or failure. A stale pid file (power cut, kill -9) is not believed.
+manager_pid() {
+    local pid
+    read -r pid 2>/dev/null <"$SATCHEL_DATA/supervisord.pid" || return 1
+    [[ -r /proc/$pid/cmdline ]] && grep -qzxF -- "$SATCHEL_DATA/supervisord.conf" "/proc/$pid/cmdline" || return 1
+    say "$pid"
+}
+
+adopt_running() {
+    local pid line name kept=''
+    pid=$(manager_pid) || return 0
+    while IFS= read -r -d '' line; do
+        [[ $line == SATCHEL_*=* ]] || continue
+        name=${line%%=*}
+        [[ $name =~ ^[A-Z_]+$ ]] || continue
+        [[ -z ${!name-} || $name == SATCHEL_DATA || ${!name} == "${line#*=}" ]] || kept+=" $name"
+        export "$name=${line#*=}"
+    done <"/proc/$pid/environ"
+    [[ -z $kept ]] || warn "The suite is running and keeps its own settings of:$kept"
+}
+
+need_running() { manager_pid >/dev/null || die "the suite is not running ($SATCHEL_DATA); start it with scripts/up"; }
+
+ctl() { /usr/bin/supervisorctl -c "$SATCHEL_DATA/supervisord.conf" "$@" 9>&-; }
+
+# Makes the manager look at its children now. It does so once a second, or after any request: this is the cheapest.
+nudge() { curl -s -o /dev/null --max-time 1 --unix-socket "$SATCHEL_DATA/sockets/ctl.sock" http://localhost/ || true; }
+
+# Pids of service processes of this suite; asked when no manager runs. They stay behind when somebody kills it.
+stray_pids() {
+    local file
+    grep -lzxF -- "SATCHEL_DATA=$SATCHEL_DATA" /proc/[0-9]*/environ 2>/dev/null | while read -r file; do
+        ! grep -qzxE 'SUPERVISOR_PROCESS_NAME=[a-z]+-[0-9]+' "$file" 2>/dev/null || say "${file//[^0-9]/}"
+    done
+}
+
+stop_strays() {
+    local pids pid
+    mapfile -t pids < <(stray_pids)
+    ((${#pids[@]})) || return 0
+    say "Stopping ${#pids[@]} processes that a previous run left behind"
+    kill -TERM "${pids[@]}" 2>/dev/null || true
+    for pid in "${pids[@]}"; do
+        for _ in {1..100}; do grep -q . "/proc/$pid/cmdline" 2>/dev/null || continue 2; sleep 0.1; done
+        kill -KILL "$pid" 2>/dev/null || true
+    done
+}
+
+# --- Scale -----------------------------------------------------------------------------------------------------
+
+# The wanted number of replicas of service $1.
+replicas_of() {
+    local count
+    count=$(sed -n "s/^$1=\([0-9]*\)$/\1/p" "$SATCHEL_DATA/scale" 2>/dev/null | tail -n 1)
+    say "${count:-1}"
+}
+
+# Checks and stores `catalog=2,bag=3`; services that are not named keep their number.
+store_scale() {
+    local pair name count pairs lines service
+    local -A wanted=()
+    IFS=, read -ra pairs <<<"$1"
+    ((${#pairs[@]})) || die "nothing to scale: write SERVICE=COUNT[,SERVICE=COUNT]"
+    for pair in "${pairs[@]}"; do
+        name=${pair%%=*} count=${pair#*=}
+        [[ " ${SERVICES[*]} " == *" $name "* && -n $name ]] || die "no such service: '$name' (known: ${SERVICES[*]:1})"
+        [[ $pair == *=* && $count =~ ^[0-9]{1,3}$ ]] || die "write $name=COUNT, not '$pair'"
+        count=$((10#$count))
+        [[ $name != gateway || $count == 1 ]] || die "the gateway has exactly one process; scale the services behind it"
+        ((count >= 1 && count <= REPLICAS_MAX)) || die "$name=$count: a service has 1 to $REPLICAS_MAX replicas"
+        wanted[$name]=$count
+    done
+    lines=''
+    for service in "${SERVICES[@]:1}"; do lines+="$service=${wanted[$service]:-$(replicas_of "$service")}"$'\n'; done
+    printf %s "$lines" >"$SATCHEL_DATA/scale.new"
+    mv -- "$SATCHEL_DATA/scale.new" "$SATCHEL_DATA/scale"
+}
+
+wanted_replicas() {
+    local service number
+    for service in "${SERVICES[@]}"; do
+        for ((number = 1; number <= $(replicas_of "$service"); number++)); do say "$service-$number"; done
+    done
+}
+
+# Makes the program files match the scale. Existing ones are left as they are: the manager restarts a replica whose
+# file changed.
+write_programs() {
+    local replica service file priority
+    local -A wanted=()
+    while read -r replica; do
+        wanted[$replica]=1
+        service=${replica%-*} priority=20
+        [[ $service != gateway ]] || priority=10
+        file=$SATCHEL_DATA/supervisor/$replica.conf
+        [[ -e $file ]] || sed "s/@SERVICE@/$service/g; s/@REPLICA@/$replica/g; s/@PRIORITY@/$priority/g" \
+            "$ROOT/compose/program.conf" >"$file"
+    done < <(wanted_replicas)
+    for file in "$SATCHEL_DATA"/supervisor/*.conf; do
+        replica=${file##*/}
+        [[ -n ${wanted[${replica%.conf}]-} ]] || rm -f -- "$file"
+    done
+}
+
+# --- Health ----------------------------------------------------------------------------------------------------
+
+# Prints the body of /health; fails unless the status is 200.
+health() {
+    local answer
+    answer=$(curl -sS --noproxy '*' --max-time 2 -w '\n%{http_code}' "$URL/health" 2>/dev/null) || return 1
+    say "${answer%$'\n'*}"
+    [[ ${answer##*$'\n'} == 200 ]]
+}
+
+# Names what a /health body lacks: `catalog` without a writer, `bag 1/2` with replicas still to come.
+missing_services() {
+    local body=$1 service part wanted missing=()
+    [[ -n $body ]] || { say gateway && return 0; }
+    for service in "${SERVICES[@]:1}"; do
+        part=''
+        [[ $body =~ \"$service\"[[:space:]]*:[[:space:]]*(\{[^}]*\}) ]] && part=${BASH_REMATCH[1]}
+        wanted=$(replicas_of "$service")
+        if ! [[ $part =~ \"writer\"[[:space:]]*:[[:space:]]*true ]]; then
+            missing+=("$service")
+        elif [[ $part =~ \"replicas\"[[:space:]]*:[[:space:]]*([0-9]+) ]] && ((BASH_REMATCH[1] < wanted)); then
+            missing+=("$service ${BASH_REMATCH[1]}/$wanted")
+        fi
+    done
+    ((${#missing[@]} == 0)) || { local IFS=,; say "${missing[*]}" | sed 's/,/, /g'; }
+}
+
+# Waits until every service has a writer and all its replicas, $1 seconds at most. Says what is missing while it waits.
+wait_healthy() {
+    local body missing shown='' started=$SECONDS ok
+    while :; do
+        ok=true
+        body=$(health) || ok=false
+        missing=$(missing_services "$body")
+        $ok && [[ -z $missing ]] && return 0
+        if ((SECONDS - started >= $1)); then
+            warn "Not healthy after $1 seconds; missing: ${missing:-nothing, but the gateway does not answer 200}"
+            return 1
+        fi
+        if ((SECONDS > started)) && [[ $missing != "$shown" ]]; then
+            say "  waiting for ${missing:-the gateway}"
+            shown=$missing
+        fi
+        nudge
+        sleep 0.1
+    done
+}
+
+# The last lines of the logs of the replicas whose services are missing in /health.
+show_failed_logs() {
+    local missing file name
+    missing=$(missing_services "$(health)") || true
+    for file in "$SATCHEL_DATA"/logs/*.log; do
+        name=${file##*/}
+        [[ $name == supervisord.log || $missing == *"${name%-*}"* ]] || continue
+        warn "--- $file"
+        tail -n 15 "$file" >&2 || true
+    done
+}
+
+# The master key of the suite, for the tools that set it up.
+load_master_key() {
+    export SATCHEL_MASTER_KEY
+    [[ -n ${SATCHEL_MASTER_KEY-} ]] || SATCHEL_MASTER_KEY=$(cat -- "$SATCHEL_DATA/master.key" 2>/dev/null) ||
+        die "there is no master key: neither SATCHEL_MASTER_KEY nor $SATCHEL_DATA/master.key"
+}

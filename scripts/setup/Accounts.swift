@@ -1,0 +1,34 @@
+import ParseProtocol
+
+extension Gateway {
+    /// Signs a user up, or finds the one who has the name already and leaves them as they are.
+    func signUp(username: String, fields: [String: JSON]) async throws -> (objectId: String, isNew: Bool) {
+        var body = fields
+        body["username"] = .string(username)
+        do {
+            let answer = try await send(.POST, "/users", body: .object(body))
+            guard let id = answer["objectId"]?.stringValue else {
+                throw SetupError.unexpectedAnswer(request: "POST /users")
+            }
+            return (id, true)
+        } catch let error as SetupError where error.code == .usernameTaken {
+            guard let id = try await firstId("/users", where: ["username": .string(username)]) else { throw error }
+            return (id, false)
+        }
+    }
+
+    /// The objectId of a role, made when it is not there. Only the master key may change a role made here.
+    func role(named name: String) async throws -> String {
+        if let id = try await firstId("/roles", where: ["name": .string(name)]) { return id }
+        let answer = try await send(.POST, "/roles", body: ["name": .string(name), "ACL": [:]])
+        guard let id = answer["objectId"]?.stringValue else {
+            throw SetupError.unexpectedAnswer(request: "POST /roles")
+        }
+        return id
+    }
+
+    private func firstId(_ path: String, where condition: JSON) async throws -> String? {
+        let answer = try await send(.GET, path, query: ["where": condition, "limit": 1])
+        return answer["results"]?.arrayValue?.first?["objectId"]?.stringValue
+    }
+}

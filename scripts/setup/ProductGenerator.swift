@@ -1,0 +1,75 @@
+import ParseProtocol
+
+/// The words that generated products are made of. No list is empty.
+struct Vocabulary: Sendable {
+    struct Family: Sendable {
+        var name: String
+        var tags: [String]
+        var priceMinorUnits: ClosedRange<Int64>
+    }
+    var qualities: [String]
+    var ingredients: [String]
+    var sizes: [String]
+    var sentences: [String]
+    var families: [Family]
+}
+
+/// Products for benchmarks. The product of an index is the same on every machine and in every run, whatever was
+/// made before it; as an answer of the gateway it has about 1 KB.
+struct ProductGenerator: Sendable {
+    let vocabulary: Vocabulary
+    /// The objectIds of the categories, in a fixed order; at least one.
+    let brands: [String]
+
+    /// All generated keys, and no others, are between these two in the order of texts.
+    static let keyPrefix = "generated-"
+    static let keyEnd = "generated."
+
+    static func key(_ index: Int) -> String {
+        let digits = String(index)
+        return keyPrefix + String(repeating: "0", count: max(0, 7 - digits.count)) + digits
+    }
+
+    static func index(ofKey key: String) -> Int? {
+        key.hasPrefix(keyPrefix) ? Int(key.dropFirst(keyPrefix.count)) : nil
+    }
+
+    func product(_ index: Int) -> JSON {
+        var random = SplitMix64(state: UInt64(truncatingIfNeeded: index) &* 0x9E37_79B9_7F4A_7C15 &+ 20_150_401)
+        let family = random.pick(vocabulary.families)
+        let ingredient = random.pick(vocabulary.ingredients)
+        let name = "\(random.pick(vocabulary.qualities)) \(ingredient) \(family.name) \(random.pick(vocabulary.sizes))"
+        let sentences = vocabulary.sentences.shuffled(using: &random).prefix(10)
+        // Whole tenths of a currency unit look like prices: 4.90, 17.50.
+        let price = Int64.random(in: family.priceMinorUnits, using: &random) / 10 * 10
+        return [
+            "demoKey": .string(ProductGenerator.key(index)),
+            "name": .string(name),
+            "detail": .string("\(family.name) with \(ingredient.lowercased()). " + sentences.joined(separator: " ")),
+            "unitPrice": JSON(number: Double(price) / 100),
+            "priceUnit": "ea",
+            "stock": .int(Int64.random(in: 0...200, using: &random)),
+            "tags": .array((family.tags + [ingredient.lowercased()]).map(JSON.string)),
+            "brand": .pointer("Category", random.pick(brands)),
+            "active": true,
+        ]
+    }
+}
+
+/// Sebastiano Vigna's SplitMix64 (https://prng.di.unimi.it/splitmix64.c): small, seedable, the same everywhere.
+struct SplitMix64: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+
+    /// - Precondition: `list` is not empty.
+    mutating func pick<Element>(_ list: [Element]) -> Element {
+        list[Int.random(in: 0..<list.count, using: &self)]
+    }
+}
