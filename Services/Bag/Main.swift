@@ -1,1 +1,10 @@
-@main struct Main { static func main() {} }
+import ServiceKit
+
+/// The bag service: bags, orders and their checkout.
+@main
+struct Bag {
+    static func main() async throws {
+        let link = HostLink()
+        try await runService(bagPlan(link)) { try buildBag($0, &$1, link) }
+    }
+}

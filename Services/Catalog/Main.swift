@@ -1,1 +1,7 @@
-@main struct Main { static func main() {} }
+import ServiceKit
+
+/// The catalog service: brands, products with their stock, reviews, favourites, stores, and every class nobody else owns.
+@main
+struct Catalog {
+    static func main() async throws { try await runService(catalogPlan, build: buildCatalog) }
+}

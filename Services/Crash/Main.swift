@@ -1,1 +1,7 @@
-@main struct Main { static func main() {} }
+import ServiceKit
+
+/// The crash service: reports that Sentry SDKs upload.
+@main
+struct Crash {
+    static func main() async throws { try await runService(crashPlan, build: buildCrash) }
+}

@@ -1,1 +1,30 @@
-@main struct Main { static func main() {} }
+import Foundation
+import MessageBus
+
+/// `gateway` serves HTTP; `gateway make-bus-keys FILE` writes new CURVE keys for a bus between hosts.
+@main
+struct Gateway {
+    static func main() async throws {
+        let arguments = CommandLine.arguments.dropFirst()
+        switch arguments.first {
+        case nil:
+            try await runGateway()
+        case "make-bus-keys" where arguments.count == 2:
+            try makeBusKeys(path: arguments[2])
+        default:
+            FileHandle.standardError.write(Data("usage: gateway | gateway make-bus-keys FILE\n".utf8))
+            exit(64)
+        }
+    }
+
+    private static func makeBusKeys(path: String) throws {
+        let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
+        let keys = Data(try CurveKeys.make().text.utf8)
+        guard !FileManager.default.fileExists(atPath: path),
+            FileManager.default.createFile(atPath: path, contents: keys, attributes: attributes)
+        else {
+            FileHandle.standardError.write(Data("\(path) exists or cannot be written.\n".utf8))
+            exit(1)
+        }
+    }
+}

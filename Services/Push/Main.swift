@@ -1,1 +1,7 @@
-@main struct Main { static func main() {} }
+import ServiceKit
+
+/// The push service: installations, promotions and, later, the sending of notifications.
+@main
+struct Push {
+    static func main() async throws { try await runService(pushPlan, build: buildPush) }
+}

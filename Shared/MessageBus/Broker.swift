@@ -19,6 +19,8 @@ public final class Broker: Sendable {
         /// Names of the processes, sorted.
         public var replicas: [String] = []
         public var hasWriter = false
+
+        public init() {}
     }
 
     private let thread: SocketThread<Work>

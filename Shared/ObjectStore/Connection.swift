@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import GRDBSQLite
 import ParseProtocol
 
 /// How safe a commit is when it is reported as done.

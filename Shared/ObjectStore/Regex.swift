@@ -1,5 +1,5 @@
 import CPCRE2
-import GRDB
+import GRDBSQLite
 import ParseProtocol
 
 /// A compiled `$regex`, run by PCRE2 under limits.

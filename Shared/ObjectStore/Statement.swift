@@ -1,4 +1,4 @@
-import GRDB
+import GRDBSQLite
 
 /// A prepared statement. Belongs to one connection and is used by one thread at a time.
 ///

@@ -58,25 +58,28 @@ enum TextIndex {
     /// `\Q…\E` as SDKs write it, or no metacharacters; anchors at the ends may be there.
     static func literal(of pattern: String, options: String) -> String? {
         if options.contains("x") { return nil }
-        var rest = pattern[...]
-        if rest.hasPrefix("^") { rest = rest.dropFirst() }
-        if rest.hasPrefix(".*") { rest = rest.dropFirst(2) }
-        if rest.hasSuffix("$"), !rest.hasSuffix("\\$") { rest = rest.dropLast() }
-        if rest.hasSuffix(".*"), !rest.hasSuffix("\\.*") { rest = rest.dropLast(2) }
-        var text = ""
-        while let next = rest.first {
-            if rest.hasPrefix(#"\Q"#) {
+        // Scalars, not characters: to PCRE a metacharacter is one also when a combining mark follows it.
+        var rest = Array(pattern.unicodeScalars)[...]
+        if rest.starts(with: ["^"]) { rest = rest.dropFirst() }
+        if rest.starts(with: [".", "*"]) { rest = rest.dropFirst(2) }
+        if rest.last == "$", rest.dropLast().last != "\\" { rest = rest.dropLast() }
+        if rest.suffix(2) == [".", "*"], rest.dropLast(2).last != "\\" { rest = rest.dropLast(2) }
+        var text = String.UnicodeScalarView()
+        while let next = rest.popFirst() {
+            if next == "\\", rest.first == "Q" {
+                rest = rest.dropFirst()
+                while !rest.isEmpty, !rest.starts(with: ["\\", "E"]) { text.append(rest.removeFirst()) }
                 rest = rest.dropFirst(2)
-                while !rest.isEmpty, !rest.hasPrefix(#"\E"#) { text.append(rest.removeFirst()) }
-                if !rest.isEmpty { rest = rest.dropFirst(2) }
-            } else if #"\^$.|?*+()[]{}"#.contains(next) {
+            } else if metacharacters.contains(next) {
                 return nil
             } else {
-                text.append(rest.removeFirst())
+                text.append(next)
             }
         }
-        return text
+        return String(text)
     }
+
+    private static let metacharacters = Set(#"\^$.|?*+()[]{}"#.unicodeScalars)
 
     /// The MATCH expression for a `$term`: any of its words, every "quoted phrase", none of the -excluded words.
     /// - Throws: `ParseError` 102 when nothing is searched for.

@@ -29,16 +29,3 @@ public struct ServiceConfiguration: Sendable {
     /// The service's own database file.
     public func databasePath(_ service: String) -> String { "\(dataDirectory)/\(service).sqlite" }
 }
-
-extension BusConfiguration {
-    /// The bus as `SATCHEL_BUS` and `SATCHEL_BUS_KEYS` describe it.
-    public init(reader: ConfigReader, dataDirectory: String) throws {
-        let path = reader.string(forKey: "satchel.bus.keys")
-        let keys = try path.map { path in
-            guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { throw Problem.keyFile(path) }
-            return try CurveKeys(text: text, path: path)
-        }
-        try self.init(
-            endpoint: reader.string(forKey: "satchel.bus", default: "ipc://\(dataDirectory)/sockets/bus.ipc"), keys: keys)
-    }
-}

@@ -1,0 +1,49 @@
+import ObjectStore
+import ParseProtocol
+
+/// The events as they came in, in order of arrival.
+enum EventLog {
+    static let tables = [
+        """
+        CREATE TABLE IF NOT EXISTS events(id INTEGER PRIMARY KEY, name TEXT NOT NULL, happenedAt INTEGER NOT NULL,
+        receivedAt INTEGER NOT NULL, userId TEXT, installationId TEXT, pushHash TEXT, dimensions TEXT NOT NULL)
+        """,
+        // The table's id is the index's last column, so the newest of a name are found without sorting.
+        "CREATE INDEX IF NOT EXISTS eventsByName ON events(name)",
+    ]
+
+    static func add(_ event: Event, by caller: Caller, in transaction: StoreTransaction) throws {
+        let now = transaction.now
+        _ = try transaction.execute(
+            """
+            INSERT INTO events(name, happenedAt, receivedAt, userId, installationId, pushHash, dimensions)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
+            """,
+            [
+                .text(event.name), .int((event.at ?? now).milliseconds), .int(now.milliseconds),
+                caller.userId.map(SQLValue.text) ?? .null, caller.installationId.map(SQLValue.text) ?? .null,
+                event.pushHash.map(SQLValue.text) ?? .null, .text(JSON.object(event.dimensions).serializedText),
+            ])
+    }
+
+    /// The events of a name, the one that came last first.
+    static func newest(_ name: String, limit: Int64, _ reader: StoreReader) throws -> [JSON] {
+        let rows = try reader.rows(
+            """
+            SELECT name, happenedAt, receivedAt, userId, installationId, dimensions FROM events
+            WHERE name = ? ORDER BY id DESC LIMIT ?
+            """,
+            [.text(name), .int(limit)])
+        return rows.map { row in
+            var event: [String: JSON] = [
+                "name": .string(row.text("name")),
+                "at": Timestamp(milliseconds: row.int("happenedAt")).wire,
+                "receivedAt": Timestamp(milliseconds: row.int("receivedAt")).wire,
+                "dimensions": (try? JSON(parsing: row.text("dimensions"))) ?? [:],
+            ]
+            event["userId"] = row["userId"].textValue.map(JSON.string)
+            event["installationId"] = row["installationId"].textValue.map(JSON.string)
+            return .object(event)
+        }
+    }
+}

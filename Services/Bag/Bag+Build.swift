@@ -1,0 +1,50 @@
+import MessageBus
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// Classes, rules and tables of the bag service.
+package func bagPlan(_ link: HostLink) -> ServicePlan {
+    // Objects are private by their ACL; nobody adds fields, because clients' fields pass a list in the rules.
+    let permissions = ClassPermissions(
+        find: .signedIn, count: .signedIn, get: .signedIn, create: .signedIn, update: .signedIn, delete: .signedIn)
+    return ServicePlan(
+        name: "bag",
+        classes: [
+            ClassDefinition(
+                "Order",
+                fields: [
+                    "customer": .pointer("_User"), "orderNo": .number, "orderDate": .date, "items": .array,
+                    "orderStatus": .number, "stripePaymentId": .string, "note": .string, "giftMessage": .string,
+                    "shippingAddress": .object, "total": .number, "currency": .string,
+                ],
+                indexes: [["customer", "orderStatus"], ["customer", "orderNo"], ["orderStatus", "orderNo"]],
+                uniqueIndexes: [["orderNo"]], permissions: permissions),
+            ClassDefinition(
+                "OrderItem",
+                fields: [
+                    "quantity": .number, "product": .pointer("Product"), "customer": .pointer("_User"),
+                    "unitPriceMinorUnits": .number, "name": .string,
+                ],
+                indexes: [["customer"]], permissions: permissions),
+        ],
+        rules: ["Order": OrderRules(link: link), "OrderItem": OrderItemRules(link: link)],
+        tables: KnownPrices.tables + CheckoutLedger.tables)
+}
+
+func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ link: HostLink) throws {
+    link.connect(host)
+    let bag = BagFunctions(host: host)
+    routes.function("bag") { _, request in try await bag.view(request) }
+    routes.function("addToBag") { try await bag.add($0, $1) }
+    routes.function("setBagQuantity") { try await bag.setQuantity($0, $1) }
+    routes.function("emptyBag") { _, request in try await bag.empty(request) }
+
+    let ledger = CheckoutLedger(store: host.store, outbox: host.outbox)
+    let runner = CheckoutRunner(ledger: ledger, steps: CheckoutSteps(bus: host.bus), logger: host.logger)
+    let checkout = CheckoutFunctions(host: host, ledger: ledger, runner: runner)
+    routes.function("checkout") { try await checkout.answer(try CheckoutRequest(checkout: $0), $1) }
+    routes.function("chargeCustomer") { try await checkout.answer(try CheckoutRequest(chargeCustomer: $0), $1) }
+    routes.function("ChargeToken") { try await checkout.answer(try CheckoutRequest(chargeToken: $0), $1) }
+    host.whenWriter { await runner.resumeUnfinished() }
+}

@@ -1,0 +1,53 @@
+import ObjectStore
+import ParseProtocol
+
+/// A line of an order: one product and how many of it (class `OrderItem`).
+package struct BagItem: Sendable, Equatable {
+    package let objectId: String
+    package let customerId: String
+    package let productId: String
+    package let quantity: Int
+    /// Set when the order was paid; from then on the line is history and no client changes it.
+    package let isOrdered: Bool
+
+    /// Nil for a document that no rule of ours let in.
+    package init?(document: JSON) {
+        guard let objectId = document["objectId"]?.stringValue,
+            let customer = document["customer"]?.pointerTarget, let product = document["product"]?.pointerTarget,
+            let quantity = document["quantity"]?.intValue.flatMap(Int.init(exactly:)), (0...Quantity.max).contains(quantity)
+        else { return nil }
+        self.objectId = objectId
+        customerId = customer.objectId
+        productId = product.objectId
+        self.quantity = quantity
+        isOrdered = document["unitPriceMinorUnits"]?.intValue != nil
+    }
+
+    /// The items with these ids that exist, in the order of the list.
+    static func load(_ ids: [String], in store: some ObjectReading) throws -> [BagItem] {
+        let found = try store.fetch("OrderItem", ids: ids, keys: [], caller: .master)
+        let items = try found.compactMap { BagItem(document: try JSON(clientText: $0.document)) }
+        let byId = Dictionary(items.map { ($0.objectId, $0) }, uniquingKeysWith: { first, _ in first })
+        return ids.compactMap { byId[$0] }
+    }
+
+    /// A new line of `customerId`.
+    static func create(
+        product: String, quantity: Int, customerId: String, in transaction: StoreTransaction
+    ) throws -> BagItem? {
+        let created = try transaction.create(
+            "OrderItem",
+            [
+                "product": .pointer("Product", product), "quantity": .int(Int64(quantity)),
+                "customer": .pointer("_User", customerId), "ACL": Privacy.acl(customerId),
+            ], caller: .master)
+        return BagItem(document: created.document)
+    }
+}
+
+/// Who reads the objects of a customer: the customer and the shop's admins. Writes pass the rules alone.
+enum Privacy {
+    static func acl(_ customerId: String) -> JSON {
+        [customerId: ["read": true], "role:admins": ["read": true]]
+    }
+}

@@ -1,0 +1,113 @@
+import ObjectStore
+import ParseProtocol
+
+/// The order a customer is filling: status 0. There is at most one per customer, which the single writer sees to.
+struct OpenOrder: Sendable {
+    /// As many lines as one reservation may have.
+    static let itemsMax = 200
+
+    let objectId: String
+    let customerId: String
+    let document: JSON
+    private(set) var items: [BagItem]
+
+    init(document: JSON, in store: some ObjectReading) throws {
+        objectId = document["objectId"]?.stringValue ?? ""
+        customerId = document["customer"]?.pointerTarget?.objectId ?? ""
+        self.document = document
+        items = try BagItem.load(document.itemIds, in: store)
+    }
+
+    static func find(for customerId: String, in store: some ObjectReading) throws -> OpenOrder? {
+        let query = Query(
+            className: "Order", where: ["customer": .pointer("_User", customerId), "orderStatus": 0], limit: 1)
+        return try store.documents(query, caller: .master).first.map { try OpenOrder(document: $0, in: store) }
+    }
+
+    /// The customer's open order, made if there is none.
+    static func findOrCreate(
+        for customerId: String, currency: String, in transaction: StoreTransaction
+    ) throws -> OpenOrder {
+        if let order = try find(for: customerId, in: transaction) { return order }
+        let created = try transaction.create(
+            "Order", Self.initial(customerId, items: [], total: 0, currency: currency), caller: .master)
+        return try OpenOrder(document: created.document, in: transaction)
+    }
+
+    /// The fields of a new order.
+    static func initial(_ customerId: String, items: [String], total: Int64, currency: String) -> JSON {
+        [
+            "customer": .pointer("_User", customerId), "orderStatus": 0, "items": .orderItems(items),
+            "total": .int(total), "currency": .string(currency), "ACL": Privacy.acl(customerId),
+        ]
+    }
+
+    /// - Throws: 142 while a checkout of this order runs.
+    func requireNotBeingPaid(in store: some ObjectReading) throws {
+        try CheckoutLedger.requireNotBeingPaid(objectId, in: store)
+    }
+
+    // MARK: Changes
+
+    /// Makes `quantity` the quantity of `product`, with 0 removing its line.
+    mutating func set(_ product: String, to quantity: Int, in transaction: StoreTransaction) throws {
+        let present = items.filter { $0.productId == product }
+        guard let first = present.first else {
+            if quantity > 0 { try append(product, quantity, in: transaction) }
+            return
+        }
+        // A client that saves items itself may have made two lines of one product.
+        for extra in quantity == 0 ? present[...] : present.dropFirst() {
+            _ = try transaction.delete("OrderItem", extra.objectId, caller: .master)
+        }
+        if quantity > 0 {
+            _ = try transaction.update(
+                "OrderItem", first.objectId, ["quantity": .int(Int64(quantity))], caller: .master)
+        }
+        try reload(
+            items.map(\.objectId).filter { id in !present.contains { $0.objectId == id } || (quantity > 0 && id == first.objectId) },
+            in: transaction)
+    }
+
+    func quantity(of product: String) -> Int {
+        items.filter { $0.productId == product }.reduce(0) { $0 + $1.quantity }
+    }
+
+    private mutating func append(_ product: String, _ quantity: Int, in transaction: StoreTransaction) throws {
+        guard items.count < Self.itemsMax else { throw Self.tooManyItems }
+        if let item = try BagItem.create(
+            product: product, quantity: quantity, customerId: customerId, in: transaction)
+        {
+            items.append(item)
+        }
+    }
+
+    private mutating func reload(_ ids: [String], in transaction: StoreTransaction) throws {
+        items = try BagItem.load(ids, in: transaction)
+    }
+
+    /// Stores the lines and the total that follows from them.
+    func save(in transaction: StoreTransaction) throws {
+        _ = try transaction.update(
+            "Order", objectId,
+            [
+                "items": .orderItems(items.map(\.objectId)),
+                "total": .int(try KnownPrices.total(items, in: transaction)),
+            ], caller: .master)
+    }
+
+    /// Removes the order and its lines.
+    func delete(in transaction: StoreTransaction) throws {
+        for item in items { _ = try transaction.delete("OrderItem", item.objectId, caller: .master) }
+        _ = try transaction.delete("Order", objectId, caller: .master)
+    }
+
+    static let tooManyItems = ParseError(.validationError, "An order has at most \(itemsMax) items.")
+}
+
+extension JSON {
+    /// The ids that an order's `items` point to.
+    var itemIds: [String] { self["items"]?.arrayValue?.compactMap { $0.pointerTarget?.objectId } ?? [] }
+
+    static func orderItems(_ ids: [String]) -> JSON { .array(ids.map { .pointer("OrderItem", $0) }) }
+}

@@ -1,0 +1,45 @@
+import ObjectStore
+
+extension ClassDefinition {
+    /// A brand.
+    static let category = ClassDefinition(
+        "Category", fields: ["title": .string, "image": .file], indexes: [["title"]], permissions: .adminWritten())
+
+    static let product = ClassDefinition(
+        "Product",
+        fields: [
+            "name": .string, "detail": .string, "unitPrice": .number, "priceUnit": .string, "thumbnail": .file,
+            "fullsizeImage": .file, "brand": .pointer("Category"), "stock": .number, "tags": .array, "active": .boolean,
+            "ratingAverage": .number, "ratingCount": .number,
+        ],
+        indexes: [["brand", "name"], ["name"], ["brand", "unitPrice"], ["unitPrice"], ["active", "name"]],
+        textFields: ["name", "detail"],
+        permissions: .adminWritten())
+
+    /// Everybody reads reviews, signed-in users write their own; ACLs say which those are. Only admins add fields.
+    static let productReview = ClassDefinition(
+        "ProductReview",
+        fields: ["user": .pointer("_User"), "product": .pointer("Product"), "content": .string, "rating": .number],
+        indexes: [["product", "createdAt"], ["user", "createdAt"]],
+        permissions: ClassPermissions(
+            find: .everybody, count: .everybody, get: .everybody, create: .signedIn, update: .signedIn, delete: .signedIn,
+            addField: .role("admins")))
+
+    static let favoriteProduct = ClassDefinition(
+        "FavoriteProduct",
+        fields: ["customer": .pointer("_User"), "product": .pointer("Product")],
+        indexes: [["customer", "createdAt"], ["product"]],
+        uniqueIndexes: [["customer", "product"]],
+        permissions: ClassPermissions(
+            find: .signedIn, count: .signedIn, get: .signedIn, create: .signedIn, update: .signedIn, delete: .signedIn,
+            addField: .role("admins")))
+
+    static let store = ClassDefinition(
+        "Store",
+        fields: [
+            "name": .string, "address": .string, "city": .string, "zipcode": .string, "location": .geoPoint,
+            "hours": .string,
+        ],
+        indexes: [["city"], ["zipcode"], ["name"]],
+        permissions: .adminWritten())
+}

@@ -1,0 +1,66 @@
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// Keeps `ratingAverage` and `ratingCount` of products right. The sum is kept apart as an integer, so that a review costs the same
+/// whether it is the first or the ten-thousandth, and nothing drifts.
+enum ProductRatings {
+    static let tables = [
+        """
+        CREATE TABLE IF NOT EXISTS productRatings(productId TEXT PRIMARY KEY, total INTEGER NOT NULL, count INTEGER NOT NULL)
+        """
+    ]
+
+    /// Takes one review's document before and after a change into account; nil where there is none.
+    static func change(from before: JSON?, to after: JSON?, in transaction: StoreTransaction) throws {
+        let old = before.flatMap(Rating.init)
+        let new = after.flatMap(Rating.init)
+        guard old != new else { return }
+        if let old { try add(old, sign: -1, in: transaction) }
+        if let new { try add(new, sign: 1, in: transaction) }
+        for productId in Set([old?.productId, new?.productId].compactMap { $0 }) {
+            try publish(productId, in: transaction)
+        }
+    }
+
+    static func forget(productId: String, in transaction: StoreTransaction) throws {
+        _ = try transaction.execute("DELETE FROM productRatings WHERE productId = ?", [.text(productId)])
+    }
+
+    private struct Rating: Equatable {
+        let productId: String
+        let stars: Int64
+
+        /// Nil for a review without a rating.
+        init?(_ review: JSON) {
+            guard let productId = review["product"]?.pointerTarget?.objectId, let stars = review["rating"]?.intValue else {
+                return nil
+            }
+            self.productId = productId
+            self.stars = stars
+        }
+    }
+
+    private static func add(_ rating: Rating, sign: Int64, in transaction: StoreTransaction) throws {
+        _ = try transaction.execute(
+            """
+            INSERT INTO productRatings(productId, total, count) VALUES (?1, ?2, ?3)
+            ON CONFLICT(productId) DO UPDATE SET total = total + ?2, count = count + ?3
+            """, [.text(rating.productId), .int(sign * rating.stars), .int(sign)])
+    }
+
+    private static func publish(_ productId: String, in transaction: StoreTransaction) throws {
+        // The product of an old review may be gone.
+        guard try transaction.documentIfFound("Product", productId, caller: .master) != nil else {
+            return try forget(productId: productId, in: transaction)
+        }
+        let row = try transaction.rows("SELECT total, count FROM productRatings WHERE productId = ?", [.text(productId)]).first
+        let count = row?.int("count") ?? 0
+        var average: JSON = ["__op": "Delete"]
+        if let row, count > 0 {
+            average = JSON(number: (Double(row.int("total")) / Double(count) * 100).rounded() / 100)
+        }
+        _ = try transaction.update(
+            "Product", productId, ["ratingAverage": average, "ratingCount": .int(count)], caller: .master)
+    }
+}

@@ -1,0 +1,52 @@
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// What makes a product sellable. Checked on the document as it would be stored, so that operators (`Increment`) are covered.
+struct ProductRules: ClassRules {
+    func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
+        // Reviews make these; clients that send whole objects bring an old value along.
+        change.object["ratingAverage"] = nil
+        change.object["ratingCount"] = nil
+        if change.verb == .create, change.object["active"] == nil { change.object["active"] = true }
+    }
+
+    func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws {
+        guard let product = outcome.after else {
+            return try ProductRatings.forget(productId: outcome.objectId, in: transaction)
+        }
+        guard let name = product["name"]?.stringValue, name.contains(where: { !$0.isWhitespace }) else {
+            throw ParseError(.validationError, "A product needs a name.")
+        }
+        guard Price.minorUnits(product["unitPrice"]) != nil else {
+            throw ParseError(
+                .validationError, "unitPrice must be a number from 0 to 10000000 with at most two decimals.")
+        }
+        if let stock = product["stock"], !stock.isNull {
+            guard let pieces = stock.intValue, (0...Product.stockMax).contains(pieces) else {
+                throw ParseError(.validationError, "stock must be a whole number from 0 to \(Product.stockMax).")
+            }
+        }
+    }
+}
+
+/// A product as the shop sells it.
+struct Product {
+    let name: String
+    let unitPriceMinorUnits: Int64
+    /// Pieces left; nil when the product has no `stock` field, which means that nobody counts it and it never runs out. Products
+    /// that come from an app without stock keep working so.
+    let stock: Int64?
+
+    static let stockMax: Int64 = 1_000_000_000
+
+    /// Nil when it is not for sale: inactive, or without a price.
+    init?(document: JSON) {
+        guard document["active"] != false, let name = document["name"]?.stringValue,
+            let price = Price.minorUnits(document["unitPrice"])
+        else { return nil }
+        self.name = name
+        unitPriceMinorUnits = price
+        stock = document["stock"]?.intValue
+    }
+}

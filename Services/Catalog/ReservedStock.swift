@@ -1,0 +1,121 @@
+import Messages
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// One line as it is stored.
+struct ReservedLine {
+    let index: Int64
+    let priced: PricedLine
+    let taken: Int64
+
+    init(_ row: SQLRow) {
+        index = row.int("line")
+        taken = row.int("taken")
+        priced = PricedLine.with {
+            $0.productID = row.text("productId")
+            $0.quantity = UInt32(clamping: row.int("quantity"))
+            $0.unitPriceMinorUnits = row.int("unitPriceMinorUnits")
+            $0.name = row.text("name")
+        }
+    }
+}
+
+/// How stock moves. There is one writer, and each of these runs in its transaction: what was read is still true when it is written.
+extension Reservations {
+    func state(of id: String, in transaction: StoreTransaction) throws -> ReservationState? {
+        try transaction.rows("SELECT state FROM reservations WHERE id = ?", [.text(id)]).first
+            .flatMap { ReservationState(rawValue: $0.text("state")) }
+    }
+
+    func set(
+        _ id: String, _ state: ReservationState, expiresAt: Timestamp? = nil, in transaction: StoreTransaction
+    ) throws {
+        let now = SQLValue.int(transaction.now.milliseconds)
+        _ = try transaction.execute(
+            """
+            INSERT INTO reservations(id, state, expiresAt, changedAt) VALUES (?, ?, ?, ?)
+            ON CONFLICT(id) DO UPDATE SET state = excluded.state, expiresAt = excluded.expiresAt, changedAt = excluded.changedAt
+            """, [.text(id), .text(state.rawValue), expiresAt.map { .int($0.milliseconds) } ?? now, now])
+    }
+
+    func lines(of id: String, in transaction: StoreTransaction) throws -> [ReservedLine] {
+        try transaction.rows("SELECT * FROM reservationLines WHERE reservationId = ? ORDER BY line", [.text(id)])
+            .map(ReservedLine.init)
+    }
+
+    func take(
+        _ line: OrderLine, index: Int, for id: String, caller: Caller, in transaction: StoreTransaction
+    ) throws {
+        let document = try transaction.document("Product", line.productID, caller: caller)
+        guard let product = Product(document: document) else { throw ParseError.objectNotFound }
+        let taken = try take(Int64(line.quantity), of: product, line.productID, in: transaction)
+        _ = try transaction.execute(
+            """
+            INSERT INTO reservationLines(reservationId, line, productId, quantity, unitPriceMinorUnits, name, taken)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
+            """,
+            [
+                .text(id), .int(Int64(index)), .text(line.productID), .int(Int64(line.quantity)),
+                .int(product.unitPriceMinorUnits), .text(product.name), .int(taken),
+            ])
+    }
+
+    /// The goods of a line whose stock was given back, at the price it had.
+    func takeAgain(_ line: ReservedLine, for id: String, in transaction: StoreTransaction) throws {
+        let productId = line.priced.productID
+        let document = try transaction.document("Product", productId, caller: .master)
+        guard let product = Product(document: document) else { throw ParseError.objectNotFound }
+        let taken = try take(Int64(line.priced.quantity), of: product, productId, in: transaction)
+        try setTaken(taken, line.index, of: id, in: transaction)
+    }
+
+    /// Takes as much of a sold line as there is.
+    /// - Returns: the pieces that are missing.
+    func takeWhatIsLeft(_ line: ReservedLine, for id: String, in transaction: StoreTransaction) throws -> Int64 {
+        let productId = line.priced.productID
+        let quantity = Int64(line.priced.quantity)
+        guard let product = try transaction.documentIfFound("Product", productId, caller: .master) else { return quantity }
+        guard let stock = product["stock"]?.intValue else { return 0 }
+        let taken = min(max(stock, 0), quantity)
+        try change(stockOf: productId, by: -taken, in: transaction)
+        try setTaken(taken, line.index, of: id, in: transaction)
+        return quantity - taken
+    }
+
+    func putBack(_ id: String, in transaction: StoreTransaction) throws {
+        for line in try lines(of: id, in: transaction) where line.taken > 0 {
+            // A product that was deleted, or that is no longer counted, has no stock to go back to.
+            let product = try transaction.documentIfFound("Product", line.priced.productID, caller: .master)
+            if product?["stock"]?.intValue != nil {
+                try change(stockOf: line.priced.productID, by: line.taken, in: transaction)
+            }
+            try setTaken(0, line.index, of: id, in: transaction)
+        }
+    }
+
+    private func take(
+        _ quantity: Int64, of product: Product, _ productId: String, in transaction: StoreTransaction
+    ) throws -> Int64 {
+        guard let stock = product.stock else { return 0 }
+        guard stock >= quantity else {
+            throw ParseError(
+                .validationError, "Only \(max(stock, 0)) of \(product.name) are left.",
+                details: ["productId": .string(productId), "available": .int(max(stock, 0))])
+        }
+        try change(stockOf: productId, by: -quantity, in: transaction)
+        return quantity
+    }
+
+    private func change(stockOf productId: String, by pieces: Int64, in transaction: StoreTransaction) throws {
+        guard pieces != 0 else { return }
+        _ = try transaction.update(
+            "Product", productId, ["stock": ["__op": "Increment", "amount": .int(pieces)]], caller: .master)
+    }
+
+    private func setTaken(_ taken: Int64, _ index: Int64, of id: String, in transaction: StoreTransaction) throws {
+        _ = try transaction.execute(
+            "UPDATE reservationLines SET taken = ? WHERE reservationId = ? AND line = ?",
+            [.int(taken), .text(id), .int(index)])
+    }
+}

@@ -1,0 +1,134 @@
+import MessageBus
+import Messages
+import ParseProtocol
+
+/// `/batch`: several requests in one, answered in order. It is only a transport: each one goes through routing and
+/// authorization by itself. Neighbouring object changes at one service travel together and share one commit.
+struct BatchController: Sendable {
+    let router: ParseRouter
+
+    private static let requestsMax = 200
+
+    func run(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
+        guard !request.isInBatch else { throw ParseError(.invalidJSON, "A batch cannot hold another batch.") }
+        let body = try request.object
+        guard case .array(let items) = body["requests"] else { throw ParseError(.invalidJSON, "requests must be an array") }
+        guard items.count <= Self.requestsMax else {
+            throw ParseError(.invalidJSON, "A batch holds at most \(Self.requestsMax) requests.")
+        }
+        var requests: [ParseRequest] = []
+        for item in items { requests.append(try parse(item, of: request)) }
+        if body["transaction"] == true { return try await runAtomically(requests, principal) }
+
+        var answers: [JSON] = []
+        var index = 0
+        while index < requests.count {
+            let run = changes(startingAt: index, in: requests)
+            if run.count > 1 {
+                answers += try await write(run, principal, request.requestId)
+                index += run.count
+            } else {
+                answers.append(Self.item(await router.answer(inBatch: requests[index], principal)))
+                index += 1
+            }
+        }
+        return ParseResponse(.array(answers))
+    }
+
+    private func parse(_ item: JSON, of batch: ParseRequest) throws(ParseError) -> ParseRequest {
+        guard let path = item["path"]?.stringValue, let methodName = item["method"]?.stringValue,
+            let method = ParseRequest.Method(rawValue: methodName.uppercased())
+        else { throw ParseError(.invalidJSON, "Each request of a batch needs a method and a path.") }
+        let parts = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        var request = ParseRequest(
+            method: method, path: try ParseRequest.path(String(parts[0])), requestId: batch.requestId,
+            clientAddress: batch.clientAddress)
+        request.isInBatch = true
+        if parts.count > 1 { request.query = String(parts[1]) }
+        switch item["body"] {
+        case .object(let members)?: request.tunnelled = members
+        case nil, .null?: if method != .get { request.tunnelled = [:] }
+        default: throw ParseError(.invalidJSON, "The body of a request in a batch must be an object.")
+        }
+        guard router.withoutMount(request.path) != nil else {
+            throw ParseError(.invalidJSON, "cannot route batch path \(path.prefix(256))")
+        }
+        return request
+    }
+
+    private struct ObjectChange {
+        let change: Change
+        let document: [UInt8]
+        let service: String
+    }
+
+    /// The request as a plain object change, or nil when it is something else.
+    private func change(_ request: ParseRequest) -> ObjectChange? {
+        guard let path = router.withoutMount(request.path), path.first == "classes", (2...3).contains(path.count),
+            Names.isClassName(String(path[1]))
+        else { return nil }
+        let className = String(path[1])
+        let verb: Change.Verb
+        switch (request.method, path.count) {
+        case (.post, 2) where className != "_User": verb = .create
+        case (.put, 3): verb = .update
+        case (.delete, 3): verb = .delete
+        default: return nil
+        }
+        let change = Change.with {
+            $0.verb = verb
+            $0.className = className
+            $0.objectID = path.count == 3 ? String(path[2]) : ""
+        }
+        return ObjectChange(change: change, document: request.document, service: Owners.service(ofClass: className))
+    }
+
+    /// The longest run of object changes for one service from `start` on.
+    private func changes(startingAt start: Int, in requests: [ParseRequest]) -> [ObjectChange] {
+        var run: [ObjectChange] = []
+        for request in requests[start...] {
+            guard let change = change(request), run.last.map({ $0.service == change.service }) ?? true else { break }
+            run.append(change)
+        }
+        return run
+    }
+
+    private func write(_ changes: [ObjectChange], _ principal: Principal, _ trace: String) async throws(ParseError) -> [JSON] {
+        let outcomes = try await router.objects.write(
+            changes.map { ($0.change, $0.document) }, to: changes[0].service, atomic: false, principal, trace)
+        var items: [JSON] = []
+        for (outcome, answer) in outcomes {
+            if outcome.hasFailure {
+                items.append(["error": ParseError(BusFailure(outcome.failure)).body])
+            } else {
+                items.append(["success": try Self.json(answer)])
+            }
+        }
+        return items
+    }
+
+    /// All or nothing, which one service can promise.
+    private func runAtomically(_ requests: [ParseRequest], _ principal: Principal) async throws(ParseError) -> ParseResponse {
+        let run = changes(startingAt: 0, in: requests)
+        guard run.count == requests.count else {
+            throw ParseError(
+                .commandUnavailable, "A transaction can only hold object changes of classes that one service keeps.")
+        }
+        guard let first = run.first else { return ParseResponse([]) }
+        let outcomes = try await router.objects.write(
+            run.map { ($0.change, $0.document) }, to: first.service, atomic: true, principal, requests[0].requestId)
+        var items: [JSON] = []
+        for (_, answer) in outcomes { items.append(["success": try Self.json(answer)]) }
+        return ParseResponse(.array(items))
+    }
+
+    private static func item(_ answer: ParseResponse) -> JSON {
+        let body = (try? JSON(parsing: answer.body)) ?? .null
+        return (200..<300).contains(answer.status) ? ["success": body] : ["error": body]
+    }
+
+    private static func json(_ answer: [UInt8]) throws(ParseError) -> JSON {
+        guard let json = try? JSON(parsing: answer) else { throw .internalError }
+        return json
+    }
+}

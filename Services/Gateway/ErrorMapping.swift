@@ -1,0 +1,34 @@
+import MessageBus
+import ParseProtocol
+
+/// Which HTTP status a Parse error travels with (PARSE_PROTOCOL section 1.4). The only place that knows.
+extension ParseResponse {
+    init(_ error: ParseError) {
+        self.init(status: Self.status(of: error.code), error.body)
+        if error.code == .serviceUnavailable { retryAfterSeconds = 1 }
+    }
+
+    /// An answer without a code: problems with keys.
+    static func forbidden(_ text: String = "unauthorized") -> ParseResponse {
+        ParseResponse(status: 403, ["error": .string(text)])
+    }
+
+    private static func status(of code: ParseError.Code) -> Int {
+        switch code {
+        case .internalServerError: 500
+        case .serviceUnavailable: 503
+        case .connectionFailed: 429
+        case .objectNotFound: 404
+        default: 400
+        }
+    }
+}
+
+extension ParseError {
+    /// An error of a service, as the client sees it.
+    init(_ failure: BusFailure) {
+        self.init(
+            Code(rawValue: Int(failure.failure.code)), failure.failure.message,
+            details: failure.failure.details.isEmpty ? nil : try? JSON(parsing: failure.failure.details))
+    }
+}

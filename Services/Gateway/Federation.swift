@@ -1,0 +1,136 @@
+import Foundation
+import MessageBus
+import Messages
+import ParseProtocol
+
+/// Makes the services' stores look like one database: includes and sub-queries, within and across services.
+struct Federation: Sendable {
+    let services: ServiceClient
+    let limitMax: Int
+
+    private struct Name: Hashable {
+        let className: String
+        let objectId: String
+    }
+
+    /// Objects one level of one include may bring; with more, a client should page.
+    private static let includedMax = 10_000
+
+    /// A find at the class's owner; sub-queries in the filter are answered first. Returns the JSON of the answer.
+    func find(
+        _ className: String, _ options: QueryOptions, _ principal: Principal, trace: String
+    ) async throws(ParseError) -> [UInt8] {
+        var filter = options.filter
+        if SubQueries.mayOccur(in: filter) {
+            var resolver = SubQueries(federation: self, principal: principal, trace: trace)
+            filter = try await resolver.resolve(filter)
+        }
+        let message = FindRequest.with {
+            $0.className = className
+            $0.where = Data(filter)
+            $0.order = options.order
+            $0.limit = UInt32(clamping: options.limit)
+            $0.skip = UInt32(clamping: options.skip)
+            $0.count = options.wantsCount
+            $0.keys = options.topLevelKeys
+            $0.excludeKeys = options.excludeKeys
+        }
+        return try await services.read(
+            "\(Owners.service(ofClass: className)).find.v1", message, for: principal, trace: trace).document
+    }
+
+    /// The objects with the tree's pointers replaced, level by level: one request per owner and level.
+    func expand(
+        _ objects: [JSON], _ tree: IncludeTree, _ principal: Principal, trace: String
+    ) async throws(ParseError) -> [JSON] {
+        var fetched: [Name: JSON] = [:]
+        var level: [(object: JSON, tree: IncludeTree)] = objects.map { ($0, tree) }
+        while !level.isEmpty {
+            var wanted: Set<Name> = []
+            for (object, tree) in level {
+                for field in tree.children.keys { wanted.formUnion(Self.targets(of: object[field])) }
+            }
+            wanted.subtract(fetched.keys)
+            guard wanted.count <= Self.includedMax else {
+                throw ParseError(.invalidQuery, "The include brings more than \(Self.includedMax) objects.")
+            }
+            fetched.merge(try await fetch(wanted, principal, trace: trace)) { _, new in new }
+            level = level.flatMap { object, tree in
+                tree.children.filter { !$0.value.isEmpty }.flatMap { field, subtree in
+                    Self.targets(of: object[field]).compactMap { fetched[$0] }.map { ($0, subtree) }
+                }
+            }
+        }
+        return objects.map { Self.replacePointers(in: $0, tree, fetched) }
+    }
+
+    private static func targets(of value: JSON?) -> [Name] {
+        if let target = value?.pointerTarget { return [Name(className: target.className, objectId: target.objectId)] }
+        return (value?.arrayValue ?? []).compactMap { element in
+            element.pointerTarget.map { Name(className: $0.className, objectId: $0.objectId) }
+        }
+    }
+
+    /// Pointers whose object is missing or may not be read: the field is dropped, an array element is left out.
+    private static func replacePointers(in object: JSON, _ tree: IncludeTree, _ fetched: [Name: JSON]) -> JSON {
+        var object = object
+        func replacement(_ pointer: JSON, _ subtree: IncludeTree) -> JSON? {
+            guard let name = targets(of: pointer).first, var target = fetched[name] else { return nil }
+            target = subtree.select(replacePointers(in: target, subtree, fetched))
+            target["__type"] = "Object"
+            target["className"] = .string(name.className)
+            return target
+        }
+        for (field, subtree) in tree.children {
+            guard let value = object[field] else { continue }
+            if case .array(let elements) = value {
+                object[field] = .array(elements.compactMap { $0.pointerTarget == nil ? $0 : replacement($0, subtree) })
+            } else if value.pointerTarget != nil {
+                object[field] = replacement(value, subtree)
+            }
+        }
+        return object
+    }
+
+    private func fetch(_ names: Set<Name>, _ principal: Principal, trace: String) async throws(ParseError) -> [Name: JSON] {
+        let allowed = names.filter { Names.isClassName($0.className) && Names.isObjectId($0.objectId) }
+        let byOwner = Dictionary(grouping: allowed) { Owners.service(ofClass: $0.className) }
+        let results = await withTaskGroup(of: Result<[Name: JSON], ParseError>.self) { group in
+            for (owner, names) in byOwner {
+                group.addTask {
+                    do throws(ParseError) {
+                        return .success(try await fetch(names, from: owner, principal, trace: trace))
+                    } catch {
+                        return .failure(error)
+                    }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        var fetched: [Name: JSON] = [:]
+        for result in results { fetched.merge(try result.get()) { _, new in new } }
+        return fetched
+    }
+
+    private func fetch(
+        _ names: [Name], from owner: String, _ principal: Principal, trace: String
+    ) async throws(ParseError) -> [Name: JSON] {
+        let message = FetchRequest.with {
+            $0.wanted = Dictionary(grouping: names, by: \.className).map { className, names in
+                .with {
+                    $0.className = className
+                    $0.objectIds = names.map(\.objectId)
+                }
+            }
+        }
+        let reply = try await services.read("\(owner).fetch.v1", message, for: principal, trace: trace)
+        let found = try reply.message(FetchReply.self).found
+        guard found.count == reply.documents.count else { throw .internalError }
+        var fetched: [Name: JSON] = [:]
+        for (name, document) in zip(found, reply.documents) {
+            guard let object = try? JSON(parsing: document) else { throw .internalError }
+            fetched[Name(className: name.className, objectId: name.objectID)] = object
+        }
+        return fetched
+    }
+}

@@ -1,0 +1,56 @@
+import Foundation
+import Hummingbird
+import Logging
+import MessageBus
+import ServiceLifecycle
+
+/// Wires the gateway and runs it until SIGTERM or SIGINT.
+func runGateway() async throws {
+    umask(0o077)
+    let configuration = try GatewayConfiguration()
+    let logger = makeLogger(configuration)
+
+    let sessions = SessionCache()
+    let broker = try Broker(configuration: configuration.bus, logger: logger) { sessions.forget($0) }
+    let services = ServiceClient(broker: broker)
+    let federation = Federation(services: services, limitMax: configuration.limitMax)
+    let router = ParseRouter(
+        configuration: configuration,
+        principals: PrincipalResolver(configuration: configuration, sessions: sessions, services: services),
+        objects: ObjectsController(services: services, federation: federation, configuration: configuration),
+        accounts: AccountsController(services: services, configuration: configuration),
+        functions: FunctionsController(services: services),
+        intake: IntakeController(services: services),
+        system: SystemController(broker: broker),
+        logger: logger)
+
+    let application = Application(
+        responder: HTTPFront(router: router, configuration: configuration, logger: logger),
+        server: .loopBoundHTTP1(idleTimeout: .seconds(75)),
+        configuration: .init(
+            address: .hostname(configuration.host, port: configuration.port), serverName: nil, backlog: 1024),
+        services: [BrokerService(broker: broker)],
+        onServerRunning: { channel in
+            logger.notice("Listening.", metadata: ["url": "\(configuration.publicURL)"])
+        },
+        logger: logger)
+    try await application.runService()
+}
+
+private func makeLogger(_ configuration: GatewayConfiguration) -> Logger {
+    LoggingSystem.bootstrap(StreamLogHandler.standardError)
+    var logger = Logger(label: "gateway-1")
+    logger.logLevel = configuration.logLevel
+    return logger
+}
+
+/// The broker's life: it starts before the listener and stops after it.
+private struct BrokerService: Service {
+    let broker: Broker
+
+    func run() async throws {
+        try await broker.start()
+        try? await gracefulShutdown()
+        broker.stop()
+    }
+}

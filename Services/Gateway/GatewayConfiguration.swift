@@ -1,0 +1,82 @@
+import Configuration
+import Crypto
+import Foundation
+import Logging
+import MessageBus
+import ParseProtocol
+
+/// The gateway's settings from the environment; README's table lists them.
+struct GatewayConfiguration: Sendable {
+    let host: String
+    let port: Int
+    /// Path components before the Parse routes; `["parse"]`. `/1` always works too.
+    let mount: [Substring]
+    /// Base of `Location` and file URLs, without a slash at the end.
+    let publicURL: String
+    let applicationId: String
+    let masterKey: String
+    let clientKeys: [ClientKey: String]
+    /// Networks from which the master key is accepted.
+    let masterKeyNetworks: [Network]
+    /// Largest `limit` of a query; a larger one is cut to it.
+    let limitMax: Int
+    /// Largest JSON body. A batch of 200 objects of a usual size fits; a single object is limited to 128 KB by the store.
+    let bodyBytesMax: Int
+    let bus: BusConfiguration
+    let logLevel: Logger.Level
+
+    enum ClientKey: CaseIterable, Sendable { case rest, javascript, client }
+
+    /// - Throws: when a setting cannot work, with a text that names it.
+    init(reader: ConfigReader = ConfigReader(provider: EnvironmentVariablesProvider())) throws {
+        host = reader.string(forKey: "satchel.host", default: "127.0.0.1")
+        port = reader.int(forKey: "satchel.port", default: 1337)
+        let mountPath = reader.string(forKey: "satchel.mount", default: "/parse")
+        mount = mountPath.split(separator: "/")
+        let publicURL = reader.string(forKey: "satchel.public.url", default: "http://\(host):\(port)\(mountPath)")
+        self.publicURL = publicURL.hasSuffix("/") ? String(publicURL.dropLast()) : publicURL
+        applicationId = reader.string(forKey: "satchel.app.id", default: "satchel")
+        let data = URL(fileURLWithPath: reader.string(forKey: "satchel.data", default: "./data")).standardizedFileURL.path
+        try FileManager.default.createDirectory(atPath: data + "/sockets", withIntermediateDirectories: true)
+        masterKey = try Self.nonEmpty(reader, "satchel.master.key") ?? MasterKeyFile(path: data + "/master.key").key()
+        clientKeys = [
+            .rest: "satchel.rest.key", .javascript: "satchel.javascript.key", .client: "satchel.client.key",
+        ].compactMapValues { Self.nonEmpty(reader, $0) }
+        masterKeyNetworks = try reader.string(forKey: "satchel.master.key.ips", default: "127.0.0.0/8,::1")
+            .split(separator: ",").map { try Network(String($0)) }
+        limitMax = reader.int(forKey: "satchel.limit.max", default: 1000)
+        bodyBytesMax = reader.int(forKey: "satchel.body.bytes.max", default: 8 << 20)
+        bus = try BusConfiguration(reader: reader, dataDirectory: data)
+        logLevel = Logger.Level(rawValue: reader.string(forKey: "satchel.log.level", default: "info")) ?? .info
+    }
+
+    /// A container's environment passes unset variables as empty ones.
+    private static func nonEmpty(_ reader: ConfigReader, _ key: String) -> String? {
+        reader.string(forKey: ConfigKey(key), isSecret: true).flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// Compares secrets without telling by the time how much of them is right.
+    static func isSame(_ a: String, _ b: String) -> Bool {
+        Data(SHA256.hash(data: Data(a.utf8))) == Data(SHA256.hash(data: Data(b.utf8)))
+    }
+}
+
+/// The master key of a suite that was not given one: made at the first start, kept in a file only its user can read.
+private struct MasterKeyFile {
+    let path: String
+
+    func key() throws -> String {
+        if let text = try? String(contentsOfFile: path, encoding: .utf8) {
+            return text.trimmingCharacters(in: .whitespacesAndNewlines)
+        }
+        let key = Names.random(40)
+        guard FileManager.default.createFile(
+            atPath: path, contents: Data(key.utf8), attributes: [.posixPermissions: 0o600])
+        else { throw ConfigurationProblem(description: "\(path) cannot be written.") }
+        return key
+    }
+}
+
+struct ConfigurationProblem: Error, CustomStringConvertible {
+    let description: String
+}

@@ -1,0 +1,112 @@
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+import ParseProtocol
+import Synchronization
+
+/// What a handler needs to know of the connection.
+struct GatewayContext: RequestContext {
+    var coreContext: CoreRequestContextStorage
+    let clientAddress: SocketAddress?
+
+    init(source: ApplicationRequestContextSource) {
+        coreContext = .init(source: source)
+        clientAddress = source.channel.remoteAddress
+    }
+}
+
+/// HTTP in, HTTP out: turns each request into a `ParseRequest` and the answer back into bytes and headers.
+struct HTTPFront: HTTPResponder {
+    let router: ParseRouter
+    let configuration: GatewayConfiguration
+    let logger: Logger
+
+    func respond(to request: Request, context: GatewayContext) async throws -> Response {
+        if request.method == .options { return Response(status: .ok, headers: Self.preflightHeaders) }
+        let requestId = RequestIds.next()
+        let answer: ParseResponse
+        do {
+            answer = await router.answer(
+                try await parseRequest(request, context: context, requestId: requestId))
+        } catch let error as ParseError {
+            answer = ParseResponse(error)
+        } catch let error as any HTTPResponseError where error.status == .contentTooLarge {
+            answer = ParseResponse(
+                status: 413,
+                body: ParseError(
+                    .objectTooLarge, "The body is larger than \(configuration.bodyBytesMax) bytes.").body.serialized)
+        }
+        if answer.status >= 500 {
+            logger.warning(
+                "A request failed.",
+                metadata: ["request.id": "\(requestId)", "http.path": "\(request.uri.path)", "http.status": "\(answer.status)"])
+        }
+        return response(answer, requestId: requestId)
+    }
+
+    private func parseRequest(
+        _ request: Request, context: GatewayContext, requestId: String
+    ) async throws -> ParseRequest {
+        guard let method = ParseRequest.Method(rawValue: request.method.rawValue) else {
+            throw ParseError(.commandUnavailable, "The method \(request.method.rawValue.prefix(16)) is not supported.")
+        }
+        var parsed = ParseRequest(
+            method: method, path: try ParseRequest.path(request.uri.path), requestId: requestId,
+            clientAddress: context.clientAddress)
+        parsed.credentials = Credentials(headers: request.headers)
+        parsed.query = request.uri.query
+        // GET and DELETE carry no body that means anything, except to clients that say so.
+        if method == .post || method == .put || request.headers[.contentLength] != nil {
+            let body = try await request.body.collect(upTo: configuration.bodyBytesMax)
+            parsed.body = Array(body.readableBytesView)
+        }
+        return parsed
+    }
+
+    private func response(_ answer: ParseResponse, requestId: String) -> Response {
+        var headers = Self.commonHeaders
+        headers[Self.requestIdName] = requestId
+        if let location = answer.location { headers[.location] = location }
+        if let seconds = answer.retryAfterSeconds { headers[.retryAfter] = String(seconds) }
+        return Response(
+            status: .init(code: answer.status), headers: headers,
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: answer.body)))
+    }
+
+    private static let requestIdName = headerName("X-Satchel-Request-Id")
+
+    private static let commonHeaders: HTTPFields = [
+        .contentType: "application/json; charset=utf-8",
+        .accessControlAllowOrigin: "*",
+        .accessControlExposeHeaders: "X-Parse-Job-Status-Id, X-Parse-Push-Status-Id",
+    ]
+
+    /// PARSE_PROTOCOL section 1.3.
+    private static let preflightHeaders: HTTPFields = [
+        .accessControlAllowOrigin: "*",
+        .accessControlAllowMethods: "GET,PUT,POST,DELETE,OPTIONS",
+        .accessControlAllowHeaders:
+            "X-Parse-Master-Key, X-Parse-REST-API-Key, X-Parse-Javascript-Key, X-Parse-Application-Id, X-Parse-Client-Version, "
+            + "X-Parse-Session-Token, X-Requested-With, X-Parse-Revocable-Session, X-Parse-Request-Id, "
+            + "X-Parse-Installation-Id, Content-Type, Pragma, Cache-Control",
+        .accessControlExposeHeaders: "X-Parse-Job-Status-Id, X-Parse-Push-Status-Id",
+        .accessControlMaxAge: "86400",
+        .contentLength: "0",
+    ]
+}
+
+/// A header name of ours; the texts are constants that are valid names.
+func headerName(_ text: String) -> HTTPField.Name {
+    guard let name = HTTPField.Name(text) else { preconditionFailure("\(text) is not a header name.") }
+    return name
+}
+
+/// Ids that follow a request through logs and services, and keys under which its writes are kept: unique for a gateway's life
+/// and, by its start time, across restarts.
+enum RequestIds {
+    private static let prefix = String(Timestamp.now.milliseconds, radix: 36)
+    private static let last = Atomic<UInt64>(0)
+
+    static func next() -> String { "\(prefix)-\(last.wrappingAdd(1, ordering: .relaxed).newValue)" }
+}

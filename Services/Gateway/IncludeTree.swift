@@ -1,0 +1,52 @@
+import ParseProtocol
+
+/// The pointers to replace by their objects: `["items": ["product": ["brand": []]]]` for `include=items.product.brand`.
+struct IncludeTree: Sendable {
+    private(set) var children: [String: IncludeTree] = [:]
+    /// Fields of an included object to send; empty means all.
+    private(set) var keys: Set<String> = []
+
+    /// Deeper paths than any real class has; each level costs a round of requests.
+    private static let depthMax = 10
+    private static let pathsMax = 100
+
+    var isEmpty: Bool { children.isEmpty }
+
+    /// - Throws: 102 for too many or too deep paths, or for `*`.
+    mutating func add(paths: [String]) throws(ParseError) {
+        guard paths.count <= Self.pathsMax else { throw ParseError(.invalidQuery, "At most \(Self.pathsMax) includes are possible.") }
+        for path in paths {
+            if path == "*" { throw .notBuilt("include=*") }
+            let components = path.split(separator: ".", omittingEmptySubsequences: false)
+            guard components.count <= Self.depthMax, components.allSatisfy({ Names.isIdentifier(String($0)) }) else {
+                throw ParseError(.invalidQuery, "Invalid include: \(path.prefix(128))")
+            }
+            add(components[...])
+        }
+    }
+
+    /// A key with a dot includes what is before it (PARSE_PROTOCOL section 4).
+    mutating func add(keys: [String]) {
+        for key in keys {
+            let components = key.split(separator: ".")
+            guard (2...Self.depthMax).contains(components.count) else { continue }
+            add(components.dropLast(), key: components.last)
+        }
+    }
+
+    private mutating func add(_ components: ArraySlice<Substring>, key: Substring? = nil) {
+        guard let first = components.first else {
+            if let key { keys.insert(String(key)) }
+            return
+        }
+        children[String(first), default: IncludeTree()].add(components.dropFirst(), key: key)
+    }
+
+    /// The object with only the wanted fields; identity and dates always stay.
+    func select(_ object: JSON) -> JSON {
+        guard !keys.isEmpty, case .object(let members) = object else { return object }
+        return .object(members.filter { keys.contains($0.key) || children[$0.key] != nil || Self.alwaysSent.contains($0.key) })
+    }
+
+    private static let alwaysSent: Set<String> = ["objectId", "createdAt", "updatedAt", "ACL", "__type", "className"]
+}

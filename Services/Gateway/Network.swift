@@ -1,0 +1,37 @@
+import NIOCore
+
+/// A set of IP addresses: one address, or an IPv4 or IPv6 network in CIDR form (`10.0.0.0/8`).
+struct Network: Sendable {
+    private let bytes: [UInt8]
+    private let prefixBits: Int
+
+    /// - Throws: `ConfigurationProblem` for a text that is neither.
+    init(_ text: String) throws {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count <= 2, let bytes = Self.bytes(of: try? SocketAddress(ipAddress: String(parts[0]), port: 0)) else {
+            throw ConfigurationProblem(description: "\"\(text)\" is not an IP address or network.")
+        }
+        let prefix = parts.count == 2 ? Int(parts[1]) : bytes.count * 8
+        guard let prefix, (0...bytes.count * 8).contains(prefix) else {
+            throw ConfigurationProblem(description: "\"\(text)\" has no valid prefix length.")
+        }
+        self.bytes = bytes
+        prefixBits = prefix
+    }
+
+    func contains(_ address: SocketAddress?) -> Bool {
+        guard let other = Self.bytes(of: address), other.count == bytes.count else { return false }
+        return (0..<prefixBits).allSatisfy { bit in
+            let mask: UInt8 = 0x80 >> UInt8(bit % 8)
+            return bytes[bit / 8] & mask == other[bit / 8] & mask
+        }
+    }
+
+    private static func bytes(of address: SocketAddress?) -> [UInt8]? {
+        switch address {
+        case .v4(let address): withUnsafeBytes(of: address.address.sin_addr) { [UInt8]($0) }
+        case .v6(let address): withUnsafeBytes(of: address.address.sin6_addr) { [UInt8]($0) }
+        default: nil
+        }
+    }
+}

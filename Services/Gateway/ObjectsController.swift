@@ -1,0 +1,93 @@
+import Foundation
+import MessageBus
+import Messages
+import ParseProtocol
+
+/// `/classes/<C>` and its synonyms: reading and writing objects at the service that owns their class.
+struct ObjectsController: Sendable {
+    let services: ServiceClient
+    let federation: Federation
+    let configuration: GatewayConfiguration
+
+    func get(
+        _ className: String, _ objectId: String, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> ParseResponse {
+        let options = try QueryOptions(get: request.options())
+        let message = GetRequest.with {
+            $0.className = className
+            $0.objectID = objectId
+            $0.keys = options.topLevelKeys
+            $0.excludeKeys = options.excludeKeys
+        }
+        let kind = "\(Owners.service(ofClass: className)).get.v1"
+        let document = try await services.read(kind, message, for: principal, trace: request.requestId).document
+        guard !options.include.isEmpty else { return ParseResponse(body: document) }
+        guard let object = try? JSON(parsing: document) else { throw .internalError }
+        let expanded = try await federation.expand([object], options.include, principal, trace: request.requestId)
+        return ParseResponse(expanded[0])
+    }
+
+    func find(_ className: String, _ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
+        let options = try QueryOptions(find: request.options(), limitMax: configuration.limitMax)
+        let reply = try await federation.find(className, options, principal, trace: request.requestId)
+        guard !options.include.isEmpty else { return ParseResponse(body: reply) }
+        guard var answer = try? JSON(parsing: reply), case .array(let results) = answer["results"] else { throw .internalError }
+        answer["results"] = .array(
+            try await federation.expand(results, options.include, principal, trace: request.requestId))
+        return ParseResponse(answer)
+    }
+
+    func create(_ className: String, _ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
+        let (outcome, answer) = try await write(.create, className, nil, request, principal)
+        return ParseResponse(status: 201, body: answer, location: location(className, outcome.objectID))
+    }
+
+    func update(
+        _ className: String, _ objectId: String, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> ParseResponse {
+        ParseResponse(body: try await write(.update, className, objectId, request, principal).answer)
+    }
+
+    func delete(
+        _ className: String, _ objectId: String, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> ParseResponse {
+        ParseResponse(body: try await write(.delete, className, objectId, request, principal).answer)
+    }
+
+    /// The URL of an object, under the class's own path (PARSE_PROTOCOL section 16.1).
+    func location(_ className: String, _ objectId: String) -> String {
+        className == "_User"
+            ? "\(configuration.publicURL)/users/\(objectId)" : "\(configuration.publicURL)/classes/\(className)/\(objectId)"
+    }
+
+    private func write(
+        _ verb: Change.Verb, _ className: String, _ objectId: String?, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> (outcome: WriteOutcome, answer: [UInt8]) {
+        let change = Change.with {
+            $0.verb = verb
+            $0.className = className
+            $0.objectID = objectId ?? ""
+        }
+        let outcomes = try await write(
+            [(change, request.document)], to: Owners.service(ofClass: className), atomic: true, principal, request.requestId)
+        guard let first = outcomes.first else { throw .internalError }
+        return first
+    }
+
+    /// Several changes at one service in one message.
+    /// - Parameter atomic: all or nothing; then a failure is thrown, else it stands in its outcome.
+    func write(
+        _ changes: [(change: Change, document: [UInt8])], to service: String, atomic: Bool, _ principal: Principal,
+        _ trace: String
+    ) async throws(ParseError) -> [(outcome: WriteOutcome, answer: [UInt8])] {
+        let message = WriteRequest.with {
+            $0.changes = changes.map(\.change)
+            $0.atomic = atomic
+        }
+        let reply = try await services.write(
+            "\(service).write.v1", message, documents: changes.map(\.document), for: principal, trace: trace)
+        let outcomes = try reply.message(WriteReply.self).outcomes
+        guard outcomes.count == changes.count, reply.documents.count == changes.count else { throw .internalError }
+        return Array(zip(outcomes, reply.documents))
+    }
+}

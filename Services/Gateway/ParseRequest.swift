@@ -1,0 +1,112 @@
+import Foundation
+import NIOCore
+import ParseProtocol
+
+/// A request of the Parse protocol, freed from its transport: from HTTP, from a tunnelled body, or from a batch.
+struct ParseRequest: Sendable {
+    enum Method: String, Sendable {
+        case get = "GET"
+        case post = "POST"
+        case put = "PUT"
+        case delete = "DELETE"
+    }
+
+    var method: Method
+    /// Decoded components, the mount included.
+    var path: [Substring]
+    let requestId: String
+    let clientAddress: SocketAddress?
+    var credentials = Credentials()
+    /// The raw query string of a GET.
+    var query: String?
+    /// The body as it came.
+    var body: [UInt8] = []
+    /// The body as an object, when credentials were taken out of it (or it came in a batch); then `body` is stale.
+    var tunnelled: [String: JSON]?
+    /// True inside a batch, where another batch is refused.
+    var isInBatch = false
+
+    init(method: Method, path: [Substring], requestId: String, clientAddress: SocketAddress?) {
+        self.method = method
+        self.path = path
+        self.requestId = requestId
+        self.clientAddress = clientAddress
+    }
+
+    /// The components of a path; empty ones (a trailing slash) do not count.
+    /// - Throws: 107 when it cannot be decoded.
+    static func path(_ text: String) throws(ParseError) -> [Substring] {
+        guard text.utf8.contains(UInt8(ascii: "%")) else { return text.split(separator: "/") }
+        var components: [Substring] = []
+        for part in text.split(separator: "/") {
+            guard let decoded = part.removingPercentEncoding else {
+                throw ParseError(.invalidJSON, "The path is not valid.")
+            }
+            components.append(decoded[...])
+        }
+        return components
+    }
+
+    /// The JSON text to hand to a service: the body as the client sent it, or what was left of a tunnelled one.
+    /// An empty body counts as `{}`.
+    var document: [UInt8] {
+        if let tunnelled { return JSON.object(tunnelled).serialized }
+        return body.isEmpty ? Array("{}".utf8) : body
+    }
+
+    /// The body as an object.
+    /// - Throws: 107.
+    var object: [String: JSON] {
+        get throws(ParseError) {
+            if let tunnelled { return tunnelled }
+            guard !body.isEmpty else { return [:] }
+            let json: JSON
+            do {
+                json = try JSON(parsing: body)
+            } catch .tooDeep {
+                throw ParseError(.invalidJSON, "The JSON is nested deeper than \(JSON.depthMax) levels.")
+            } catch {
+                throw ParseError(.invalidJSON, "The body is not valid JSON.")
+            }
+            guard case .object(let members) = json else { throw ParseError(.invalidJSON, "The body must be a JSON object.") }
+            return members
+        }
+    }
+
+    /// Query options: of a GET's query string, where each value is JSON if it parses and text if not, or of a tunnelled body.
+    func options() throws(ParseError) -> [String: JSON] {
+        if let tunnelled { return tunnelled }
+        guard let query, !query.isEmpty else { return method == .get ? try object : [:] }
+        var options: [String: JSON] = [:]
+        for pair in query.split(separator: "&") {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = Self.decoded(parts[0]), let value = Self.decoded(parts.count > 1 ? parts[1] : "") else {
+                throw ParseError(.invalidJSON, "The query string is not valid.")
+            }
+            options[name] = name == "where" ? .string(value) : (try? JSON(parsing: value)) ?? .string(value)
+        }
+        return options
+    }
+
+    private static func decoded(_ text: Substring) -> String? {
+        text.replacing("+", with: " ").removingPercentEncoding
+    }
+}
+
+/// The answer to a `ParseRequest`.
+struct ParseResponse: Sendable {
+    var status: Int
+    var body: [UInt8]
+    var location: String?
+    var retryAfterSeconds: Int?
+
+    init(status: Int = 200, body: [UInt8], location: String? = nil) {
+        self.status = status
+        self.body = body
+        self.location = location
+    }
+
+    init(status: Int = 200, _ json: JSON, location: String? = nil) {
+        self.init(status: status, body: json.serialized, location: location)
+    }
+}

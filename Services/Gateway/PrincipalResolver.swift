@@ -1,0 +1,52 @@
+import Messages
+import NIOCore
+import ParseProtocol
+
+/// Decides on whose behalf a request is made: checks the keys and turns a session token into a user.
+struct PrincipalResolver: Sendable {
+    let configuration: GatewayConfiguration
+    let sessions: SessionCache
+    let services: ServiceClient
+
+    /// Whether the keys admit the client at all; nil when they do not (403).
+    func admit(_ credentials: Credentials, from address: SocketAddress?) -> Principal? {
+        guard let id = credentials.applicationId, id == configuration.applicationId else { return nil }
+        var principal = Principal()
+        if let installationId = credentials.installationId { principal.installationID = installationId }
+        if let key = credentials.masterKey {
+            guard GatewayConfiguration.isSame(key, configuration.masterKey),
+                configuration.masterKeyNetworks.contains(where: { $0.contains(address) })
+            else { return nil }
+            principal.master = true
+            return principal
+        }
+        guard !configuration.clientKeys.isEmpty else { return principal }
+        let matches = configuration.clientKeys.contains { kind, key in
+            credentials.clientKeys[kind].map { GatewayConfiguration.isSame($0, key) } ?? false
+        }
+        return matches ? principal : nil
+    }
+
+    /// The admitted principal with the user of its session token.
+    /// - Throws: 209 for a token that is unknown or expired.
+    func signIn(_ admitted: Principal, _ credentials: Credentials, trace: String) async throws(ParseError) -> Principal {
+        guard let token = credentials.sessionToken, !admitted.master else { return admitted }
+        guard token.utf8.count <= 128 else { throw .invalidSession }
+        let (cached, generation) = sessions.find(token)
+        if var principal = cached {
+            principal.installationID = admitted.installationID
+            return principal
+        }
+        let reply = try await services.read(
+            "users.session.v1", SessionRequest.with { $0.sessionToken = token }, for: .init(), trace: trace)
+        let session: SessionReply = try reply.message()
+        var principal = Principal()
+        principal.userID = session.userID
+        principal.roles = session.roles
+        principal.sessionToken = token
+        principal.anonymous = session.anonymous
+        sessions.keep(principal, expiresAt: session.expiresAt, generation: generation)
+        principal.installationID = admitted.installationID
+        return principal
+    }
+}

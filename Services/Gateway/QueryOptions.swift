@@ -1,0 +1,102 @@
+import ParseProtocol
+
+/// The options of a query or a get, checked (PARSE_PROTOCOL section 4).
+struct QueryOptions: Sendable {
+    /// JSON text of the `where` object; empty means all.
+    var filter: [UInt8] = []
+    var order: [String] = []
+    var limit = 100
+    var skip = 0
+    var wantsCount = false
+    /// As the client wrote them, with dots.
+    var keys: [String] = []
+    var excludeKeys: [String] = []
+    var include = IncludeTree()
+
+    init() {}
+
+    /// - Throws: 102 for an option that a get does not know.
+    init(get options: [String: JSON]) throws(ParseError) {
+        for (name, value) in options {
+            guard try readShared(name, value) else {
+                throw ParseError(.invalidQuery, "Improper encode of parameter")
+            }
+        }
+        include.add(keys: keys)
+    }
+
+    /// - Throws: 102, 107, 117 or 118.
+    init(find options: [String: JSON], limitMax: Int) throws(ParseError) {
+        for (name, value) in options {
+            switch name {
+            case "where": filter = try Self.filter(value)
+            case "order": order = try Self.list(value, name)
+            case "limit":
+                guard let limit = value.intValue, limit >= 0 else {
+                    throw ParseError(.init(rawValue: 117), "limit must be a whole number from 0.")
+                }
+                self.limit = Int(min(limit, Int64(limitMax)))
+            case "skip":
+                guard let skip = value.intValue, (0...Self.skipMax).contains(skip) else {
+                    throw ParseError(.init(rawValue: 118), "skip must be a whole number from 0 to \(Self.skipMax).")
+                }
+                self.skip = Int(skip)
+            case "count": wantsCount = value == 1 || value == true
+            case "hint", "comment": break
+            case "explain", "redirectClassNameForKey", "includeAll": throw .notBuilt("The query option \(name)")
+            default:
+                guard try readShared(name, value) else {
+                    throw ParseError(.invalidQuery, "Invalid parameter for query: \(name.prefix(64))")
+                }
+            }
+        }
+        include.add(keys: keys)
+    }
+
+    private static let skipMax: Int64 = 1_000_000_000
+
+    /// The names in `keys` without what follows a dot: what the owner of the class must send.
+    var topLevelKeys: [String] {
+        keys.isEmpty ? [] : Array(Set(keys.map { String($0.prefix { $0 != "." }) })).sorted()
+    }
+
+    private mutating func readShared(_ name: String, _ value: JSON) throws(ParseError) -> Bool {
+        switch name {
+        case "keys": keys = try Self.list(value, name)
+        case "excludeKeys": excludeKeys = try Self.list(value, name)
+        case "include": try include.add(paths: try Self.list(value, name))
+        case "readPreference", "includeReadPreference", "subqueryReadPreference": break
+        default: return false
+        }
+        return true
+    }
+
+    /// A comma list or, from newer clients, an array of names.
+    private static func list(_ value: JSON, _ name: String) throws(ParseError) -> [String] {
+        switch value {
+        case .string(let text): return text.split(separator: ",").map { $0.trimmingSpaces }
+        case .array(let elements):
+            var names: [String] = []
+            for element in elements {
+                guard case .string(let text) = element else { throw ParseError(.invalidQuery, "\(name) must hold names.") }
+                names.append(text)
+            }
+            return names
+        default: throw ParseError(.invalidQuery, "\(name) must be a list of names.")
+        }
+    }
+
+    private static func filter(_ value: JSON) throws(ParseError) -> [UInt8] {
+        switch value {
+        case .string(let text): return Array(text.utf8)
+        case .object: return value.serialized
+        default: throw ParseError(.invalidJSON, "where must be an object.")
+        }
+    }
+}
+
+extension Substring {
+    fileprivate var trimmingSpaces: String {
+        String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+    }
+}

@@ -1,0 +1,70 @@
+import MessageBus
+import Messages
+import ParseProtocol
+import SwiftProtobuf
+
+/// Asks services on a client's behalf and turns their failures into Parse errors.
+struct ServiceClient: Sendable {
+    let broker: Broker
+
+    /// A request that changes nothing.
+    func read(
+        _ kind: String, _ message: some Message, for principal: Principal, trace: String
+    ) async throws(ParseError) -> BusReply {
+        try await send(kind, message, [], principal, trace, key: "", timeout: .seconds(10))
+    }
+
+    /// A request that changes something. It may be repeated when a process dies: the receiver answers it once.
+    func write(
+        _ kind: String, _ message: some Message, documents: [[UInt8]] = [], for principal: Principal, trace: String,
+        timeout: Duration = .seconds(10)
+    ) async throws(ParseError) -> BusReply {
+        try await send(kind, message, documents, principal, trace, key: RequestIds.next(), timeout: timeout)
+    }
+
+    /// A read that carries a document, such as a function that only looks.
+    func read(
+        _ kind: String, _ message: some Message, documents: [[UInt8]], for principal: Principal, trace: String
+    ) async throws(ParseError) -> BusReply {
+        try await send(kind, message, documents, principal, trace, key: "", timeout: .seconds(10))
+    }
+
+    private func send(
+        _ kind: String, _ message: some Message, _ documents: [[UInt8]], _ principal: Principal, _ trace: String,
+        key: String, timeout: Duration
+    ) async throws(ParseError) -> BusReply {
+        do {
+            var request = try BusRequest(kind, message, timeout: timeout)
+            request.documents = documents
+            request.principal = principal
+            request.traceId = trace
+            request.writes = !key.isEmpty
+            request.idempotencyKey = key
+            return try await broker.call(request)
+        } catch let failure as BusFailure {
+            throw ParseError(failure)
+        } catch {
+            throw .internalError  // Only a message that does not encode, which ours always do.
+        }
+    }
+}
+
+extension BusReply {
+    /// The reply's message.
+    /// - Throws: code 1 when a service answered something else.
+    func message<Reply: Message>(_ type: Reply.Type = Reply.self) throws(ParseError) -> Reply {
+        do {
+            return try Reply(serializedBytes: body)
+        } catch {
+            throw .internalError
+        }
+    }
+
+    /// The only document of the reply.
+    var document: [UInt8] {
+        get throws(ParseError) {
+            guard let first = documents.first else { throw .internalError }
+            return first
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import MessageBus
+import ParseProtocol
+
+/// What operators and SDKs ask about the suite itself.
+struct SystemController: Sendable {
+    let broker: Broker
+
+    /// 200 when every service has a writer, else 503 with what is missing.
+    func health() -> ParseResponse {
+        let states = broker.services
+        var services: [String: JSON] = [:]
+        for name in Owners.services {
+            let state = states[name] ?? .init()
+            services[name] = ["replicas": .int(Int64(state.replicas.count)), "writer": .bool(state.hasWriter)]
+        }
+        let isReady = Owners.services.allSatisfy { states[$0]?.hasWriter == true }
+        var answer = ParseResponse(
+            status: isReady ? 200 : 503, ["status": isReady ? "ok" : "starting", "services": .object(services)])
+        if !isReady { answer.retryAfterSeconds = 1 }
+        return answer
+    }
+
+    /// The features SDKs and dashboards look for (PARSE_PROTOCOL section 12); false where Satchel has none yet.
+    func serverInfo() -> ParseResponse {
+        let none: JSON = false
+        return ParseResponse([
+            "parseServerVersion": "7.3.0",
+            "satchelVersion": "0.1.0",
+            "features": [
+                "globalConfig": ["create": none, "read": none, "update": none, "delete": none],
+                "hooks": ["create": none, "read": none, "update": none, "delete": none],
+                "cloudCode": ["jobs": none],
+                "logs": ["level": none, "size": none, "order": none, "until": none, "from": none],
+                "push": [
+                    "immediatePush": none, "scheduledPush": none, "storedPushData": none, "pushAudiences": none,
+                    "localization": none,
+                ],
+                "schemas": [
+                    "addField": none, "removeField": none, "addClass": none, "removeClass": none,
+                    "clearAllDataFromClass": none, "exportClass": none, "editClassLevelPermissions": none,
+                    "editPointerPermissions": none,
+                ],
+                "settings": [:],
+            ],
+        ])
+    }
+}

@@ -1,0 +1,146 @@
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// What a client may say about its installation, and which create means an installation that is there already
+/// (PARSE_PROTOCOL section 9).
+struct InstallationRules: ClassRules {
+    private static let idFields = ["installationId", "deviceToken", "deviceType"]
+
+    func prepare(_ change: inout ProposedChange) async throws {
+        guard change.verb != .delete else { return }
+        try checkIdFields(change)
+        try checkChannels(change.object["channels"])
+        try checkUser(change)
+        if change.verb == .create, change.object["installationId"] == nil, let own = change.caller.installationId {
+            change.object["installationId"] = .string(own)
+        }
+        if let id = change.object["installationId"]?.stringValue {
+            change.object["installationId"] = .string(id.lowercased())
+        }
+        // APNs tokens are 64 hex digits in either case; the tokens of other services distinguish the cases.
+        if let token = change.object["deviceToken"]?.stringValue, token.utf8.count == 64 {
+            change.object["deviceToken"] = .string(token.lowercased())
+        }
+        if change.verb == .create { try checkRequired(change.object) }
+    }
+
+    /// A create for a device that is known updates its row.
+    func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? {
+        guard change.verb == .create, let known = try knownInstallation(change, in: transaction),
+            let objectId = known["objectId"]?.stringValue
+        else { return nil }
+        try checkUnchanged(change, known)
+        try releaseToken(change, keptBy: objectId, in: transaction)
+        let updated = try transaction.update("_Installation", objectId, change.object, caller: change.caller)
+        var answer = updated.answer
+        answer["objectId"] = .string(objectId)
+        answer["createdAt"] = updated.document["createdAt"]
+        return ChangeOutcome(objectId: objectId, before: updated.before, after: updated.document, answer: answer)
+    }
+
+    func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
+        switch change.verb {
+        case .create: try releaseToken(change, keptBy: nil, in: transaction)
+        case .update:
+            let objectId = try change.requiredObjectId
+            let stored = try transaction.documents(
+                Query(className: "_Installation", where: ["objectId": .string(objectId)], limit: 1), caller: .master)
+            guard let stored = stored.first else { return }
+            try checkUnchanged(change, stored)
+            // Only who may change this row may take a token away from another.
+            if change.object["deviceToken"] != nil {
+                _ = try transaction.get(
+                    "_Installation", objectId, keys: ["objectId"], excludeKeys: [], caller: change.caller)
+                try releaseToken(change, keptBy: objectId, in: transaction)
+            }
+        case .delete: break
+        }
+    }
+
+    // MARK: - Checks of what was sent
+
+    private func checkIdFields(_ change: ProposedChange) throws {
+        for name in Self.idFields {
+            guard let value = change.object[name] else { continue }
+            if let text = value.stringValue {
+                guard (1...512).contains(text.utf8.count) else {
+                    throw ParseError(.validationError, "\(name) must have 1 to 512 characters.")
+                }
+            } else if change.verb == .update, name == "deviceToken", value["__op"] == "Delete" {
+                continue
+            } else {
+                throw ParseError(.incorrectType, "\(name) must be a string.")
+            }
+        }
+    }
+
+    private func checkRequired(_ object: JSON) throws {
+        guard object["installationId"] != nil || object["deviceToken"] != nil else {
+            throw ParseError(.missingRequiredField, "at least one ID field (deviceToken, installationId) must be specified in this operation")
+        }
+        guard object["deviceType"] != nil else {
+            throw ParseError(.missingRequiredField, "deviceType must be specified in this operation")
+        }
+    }
+
+    private func checkChannels(_ value: JSON?) throws {
+        guard let value else { return }
+        let operations = value["__op"] == "Batch" ? value["ops"]?.arrayValue ?? [] : [value]
+        for channel in operations.flatMap({ $0.arrayValue ?? $0["objects"]?.arrayValue ?? [] }) {
+            guard let name = channel.stringValue, name.isEmpty || Names.isIdentifier(name) else {
+                throw ParseError(.invalidChannelName, "A channel name has letters, digits and _ and starts with a letter.")
+            }
+        }
+    }
+
+    /// An installation that names another user would receive that user's notifications.
+    private func checkUser(_ change: ProposedChange) throws {
+        guard let user = change.object["user"], !change.caller.isMaster, !user.isNull, user["__op"] != "Delete" else {
+            return
+        }
+        guard let target = user.pointerTarget, target.className == "_User", target.objectId == change.caller.userId else {
+            throw ParseError(.operationForbidden, "An installation can only belong to the signed-in user.")
+        }
+    }
+
+    // MARK: - Checks against what is stored
+
+    private func checkUnchanged(_ change: ProposedChange, _ stored: JSON) throws {
+        for name in ["installationId", "deviceType"] {
+            guard let new = change.object[name], let old = stored[name], new != old else { continue }
+            throw ParseError(.changedImmutableField, "\(name) may not be changed in this operation")
+        }
+    }
+
+    private func knownInstallation(_ change: ProposedChange, in transaction: StoreTransaction) throws -> JSON? {
+        func matches(_ field: String, _ value: JSON) throws -> [JSON] {
+            try transaction.documents(
+                Query(className: "_Installation", where: [field: value], limit: 2), caller: .master)
+        }
+        if let id = change.object["installationId"] {
+            if let known = try matches("installationId", id).first { return known }
+            // A device that was registered by its token alone now tells its installation id.
+            guard let token = change.object["deviceToken"] else { return nil }
+            let known = try matches("deviceToken", token)
+            return known.count == 1 && known[0]["installationId"] == nil ? known[0] : nil
+        }
+        guard let token = change.object["deviceToken"] else { return nil }
+        let known = try matches("deviceToken", token)
+        guard known.count < 2 else {
+            throw ParseError(
+                .invalidInstallationId, "Must specify installationId when deviceToken matches multiple Installation objects")
+        }
+        return known.first
+    }
+
+    /// A token belongs to one installation of the app, the one that registered it last; the others were uninstalled.
+    private func releaseToken(_ change: ProposedChange, keptBy objectId: String?, in transaction: StoreTransaction) throws {
+        guard let token = change.object["deviceToken"]?.stringValue else { return }
+        let holders = try transaction.documents(
+            Query(className: "_Installation", where: ["deviceToken": .string(token)]), caller: .master)
+        for holder in holders.compactMap({ $0["objectId"]?.stringValue }) where holder != objectId {
+            _ = try transaction.delete("_Installation", holder, caller: .master)
+        }
+    }
+}

@@ -1,0 +1,189 @@
+import ParseProtocol
+
+/// An argument of a compiled query.
+enum SQLArgument {
+    case value(SQLValue)
+    case regex(Regex)
+}
+
+/// Compiles a `where` object into one SQL condition on the row `o`, with every value bound.
+///
+/// Values that cannot match the type of a field match nothing (and `$ne` and `$nin` then match everything), as in a
+/// database that orders values by type first.
+struct ConditionCompiler {
+    let info: ClassInfo
+    let hidden: Set<String>
+    let now: Timestamp
+    /// Decides a `$relatedTo`: whether the caller may read that relation of that object; gives the class's id.
+    let relation: (_ className: String, _ objectId: String, _ key: String) throws -> Int64?
+
+    private(set) var arguments: [SQLArgument] = []
+    /// The parameter that holds the MATCH expression of a `$text` search.
+    private(set) var textMatch: String?
+    /// False when the result depends on more than the text of the query, such as the time.
+    private(set) var isCacheable = true
+    private var constraintCount = 0
+
+    static let depthMax = 16
+    static let constraintsMax = 1000
+    static let listMax = 10_000
+    /// Parameters before it are the caller's and the page's: user id, grants, limit, skip.
+    static let firstArgument = 5
+
+    init(
+        info: ClassInfo, hidden: Set<String>, now: Timestamp = .now,
+        relation: @escaping (_ className: String, _ objectId: String, _ key: String) throws -> Int64?
+    ) {
+        self.info = info
+        self.hidden = hidden
+        self.now = now
+        self.relation = relation
+    }
+
+    // MARK: Parameters
+
+    mutating func bind(_ value: SQLValue) -> String {
+        switch value {
+        case .real(let number):
+            // As text, so that SQLite reads the number exactly as it reads the one in the document.
+            arguments.append(.value(.text(String(number))))
+            return "CAST(?\(ConditionCompiler.firstArgument + arguments.count - 1) AS REAL)"
+        default:
+            arguments.append(.value(value))
+            return "?\(ConditionCompiler.firstArgument + arguments.count - 1)"
+        }
+    }
+
+    mutating func bind(_ regex: Regex) -> String {
+        arguments.append(.regex(regex))
+        return "?\(ConditionCompiler.firstArgument + arguments.count - 1)"
+    }
+
+    /// A list as one parameter, so that its length does not change the statement.
+    mutating func bind(list: [JSON]) -> String {
+        "(SELECT value FROM json_each(\(bind(.text(JSON.array(list).serializedText)))))"
+    }
+
+    // MARK: Objects
+
+    mutating func compile(_ condition: JSON) throws -> String {
+        try compile(condition, depth: 0)
+    }
+
+    private mutating func compile(_ condition: JSON, depth: Int) throws -> String {
+        guard case .object(let members) = condition else { throw ParseError(.invalidQuery, "where must be an object.") }
+        guard depth < ConditionCompiler.depthMax else {
+            throw ParseError(.invalidQuery, "A query may nest at most \(ConditionCompiler.depthMax) levels.")
+        }
+        var parts: [String] = []
+        for (key, value) in members.sorted(by: { $0.key < $1.key }) {
+            switch key {
+            case "$or": parts.append(ConditionCompiler.joined(try compile(key, value, depth), " OR "))
+            case "$and": parts.append(ConditionCompiler.joined(try compile(key, value, depth), " AND "))
+            case "$nor":
+                let clauses = try compile(key, value, depth).map { "(\($0)) IS NOT TRUE" }
+                parts.append(ConditionCompiler.joined(clauses, " AND "))
+            case "$relatedTo":
+                guard depth == 0 else {
+                    throw ParseError(.invalidQuery, "$relatedTo is only possible at the top of a query.")
+                }
+                try countConstraint()
+                parts.append(try related(to: value))
+            default: parts.append(try compile(field: key, value, depth))
+            }
+        }
+        return ConditionCompiler.joined(parts, " AND ")
+    }
+
+    private mutating func compile(_ key: String, _ value: JSON, _ depth: Int) throws -> [String] {
+        guard case .array(let clauses) = value, !clauses.isEmpty else {
+            throw ParseError(.invalidQuery, "Bad \(key) format - use an array value.")
+        }
+        return try clauses.map { clause in
+            try countConstraint()
+            return try compile(clause, depth: depth + 1)
+        }
+    }
+
+    private mutating func compile(field key: String, _ value: JSON, _ depth: Int) throws -> String {
+        if key == "ACL" { throw ParseError(.invalidQuery, "Cannot query on ACL.") }
+        let path = try FieldPath(key)
+        if hidden.contains(path.root) {
+            throw ParseError(
+                .operationForbidden, "This user is not allowed to query \(path.root) on class \(info.name)")
+        }
+        let subject = try QuerySubject(path, info)
+        guard case .object(let members) = value, members.keys.contains(where: { $0.hasPrefix("$") }) else {
+            try countConstraint()
+            return try subject.equals(value, &self)
+        }
+        var parts: [String] = []
+        for (name, operand) in members.sorted(by: { $0.key < $1.key }) {
+            try countConstraint()
+            if name == "$text" {
+                guard depth == 0 else { throw ParseError(.invalidQuery, "$text is only possible at the top of a query.") }
+                try searchText(operand, path)
+            } else if let part = try subject.constraint(name, operand, siblings: members, &self) {
+                parts.append(part)
+            }
+        }
+        return ConditionCompiler.joined(parts, " AND ")
+    }
+
+    private mutating func countConstraint() throws {
+        constraintCount += 1
+        guard constraintCount <= ConditionCompiler.constraintsMax else {
+            throw ParseError(.invalidQuery, "A query may have at most \(ConditionCompiler.constraintsMax) constraints.")
+        }
+    }
+
+    /// Joins as a balanced tree: SQLite limits the depth of an expression, and a chain is as deep as it is long.
+    static func joined(_ parts: [String], _ separator: String) -> String {
+        switch parts.count {
+        case 0: return "1"
+        case 1: return parts[0]
+        case 2...8: return "(" + parts.joined(separator: separator) + ")"
+        default:
+            let middle = parts.count / 2
+            return "(" + joined(Array(parts[..<middle]), separator) + separator
+                + joined(Array(parts[middle...]), separator) + ")"
+        }
+    }
+
+    // MARK: Relations and text
+
+    private mutating func related(to value: JSON) throws -> String {
+        guard let object = value["object"]?.pointerTarget, let key = value["key"]?.stringValue,
+            Names.isIdentifier(key)
+        else { throw ParseError(.invalidQuery, "Bad $relatedTo format - use an object and a key.") }
+        // The answer depends on what the caller may read now.
+        isCacheable = false
+        guard let classId = try relation(object.className, object.objectId, key) else { return "0" }
+        return """
+            o.objectId IN (SELECT target FROM relations \
+            WHERE class=\(classId) AND key=\(bind(.text(key))) AND owner=\(bind(.text(object.objectId))))
+            """
+    }
+
+    private mutating func searchText(_ operand: JSON, _ path: FieldPath) throws {
+        guard let search = operand["$search"], let term = search["$term"]?.stringValue else {
+            throw ParseError(.invalidQuery, "bad $text: $search, should be object with a $term")
+        }
+        for option in ["$caseSensitive", "$diacriticSensitive"] where search[option] ?? .null != .null {
+            guard let isSensitive = search[option]?.boolValue else {
+                throw ParseError(.invalidQuery, "bad $text: \(option), should be boolean")
+            }
+            if isSensitive { throw ParseError.notBuilt("$text with \(option)") }
+        }
+        if let language = search["$language"], language.stringValue == nil {
+            throw ParseError(.invalidQuery, "bad $text: $language, should be string")
+        }
+        guard !path.isDotted, let column = info.textFields.firstIndex(of: path.root) else {
+            throw ParseError(.invalidQuery, "A $text search needs a text index on \(path.root).")
+        }
+        guard textMatch == nil else { throw ParseError(.invalidQuery, "A query can have one $text search.") }
+        textMatch = bind(.text(try TextIndex.wordsMatch(column: column, term: term)))
+    }
+
+    mutating func markTimeDependent() { isCacheable = false }
+}

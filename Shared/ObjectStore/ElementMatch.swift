@@ -1,0 +1,64 @@
+import ParseProtocol
+
+/// Compares a value whose type is only known row by row (an element of an array, a member of an Object) with a list.
+struct ElementMatch {
+    private var numbers: [JSON] = []
+    private var texts: [JSON] = []
+    /// Arrays, objects and hashes as canonical text, which is how they are stored.
+    private var structures: [JSON] = []
+    private var flags: [String] = []
+    private var hasNull = false
+    private let bound: [(types: String, comparison: String)]
+
+    init(_ values: [JSON], _ compiler: inout ConditionCompiler) throws {
+        for value in values {
+            if case .string(let text) = value, text.utf8.contains(0) { continue }
+            switch try WireValue.normalized(value) {
+            case .null: hasNull = true
+            case .bool(let flag): flags.append(flag ? "'true'" : "'false'")
+            case .int, .double: numbers.append(value)
+            case .string: texts.append(value)
+            case let structure: structures.append(.string(structure.serializedText))
+            }
+        }
+        var bound: [(String, String)] = []
+        for (list, types) in [
+            (numbers, "'integer','real'"), (texts, "'text'"), (structures, "'array','object'"),
+        ] where !list.isEmpty {
+            bound.append((types, try ElementMatch.comparison(list, &compiler)))
+        }
+        self.bound = bound
+    }
+
+    private static func comparison(_ list: [JSON], _ compiler: inout ConditionCompiler) throws -> String {
+        guard list.count == 1 else { return " IN " + compiler.bind(list: list) }
+        switch list[0] {
+        case .int(let number): return "=" + compiler.bind(.int(number))
+        case .double(let number): return "=" + compiler.bind(.real(number))
+        case let text: return "=" + compiler.bind(.text(text.stringValue ?? ""))
+        }
+    }
+
+    /// The condition on a JSON type and a value.
+    func condition(type: String, value: String) -> String {
+        var parts = bound.map { "(\(type) IN (\($0.types)) AND \(value)\($0.comparison))" }
+        let constants = Set(flags).sorted() + (hasNull ? ["'null'"] : [])
+        if !constants.isEmpty { parts.append("\(type) IN (\(constants.joined(separator: ",")))") }
+        return parts.isEmpty ? "0" : "(" + parts.joined(separator: " OR ") + ")"
+    }
+
+    /// An element of the field's array matches, or the field itself does where it may be no array.
+    func anywhere(in subject: QuerySubject) -> String {
+        let elements = subject.anyElement(condition(type: "e.type", value: "e.value"))
+        guard subject.kind == .untyped else { return elements }
+        let type = subject.path.type()
+        return "(\(condition(type: type, value: subject.value)) OR (\(type)='array' AND \(elements)))"
+    }
+}
+
+extension QuerySubject {
+    /// True when the condition on `e` holds for an element of the field's array.
+    func anyElement(_ condition: String) -> String {
+        "EXISTS(SELECT 1 FROM json_each(o.doc,\(path.literal())) e WHERE \(condition))"
+    }
+}

@@ -1,0 +1,245 @@
+import ParseProtocol
+
+/// Reads objects over one connection; the common part of `StoreReader` and `StoreTransaction`.
+public class ObjectReader: ObjectReading {
+    let connection: Connection
+    var schema: Schema {
+        didSet { if schema.generation != oldValue.generation { queries = [:] } }
+    }
+    /// How long one call may take before it fails with `ParseError` 124.
+    public var timeLimit: Duration = .seconds(4)
+
+    /// Queries already compiled, by their exact text. A shop asks the same few hundred again and again.
+    private var queries: [CompiledQuery.Key: CompiledQuery] = [:]
+    private static let queriesMax = 512
+    /// A longer condition is compiled each time, so that the cache stays small.
+    private static let cachedBytesMax = 2048
+
+    init(connection: Connection, schema: Schema) {
+        self.connection = connection
+        self.schema = schema
+    }
+
+    /// Called before every read; a reader looks whether the schema changed.
+    func refresh() throws {}
+
+    // MARK: One object
+
+    public func get(
+        _ className: String, _ objectId: String, keys: [String], excludeKeys: [String], caller: Caller
+    ) throws -> [UInt8] {
+        try connection.limited(to: timeLimit) {
+            try refresh()
+            guard let info = schema.classes[className] else { throw ParseError.objectNotFound }
+            let decision = try info.permissions.decide(.get, caller, className: className)
+            let statement = try singleStatement(info, decision, caller)
+            defer { statement.reset() }
+            statement.bind(objectId, at: 5)
+            guard try statement.step() else { throw ParseError.objectNotFound }
+            let selection = selection(info, keys: keys, excludeKeys: excludeKeys, caller)
+            let document = statement.bytes(0)
+            return selection.isEverything ? Array(document) : selection.apply(to: document, objectId: objectId)
+        }
+    }
+
+    private func singleStatement(
+        _ info: ClassInfo, _ decision: ClassPermissions.Decision, _ caller: Caller
+    ) throws -> Statement {
+        var sql = "SELECT o.doc FROM o\(info.id) o WHERE o.objectId=?5"
+        if let readable = CallerKind(caller).condition(.read, classId: info.id) { sql += " AND \(readable)" }
+        if case .whereUserIs(let fields) = decision { sql += " AND \(try CompiledQuery.userIs(in: fields, info))" }
+        let statement = try connection.statement(sql)
+        caller.bind(to: statement)
+        return statement
+    }
+
+    func selection(
+        _ info: ClassInfo, keys: [String], excludeKeys: [String], _ caller: Caller
+    ) -> FieldSelection {
+        FieldSelection(
+            keys: keys, excludeKeys: excludeKeys, hidden: info.permissions.hiddenFields(from: caller),
+            className: info.name, caller: caller)
+    }
+
+    public func fetch(
+        _ className: String, ids: [String], keys: [String], caller: Caller
+    ) throws -> [(objectId: String, document: [UInt8])] {
+        try connection.limited(to: timeLimit) {
+            try refresh()
+            // An include the caller may not follow leaves the pointer as it is; it does not fail the query.
+            guard let info = schema.classes[className],
+                let decision = try? info.permissions.decide(.get, caller, className: className)
+            else { return [] }
+            let selection = selection(info, keys: keys, excludeKeys: [], caller)
+            var found: [(objectId: String, document: [UInt8])] = []
+            found.reserveCapacity(ids.count)
+            let statement = try singleStatement(info, decision, caller)
+            defer { statement.reset() }
+            for id in ids {
+                statement.bind(id, at: 5)
+                if try statement.step() {
+                    let document = statement.bytes(0)
+                    found.append(
+                        (id, selection.isEverything ? Array(document) : selection.apply(to: document, objectId: id)))
+                }
+                statement.reset()
+            }
+            return found
+        }
+    }
+
+    // MARK: Queries
+
+    public func find(_ query: Query, caller: Caller) throws -> FoundPage {
+        try connection.limited(to: timeLimit) {
+            try refresh()
+            var body: [UInt8] = []
+            body.reserveCapacity(min(max(query.limit, 1), 100) * 1100 + 64)
+            body.append(contentsOf: #"{"results":["#.utf8)
+            var rows = 0
+            try forEachRow(of: query, caller) { document, score in
+                if rows > 0 { body.append(UInt8(ascii: ",")) }
+                rows += 1
+                body.append(contentsOf: document)
+                if let score, body.last == UInt8(ascii: "}") {
+                    body.removeLast()
+                    body.append(contentsOf: #","score":\#(score)}"#.utf8)
+                }
+            }
+            body.append(UInt8(ascii: "]"))
+            if query.wantsCount { body.append(contentsOf: #","count":\#(try counted(query, caller))"#.utf8) }
+            body.append(UInt8(ascii: "}"))
+            return FoundPage(body: body, rows: rows)
+        }
+    }
+
+    public func documents(_ query: Query, caller: Caller) throws -> [JSON] {
+        try connection.limited(to: timeLimit) {
+            try refresh()
+            var documents: [JSON] = []
+            try forEachRow(of: query, caller) { document, score in
+                var object = try JSON(parsing: document)
+                if let score { object["score"] = .double(score) }
+                documents.append(object)
+            }
+            return documents
+        }
+    }
+
+    public func count(_ query: Query, caller: Caller) throws -> Int {
+        try connection.limited(to: timeLimit) {
+            try refresh()
+            return try counted(query, caller)
+        }
+    }
+
+    private func counted(_ query: Query, _ caller: Caller) throws -> Int {
+        guard let compiled = try compiled(query, .count, caller) else { return 0 }
+        let statement = try compiled.prepared(compiled.countSQL, connection, caller)
+        defer { statement.reset() }
+        return try statement.step() ? Int(statement.int(0)) : 0
+    }
+
+    private func forEachRow(
+        of query: Query, _ caller: Caller, _ body: (UnsafeBufferPointer<UInt8>, Double?) throws -> Void
+    ) throws {
+        // Checked also for a page without rows, so that a bad query never looks like an empty result.
+        guard let compiled = try compiled(query, .find, caller), query.limit > 0,
+            let info = schema.classes[query.className]
+        else { return }
+        let selection = selection(info, keys: query.keys, excludeKeys: query.excludeKeys, caller)
+        let statement = try compiled.prepared(
+            compiled.pageSQL, connection, caller, limit: query.limit, skip: query.skip)
+        defer { statement.reset() }
+        while try statement.step() {
+            let score = compiled.hasScore ? statement.real(2) : nil
+            if selection.isEverything {
+                try body(statement.bytes(0), score)
+            } else {
+                try selection.apply(to: statement.bytes(0), objectId: statement.text(1))
+                    .withUnsafeBufferPointer { try body($0, score) }
+            }
+        }
+    }
+
+    /// The SQL of a query, after the caller's class-level permissions; nil for a class that does not exist.
+    private func compiled(
+        _ query: Query, _ action: ClassPermissions.Action, _ caller: Caller
+    ) throws -> CompiledQuery? {
+        guard let info = schema.classes[query.className] else {
+            if !Names.isClassName(query.className) {
+                throw ParseError(.invalidClassName, "Invalid classname: \(query.className.prefix(200)).")
+            }
+            return nil
+        }
+        // A count that comes with no rows is the protocol's way to count; one that comes with rows is a find, too.
+        var userFields: [String]?
+        if case .whereUserIs(let fields) = try info.permissions.decide(action, caller, className: info.name) {
+            userFields = fields
+        }
+        let hidden = info.permissions.hiddenFields(from: caller)
+        let wantsScore = query.keys.contains("$score")
+        let kind = CallerKind(caller)
+        var key: CompiledQuery.Key?
+        if case .text(let text) = query.condition, text.count <= ObjectReader.cachedBytesMax {
+            let exact = CompiledQuery.Key(
+                className: info.name, condition: text, order: query.order, kind: kind, userFields: userFields ?? [],
+                hidden: hidden, wantsScore: wantsScore)
+            if let compiled = queries[exact] { return compiled }
+            key = exact
+        }
+        var compiler = ConditionCompiler(info: info, hidden: hidden) { [unowned self] in
+            try relation($0, $1, $2, to: info.name, caller)
+        }
+        let condition = try compiler.compile(try query.condition.json())
+        let compiled = try CompiledQuery(
+            condition: condition, compiler: compiler, order: query.order, kind: kind, userFields: userFields,
+            wantsScore: wantsScore)
+        if let key, compiler.isCacheable {
+            if queries.count >= ObjectReader.queriesMax { queries = [:] }
+            queries[key] = compiled
+        }
+        return compiled
+    }
+
+    /// The class id of a relation's owner when the caller may see the relation.
+    private func relation(
+        _ className: String, _ objectId: String, _ key: String, to target: String, _ caller: Caller
+    ) throws -> Int64? {
+        guard let owner = schema.classes[className] else {
+            throw ParseError(.invalidQuery, "$relatedTo an object of another service cannot be answered here.")
+        }
+        let decision = try owner.permissions.decide(.get, caller, className: className)
+        guard !owner.permissions.hiddenFields(from: caller).contains(key) else {
+            throw ParseError(.operationForbidden, "This user is not allowed to query \(key) on class \(className)")
+        }
+        guard owner.fields[key] == .relation(target) else { return nil }
+        let statement = try singleStatement(owner, decision, caller)
+        defer { statement.reset() }
+        statement.bind(objectId, at: 5)
+        return try statement.step() ? owner.id : nil
+    }
+
+    // MARK: Own tables
+
+    public func rows(_ sql: String, _ arguments: [SQLValue]) throws -> [SQLRow] {
+        try connection.limited(to: timeLimit) { try connection.rows(sql, arguments) }
+    }
+}
+
+extension Query.Condition {
+    fileprivate func json() throws -> JSON {
+        switch self {
+        case .value(let value): return value
+        case .text(let text):
+            if text.isEmpty { return [:] }
+            do {
+                return try JSON(parsing: text)
+            } catch {
+                throw ParseError(
+                    error == .tooDeep ? .invalidQuery : .invalidJSON,
+                    error == .tooDeep ? "where is nested too deeply." : "where is not valid JSON.")
+            }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import ParseProtocol
+
+/// Reading objects, on behalf of a caller whose rights are applied in SQL.
+///
+/// Every function throws `ParseError` for what a client can cause (119 and 101 for class-level permissions, 102, 105
+/// and 107 for bad queries, 124 when a read takes longer than the reader's time limit) and `StoreError` otherwise.
+public protocol ObjectReading {
+    /// One object as JSON text.
+    /// - Throws: `ParseError.objectNotFound` for a missing object and for one the caller may not read.
+    func get(
+        _ className: String, _ objectId: String, keys: [String], excludeKeys: [String], caller: Caller
+    ) throws -> [UInt8]
+
+    /// The objects with these ids, in their order; missing and unreadable ones are left out.
+    func fetch(
+        _ className: String, ids: [String], keys: [String], caller: Caller
+    ) throws -> [(objectId: String, document: [UInt8])]
+
+    func find(_ query: Query, caller: Caller) throws -> FoundPage
+
+    /// What `find` finds, decoded.
+    func documents(_ query: Query, caller: Caller) throws -> [JSON]
+
+    /// The number of matches; limit and skip do not count.
+    func count(_ query: Query, caller: Caller) throws -> Int
+
+    /// Runs a SELECT on the service's own tables. The SQL comes from code only; values are bound to `?`.
+    func rows(_ sql: String, _ arguments: [SQLValue]) throws -> [SQLRow]
+}
+
+extension ObjectReading {
+    public func get(_ className: String, _ objectId: String, caller: Caller) throws -> [UInt8] {
+        try get(className, objectId, keys: [], excludeKeys: [], caller: caller)
+    }
+
+    public func rows(_ sql: String) throws -> [SQLRow] { try rows(sql, []) }
+}

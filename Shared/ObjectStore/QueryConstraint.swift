@@ -1,0 +1,149 @@
+import ParseProtocol
+
+extension QuerySubject {
+    /// Compiles one `$…` member of a constraint; nil for one that only belongs to another.
+    /// - Throws: `ParseError` 102 or 107 for a malformed or unknown constraint, 108 for one that is not built.
+    func constraint(
+        _ name: String, _ raw: JSON, siblings: [String: JSON], _ compiler: inout ConditionCompiler
+    ) throws -> String? {
+        switch name {
+        case "$eq": return try equals(raw, &compiler)
+        case "$ne": return try differs(from: raw, &compiler)
+        case "$lt": return try compare("<", raw, &compiler)
+        case "$lte": return try compare("<=", raw, &compiler)
+        case "$gt": return try compare(">", raw, &compiler)
+        case "$gte": return try compare(">=", raw, &compiler)
+        case "$in": return try isIn(list(name, raw), &compiler)
+        case "$nin": return "(\(try isIn(list(name, raw), &compiler))) IS NOT TRUE"
+        case "$all": return try all(list(name, raw), &compiler)
+        case "$containedBy": return try containedBy(list(name, raw), &compiler)
+        case "$exists": return try exists(raw)
+        case "$regex":
+            guard case .string(let pattern) = raw else { throw ParseError(.invalidQuery, "$regex must be a string.") }
+            let options = siblings["$options"] ?? ""
+            guard case .string(let options) = options else {
+                throw ParseError(.invalidQuery, "Bad $options value for query")
+            }
+            return try matches(pattern, options, &compiler)
+        case "$options":
+            guard siblings["$regex"] != nil else { throw ParseError(.invalidQuery, "$options need a $regex.") }
+            return nil
+        case "$inQuery", "$notInQuery", "$select", "$dontSelect":
+            throw ParseError(.invalidQuery, "\(name) cannot be used here.")
+        case "$nearSphere", "$within", "$geoWithin", "$geoIntersects", "$maxDistance", "$maxDistanceInRadians",
+            "$maxDistanceInMiles", "$maxDistanceInKilometers":
+            throw ParseError.notBuilt(name)
+        default: throw ParseError(.invalidJSON, "bad constraint: \(name.prefix(100))")
+        }
+    }
+
+    private func list(_ name: String, _ raw: JSON) throws -> [JSON] {
+        guard case .array(let values) = raw else { throw ParseError(.invalidJSON, "bad \(name) value") }
+        guard values.count <= ConditionCompiler.listMax else {
+            throw ParseError(.invalidQuery, "A list in a query may have at most \(ConditionCompiler.listMax) values.")
+        }
+        return values
+    }
+
+    private func exists(_ raw: JSON) throws -> String {
+        guard case .bool(let isWanted) = raw else { throw ParseError(.invalidJSON, "bad $exists value") }
+        switch kind {
+        case .absent: return isWanted ? "0" : "1"
+        case .relation: return isWanted ? "1" : "0"
+        default:
+            if isColumn { return isWanted ? "1" : "0" }
+            return "\(path.type()) IS \(isWanted ? "NOT " : "")NULL"
+        }
+    }
+
+    // MARK: Order
+
+    private func compare(_ sign: String, _ raw: JSON, _ compiler: inout ConditionCompiler) throws -> String {
+        var raw = raw
+        if let relative = raw["$relativeTime"] {
+            guard case .string(let text) = relative else { throw ParseError(.invalidJSON, "bad $relativeTime value") }
+            guard [.date, .instant, .absent, .untyped].contains(kind) else {
+                throw ParseError(.invalidJSON, "$relativeTime can only be used with Date field")
+            }
+            compiler.markTimeDependent()
+            raw = try RelativeTime.resolve(text, now: compiler.now).wire
+        }
+        switch kind {
+        case .text, .number, .boolean, .date, .instant:
+            guard case .value(let bound) = try operand(raw) else { return "0" }
+            return "\(value)\(sign)\(compiler.bind(bound))"
+        case .array:
+            guard let (types, bound) = try scalar(raw, &compiler) else { return "0" }
+            return anyElement("e.type IN (\(types)) AND e.value\(sign)\(bound)")
+        case .untyped:
+            if raw.wireType == "Date", let iso = try WireValue.normalized(raw)["iso"]?.stringValue {
+                return """
+                    (\(path.value(appending: "__type"))='Date' \
+                    AND \(path.value(appending: "iso"))\(sign)\(compiler.bind(.text(iso))))
+                    """
+            }
+            guard let (types, bound) = try scalar(raw, &compiler) else { return "0" }
+            return "(\(path.type()) IN (\(types)) AND \(value)\(sign)\(bound))"
+        default:
+            _ = try WireValue.normalized(raw)
+            return "0"
+        }
+    }
+
+    private func scalar(_ raw: JSON, _ compiler: inout ConditionCompiler) throws -> (types: String, bound: String)? {
+        switch raw {
+        case .int(let number): return ("'integer','real'", compiler.bind(.int(number)))
+        case .double(let number): return ("'integer','real'", compiler.bind(.real(number)))
+        case .string(let text): return ("'text'", compiler.bind(.text(text)))
+        default:
+            _ = try WireValue.normalized(raw)
+            return nil
+        }
+    }
+
+    // MARK: Lists
+
+    private func all(_ values: [JSON], _ compiler: inout ConditionCompiler) throws -> String {
+        if values.isEmpty { return "0" }
+        let patterns = values.filter { $0["$regex"] != nil }
+        guard patterns.isEmpty || patterns.count == values.count else {
+            throw ParseError(.invalidQuery, "All $all values must be of regex type or none")
+        }
+        let parts = try values.map { value -> String in
+            guard let pattern = value["$regex"] else { return try equals(value, &compiler) }
+            guard case .string(let text) = pattern else { throw ParseError(.invalidQuery, "$regex must be a string.") }
+            return try matches(text, value["$options"]?.stringValue ?? "", &compiler)
+        }
+        return ConditionCompiler.joined(parts, " AND ")
+    }
+
+    private func containedBy(_ values: [JSON], _ compiler: inout ConditionCompiler) throws -> String {
+        let match = try ElementMatch(values, &compiler)
+        guard kind == .array || kind == .untyped else { return "0" }
+        let stranger = anyElement("\(match.condition(type: "e.type", value: "e.value")) IS NOT TRUE")
+        return "(\(path.type())='array' AND NOT \(stranger))"
+    }
+
+    // MARK: Regular expressions
+
+    private func matches(
+        _ pattern: String, _ options: String, _ compiler: inout ConditionCompiler
+    ) throws -> String {
+        let regex = try Regex(pattern: pattern, options: options)
+        switch kind {
+        case .text:
+            let test = "satchel_regex(\(compiler.bind(regex)),\(value))"
+            guard let column = info.textFields.firstIndex(of: path.root), !path.isDotted,
+                let literal = TextIndex.literal(of: pattern, options: options),
+                let match = TextIndex.trigramMatch(column: column, literal: literal)
+            else { return test }
+            return """
+                (o.id IN (SELECT rowid FROM t\(info.id) WHERE t\(info.id) MATCH \(compiler.bind(.text(match)))) \
+                AND \(test))
+                """
+        case .array: return anyElement("e.type='text' AND satchel_regex(\(compiler.bind(regex)),e.value)")
+        case .untyped: return "(\(path.type())='text' AND satchel_regex(\(compiler.bind(regex)),\(value)))"
+        default: return "0"
+        }
+    }
+}

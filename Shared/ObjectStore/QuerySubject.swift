@@ -1,0 +1,193 @@
+import ParseProtocol
+
+/// What a constraint is about: one field, and how its stored value is compared.
+struct QuerySubject {
+    enum Kind: Equatable {
+        /// `objectId`, and String fields.
+        case text
+        case number
+        case boolean
+        case date
+        /// `createdAt` and `updatedAt`: milliseconds in a column.
+        case instant
+        case pointer(String)
+        case file
+        case bytes
+        /// Objects, points and polygons: compared as canonical JSON text.
+        case json(FieldType)
+        case array
+        case relation(String)
+        /// Inside an Object: the type is looked at row by row.
+        case untyped
+        /// The class has no such field.
+        case absent
+    }
+
+    let path: FieldPath
+    let kind: Kind
+    /// The value that is compared.
+    let value: String
+    /// True for the columns, which are never missing.
+    let isColumn: Bool
+    let info: ClassInfo
+
+    init(_ path: FieldPath, _ info: ClassInfo) throws {
+        self.path = path
+        self.info = info
+        if !path.isDotted, let column = BuiltInField(rawValue: path.root) {
+            kind = column == .objectId ? .text : .instant
+            value = "o.\(column.rawValue)"
+            isColumn = true
+            return
+        }
+        isColumn = false
+        let type = info.fields[path.root]
+        if path.isDotted {
+            if type == .array { throw ParseError.notBuilt("A query inside the elements of an array") }
+            kind = type == nil ? .absent : .untyped
+            value = path.value()
+            return
+        }
+        value = path.value(appending: type?.comparedMember)
+        kind =
+            switch type {
+            case .string: .text
+            case .number: .number
+            case .boolean: .boolean
+            case .date: .date
+            case .pointer(let target): .pointer(target)
+            case .file: .file
+            case .bytes: .bytes
+            case .object, .geoPoint, .polygon: .json(type ?? .object)
+            case .array: .array
+            case .relation(let target): .relation(target)
+            case nil: .absent
+            }
+    }
+
+    /// A value of a query in the form in which this field is compared.
+    enum Operand: Equatable {
+        case null
+        /// Of another type than the field.
+        case never
+        case value(SQLValue)
+
+        var isNull: Bool { self == .null }
+    }
+
+    /// - Throws: `ParseError` for a malformed hash.
+    func operand(_ raw: JSON) throws -> Operand {
+        // A text with U+0000 is never stored; it is not worth an error here.
+        if case .string(let text) = raw, text.utf8.contains(0) { return .never }
+        if kind == .instant, case .string(let iso) = raw {
+            return Timestamp(iso: iso).map { .value(.int($0.milliseconds)) } ?? .never
+        }
+        let wire = try WireValue.normalized(raw)
+        switch (kind, wire) {
+        case (_, .null): return .null
+        case (.text, .string(let text)): return .value(.text(text))
+        case (.number, .int(let number)): return .value(.int(number))
+        case (.number, .double(let number)): return .value(.real(number))
+        case (.boolean, .bool(let flag)): return .value(.int(flag ? 1 : 0))
+        case (.pointer, .string(let id)): return .value(.text(id))
+        case (.date, .object), (.instant, .object):
+            guard wire.wireType == "Date", let iso = wire["iso"]?.stringValue else { return .never }
+            if kind == .date { return .value(.text(iso)) }
+            return Timestamp(iso: iso).map { .value(.int($0.milliseconds)) } ?? .never
+        case (.pointer(let target), .object), (.relation(let target), .object):
+            guard let pointer = wire.pointerTarget, pointer.className == target else { return .never }
+            return .value(.text(pointer.objectId))
+        case (.file, .object):
+            guard wire.wireType == "File", let name = wire["name"]?.stringValue else { return .never }
+            return .value(.text(name))
+        case (.bytes, .object):
+            guard wire.wireType == "Bytes", let text = wire["base64"]?.stringValue else { return .never }
+            return .value(.text(text))
+        case (.json(let type), .object):
+            return FieldType(of: wire) == type ? .value(.text(wire.serializedText)) : .never
+        default: return .never
+        }
+    }
+}
+
+// MARK: - Equality
+
+extension QuerySubject {
+    func equals(_ raw: JSON, _ compiler: inout ConditionCompiler) throws -> String {
+        switch kind {
+        case .array, .untyped:
+            if raw.isNull { return "\(value) IS NULL" }
+            if kind == .array, case .array = raw {
+                return "\(value)=\(compiler.bind(.text(try WireValue.normalized(raw).serializedText)))"
+            }
+            return try ElementMatch([raw], &compiler).anywhere(in: self)
+        case .relation: return try related([raw], &compiler)
+        default:
+            switch try operand(raw) {
+            case .null: return kind == .absent ? "1" : "\(value) IS NULL"
+            case .never: return "0"
+            case .value(let bound): return "\(value)=\(compiler.bind(bound))"
+            }
+        }
+    }
+
+    func differs(from raw: JSON, _ compiler: inout ConditionCompiler) throws -> String {
+        switch kind {
+        case .array, .untyped, .relation: return "(\(try equals(raw, &compiler))) IS NOT TRUE"
+        default:
+            switch try operand(raw) {
+            case .null: return kind == .absent ? "0" : "\(value) IS NOT NULL"
+            case .never: return "1"
+            case .value(let bound): return "\(value) IS NOT \(compiler.bind(bound))"
+            }
+        }
+    }
+
+    func isIn(_ list: [JSON], _ compiler: inout ConditionCompiler) throws -> String {
+        switch kind {
+        case .relation: return try related(list, &compiler)
+        case .array, .untyped:
+            let values = list.filter { !$0.isNull }
+            var parts: [String] = []
+            if !values.isEmpty { parts.append(try ElementMatch(values, &compiler).anywhere(in: self)) }
+            if values.count < list.count { parts.append("\(value) IS NULL") }
+            return parts.isEmpty ? "0" : ConditionCompiler.joined(parts, " OR ")
+        default:
+            let operands = try list.map(operand)
+            let values = operands.compactMap { if case .value(let value) = $0 { value } else { nil } }
+            let hasNull = operands.contains(where: \.isNull)
+            if kind == .absent { return hasNull ? "1" : "0" }
+            var parts: [String] = []
+            if values.count == 1 {
+                parts.append("\(value)=\(compiler.bind(values[0]))")
+            } else if !values.isEmpty {
+                parts.append("\(value) IN \(compiler.bind(list: values.map(\.json)))")
+            }
+            if hasNull { parts.append("\(value) IS NULL") }
+            return parts.isEmpty ? "0" : ConditionCompiler.joined(parts, " OR ")
+        }
+    }
+
+    /// Owners whose relation has one of these members.
+    private func related(_ list: [JSON], _ compiler: inout ConditionCompiler) throws -> String {
+        let ids = try list.map(operand).compactMap { operand -> JSON? in
+            if case .value(let id) = operand { id.json } else { nil }
+        }
+        if ids.isEmpty { return "0" }
+        return """
+            o.objectId IN (SELECT owner FROM relations WHERE class=\(info.id) \
+            AND key=\(compiler.bind(.text(path.root))) AND target IN \(compiler.bind(list: ids)))
+            """
+    }
+}
+
+extension SQLValue {
+    fileprivate var json: JSON {
+        switch self {
+        case .int(let value): .int(value)
+        case .real(let value): .double(value)
+        case .text(let value): .string(value)
+        case .null, .blob: .null
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import ParseProtocol
+
+/// `$relativeTime`: `now`, `in 2 days 3 hours`, `12 days ago` (PARSE_PROTOCOL section 4.1).
+enum RelativeTime {
+    /// - Throws: `ParseError` 107 for a text that is not in the grammar.
+    static func resolve(_ text: String, now: Timestamp) throws -> Timestamp {
+        var words = text.lowercased().split(separator: " ").map(String.init)
+        if words == ["now"] { return now }
+        let isFuture = words.first == "in"
+        let isPast = words.last == "ago"
+        guard isFuture != isPast else { throw invalid }
+        if isFuture { words.removeFirst() } else { words.removeLast() }
+        guard !words.isEmpty, words.count.isMultiple(of: 2), words.count <= 12 else { throw invalid }
+        var seconds: Int64 = 0
+        for index in stride(from: 0, to: words.count, by: 2) {
+            guard let count = Int64(words[index]), (0...1_000_000_000).contains(count),
+                let unit = units[words[index + 1]]
+            else { throw invalid }
+            seconds += count * unit
+        }
+        let moment = now.milliseconds + (isFuture ? seconds : -seconds) * 1000
+        return Timestamp(milliseconds: min(max(moment, earliest), latest))
+    }
+
+    /// Years 1 and 9999, the dates a document can hold.
+    private static let earliest: Int64 = -62_135_596_800_000
+    private static let latest: Int64 = 253_402_300_799_999
+    private static let invalid = ParseError(.invalidJSON, "bad $relativeTime value")
+
+    private static let units: [String: Int64] = {
+        var units: [String: Int64] = [:]
+        for (names, seconds) in [
+            (["year", "yr"], 31_536_000), (["week", "wk"], 604_800), (["day", "d"], 86_400), (["hour", "hr"], 3_600),
+            (["minute", "min"], 60), (["second", "sec"], 1),
+        ] as [([String], Int64)] {
+            for name in names {
+                units[name] = seconds
+                units[name + "s"] = seconds
+            }
+        }
+        return units
+    }()
+}

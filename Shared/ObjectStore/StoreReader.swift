@@ -1,0 +1,30 @@
+import Foundation
+import ParseProtocol
+
+/// A read-only connection. Each belongs to one thread; every read sees all commits made before it.
+public final class StoreReader: ObjectReader {
+    /// Opens the file, and waits for a writer to make it when it is not there yet.
+    /// - Throws: `ParseError` 2 after `patience`.
+    static func open(path: String, patience: Duration = .seconds(30)) throws -> StoreReader {
+        let deadline = ContinuousClock.now + patience
+        while true {
+            do {
+                let connection = try Connection(path: path, writing: nil)
+                let schema = try Schema.load(connection)
+                // The writer's first transaction sets the generation last.
+                if schema.generation > 0 { return StoreReader(connection: connection, schema: schema) }
+                try? connection.close()
+            } catch {
+                // Not there yet, or not a database yet: the same to somebody who waits.
+            }
+            guard ContinuousClock.now < deadline else {
+                throw ParseError(.serviceUnavailable, "The database is not ready.")
+            }
+            Thread.sleep(forTimeInterval: 0.05)
+        }
+    }
+
+    override func refresh() throws {
+        if try Schema.generation(connection) != schema.generation { schema = try Schema.load(connection) }
+    }
+}

@@ -1,0 +1,29 @@
+import MessageBus
+import ParseProtocol
+
+/// The role whose members run the shop. Seeded by `users`; clients can never grant it to themselves.
+public let adminsRole = "admins"
+
+extension ServiceRequest {
+    /// Whether the master key or a member of the admins asks.
+    public var isFromAdmin: Bool { envelope.principal.master || envelope.principal.roles.contains(adminsRole) }
+
+    /// - Throws: 119 unless an admin asks.
+    public func requireAdmin() throws {
+        guard isFromAdmin else {
+            throw ParseError(.operationForbidden, "Only members of the role \(adminsRole) may do this.")
+        }
+    }
+}
+
+extension JSON {
+    /// The parameter `limit` of a function that lists something: `standard` when absent, `maximum` at most.
+    /// - Throws: 142 unless it is a whole number from 1.
+    public func listLimit(standard: Int64 = 100, maximum: Int64 = 1000) throws -> Int64 {
+        guard let limit = self["limit"], !limit.isNull else { return standard }
+        guard let count = limit.intValue, count >= 1 else {
+            throw ParseError(.validationError, "limit must be a whole number from 1.")
+        }
+        return min(count, maximum)
+    }
+}

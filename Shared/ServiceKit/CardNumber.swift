@@ -1,0 +1,102 @@
+import ParseProtocol
+
+/// Finds payment card numbers in what clients send. The shop must never hold one, not even in a log: a client sends a token
+/// from the payment provider instead.
+public enum CardNumber {
+    /// The answer to a request with a card number in it. It does not repeat the number.
+    public static let refused = ParseError(
+        .validationError, "Card numbers must never be sent to the shop; send a token from the payment provider.")
+
+    /// True when a text, a number or a member's name anywhere in `value` holds a card number: 13 to 19 digits with the prefix
+    /// and length of an issuer and a valid check digit, written together or in groups separated by spaces or dashes.
+    public static func isPresent(in value: JSON) -> Bool {
+        switch value {
+        case .null, .bool: false
+        case .int(let number): isPresent(in: String(number.magnitude))
+        case .double(let number): UInt64(exactly: number.magnitude).map { isPresent(in: String($0)) } ?? false
+        case .string(let text): isPresent(in: text)
+        case .array(let elements): elements.contains(where: isPresent)
+        case .object(let members): members.contains { isPresent(in: $0.key) || isPresent(in: $0.value) }
+        }
+    }
+
+    /// True when `text` holds a card number. Costs time in proportion to the length of the text.
+    public static func isPresent(in text: String) -> Bool {
+        guard text.utf8.count >= digitsMin, !isUUID(text) else { return false }
+        var run: [[UInt8]] = []  // Groups of digits with nothing but separators between them.
+        var group: [UInt8] = []
+        for scalar in text.unicodeScalars {
+            if ("0"..."9").contains(scalar) {
+                group.append(UInt8(scalar.value - 48))
+                continue
+            }
+            if !group.isEmpty { run.append(group) }
+            group = []
+            if !isSeparator(scalar) {
+                if holdsCard(run) { return true }
+                run = []
+            }
+        }
+        if !group.isEmpty { run.append(group) }
+        return holdsCard(run)
+    }
+
+    private static let digitsMin = 13
+    private static let digitsMax = 19
+
+    /// Whether some neighbouring whole groups make a card number. Parts of a group never do: a longer number is something else.
+    private static func holdsCard(_ run: [[UInt8]]) -> Bool {
+        for first in run.indices {
+            var digits: [UInt8] = []
+            for group in run[first...] {
+                digits += group
+                if digits.count > digitsMax { break }
+                if digits.count >= digitsMin, hasIssuer(digits), isLuhnValid(digits) { return true }
+            }
+        }
+        return false
+    }
+
+    /// The check digit of ISO/IEC 7812-1: double every second digit from the right, the sum of all digits ends in 0.
+    private static func isLuhnValid(_ digits: [UInt8]) -> Bool {
+        var sum = 0
+        for (position, digit) in digits.reversed().enumerated() {
+            let weighted = position.isMultiple(of: 2) ? Int(digit) : Int(digit) * 2
+            sum += weighted > 9 ? weighted - 9 : weighted
+        }
+        return sum.isMultiple(of: 10)
+    }
+
+    /// Number ranges of the large networks with the lengths they issue. Lengths keep time stamps and bar codes out.
+    private static func hasIssuer(_ digits: [UInt8]) -> Bool {
+        let prefix = digits.prefix(4).reduce(0) { $0 * 10 + Int($1) }
+        switch prefix {
+        case 4000...4999: return [13, 16, 19].contains(digits.count)  // Visa
+        case 5100...5599, 2221...2720: return digits.count == 16  // Mastercard
+        case 3400...3499, 3700...3799: return digits.count == 15  // American Express
+        case 3000...3059, 3095, 3600...3699, 3800...3999: return (14...19).contains(digits.count)  // Diners Club
+        case 3528...3589: return (16...19).contains(digits.count)  // JCB
+        case 6011, 6440...6499, 6500...6599: return (16...19).contains(digits.count)  // Discover
+        case 6200...6299, 8100...8199: return (16...19).contains(digits.count)  // UnionPay
+        case 5000...5099, 5600...5899, 6304, 6759, 6761...6763: return true  // Maestro
+        case 6000...6099, 8200...8299: return digits.count == 16  // RuPay
+        default: return false
+        }
+    }
+
+    /// Space, no-break and narrow spaces, tab, and the dashes that keyboards and word processors make.
+    private static func isSeparator(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case " ", "-", "\t", "\u{A0}", "\u{2009}", "\u{202F}", "\u{2010}"..."\u{2015}", "\u{2212}": true
+        default: false
+        }
+    }
+
+    /// Idempotency keys are often UUIDs, and one in some ten thousand of those has groups that look like a card.
+    private static func isUUID(_ text: String) -> Bool {
+        let groups = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+        return groups.map(\.count) == [8, 4, 4, 4, 12]
+            && groups.joined().allSatisfy { Character(Unicode.Scalar($0)).isHexDigit }
+            && text.utf8.contains { !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) && $0 != UInt8(ascii: "-") }
+    }
+}

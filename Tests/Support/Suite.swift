@@ -1,0 +1,155 @@
+import Foundation
+import ParseProtocol
+
+/// A real suite of processes with a data directory and a port of its own, started by scripts/up.
+package final class Suite: Sendable {
+    /// The gateway's URL with the mount path.
+    package let url: String
+    package let dataDirectory: String
+    package static let masterKey = "test-master"
+
+    private let environment: [String: String]
+    private let keeper: Keeper
+
+    /// The suite that most scenarios share; started by the first that asks, stopped when the process ends.
+    package static var shared: Suite { get async throws { try await sharedStart.value } }
+    private static let sharedStart = Task { try await Suite.start() }
+
+    private init(port: Int, dataDirectory: String, settings: [String: String]) throws {
+        url = "http://127.0.0.1:\(port)/parse"
+        self.dataDirectory = dataDirectory
+        environment = [
+            "SATCHEL_DATA": dataDirectory, "SATCHEL_PORT": "\(port)", "SATCHEL_MASTER_KEY": Suite.masterKey,
+            "SATCHEL_PASSWORD_WORK": "1",
+        ].merging(settings) { _, setting in setting }
+        keeper = try Keeper(environment: environment)
+    }
+
+    /// Starts a suite with an admin and nothing else in it, and waits until it is healthy.
+    /// - Parameters:
+    ///   - scale: replicas as scripts/up takes them, `catalog=2,bag=2`.
+    ///   - settings: further `SATCHEL_*` variables.
+    package static func start(scale: String? = nil, settings: [String: String] = [:]) async throws -> Suite {
+        // Short, because unix sockets below it have at most 107 bytes.
+        let dataDirectory = "/tmp/satchel-\(Names.random(8))"
+        let suite = try Suite(port: try freePort(), dataDirectory: dataDirectory, settings: settings)
+        do {
+            let options = ["--no-build", "--no-demo"] + (scale.map { ["--scale", $0] } ?? [])
+            _ = try await Command.run("\(checkoutDirectory)/scripts/up", options, environment: suite.environment)
+        } catch {
+            let logs = suite.logTails()
+            await suite.stop()
+            throw Command.Failed(description: "\(error)\n\(logs)")
+        }
+        return suite
+    }
+
+    /// Stops every process and removes the data.
+    package func stop() async {
+        let problems = logTails(lines: 20) { $0.contains(" error ") || $0.contains(" critical ") }
+        if !problems.isEmpty { FileHandle.standardError.write(Data("Errors in the suite's logs:\n\(problems)\n".utf8)) }
+        await keeper.finish()
+    }
+
+    /// Runs `body` with a suite of its own.
+    package static func with(
+        scale: String? = nil, settings: [String: String] = [:], _ body: (Suite) async throws -> Void
+    ) async throws {
+        let suite = try await start(scale: scale, settings: settings)
+        do {
+            try await body(suite)
+        } catch {
+            await suite.stop()
+            throw error
+        }
+        await suite.stop()
+    }
+
+    // MARK: - Processes
+
+    /// The process of a replica such as `catalog-2`; nil when it does not run.
+    package func processId(of replica: String) -> pid_t? {
+        let wanted = ["SATCHEL_DATA=\(dataDirectory)", "SATCHEL_REPLICA=\(replica)"]
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return names.lazy.compactMap(pid_t.init).first { pid in
+            guard let bytes = FileManager.default.contents(atPath: "/proc/\(pid)/environ") else { return false }
+            let variables = Set(bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) })
+            return wanted.allSatisfy(variables.contains)
+        }
+    }
+
+    /// Kills a replica with a signal that it cannot catch.
+    package func kill(_ replica: String) throws {
+        guard let pid = processId(of: replica) else { throw Command.Failed(description: "\(replica) does not run.") }
+        guard Glibc.kill(pid, SIGKILL) == 0 else { throw Command.Failed(description: "\(replica) cannot be killed.") }
+    }
+
+    /// Waits until /health reports every service with a writer and as many replicas as given.
+    package func untilHealthy(replicas: [String: Int] = [:]) async throws {
+        try await eventually("the suite is healthy", within: .seconds(30)) {
+            guard let health = try? await ParseClient(self).call(.GET, "/health"), health.status == 200 else { return false }
+            return replicas.allSatisfy { service, count in
+                health.json.at("services", .member(service), "replicas")?.intValue == Int64(count)
+            }
+        }
+    }
+
+    // MARK: - What is on the disk
+
+    /// Rows of a query of a service's database, read-only. Python's sqlite3 module does it, so that tests link no database.
+    package func rows(_ service: String, _ sql: String) async throws -> [JSON] {
+        let program = """
+            import json, sqlite3, sys
+            base = sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True, timeout=10)
+            print(json.dumps(base.execute(sys.argv[2]).fetchall()))
+            """
+        let text = try await Command.run(
+            "/usr/bin/env", ["python3", "-c", program, "\(dataDirectory)/\(service).sqlite", sql])
+        return try JSON(parsing: text).arrayValue ?? []
+    }
+
+    /// The mails in the spool.
+    package func mails() -> [Mail] {
+        let folder = dataDirectory + "/mail"
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return names.filter { $0.hasSuffix(".eml") }.compactMap { FileManager.default.contents(atPath: "\(folder)/\($0)") }
+            .map { Mail(bytes: Array($0)) }
+    }
+
+    /// The first admin's password, made by scripts/up.
+    package func adminPassword() throws -> String {
+        try String(contentsOfFile: "\(dataDirectory)/admin.password", encoding: .utf8)
+            .trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// The last lines of every log that pass the filter.
+    package func logTails(lines: Int = 30, where isWanted: (Substring) -> Bool = { _ in true }) -> String {
+        let folder = dataDirectory + "/logs"
+        let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
+        return names.compactMap { name in
+            let text = String(decoding: FileManager.default.contents(atPath: "\(folder)/\(name)") ?? Data(), as: UTF8.self)
+            let tail = text.split(separator: "\n").filter(isWanted).suffix(lines)
+            return tail.isEmpty ? nil : "--- \(name)\n\(tail.joined(separator: "\n"))"
+        }.joined(separator: "\n")
+    }
+
+    /// A port on loopback that nobody has, below the range that the kernel gives to clients.
+    private static func freePort() throws -> Int {
+        for _ in 0..<100 {
+            let port = Int.random(in: 20000..<32000)
+            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            defer { close(descriptor) }
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = in_port_t(port).bigEndian
+            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            let result = withUnsafePointer(to: &address) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+            if result == 0 { return port }
+        }
+        throw Command.Failed(description: "No free port was found.")
+    }
+}
