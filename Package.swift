@@ -140,7 +140,9 @@ let package = Package(
             path: "Tests/Support"
         ),
         .testTarget(name: "ParseProtocolTests", dependencies: ["ParseProtocol"]),
-        .testTarget(name: "MessageBusTests", dependencies: ["MessageBus", "Messages", "CZeroMQ"]),
+        .testTarget(
+            name: "MessageBusTests",
+            dependencies: ["MessageBus", "Messages", "CZeroMQ", .product(name: "Logging", package: "swift-log")]),
         .testTarget(name: "ObjectStoreTests", dependencies: ["ObjectStore", "ParseProtocol"]),
         .testTarget(
             name: "ServiceTests",

@@ -33,8 +33,9 @@ package func bagPlan(_ link: HostLink) -> ServicePlan {
 }
 
 func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ link: HostLink) throws {
-    link.connect(host)
-    let bag = BagFunctions(host: host)
+    let currency = try Currency(host.configuration.reader.string(forKey: "satchel.currency", default: "usd"))
+    link.connect(host, currency: currency)
+    let bag = BagFunctions(host: host, currency: currency.code)
     routes.function("bag") { _, request in try await bag.view(request) }
     routes.function("addToBag") { try await bag.add($0, $1) }
     routes.function("setBagQuantity") { try await bag.setQuantity($0, $1) }

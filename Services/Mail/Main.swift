@@ -1,1 +1,7 @@
-@main struct Main { static func main() {} }
+import ServiceKit
+
+/// The mail service: what the shop writes to its customers.
+@main
+struct Mail {
+    static func main() async throws { try await runService(mailPlan, build: buildMail) }
+}

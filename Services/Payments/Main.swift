@@ -1,1 +1,7 @@
-@main struct Main { static func main() {} }
+import ServiceKit
+
+/// The payments service: customers' payment methods, and charges that happen once.
+@main
+struct Payments {
+    static func main() async throws { try await runService(paymentsPlan, build: buildPayments) }
+}

@@ -61,7 +61,7 @@ extension Envelope {
     public var destination: Substring { kind.prefix { $0 != "." } }
 
     /// The envelope of the answer to this request.
-    func reply(_ failure: Failure? = nil) -> Envelope {
+    package func reply(_ failure: Failure? = nil) -> Envelope {
         var reply = Envelope()
         reply.version = BusMessage.version
         reply.form = .reply

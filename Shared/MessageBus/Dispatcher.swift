@@ -5,25 +5,27 @@ import Messages
 ///
 /// Each event appends what must be done to `actions`. A lane is one socket of one service process; `Origin` is whoever
 /// waits for the answer.
-struct Dispatcher<Origin> {
-    typealias LaneID = [UInt8]
+package struct Dispatcher<Origin> {
+    package typealias LaneID = [UInt8]
 
-    enum Action {
+    package enum Action {
         case send(LaneID, BusMessage)
         case answer(Origin, BusMessage)
     }
 
     /// Requests one lane may have at once. Enough to fill a group commit from one lane; more would only wait in the service
     /// where it cannot be given to another lane.
-    static var windowMax: Int { 128 }
+    package static var windowMax: Int { 128 }
     /// Requests that may wait for a lane of one service. At 10,000 requests a second this is a tenth of a second of work.
-    static var waitingMax: Int { 1024 }
+    package static var waitingMax: Int { 1024 }
     /// A lane says hello every second; after this silence it counts as dead. Longer than the longest query may take.
-    static var silenceMax: BusClock.Milliseconds { 6000 }
+    package static var silenceMax: BusClock.Milliseconds { 6000 }
+    /// How long a request may wait for a lane: longer than a supervisor takes to restart a service that has one replica.
+    package static var laneWaitMax: BusClock.Milliseconds { 6000 }
     /// How often a request may lose its replica before it is given up.
-    static var attemptsMax: Int { 4 }
+    package static var attemptsMax: Int { 4 }
 
-    struct Lane {
+    package struct Lane {
         let id: LaneID
         var hello: Hello
         var lastHeard: BusClock.Milliseconds
@@ -35,21 +37,25 @@ struct Dispatcher<Origin> {
         var message: BusMessage
         let origin: Origin
         let originCorrelation: UInt64
+        /// Nobody waits longer than this for a lane to appear, whatever the deadline.
+        let laneDeadline: BusClock.Milliseconds
         var lane: LaneID?
         var attempts = 0
     }
 
-    private(set) var lanes: [LaneID: Lane] = [:]
+    package private(set) var lanes: [LaneID: Lane] = [:]
     private var lanesOfService: [Substring: [LaneID]] = [:]
     private var pending: [UInt64: Pending] = [:]
     private var waiting: [Substring: Deque<UInt64>] = [:]
     private var lastCorrelation: UInt64 = 0
     private var turn = 0
 
+    package init() {}
+
     // MARK: Lanes
 
     /// A lane is there, or has a new role.
-    mutating func hello(_ id: LaneID, _ hello: Hello, now: BusClock.Milliseconds, _ actions: inout [Action]) {
+    package mutating func hello(_ id: LaneID, _ hello: Hello, now: BusClock.Milliseconds, _ actions: inout [Action]) {
         if lanes[id] == nil {
             lanes[id] = Lane(id: id, hello: hello, lastHeard: now)
             lanesOfService[hello.service[...], default: []].append(id)
@@ -61,12 +67,12 @@ struct Dispatcher<Origin> {
     }
 
     /// A lane stops taking requests and finishes those it has.
-    mutating func goodbye(_ id: LaneID) {
+    package mutating func goodbye(_ id: LaneID) {
         lanes[id]?.isLeaving = true
     }
 
     /// A lane died. What it had goes to another lane if that is safe, else its origin hears that the outcome is unknown.
-    mutating func gone(_ id: LaneID, _ actions: inout [Action]) {
+    package mutating func gone(_ id: LaneID, _ actions: inout [Action]) {
         guard let lane = lanes.removeValue(forKey: id) else { return }
         let service = lane.hello.service[...]
         lanesOfService[service]?.removeAll { $0 == id }
@@ -86,7 +92,7 @@ struct Dispatcher<Origin> {
 
     // MARK: Requests
 
-    mutating func request(_ message: BusMessage, from origin: Origin, now: BusClock.Milliseconds, _ actions: inout [Action]) {
+    package mutating func request(_ message: BusMessage, from origin: Origin, now: BusClock.Milliseconds, _ actions: inout [Action]) {
         let envelope = message.envelope
         guard envelope.deadline > now else {
             return refuse(message, origin, .timedOut(envelope.kind), &actions)
@@ -95,7 +101,9 @@ struct Dispatcher<Origin> {
         let correlation = lastCorrelation
         var forwarded = message
         forwarded.envelope.correlation = correlation
-        pending[correlation] = Pending(message: forwarded, origin: origin, originCorrelation: envelope.correlation)
+        pending[correlation] = Pending(
+            message: forwarded, origin: origin, originCorrelation: envelope.correlation,
+            laneDeadline: now + Self.laneWaitMax)
         let service = envelope.destination
         if let lane = leastLoaded(service, writes: envelope.writes) {
             send(correlation, to: lane, &actions)
@@ -106,7 +114,7 @@ struct Dispatcher<Origin> {
         }
     }
 
-    mutating func reply(_ message: BusMessage, from id: LaneID, now: BusClock.Milliseconds, _ actions: inout [Action]) {
+    package mutating func reply(_ message: BusMessage, from id: LaneID, now: BusClock.Milliseconds, _ actions: inout [Action]) {
         lanes[id]?.lastHeard = now
         lanes[id]?.inFlight.remove(message.envelope.correlation)
         // Absent: the deadline passed, or a lane that was given up answered after all.
@@ -121,9 +129,16 @@ struct Dispatcher<Origin> {
     }
 
     /// Ends requests whose deadline passed and lanes that fell silent. To be called several times a second.
-    mutating func tick(now: BusClock.Milliseconds, _ actions: inout [Action]) {
-        for (correlation, entry) in pending where entry.message.envelope.deadline <= now {
-            finish(correlation, with: .timedOut(entry.message.envelope.kind), &actions)
+    package mutating func tick(now: BusClock.Milliseconds, _ actions: inout [Action]) {
+        for (correlation, entry) in pending {
+            let envelope = entry.message.envelope
+            if entry.lane == nil, entry.attempts == 0 || !envelope.writes,
+                min(entry.laneDeadline, envelope.deadline) <= now
+            {
+                finish(correlation, with: .unavailable("\(envelope.destination) is not available; try again."), &actions)
+            } else if envelope.deadline <= now {
+                finish(correlation, with: .timedOut(envelope.kind), &actions)
+            }
         }
         for lane in lanes.values where now - lane.lastHeard > Self.silenceMax {
             gone(lane.id, &actions)
@@ -131,7 +146,7 @@ struct Dispatcher<Origin> {
     }
 
     /// The gateway stops: everybody who waits is told.
-    mutating func abandon(_ actions: inout [Action]) {
+    package mutating func abandon(_ actions: inout [Action]) {
         for correlation in pending.keys.sorted() {
             finish(correlation, with: .unavailable("Satchel is stopping."), &actions)
         }

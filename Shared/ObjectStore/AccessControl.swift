@@ -49,6 +49,11 @@ struct AccessControl: Equatable {
     var publicRead: Bool { entries.map { $0["*"]?.read ?? false } ?? true }
     var publicWrite: Bool { entries.map { $0["*"]?.write ?? false } ?? true }
 
+    /// What `CallerKind.condition` decides in SQL, for a document at hand.
+    func allowsReading(_ caller: Caller) -> Bool {
+        caller.isMaster || publicRead || caller.grants.contains { entries?[$0]?.read == true }
+    }
+
     /// The entries that need a row each: all but `*`.
     var principals: [(name: String, rights: Rights)] {
         (entries ?? [:]).filter { $0.key != "*" }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }

@@ -52,6 +52,8 @@ final class Connection {
         timeLimit.install(on: handle)
     }
 
+    deinit { try? close() }
+
     /// Releases every statement and closes the file. The connection is unusable afterwards.
     func close() throws {
         statements = [:]

@@ -16,7 +16,8 @@ struct ElementMatch {
             switch try WireValue.normalized(value) {
             case .null: hasNull = true
             case .bool(let flag): flags.append(flag ? "'true'" : "'false'")
-            case .int, .double: numbers.append(value)
+            case .int(let number): numbers.append(.int(number))
+            case .double(let number): numbers.append(.double(number))
             case .string: texts.append(value)
             case let structure: structures.append(.string(structure.serializedText))
             }

@@ -25,7 +25,7 @@ enum FieldOperation {
             guard let amount = members["amount"], amount.doubleValue != nil else {
                 throw ParseError(.invalidJSON, "incrementing must provide a number")
             }
-            self = .increment(amount)
+            self = .increment(try WireValue.normalized(amount))
         case "SetOnInsert": self = .setOnInsert(try WireValue.normalized(members["amount"] ?? .null))
         case "Add": self = .add(try FieldOperation.objects(members))
         case "AddUnique": self = .addUnique(try FieldOperation.objects(members))

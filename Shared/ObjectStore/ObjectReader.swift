@@ -143,7 +143,9 @@ public class ObjectReader: ObjectReading {
     private func forEachRow(
         of query: Query, _ caller: Caller, _ body: (UnsafeBufferPointer<UInt8>, Double?) throws -> Void
     ) throws {
-        // Checked also for a page without rows, so that a bad query never looks like an empty result.
+        // No rows and a count is the protocol's way to count, for which the right to find is not needed.
+        if query.limit <= 0, query.wantsCount { return }
+        // Compiled also for a page without rows, so that a bad query never looks like an empty result.
         guard let compiled = try compiled(query, .find, caller), query.limit > 0,
             let info = schema.classes[query.className]
         else { return }
@@ -172,7 +174,6 @@ public class ObjectReader: ObjectReading {
             }
             return nil
         }
-        // A count that comes with no rows is the protocol's way to count; one that comes with rows is a find, too.
         var userFields: [String]?
         if case .whereUserIs(let fields) = try info.permissions.decide(action, caller, className: info.name) {
             userFields = fields
@@ -218,6 +219,17 @@ public class ObjectReader: ObjectReading {
         defer { statement.reset() }
         statement.bind(objectId, at: 5)
         return try statement.step() ? owner.id : nil
+    }
+
+    /// SQLite's plan for a query, for tests and diagnosis.
+    package func plan(_ query: Query, caller: Caller) throws -> String {
+        try refresh()
+        guard let compiled = try compiled(query, .find, caller) else { return "" }
+        let statement = try compiled.prepared("EXPLAIN QUERY PLAN " + compiled.pageSQL, connection, caller)
+        defer { statement.reset() }
+        var lines: [String] = []
+        while try statement.step() { lines.append(statement.text(3)) }
+        return lines.joined(separator: "\n")
     }
 
     // MARK: Own tables

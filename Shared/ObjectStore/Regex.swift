@@ -96,9 +96,10 @@ extension Regex {
             }, nil, nil, nil)
     }
 
-    /// Binds this pattern; the caller keeps it alive while the statement runs.
+    /// Binds this pattern. The statement keeps it alive until something else is bound.
     func bind(to statement: Statement, at index: Int32) {
         sqlite3_bind_pointer(
-            statement.pointer, index, Unmanaged.passUnretained(self).toOpaque(), Regex.pointerType, nil)
+            statement.pointer, index, Unmanaged.passRetained(self).toOpaque(), Regex.pointerType,
+            { pattern in if let pattern { Unmanaged<Regex>.fromOpaque(pattern).release() } })
     }
 }

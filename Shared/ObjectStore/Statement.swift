@@ -61,7 +61,7 @@ extension Statement {
     func bind(_ text: String, at index: Int32) {
         guard index <= parameterCount else { return }
         var text = text
-        text.withUTF8 { bytes in
+        _ = text.withUTF8 { bytes in
             bytes.withMemoryRebound(to: CChar.self) { characters in
                 // An empty string may have no address, and a null address would bind NULL.
                 if let base = characters.baseAddress {

@@ -7,7 +7,10 @@ enum WireValue {
     ///   keys that are not allowed.
     static func normalized(_ value: JSON) throws -> JSON {
         switch value {
-        case .null, .bool, .int, .double: return value
+        case .null, .bool, .int: return value
+        case .double(let number):
+            guard number.isFinite else { throw ParseError(.invalidJSON, "A number must be finite.") }
+            return JSON(number: number)
         case .string(let text):
             try checkText(text)
             return value
@@ -80,14 +83,14 @@ enum WireValue {
             guard let latitude = value["latitude"], let longitude = value["longitude"],
                 isCoordinate(latitude, 90), isCoordinate(longitude, 180)
             else { throw invalid(type) }
-            return ["__type": "GeoPoint", "latitude": latitude, "longitude": longitude]
+            return ["__type": "GeoPoint", "latitude": try normalized(latitude), "longitude": try normalized(longitude)]
         case "Polygon": return try polygon(value)
         default: throw invalid(type)
         }
     }
 
     private static func polygon(_ value: JSON) throws -> JSON {
-        guard var points = value["coordinates"]?.arrayValue,
+        guard var points = try value["coordinates"]?.arrayValue?.map(normalized),
             points.allSatisfy({ point in
                 guard case .array(let pair) = point, pair.count == 2 else { return false }
                 return isCoordinate(pair[0], 90) && isCoordinate(pair[1], 180)

@@ -72,7 +72,7 @@ public final class Outbox: Sendable {
         }
         guard !rows.isEmpty else { return 0 }
         let outcomes = await withTaskGroup(of: (Int64, Delivery).self) { group in
-            for row in rows { group.addTask { [self] in (row.int("id") ?? 0, await send(row)) } }
+            for row in rows { group.addTask { [self] in (row.int("id"), await send(row)) } }
             return await group.reduce(into: []) { $0.append($1) }
         }
         try await store.write { transaction in
@@ -96,13 +96,13 @@ public final class Outbox: Sendable {
     }
 
     private func send(_ row: SQLRow) async -> Delivery {
-        let kind = row.text("kind") ?? ""
-        let request = BusRequest(outbox: kind, body: row.blob("body") ?? [], key: row.text("key") ?? "")
+        let kind = row.text("kind")
+        let request = BusRequest(outbox: kind, body: row.blob("body"), key: row.text("key"))
         do {
             _ = try await bus.call(request)
             return .delivered
         } catch {
-            let attempts = Int(row.int("attempts") ?? 0) + 1
+            let attempts = Int(row.int("attempts")) + 1
             logger.warning(
                 "A message was not delivered and is sent again.",
                 metadata: ["outbox.kind": "\(kind)", "outbox.attempts": "\(attempts)", "error": "\(error)"])

@@ -91,19 +91,20 @@ final class RouteHandler: LaneHandler {
         case .read(let body):
             request.reply(Self.outcome(of: request, logger) { try body(request, reader) })
         case .task(let body):
-            load.began()
-            Task { [logger, load] in
-                let result: Result<BusReply, BusFailure>
-                do {
-                    result = .success(try await body(request))
-                } catch {
-                    result = .failure(Self.failure(error, request, logger))
-                }
-                request.reply(result)
-                load.ended()
-            }
+            Self.start(body, request, load, logger)
         case nil:
             request.reply(.failure(BusFailure(code: 108, "Unknown kind \(request.kind).")))
+        }
+    }
+
+    private static func start(
+        _ body: @escaping @Sendable (ServiceRequest) async throws -> BusReply, _ request: ServiceRequest,
+        _ load: RequestLoad, _ logger: Logger
+    ) {
+        load.began()
+        Task {
+            request.reply(await outcome(of: request, logger, body))
+            load.ended()
         }
     }
 
@@ -112,6 +113,16 @@ final class RouteHandler: LaneHandler {
     ) -> Result<BusReply, BusFailure> {
         do {
             return .success(try body())
+        } catch {
+            return .failure(failure(error, request, logger))
+        }
+    }
+
+    private static func outcome(
+        of request: ServiceRequest, _ logger: Logger, _ body: @Sendable (ServiceRequest) async throws -> BusReply
+    ) async -> Result<BusReply, BusFailure> {
+        do {
+            return .success(try await body(request))
         } catch {
             return .failure(failure(error, request, logger))
         }

@@ -1,0 +1,119 @@
+import MessageBus
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// The functions that show and change a bag. Each answers with the bag as it is then.
+struct BagFunctions: Sendable {
+    let host: ServiceHost
+    private let catalog: Catalog
+    private let currency: String
+
+    /// Other changes of the same bag may each bring one more product while we ask the catalog; more rounds mean that
+    /// something is wrong.
+    private static let roundsMax = 5
+
+    init(host: ServiceHost, currency: String) {
+        self.host = host
+        self.currency = currency
+        catalog = Catalog(host: host)
+    }
+
+    /// `bag {}`. A read: any replica answers.
+    func view(_ request: ServiceRequest) async throws -> BusReply {
+        let userId = try request.userId
+        let view = BagView(
+            order: try await host.store.read { try OpenOrder.find(for: userId, in: $0) }, currency: currency)
+        return try .result(view.json(try await facts(view.missing(from: ProductFacts()), request)))
+    }
+
+    /// `addToBag {productId, quantity?}`: quantities of the same product add up.
+    func add(_ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply {
+        let product = try Self.productId(parameters)
+        let quantity = try Quantity.parse(parameters["quantity"], in: 1...Quantity.max, whenMissing: 1)
+        return try await change(request, adding: product) { [currency] userId, facts, transaction in
+            try facts.prices.requireSold(product)
+            var order = try OpenOrder.findOrCreate(for: userId, currency: currency, in: transaction)
+            try order.requireNotBeingPaid(in: transaction)
+            let sum = try Quantity.parse(.int(Int64(order.quantity(of: product) + quantity)), in: 1...Quantity.max)
+            try order.set(product, to: sum, in: transaction)
+            try order.save(in: transaction)
+            return order
+        }
+    }
+
+    /// `setBagQuantity {productId, quantity}`: 0 removes; removing the last line deletes the order.
+    func setQuantity(_ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply {
+        let product = try Self.productId(parameters)
+        let quantity = try Quantity.parse(parameters["quantity"], in: 0...Quantity.max)
+        return try await change(request, adding: product) { [currency] userId, facts, transaction in
+            var found = try OpenOrder.find(for: userId, in: transaction)
+            if quantity > 0 {
+                try facts.prices.requireSold(product)
+                found = try OpenOrder.findOrCreate(for: userId, currency: currency, in: transaction)
+            }
+            guard var order = found else { return nil }
+            try order.requireNotBeingPaid(in: transaction)
+            try order.set(product, to: quantity, in: transaction)
+            guard order.items.isEmpty else {
+                try order.save(in: transaction)
+                return order
+            }
+            try order.delete(in: transaction)
+            return nil
+        }
+    }
+
+    /// `emptyBag {}`
+    func empty(_ request: ServiceRequest) async throws -> BusReply {
+        try await change(request, adding: nil) { userId, _, transaction in
+            guard let order = try OpenOrder.find(for: userId, in: transaction) else { return nil }
+            try order.requireNotBeingPaid(in: transaction)
+            try order.delete(in: transaction)
+            return nil
+        }
+    }
+
+    // MARK: -
+
+    private struct FactsMissing: Error { let products: Set<String> }
+
+    private typealias Work = @Sendable (String, ProductFacts, StoreTransaction) throws -> OpenOrder?
+
+    /// Changes the bag and answers with it, in one transaction. The catalog is asked before; if the bag then turns out to
+    /// hold a product we did not ask about, nothing is changed and we ask again.
+    private func change(
+        _ request: ServiceRequest, adding product: String?, _ work: @escaping Work
+    ) async throws -> BusReply {
+        let userId = try request.userId
+        let present = try await host.store.read { try OpenOrder.find(for: userId, in: $0) }
+        var facts = try await facts(Set((present?.items ?? []).map(\.productId) + [product].compactMap(\.self)), request)
+        for _ in 0..<Self.roundsMax {
+            do {
+                return try await host.commit(request) { [facts, currency] transaction in
+                    try KnownPrices.remember(facts.prices, in: transaction)
+                    let view = BagView(order: try work(userId, facts, transaction), currency: currency)
+                    let missing = view.missing(from: facts)
+                    guard missing.isEmpty else { throw FactsMissing(products: missing) }
+                    return try .result(view.json(facts))
+                }
+            } catch let missing as FactsMissing {
+                facts.merge(try await self.facts(missing.products, request))
+            }
+        }
+        throw ParseError(.serviceUnavailable, "The bag is changing too fast; try again.")
+    }
+
+    private func facts(_ products: Set<String>, _ request: ServiceRequest) async throws -> ProductFacts {
+        try await catalog.facts(
+            about: products, as: request.envelope.principal, traceId: request.envelope.traceID)
+    }
+
+    private static func productId(_ parameters: JSON) throws -> String {
+        guard let id = parameters["productId"]?.stringValue else {
+            throw ParseError(.validationError, "productId is missing or not a string.")
+        }
+        guard Names.isObjectId(id) else { throw ParseError.objectNotFound }
+        return id
+    }
+}

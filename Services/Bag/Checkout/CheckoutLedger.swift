@@ -1,0 +1,135 @@
+import Messages
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+import SwiftProtobuf
+
+/// Where events go that must reach another service: the outbox, or a test's list.
+package protocol EventSink: Sendable {
+    func add(_ kind: String, _ message: some Message, key: String, in transaction: StoreTransaction) throws
+}
+
+extension Outbox: EventSink {}
+
+/// The stored side of checkouts. Every method is one transaction.
+package struct CheckoutLedger: Sendable {
+    package static let tables = [
+        """
+        CREATE TABLE IF NOT EXISTS checkouts(id TEXT PRIMARY KEY, orderId TEXT NOT NULL, customerId TEXT NOT NULL,
+        attempt INTEGER NOT NULL, state TEXT NOT NULL, lines TEXT NOT NULL, expectedAmount INTEGER, source TEXT NOT NULL,
+        email TEXT NOT NULL, priced TEXT, amount INTEGER, currency TEXT, chargeId TEXT, orderNo INTEGER, reply BLOB,
+        createdAt INTEGER NOT NULL, updatedAt INTEGER NOT NULL)
+        """,
+        "CREATE INDEX IF NOT EXISTS checkoutsOfOrder ON checkouts(orderId)",
+        // An order is paid by one checkout at a time.
+        """
+        CREATE UNIQUE INDEX IF NOT EXISTS checkoutsRunning ON checkouts(orderId)
+        WHERE state IN ('started', 'reserved', 'charged')
+        """,
+        // What a checkout is asked for again by: the client's idempotency key, and the key of each request that reached it.
+        """
+        CREATE TABLE IF NOT EXISTS checkoutKeys(customerId TEXT NOT NULL, key TEXT NOT NULL, checkoutId TEXT NOT NULL,
+        PRIMARY KEY(customerId, key)) WITHOUT ROWID
+        """,
+        "CREATE TABLE IF NOT EXISTS counters(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
+        // The first order gets number 1000001.
+        "INSERT INTO counters(name, value) VALUES ('orderNo', 1000000) ON CONFLICT(name) DO NOTHING",
+    ]
+
+    let store: ObjectStore
+    let outbox: any EventSink
+
+    package init(store: ObjectStore, outbox: any EventSink) {
+        self.store = store
+        self.outbox = outbox
+    }
+
+    /// - Throws: 142 while a checkout of the order runs.
+    package static func requireNotBeingPaid(_ orderId: String, in store: some ObjectReading) throws {
+        guard try running(orderId, in: store) == nil else {
+            throw ParseError(.validationError, "This order is being paid.")
+        }
+    }
+
+    static func running(_ orderId: String, in store: some ObjectReading) throws -> String? {
+        try store.rows(
+            "SELECT id FROM checkouts WHERE orderId = ? AND state IN ('started', 'reserved', 'charged')",
+            [.text(orderId)]
+        ).first?.text("id")
+    }
+
+    /// The checkout that one of the keys was used for.
+    static func known(_ keys: [String], of customerId: String, in store: some ObjectReading) throws -> String? {
+        for key in keys {
+            let rows = try store.rows(
+                "SELECT checkoutId FROM checkoutKeys WHERE customerId = ? AND key = ?", [.text(customerId), .text(key)])
+            if let row = rows.first { return row.text("checkoutId") }
+        }
+        return nil
+    }
+
+    /// Checkouts that were interrupted.
+    func unfinished() async throws -> [String] {
+        try await store.read {
+            try $0.rows("SELECT id FROM checkouts WHERE state IN ('started', 'reserved', 'charged')").map { $0.text("id") }
+        }
+    }
+
+    func load(_ id: String) async throws -> CheckoutRecord {
+        try await store.read { reader in
+            guard let row = try reader.rows("SELECT * FROM checkouts WHERE id = ?", [.text(id)]).first else {
+                throw ParseError.internalError
+            }
+            return try CheckoutRecord(row)
+        }
+    }
+
+    /// Stores that a step was taken.
+    func store(_ point: RecoveryPoint, of checkout: Checkout) async throws {
+        let (priced, chargeId): (PricedOrder?, String?) =
+            switch point {
+            case .reserved(let order): (order, nil)
+            case .charged(let order, let chargeId): (order, chargeId)
+            case .started, .decided: (nil, nil)
+            }
+        try await store.write { transaction in
+            _ = try transaction.execute(
+                """
+                UPDATE checkouts SET state = ?, priced = ?, amount = ?, currency = ?, chargeId = ?, updatedAt = ? WHERE id = ?
+                """,
+                [
+                    .text(point.name), priced.map { .text($0.text) } ?? .null,
+                    priced.map { .int($0.totalMinorUnits) } ?? .null, priced.map { .text($0.currency) } ?? .null,
+                    chargeId.map(SQLValue.text) ?? .null, .int(transaction.now.milliseconds), .text(checkout.id),
+                ])
+        }
+    }
+
+    /// The failure becomes the checkout's reply, and what it reserved is released.
+    func fail(_ checkout: Checkout, _ error: ParseError) async throws -> CheckoutOutcome {
+        try await store.write { [outbox] transaction in
+            try Self.finish(checkout, .failure(error), reply: error.body.serialized, orderNo: nil, in: transaction)
+            // Also when nothing was reserved as far as we know: an answer may have been lost.
+            try outbox.add(
+                "catalog.releaseReservation.v1", ReleaseReservationRequest.with { $0.reservationID = checkout.id },
+                key: "checkout:\(checkout.id):release", in: transaction)
+        }
+        return .failure(error)
+    }
+
+    static func finish(
+        _ checkout: Checkout, _ outcome: CheckoutOutcome, reply: [UInt8], orderNo: Int64?, in transaction: StoreTransaction
+    ) throws {
+        let changed = try transaction.execute(
+            """
+            UPDATE checkouts SET state = ?, reply = ?, orderNo = ?, source = '{}', updatedAt = ?
+            WHERE id = ? AND state IN ('started', 'reserved', 'charged')
+            """,
+            [
+                .text(RecoveryPoint.decided(outcome).name), .blob(reply), orderNo.map(SQLValue.int) ?? .null,
+                .int(transaction.now.milliseconds), .text(checkout.id),
+            ])
+        // Two drivers of one checkout would be our own mistake; the second one must not number the order again.
+        guard changed == 1 else { throw ParseError.internalError }
+    }
+}

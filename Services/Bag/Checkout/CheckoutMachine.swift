@@ -1,0 +1,159 @@
+import ParseProtocol
+
+/// Decides what a checkout does next, apart from doing it.
+///
+/// `CheckoutRunner` performs each action and reports the event that follows. Every step repeats safely: reservation and
+/// charge by the checkout's id, storing because it is one transaction. After a crash `resume` goes on from what is stored.
+///
+///     started ── reserve ──> reserved ── charge ──> charged ── make ──> decided (receipt)
+///        └───────── fail ──────┴──────── fail ───────────────────────> decided (reason)
+///
+/// A failure needs no point between: its reply, the end of the checkout and the message that releases the reservation are one
+/// transaction, and the message is delivered until the catalog has it.
+package struct CheckoutMachine: Sendable {
+    package enum Action: Sendable, Equatable {
+        /// Ask the catalog to reserve these pieces per product under the checkout's id.
+        case reserve([String: Int])
+        /// Ask payments to take the order's total under the checkout's id.
+        case charge(PricedOrder)
+        /// Store the point, then report `stored` or `notStored`.
+        case store(RecoveryPoint)
+        /// Number the order, mark it made and tell the others, in one transaction.
+        case make(PricedOrder, chargeId: String)
+        /// Store the failure and release the reservation, in one transaction. `holdsStock`: pieces were reserved for certain.
+        case fail(ParseError, holdsStock: Bool)
+        /// Wait, then report `waited`.
+        case wait(Duration)
+        /// Done: tell whoever waits.
+        case answer(CheckoutOutcome)
+    }
+
+    /// How a step at another service ended without success.
+    package enum StepFailure: Error, Equatable {
+        /// The answer was lost or the service is away: whether it was carried out is not known, or it certainly was not.
+        case undecided
+        /// The service decided against it.
+        case refused(ParseError)
+    }
+
+    /// Stripe's range for a charge.
+    static let amounts: ClosedRange<Int64> = 1...99_999_999
+
+    private enum State {
+        case at(RecoveryPoint)
+        case storing(RecoveryPoint, from: RecoveryPoint)
+    }
+
+    private let checkout: Checkout
+    private var state: State
+    /// Repetitions of the present step.
+    private var repetitions = 0
+
+    package init(_ checkout: Checkout, at point: RecoveryPoint) {
+        self.checkout = checkout
+        state = .at(point)
+    }
+
+    // MARK: Events
+
+    /// The checkout begins, or goes on after a restart.
+    package mutating func resume() -> Action {
+        if case .storing(_, let from) = state { state = .at(from) }
+        return next()
+    }
+
+    package mutating func waited() -> Action { next() }
+
+    package mutating func reservationAnswered(_ answer: Result<Reservation, StepFailure>) -> Action {
+        guard case .at(.started) = state else { return next() }
+        switch answer {
+        case .success(let reservation):
+            switch price(reservation) {
+            case .success(let order): return store(.reserved(order), from: .started)
+            case .failure(let error): return .fail(error, holdsStock: true)
+            }
+        case .failure(.undecided): return again()
+        case .failure(.refused(let error)) where error.code == .objectNotFound:
+            // The bag is the client's own; it is a product of it that is gone.
+            return .fail(
+                ParseError(.validationError, "A product in the bag is not sold any more.", details: error.details),
+                holdsStock: false)
+        case .failure(.refused(let error)): return .fail(error, holdsStock: false)
+        }
+    }
+
+    package mutating func chargeAnswered(_ answer: Result<String, StepFailure>) -> Action {
+        guard case .at(.reserved(let order)) = state else { return next() }
+        switch answer {
+        case .success(let chargeId): return store(.charged(order, chargeId: chargeId), from: .reserved(order))
+        case .failure(.undecided): return again()
+        case .failure(.refused(let error)): return .fail(error, holdsStock: true)
+        }
+    }
+
+    /// The point of the last `store` is on the disk.
+    package mutating func stored() -> Action {
+        if case .storing(let point, _) = state { state = .at(point) }
+        repetitions = 0
+        return next()
+    }
+
+    /// A `store`, `make` or `fail` was not committed. The step before it is taken again, which has the same outcome.
+    package mutating func notStored() -> Action {
+        if case .storing(_, let from) = state { state = .at(from) }
+        return again()
+    }
+
+    /// `make` or `fail` was committed with this reply.
+    package mutating func decided(_ outcome: CheckoutOutcome) -> Action {
+        state = .at(.decided(outcome))
+        return next()
+    }
+
+    // MARK: Decisions
+
+    private func next() -> Action {
+        switch state {
+        case .storing(let point, _): .store(point)
+        case .at(.started):
+            .reserve(Dictionary(checkout.lines.map { ($0.productId, $0.quantity) }, uniquingKeysWith: { $0 + $1 }))
+        case .at(.reserved(let order)): .charge(order)
+        case .at(.charged(let order, let chargeId)): .make(order, chargeId: chargeId)
+        case .at(.decided(let outcome)): .answer(outcome)
+        }
+    }
+
+    private mutating func store(_ point: RecoveryPoint, from: RecoveryPoint) -> Action {
+        state = .storing(point, from: from)
+        return .store(point)
+    }
+
+    /// Waits before the same step is taken again: 50 ms at first, so that a service that restarts costs little, then up to 5 s.
+    private mutating func again() -> Action {
+        repetitions += 1
+        return .wait(.milliseconds(min(5000, 25 << min(repetitions, 10))))
+    }
+
+    private func price(_ reservation: Reservation) -> Result<PricedOrder, ParseError> {
+        var lines: [PricedOrder.Line] = []
+        for line in checkout.lines {
+            guard let product = reservation.products[line.productId],
+                (0...1_000_000_000).contains(product.unitPriceMinorUnits), (1...Quantity.max).contains(line.quantity)
+            else { return .failure(.internalError) }
+            lines.append(
+                PricedOrder.Line(
+                    itemId: line.itemId, productId: line.productId, name: product.name, quantity: line.quantity,
+                    unitPriceMinorUnits: product.unitPriceMinorUnits))
+        }
+        let order = PricedOrder(lines: lines, currency: reservation.currency)
+        let total = order.totalMinorUnits
+        if let expected = checkout.expectedAmount, expected != total {
+            return .failure(
+                ParseError(.validationError, "The amount \(expected) does not match the order's total \(total)."))
+        }
+        guard Self.amounts.contains(total) else {
+            return .failure(ParseError(.validationError, "A total of \(total) cannot be charged."))
+        }
+        return .success(order)
+    }
+}

@@ -1,0 +1,117 @@
+import ObjectStore
+import ParseProtocol
+
+/// A checkout as a row of the table `checkouts`.
+struct CheckoutRecord {
+    let checkout: Checkout
+    let point: RecoveryPoint
+
+    /// - Throws: `ParseError.internalError` for a row that this version did not write.
+    init(_ row: SQLRow) throws {
+        let lines = try JSON(clientText: Array(row.text("lines").utf8)).arrayValue ?? []
+        let source = try JSON(clientText: Array(row.text("source").utf8))
+        checkout = Checkout(
+            id: row.text("id"), orderId: row.text("orderId"), customerId: row.text("customerId"),
+            lines: try lines.map(Checkout.Line.init(json:)), expectedAmount: row["expectedAmount"].intValue,
+            source: PaymentSource(json: source), email: row.text("email"))
+        point =
+            switch row.text("state") {
+            case "started": .started
+            case "reserved": .reserved(try PricedOrder(text: row.text("priced")))
+            case "charged": .charged(try PricedOrder(text: row.text("priced")), chargeId: row.text("chargeId"))
+            case "made", "failed": .decided(try Self.outcome(row))
+            default: throw ParseError.internalError
+            }
+    }
+
+    /// The stored reply of a finished checkout.
+    static func outcome(_ row: SQLRow) throws -> CheckoutOutcome {
+        let reply = row.blob("reply")
+        guard row.text("state") != "made" else { return .success(reply) }
+        let failure = try JSON(clientText: reply)
+        guard let code = failure["code"]?.intValue, let message = failure["error"]?.stringValue else {
+            throw ParseError.internalError
+        }
+        return .failure(ParseError(.init(rawValue: Int(code)), message, details: failure["details"]))
+    }
+}
+
+extension RecoveryPoint {
+    /// The word in the column `state`.
+    var name: String {
+        switch self {
+        case .started: "started"
+        case .reserved: "reserved"
+        case .charged: "charged"
+        case .decided(.success): "made"
+        case .decided(.failure): "failed"
+        }
+    }
+}
+
+extension Checkout.Line {
+    var json: JSON {
+        ["itemId": .string(itemId), "productId": .string(productId), "quantity": .int(Int64(quantity))]
+    }
+
+    init(json: JSON) throws {
+        guard let itemId = json["itemId"]?.stringValue, let productId = json["productId"]?.stringValue,
+            let quantity = json["quantity"]?.intValue
+        else { throw ParseError.internalError }
+        self.init(itemId: itemId, productId: productId, quantity: Int(quantity))
+    }
+}
+
+extension PaymentSource {
+    var json: JSON {
+        switch self {
+        case .paymentMethod(let id): ["paymentMethod": .string(id)]
+        case .customer(let id): ["customer": .string(id)]
+        case .token(let token): ["token": .string(token)]
+        case .forgotten: [:]
+        }
+    }
+
+    init(json: JSON) {
+        if let id = json["paymentMethod"]?.stringValue {
+            self = .paymentMethod(id)
+        } else if let id = json["customer"]?.stringValue {
+            self = .customer(id)
+        } else if let token = json["token"]?.stringValue {
+            self = .token(token)
+        } else {
+            self = .forgotten
+        }
+    }
+}
+
+extension PricedOrder {
+    var text: String {
+        let members: JSON = [
+            "currency": .string(currency),
+            "lines": .array(
+                lines.map {
+                    [
+                        "itemId": .string($0.itemId), "productId": .string($0.productId), "name": .string($0.name),
+                        "quantity": .int(Int64($0.quantity)), "unitPriceMinorUnits": .int($0.unitPriceMinorUnits),
+                    ]
+                }),
+        ]
+        return members.serializedText
+    }
+
+    init(text: String) throws {
+        let json = try JSON(clientText: Array(text.utf8))
+        guard let currency = json["currency"]?.stringValue, let lines = json["lines"]?.arrayValue else {
+            throw ParseError.internalError
+        }
+        self.currency = currency
+        self.lines = try lines.map { line in
+            guard let unitPrice = line["unitPriceMinorUnits"]?.intValue else { throw ParseError.internalError }
+            let plain = try Checkout.Line(json: line)
+            return Line(
+                itemId: plain.itemId, productId: plain.productId, name: line["name"]?.stringValue ?? "",
+                quantity: plain.quantity, unitPriceMinorUnits: unitPrice)
+        }
+    }
+}

@@ -1,0 +1,135 @@
+import Logging
+import ParseProtocol
+import Synchronization
+
+/// Drives checkouts to their end, each by one task in the process that writes, whoever still waits for it.
+final class CheckoutRunner: Sendable {
+    private typealias Waiter = CheckedContinuation<CheckoutOutcome?, Never>
+
+    private struct Running {
+        /// Clients waiting, by checkout and ticket. A checkout is in here while its task runs.
+        var waiters: [String: [Int: Waiter]] = [:]
+        var lastTicket = 0
+    }
+
+    private let ledger: CheckoutLedger
+    private let steps: CheckoutSteps
+    private let logger: Logger
+    private let running = Mutex(Running())
+
+    init(ledger: CheckoutLedger, steps: CheckoutSteps, logger: Logger) {
+        self.ledger = ledger
+        self.steps = steps
+        self.logger = logger
+    }
+
+    /// Joins the checkout, or sets it going, and waits for its end. Nil when it is not decided within `limit`; it goes on then.
+    func outcome(of id: String, within limit: Duration) async -> CheckoutOutcome? {
+        await withCheckedContinuation { waiter in
+            let ticket = join(id, waiter)
+            Task { [self] in
+                try? await Task.sleep(for: limit)
+                running.withLock { $0.waiters[id]?.removeValue(forKey: ticket) }?.resume(returning: nil)
+            }
+        }
+    }
+
+    /// Goes on with what a crash interrupted. Called when this process became the writer.
+    func resumeUnfinished() async {
+        while true {
+            do {
+                let ids = try await ledger.unfinished()
+                for id in ids { begin(id) }
+                if !ids.isEmpty {
+                    logger.notice("Checkouts go on.", metadata: ["checkout.count": "\(ids.count)"])
+                }
+                return
+            } catch {
+                logger.error("Unfinished checkouts could not be read.", metadata: ["error": "\(error)"])
+                try? await Task.sleep(for: .seconds(1))
+            }
+        }
+    }
+
+    private func join(_ id: String, _ waiter: Waiter) -> Int {
+        let (ticket, isNew) = running.withLock { running in
+            running.lastTicket += 1
+            let isNew = running.waiters[id] == nil
+            running.waiters[id, default: [:]][running.lastTicket] = waiter
+            return (running.lastTicket, isNew)
+        }
+        if isNew { Task { await drive(id) } }
+        return ticket
+    }
+
+    private func begin(_ id: String) {
+        let isNew = running.withLock { running in
+            guard running.waiters[id] == nil else { return false }
+            running.waiters[id] = [:]
+            return true
+        }
+        if isNew { Task { await drive(id) } }
+    }
+
+    // MARK: - Performing
+
+    private func drive(_ id: String) async {
+        let record = await load(id)
+        var machine = CheckoutMachine(record.checkout, at: record.point)
+        var action = machine.resume()
+        while true {
+            if case .answer(let outcome) = action {
+                for waiter in running.withLock({ $0.waiters.removeValue(forKey: id) })?.values ?? [:].values {
+                    waiter.resume(returning: outcome)
+                }
+                return
+            }
+            action = await perform(action, of: record.checkout, &machine)
+        }
+    }
+
+    private func load(_ id: String) async -> CheckoutRecord {
+        while true {
+            do {
+                return try await ledger.load(id)
+            } catch {
+                logger.error("A checkout could not be read.", metadata: ["checkout.id": "\(id)", "error": "\(error)"])
+                try? await Task.sleep(for: .seconds(1))
+            }
+        }
+    }
+
+    private func perform(
+        _ action: CheckoutMachine.Action, of checkout: Checkout, _ machine: inout CheckoutMachine
+    ) async -> CheckoutMachine.Action {
+        do {
+            switch action {
+            case .reserve(let products): return machine.reservationAnswered(await steps.reserve(products, for: checkout))
+            case .charge(let order): return machine.chargeAnswered(await steps.charge(order, for: checkout))
+            case .store(let point):
+                try await ledger.store(point, of: checkout)
+                return machine.stored()
+            case .make(let order, let chargeId):
+                let outcome = try await ledger.make(checkout, order, chargeId: chargeId)
+                logger.info(
+                    "An order was made.", metadata: ["order.id": "\(checkout.orderId)", "checkout.id": "\(checkout.id)"])
+                return machine.decided(outcome)
+            case .fail(let error, let holdsStock):
+                let outcome = try await ledger.fail(checkout, error)
+                logger.info(
+                    "A checkout failed.", metadata: ["checkout.id": "\(checkout.id)", "code": "\(error.code.rawValue)"])
+                if holdsStock { await steps.releaseSoon(checkout) }
+                return machine.decided(outcome)
+            case .wait(let pause):
+                logger.warning("A checkout waits.", metadata: ["checkout.id": "\(checkout.id)", "pause": "\(pause)"])
+                try? await Task.sleep(for: pause)
+                return machine.waited()
+            case .answer: return action
+            }
+        } catch {
+            logger.error(
+                "A checkout's step could not be stored.", metadata: ["checkout.id": "\(checkout.id)", "error": "\(error)"])
+            return machine.notStored()
+        }
+    }
+}

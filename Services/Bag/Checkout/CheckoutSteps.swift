@@ -1,0 +1,83 @@
+import MessageBus
+import Messages
+import ParseProtocol
+import ServiceKit
+import SwiftProtobuf
+
+/// The steps of a checkout that other services take. Each can be asked any number of times.
+struct CheckoutSteps: Sendable {
+    let bus: BusEndpoint
+
+    /// Payments that take longer than this are rare; what is not sold then goes back to stock.
+    private static let reservationSeconds: UInt32 = 3600
+
+    func reserve(_ products: [String: Int], for checkout: Checkout) async -> Result<Reservation, CheckoutMachine.StepFailure> {
+        let request = ReserveRequest.with { message in
+            message.reservationID = checkout.id
+            message.lifetimeSeconds = Self.reservationSeconds
+            message.lines = products.sorted { $0.key < $1.key }.map { product, quantity in
+                .with { $0.productID = product; $0.quantity = UInt32(clamping: quantity) }
+            }
+        }
+        return await ask("catalog.reserve.v1", request, key: "\(checkout.id):reserve", reply: ReserveReply.self).map { reply in
+            let products = reply.lines.map {
+                ($0.productID, Reservation.Product(name: $0.name, unitPriceMinorUnits: $0.unitPriceMinorUnits))
+            }
+            return Reservation(
+                products: Dictionary(products, uniquingKeysWith: { first, _ in first }), currency: reply.currency)
+        }
+    }
+
+    func charge(_ order: PricedOrder, for checkout: Checkout) async -> Result<String, CheckoutMachine.StepFailure> {
+        let request = ChargeRequest.with {
+            $0.operationID = checkout.id
+            $0.orderID = checkout.orderId
+            $0.userID = checkout.customerId
+            $0.amountMinorUnits = order.totalMinorUnits
+            $0.currency = order.currency
+            switch checkout.source {
+            case .paymentMethod(let id): $0.source = .paymentMethodID(id)
+            case .customer(let id): $0.source = .customerID(id)
+            case .token(let token): $0.source = .token(token)
+            case .forgotten: break
+            }
+        }
+        return await ask("payments.charge.v1", request, key: "\(checkout.id):charge", reply: ChargeReply.self).map(\.chargeID)
+    }
+
+    /// Puts reserved pieces back before the customer hears of a declined card, who may try another card at once. The outbox
+    /// does the same and does not give up; this only makes it soon.
+    func releaseSoon(_ checkout: Checkout) async {
+        let request = ReleaseReservationRequest.with { $0.reservationID = checkout.id }
+        _ = await ask(
+            "catalog.releaseReservation.v1", request, key: "\(checkout.id):release", timeout: .seconds(2),
+            reply: ReleaseReservationReply.self)
+    }
+
+    private func ask<Reply: Message>(
+        _ kind: String, _ message: some Message, key: String, timeout: Duration = .seconds(10), reply: Reply.Type
+    ) async -> Result<Reply, CheckoutMachine.StepFailure> {
+        do {
+            var request = try BusRequest(kind, message, timeout: timeout)
+            request.principal = .satchel
+            request.writes = true
+            request.idempotencyKey = key
+            return .success(try Reply(serializedBytes: try await bus.call(request).body))
+        } catch let failure as BusFailure {
+            return .failure(CheckoutMachine.StepFailure(failure))
+        } catch {
+            return .failure(.undecided)  // An answer that cannot be read tells nothing.
+        }
+    }
+}
+
+extension CheckoutMachine.StepFailure {
+    /// Codes that say nothing about the outcome: an internal error, not available, too many requests, timed out.
+    private static let undecidedCodes: Set<Int32> = [1, 2, 100, 124]
+
+    package init(_ failure: BusFailure) {
+        self =
+            failure.failure.retriable || Self.undecidedCodes.contains(failure.failure.code)
+            ? .undecided : .refused(ParseError(failure))
+    }
+}

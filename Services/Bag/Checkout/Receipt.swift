@@ -1,0 +1,34 @@
+import ParseProtocol
+
+/// What a customer gets for a paid order: the function's answer and the content of the mail.
+struct Receipt {
+    /// The order as it is stored now.
+    let order: JSON
+    let priced: PricedOrder
+
+    var customerName: String { (try? ShippingAddress(order["shippingAddress"] ?? [:]).fullName) ?? "" }
+
+    var json: JSON {
+        [
+            "orderId": order["objectId"] ?? .null, "orderNo": order["orderNo"] ?? .null,
+            "orderDate": order["orderDate"] ?? .null, "orderStatus": order["orderStatus"] ?? .null,
+            "totalMinorUnits": .int(priced.totalMinorUnits), "currency": .string(priced.currency),
+            "stripePaymentId": order["stripePaymentId"] ?? .null, "items": .array(priced.lines.map(item)),
+            "shippingAddress": order["shippingAddress"] ?? .null,
+        ]
+    }
+
+    /// The receipt with what the customer wrote, for the template `order-confirmation`.
+    var mailModel: JSON {
+        var model = json
+        for name in ["note", "giftMessage"] { model[name] = order[name] }
+        return model
+    }
+
+    private func item(_ line: PricedOrder.Line) -> JSON {
+        [
+            "productId": .string(line.productId), "name": .string(line.name), "quantity": .int(Int64(line.quantity)),
+            "unitPriceMinorUnits": .int(line.unitPriceMinorUnits), "lineTotalMinorUnits": .int(line.totalMinorUnits),
+        ]
+    }
+}

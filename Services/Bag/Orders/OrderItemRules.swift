@@ -1,0 +1,134 @@
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// `OrderItem` as apps save it themselves. The total of the open order follows each change.
+struct OrderItemRules: ClassRules {
+    let link: HostLink
+
+    func prepare(_ change: inout ProposedChange) async throws {
+        guard !CardNumber.isPresent(in: change.object) else { throw CardNumber.refused }
+        guard !change.caller.isMaster, change.verb != .delete else { return }
+        let product = try Self.product(change.object["product"], isRequired: change.verb == .create)
+        let prices = try await BagPrices(link: link).ask(
+            for: &change, products: [product].compactMap(\.self), items: [change.objectId].compactMap(\.self))
+        if let product { try prices.requireSold(product) }
+    }
+
+    /// A quantity of 0 removes the line, as in `setBagQuantity`.
+    func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? {
+        guard change.verb == .update, !change.caller.isMaster, let quantity = change.object["quantity"] else { return nil }
+        let item = try changeableItem(change, in: transaction)
+        guard try Quantity.changed(item.quantity, by: quantity) == 0 else { return nil }
+        try BagPrices.remember(change, in: transaction)
+        let before = try transaction.delete("OrderItem", item.objectId, caller: .master)
+        try settle(item, in: transaction)
+        return ChangeOutcome(
+            objectId: item.objectId, before: before, after: nil,
+            answer: ["updatedAt": .string(transaction.now.iso), "quantity": 0])
+    }
+
+    func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
+        guard !change.caller.isMaster else {
+            if let id = change.objectId { try requireNotBeingPaid(id, in: transaction) }
+            return
+        }
+        switch change.verb {
+        case .create:
+            guard change.objectId == nil, change.object["objectId"] == nil else {
+                throw ParseError(.invalidKeyName, "objectId is an invalid field name.")
+            }
+            let userId = try change.customerId
+            var object = try Self.fields(change.object, customerId: userId)
+            let quantity = try Quantity.parse(change.object["quantity"], in: 1...Quantity.max, whenMissing: 1)
+            object["quantity"] = .int(Int64(quantity))
+            object["customer"] = .pointer("_User", userId)
+            object["ACL"] = Privacy.acl(userId)
+            change.object = object
+        case .update:
+            let item = try changeableItem(change, in: transaction)
+            var object = try Self.fields(change.object, customerId: item.customerId)
+            if let quantity = change.object["quantity"] {
+                object["quantity"] = .int(Int64(try Quantity.changed(item.quantity, by: quantity)))
+            }
+            change.object = object
+        case .delete:
+            _ = try changeableItem(change, in: transaction)
+        }
+        try BagPrices.remember(change, in: transaction)
+        change.caller = .master
+    }
+
+    func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws {
+        if change.verb == .update, !change.principal.master, let quantity = outcome.after?["quantity"] {
+            outcome.answer["quantity"] = quantity
+        }
+        if change.verb != .create, let document = outcome.after ?? outcome.before, let item = BagItem(document: document) {
+            try settle(item, in: transaction)
+        }
+    }
+
+    /// Brings the lines and the total of the customer's open order in step with a changed or deleted line of it.
+    private func settle(_ item: BagItem, in transaction: StoreTransaction) throws {
+        guard let order = try OpenOrder.find(for: item.customerId, in: transaction),
+            order.document.itemIds.contains(item.objectId)
+        else { return }
+        try order.save(in: transaction)  // Lines that do not exist any more were left out when the order was read.
+    }
+
+    /// The caller's own line, if it may still be changed.
+    /// - Throws: 101 for a missing or foreign one, 119 for one of an order that was made, 142 while it is being paid.
+    private func changeableItem(_ change: ProposedChange, in transaction: StoreTransaction) throws -> BagItem {
+        let userId = try change.customerId
+        let document = try transaction.document("OrderItem", try change.requiredObjectId, caller: change.caller)
+        guard let item = BagItem(document: document), item.customerId == userId else { throw ParseError.objectNotFound }
+        guard !item.isOrdered else {
+            throw ParseError(.operationForbidden, "An item of an order that was made cannot be changed.")
+        }
+        try requireNotBeingPaid(item.objectId, in: transaction)
+        return item
+    }
+
+    private func requireNotBeingPaid(_ itemId: String, in transaction: StoreTransaction) throws {
+        guard let item = try BagItem.load([itemId], in: transaction).first,
+            let order = try OpenOrder.find(for: item.customerId, in: transaction),
+            order.document.itemIds.contains(itemId)
+        else { return }
+        try order.requireNotBeingPaid(in: transaction)
+    }
+
+    // MARK: Fields
+
+    private static let ignored: Set<String> = [
+        "ACL", "objectId", "createdAt", "updatedAt", "className", "__type", "quantity",
+    ]
+
+    /// The fields a client may write, quantity apart.
+    private static func fields(_ object: JSON, customerId: String) throws -> JSON {
+        var fields = JSON.object([:])
+        for (name, value) in object.objectValue ?? [:] where !ignored.contains(name) {
+            switch name {
+            case "product": fields[name] = try product(value, isRequired: true).map { .pointer("Product", $0) }
+            case "customer" where value.pointerTarget?.objectId == customerId: continue
+            case "customer", "unitPriceMinorUnits", "name":
+                throw ParseError(.operationForbidden, "\(name) is written by the server only.")
+            default:
+                throw ParseError(
+                    .operationForbidden, "Permission denied for action addField on class OrderItem: \(name).")
+            }
+        }
+        return fields
+    }
+
+    private static func product(_ value: JSON?, isRequired: Bool) throws -> String? {
+        guard let value else {
+            guard isRequired else { return nil }
+            throw ParseError(.validationError, "product is required.")
+        }
+        guard let target = value.pointerTarget, target.className == "Product" else {
+            throw ParseError(.incorrectType, "schema mismatch for OrderItem.product; expected Pointer<Product>")
+        }
+        guard Names.isObjectId(target.objectId) else { throw ParseError.objectNotFound }
+        return target.objectId
+    }
+}

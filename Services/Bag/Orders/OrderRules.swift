@@ -1,0 +1,119 @@
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// `Order` as apps save it themselves: the customer is the caller, the bag is one, money and numbers are the server's.
+///
+/// Clients hold no write permission in an order's ACL; a change that passes here is made with every right.
+struct OrderRules: ClassRules {
+    let link: HostLink
+
+    func prepare(_ change: inout ProposedChange) async throws {
+        guard !CardNumber.isPresent(in: change.object) else { throw CardNumber.refused }
+        guard !change.caller.isMaster, change.verb != .delete, let sent = change.object["items"] else { return }
+        try await BagPrices(link: link).ask(for: &change, products: [], items: try ItemsChange(sent).named)
+    }
+
+    func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? {
+        guard change.verb == .create, !change.caller.isMaster else { return nil }
+        let userId = try change.customerId
+        guard let open = try OpenOrder.find(for: userId, in: transaction) else { return nil }
+        // The customer filled a bag on another device: what this one brings goes into that bag.
+        try open.requireNotBeingPaid(in: transaction)
+        try BagPrices.remember(change, in: transaction)
+        var wanted = try OrderChange(change.object, present: nil, customerId: userId)
+        if case .set(let ids) = wanted.items { wanted.add(ids) }
+        let updated = try transaction.update(
+            "Order", open.objectId, try fields(wanted, of: open.document, userId, in: transaction), caller: .master)
+        var answer = JSON.object([:])
+        for name in ["objectId", "createdAt", "items", "total", "currency"] { answer[name] = updated.document[name] }
+        return ChangeOutcome(
+            objectId: open.objectId, before: updated.before, after: updated.document, answer: answer)
+    }
+
+    func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
+        if change.verb == .create {
+            return try beforeCreate(&change, in: transaction)
+        }
+        let objectId = try change.requiredObjectId
+        try CheckoutLedger.requireNotBeingPaid(objectId, in: transaction)
+        guard !change.caller.isMaster else { return }
+        let userId = try change.customerId
+        let present = try transaction.document("Order", objectId, caller: change.caller)
+        guard present["customer"]?.pointerTarget?.objectId == userId else { throw ParseError.objectNotFound }
+        guard present["orderStatus"]?.intValue == 0 else {
+            throw ParseError(.operationForbidden, "An order that was made cannot be changed.")
+        }
+        if change.verb == .update {
+            try BagPrices.remember(change, in: transaction)
+            let wanted = try OrderChange(change.object, present: present, customerId: userId)
+            change.object = try fields(wanted, of: present, userId, in: transaction)
+        }
+        change.caller = .master
+    }
+
+    private func beforeCreate(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
+        guard !change.caller.isMaster else { return }
+        guard change.objectId == nil, change.object["objectId"] == nil else {
+            throw ParseError(.invalidKeyName, "objectId is an invalid field name.")
+        }
+        let userId = try change.customerId
+        try BagPrices.remember(change, in: transaction)
+        let wanted = try OrderChange(change.object, present: nil, customerId: userId)
+        var object = OpenOrder.initial(userId, items: [], total: 0, currency: try link.currency)
+        for (name, value) in try fields(wanted, of: object, userId, in: transaction).objectValue ?? [:] {
+            object[name] = value
+        }
+        change.object = object
+        change.caller = .master
+    }
+
+    func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws {
+        switch change.verb {
+        case .create, .update:
+            guard !change.principal.master else { return }
+            for name in ["items", "total", "currency"] where change.object[name] != nil {
+                outcome.answer[name] = outcome.after?[name]
+            }
+        case .delete:
+            for item in try BagItem.load(outcome.before?.itemIds ?? [], in: transaction) {
+                _ = try transaction.delete("OrderItem", item.objectId, caller: .master)
+            }
+        }
+    }
+
+    /// What is stored for a client's change: its own fields, and with new lines the total that follows.
+    private func fields(
+        _ wanted: OrderChange, of present: JSON, _ userId: String, in transaction: StoreTransaction
+    ) throws -> JSON {
+        var fields = JSON.object(wanted.fields)
+        guard let change = wanted.items else { return fields }
+        let ids = change.applied(to: present.itemIds)
+        guard ids.count <= OpenOrder.itemsMax else { throw OpenOrder.tooManyItems }
+        let items = try BagItem.load(ids, in: transaction)
+        for id in change.named {
+            guard let item = items.first(where: { $0.objectId == id }), item.customerId == userId else {
+                throw ParseError.objectNotFound
+            }
+            guard !item.isOrdered else {
+                throw ParseError(.operationForbidden, "An item of an order that was made cannot be ordered again.")
+            }
+        }
+        fields["items"] = .orderItems(items.map(\.objectId))
+        fields["total"] = .int(try KnownPrices.total(items, in: transaction))
+        return fields
+    }
+}
+
+extension ProposedChange {
+    /// The signed-in user whose bag this is.
+    /// - Throws: 101 as class-level permissions do, since these rules act with every right.
+    var customerId: String {
+        get throws {
+            guard let userId = caller.userId else {
+                throw ParseError(.objectNotFound, "Permission denied, user needs to be authenticated.")
+            }
+            return userId
+        }
+    }
+}

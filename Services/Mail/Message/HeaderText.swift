@@ -1,0 +1,76 @@
+import Foundation
+
+/// Text in headers: one line, and encoded words where it is not plain ASCII (RFC 2047).
+package enum HeaderText {
+    /// The text with every control character and line separator as a space, trimmed.
+    package static func singleLine(_ text: String) -> String {
+        let scalars = text.unicodeScalars.map { scalar -> Unicode.Scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .lineSeparator, .paragraphSeparator, .format: " "
+            default: scalar
+            }
+        }
+        return String(String.UnicodeScalarView(scalars)).trimmingCharacters(in: .whitespaces)
+    }
+
+    /// The value of a header such as `Subject`.
+    package static func unstructured(_ text: String) -> String {
+        let line = singleLine(text)
+        return line.utf8.allSatisfy(isPrintable) && !line.contains("=?") ? folded(line) : encodedWords(line)
+    }
+
+    /// A display name: atoms as they are, other ASCII quoted, the rest encoded.
+    package static func phrase(_ text: String) -> String {
+        let line = singleLine(text)
+        if line.utf8.allSatisfy({ isAtomText($0) || $0 == UInt8(ascii: " ") }), !line.contains("=?") { return line }
+        guard line.utf8.allSatisfy(isPrintable) else { return encodedWords(line) }
+        let escaped = line.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+        return "\"\(escaped)\""
+    }
+
+    /// Characters of an atom, RFC 5322 section 3.2.3.
+    static func isAtomText(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: "!#$%&'*+-/=?^_`{|}~".utf8.contains(byte)
+        }
+    }
+
+    private static func isPrintable(_ byte: UInt8) -> Bool { (0x20...0x7E).contains(byte) }
+
+    /// An encoded word has 75 characters at most, of which `=?UTF-8?B?` and `?=` take 12: 63 are 15 groups of Base64, 45 bytes.
+    private static let wordBytesMax = 45
+
+    /// Words of whole characters, one per line.
+    private static func encodedWords(_ text: String) -> String {
+        var words: [[UInt8]] = [[]]
+        for character in text {
+            let bytes = Array(String(character).utf8)
+            if words[words.count - 1].count + bytes.count > wordBytesMax { words.append([]) }
+            // A character of more than 45 bytes (many joined scalars) is cut; the parts join again when they are decoded as bytes.
+            for byte in bytes {
+                if words[words.count - 1].count == wordBytesMax { words.append([]) }
+                words[words.count - 1].append(byte)
+            }
+        }
+        return words.filter { !$0.isEmpty }.map { "=?UTF-8?B?\(Data($0).base64EncodedString())?=" }
+            .joined(separator: "\r\n ")
+    }
+
+    /// Breaks before a word that would pass column 76.
+    private static func folded(_ line: String) -> String {
+        var output = ""
+        var column = 10  // About the length of the header's name.
+        for word in line.split(separator: " ", omittingEmptySubsequences: false) {
+            if !output.isEmpty {
+                let breaks = column + word.count > 76 && !word.isEmpty
+                output += breaks ? "\r\n " : " "
+                column = breaks ? 1 : column + 1
+            }
+            output += word
+            column += word.count
+        }
+        return output
+    }
+}

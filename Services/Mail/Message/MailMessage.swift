@@ -1,0 +1,60 @@
+import Foundation
+
+/// One mail as it is sent: RFC 5322 with a text and an HTML part that say the same.
+package struct MailMessage: Sendable {
+    package let from: MailAddress
+    package let to: MailAddress
+    package let subject: String
+    package let text: String
+    package let html: String
+    /// When the mail was asked for.
+    package let date: Date
+    /// Without angle brackets. Stable, so that a mail that is written twice is the same mail.
+    package let messageId: String
+
+    package init(
+        from: MailAddress, to: MailAddress, subject: String, text: String, html: String, date: Date, messageId: String
+    ) {
+        self.from = from
+        self.to = to
+        self.subject = subject
+        self.text = text
+        self.html = html
+        self.date = date
+        self.messageId = messageId
+    }
+
+    /// The mail's bytes: lines end with CRLF. The same mail always has the same bytes.
+    package var bytes: [UInt8] {
+        // No line of quoted-printable begins with two dashes and an underscore-equals pair: `=_` cannot be in it.
+        let boundary = "=_satchel_\(messageId.utf8.reduce(UInt64(14_695_981_039_346_656_037)) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 })"
+        var lines = [
+            "Date: \(Self.dateText(date))",
+            "From: \(from.header)",
+            "To: \(to.header)",
+            "Subject: \(HeaderText.unstructured(subject))",
+            "Message-ID: <\(messageId)>",
+            "MIME-Version: 1.0",
+            "Auto-Submitted: auto-generated",
+            "Content-Type: multipart/alternative;\r\n boundary=\"\(boundary)\"",
+            "",
+        ]
+        for (type, content) in [("plain", text), ("html", html)] {
+            lines += [
+                "--\(boundary)", "Content-Type: text/\(type); charset=utf-8", "Content-Transfer-Encoding: quoted-printable",
+                "", QuotedPrintable.encode(content),
+            ]
+        }
+        lines += ["--\(boundary)--", ""]
+        return Array(lines.joined(separator: "\r\n").utf8)
+    }
+
+    /// `Mon, 02 Jan 2006 15:04:05 +0000` (RFC 5322 section 3.3).
+    static func dateText(_ date: Date) -> String {
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.timeZone = TimeZone(secondsFromGMT: 0)
+        formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss"
+        return formatter.string(from: date) + " +0000"
+    }
+}

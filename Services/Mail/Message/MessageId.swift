@@ -1,0 +1,16 @@
+/// The local part of a Message-ID, which also names the mail's file.
+package enum MessageId {
+    private static let lengthMax = 150
+
+    /// The same id for the same key, and different ids for different keys: letters, digits and dashes stay, any other byte
+    /// becomes `_` and two hexadecimal digits. Nil for a key that is empty or too long for a file name.
+    package static func of(_ key: String) -> String? {
+        let text = key.utf8.map { byte in
+            let isPlain = byte < 128 && (Character(UnicodeScalar(byte)).isLetter || Character(UnicodeScalar(byte)).isNumber)
+            if isPlain || byte == UInt8(ascii: "-") { return String(UnicodeScalar(byte)) }
+            let hex = String(byte, radix: 16)
+            return hex.count == 1 ? "_0\(hex)" : "_\(hex)"
+        }.joined()
+        return text.isEmpty || text.utf8.count > lengthMax ? nil : text
+    }
+}

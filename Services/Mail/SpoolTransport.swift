@@ -1,0 +1,48 @@
+import Foundation
+import Glibc
+
+/// Writes each mail to a file `<name>.eml`, for development and for shops that collect mails themselves.
+///
+/// The file appears complete or not at all: it is written under another name, synchronised, then renamed, and the folder is
+/// synchronised. A mail that a crash makes us write again has the same name and bytes.
+package struct SpoolTransport: MailTransport {
+    private let directory: String
+
+    package struct Failure: Error, CustomStringConvertible {
+        let call: String
+        let code: Int32
+        package var description: String { "\(call): \(String(cString: strerror(code)))" }
+    }
+
+    /// - Throws: when the folder cannot be made.
+    package init(directory: String) throws {
+        self.directory = directory
+        try FileManager.default.createDirectory(
+            atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    }
+
+    package func send(_ message: MailMessage, name: String) async throws {
+        let path = "\(directory)/\(name).eml"
+        let unfinished = "\(directory)/.\(name).tmp"
+        try Self.write(message.bytes, to: unfinished)
+        guard rename(unfinished, path) == 0 else { throw Failure(call: "rename", code: errno) }
+        let folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard folder >= 0 else { throw Failure(call: "open", code: errno) }
+        defer { close(folder) }
+        guard fsync(folder) == 0 else { throw Failure(call: "fsync", code: errno) }
+    }
+
+    private static func write(_ bytes: [UInt8], to path: String) throws {
+        let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw Failure(call: "open", code: errno) }
+        defer { close(file) }
+        var written = 0
+        while written < bytes.count {
+            let count = bytes[written...].withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else { throw Failure(call: "write", code: errno) }
+            written += count
+        }
+        guard fsync(file) == 0 else { throw Failure(call: "fsync", code: errno) }
+    }
+}

@@ -1,0 +1,151 @@
+import Messages
+import ObjectStore
+import ParseProtocol
+
+/// What came of a charge. It never changes once it is stored.
+package enum ChargeOutcome: Sendable, Hashable {
+    case succeeded(ProviderCharge)
+    case declined(ProviderFailure)
+}
+
+/// The stored side of a charge. Its recovery points are the states of its row:
+///
+/// - no row: nothing was asked of the provider;
+/// - `created`: the provider may or may not have taken the money; asking it again with the same key tells;
+/// - `succeeded`, `declined`: decided, and the answer to every repetition.
+package enum ChargeLedger {
+    package static let tables = [
+        """
+        CREATE TABLE IF NOT EXISTS charges(operationId TEXT PRIMARY KEY, orderId TEXT NOT NULL, userId TEXT NOT NULL,
+        amount INTEGER NOT NULL, currency TEXT NOT NULL, requested TEXT NOT NULL, source TEXT NOT NULL, state TEXT NOT NULL,
+        chargeId TEXT, brand TEXT, lastFour TEXT, failure TEXT, createdAt INTEGER NOT NULL, changedAt INTEGER NOT NULL)
+        """,
+        "CREATE INDEX IF NOT EXISTS chargesByOrder ON charges(orderId)",
+        "CREATE INDEX IF NOT EXISTS chargesOpen ON charges(source) WHERE state = 'created'",
+    ]
+
+    /// What to do about a request.
+    package enum Step: Sendable, Hashable {
+        case askProvider(ChargeOrder)
+        case answer(ChargeOutcome)
+    }
+
+    /// Finds the operation or starts it.
+    /// - Throws: 142 when the operation id was used for another charge or the request is out of bounds, 101 when the payment
+    ///   method or customer is not the user's.
+    static func begin(_ request: ChargeRequest, in transaction: StoreTransaction) throws -> Step {
+        let requested = try RequestedSource(request)
+        let row = try transaction.rows("SELECT * FROM charges WHERE operationId = ?", [.text(request.operationID)]).first
+        if let row {
+            guard row.text("orderId") == request.orderID, row.text("userId") == request.userID,
+                row.int("amount") == request.amountMinorUnits, row.text("currency") == request.currency,
+                row.text("requested") == requested.stored
+            else { throw ParseError(.validationError, "This operation id was used for another charge.") }
+            return try step(row)
+        }
+        let order = ChargeOrder(
+            source: try requested.resolve(userId: request.userID, in: transaction),
+            amountMinorUnits: request.amountMinorUnits, currency: request.currency, orderId: request.orderID)
+        _ = try transaction.execute(
+            """
+            INSERT INTO charges(operationId, orderId, userId, amount, currency, requested, source, state, createdAt, changedAt)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'created', ?8, ?8)
+            """,
+            [
+                .text(request.operationID), .text(request.orderID), .text(request.userID), .int(order.amountMinorUnits),
+                .text(order.currency), .text(requested.stored), .text(order.source.stored),
+                .int(transaction.now.milliseconds),
+            ])
+        return .askProvider(order)
+    }
+
+    /// Stores what the provider decided. The first outcome stands.
+    static func decide(
+        _ operationId: String, _ outcome: ChargeOutcome, in transaction: StoreTransaction
+    ) throws -> ChargeOutcome {
+        let values: [SQLValue] =
+            switch outcome {
+            case .succeeded(let charge):
+                ["succeeded", .text(charge.id), .text(charge.brand), .text(charge.lastFourDigits), .null]
+            case .declined(let failure): ["declined", .null, .null, .null, .text(failure.stored)]
+            }
+        _ = try transaction.execute(
+            """
+            UPDATE charges SET state = ?, chargeId = ?, brand = ?, lastFour = ?, failure = ?, changedAt = ?
+            WHERE operationId = ? AND state = 'created'
+            """, values + [.int(transaction.now.milliseconds), .text(operationId)])
+        let row = try transaction.rows("SELECT * FROM charges WHERE operationId = ?", [.text(operationId)]).first
+        guard let row, case .answer(let stored) = try step(row) else { throw ParseError.internalError }
+        return stored
+    }
+
+    private static func step(_ row: SQLRow) throws -> Step {
+        switch row.text("state") {
+        case "succeeded":
+            .answer(
+                .succeeded(
+                    ProviderCharge(
+                        id: row.text("chargeId"), brand: row.text("brand"), lastFourDigits: row.text("lastFour"))))
+        case "declined":
+            .answer(.declined(try ProviderFailure(stored: row.text("failure"))))
+        default:
+            .askProvider(
+                ChargeOrder(
+                    source: try ChargeOrder.Source(stored: row.text("source")), amountMinorUnits: row.int("amount"),
+                    currency: row.text("currency"), orderId: row.text("orderId")))
+        }
+    }
+}
+
+/// What the request names; the ledger compares it, and resolves it to a source once.
+private enum RequestedSource {
+    case method(String)
+    case customer(String)
+    case token(String)
+
+    init(_ request: ChargeRequest) throws {
+        switch request.source {
+        case .paymentMethodID(let id): self = .method(id)
+        case .customerID(let id): self = .customer(id)
+        case .token(let token): self = .token(token)
+        case nil: throw ParseError(.validationError, "A charge needs a payment method, a customer or a token.")
+        }
+    }
+
+    var stored: String {
+        switch self {
+        case .method(let id): "method:\(id)"
+        case .customer(let id): "customer:\(id)"
+        case .token(let token): "token:\(token)"
+        }
+    }
+
+    func resolve(userId: String, in transaction: StoreTransaction) throws -> ChargeOrder.Source {
+        switch self {
+        case .method(let id):
+            .customer(try PaymentMethods.customer(where: ["objectId": .string(id)], owner: userId, in: transaction))
+        case .customer(let id):
+            .customer(try PaymentMethods.customer(where: ["stripeCustomerId": .string(id)], owner: userId, in: transaction))
+        case .token(let token): .token(token)
+        }
+    }
+}
+
+extension ChargeOrder.Source {
+    var stored: String {
+        switch self {
+        case .customer(let id): "customer:\(id)"
+        case .token(let token): "token:\(token)"
+        }
+    }
+
+    init(stored text: String) throws {
+        guard let colon = text.firstIndex(of: ":") else { throw ParseError.internalError }
+        let id = String(text[text.index(after: colon)...])
+        switch text[..<colon] {
+        case "customer": self = .customer(id)
+        case "token": self = .token(id)
+        default: throw ParseError.internalError
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// Customers whose payment method was deleted here and who must be deleted at the provider too: written down with the deletion,
+/// carried out afterwards, as often as it takes.
+enum ForgottenCustomers {
+    static let tables = [
+        "CREATE TABLE IF NOT EXISTS forgottenCustomers(customerId TEXT PRIMARY KEY, since INTEGER NOT NULL)"
+    ]
+
+    private static let pause = Duration.seconds(5)
+    private static let batchMax: Int64 = 50
+
+    static func add(_ customerId: String, in transaction: StoreTransaction) throws {
+        _ = try transaction.execute(
+            "INSERT INTO forgottenCustomers(customerId, since) VALUES (?, ?) ON CONFLICT(customerId) DO NOTHING",
+            [.text(customerId), .int(transaction.now.milliseconds)])
+    }
+
+    /// Runs on the writer until it stops.
+    static func remove(_ host: ServiceHost, _ provider: any PaymentProvider) async {
+        while !Task.isCancelled {
+            do {
+                let due = try await host.store.read {
+                    // Customers whose charge is still open are kept until it is decided.
+                    try $0.rows(
+                        """
+                        SELECT customerId FROM forgottenCustomers WHERE NOT EXISTS(
+                            SELECT 1 FROM charges WHERE state = 'created' AND source = 'customer:' || customerId)
+                        ORDER BY since LIMIT ?
+                        """, [.int(batchMax)])
+                }
+                for customer in due.map({ $0.text("customerId") }) {
+                    try await provider.deleteCustomer(customer)
+                    _ = try await host.store.write {
+                        try $0.execute("DELETE FROM forgottenCustomers WHERE customerId = ?", [.text(customer)])
+                    }
+                }
+            } catch {
+                host.logger.warning(
+                    "A customer could not be deleted at the provider and is tried again.", metadata: ["error": "\(error)"])
+            }
+            try? await Task.sleep(for: pause)
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import ParseProtocol
+
+/// Who holds the cards and moves the money. Everything is idempotent by `key`: the same key always has the same outcome.
+///
+/// Every method throws `ProviderFailure` for a decision (which stands, also when asked again) and anything else when nothing is
+/// known about the outcome; then the same key must be asked again.
+package protocol PaymentProvider: Sendable {
+    /// Turns a one-time token into a customer with that card.
+    func createCustomer(token: String, email: String?, key: String) async throws -> ProviderCustomer
+    /// Forgets a customer and the card. Succeeds for one that is gone already.
+    func deleteCustomer(_ id: String) async throws
+    /// Takes money.
+    func charge(_ order: ChargeOrder, key: String) async throws -> ProviderCharge
+}
+
+/// What of a card may be kept and shown (PCI DSS 3.4: at most the first six and last four digits).
+package struct Card: Sendable, Hashable {
+    /// As Stripe writes it: `Visa`, `American Express`.
+    package let brand: String
+    package let lastFourDigits: String
+    /// 1 to 12.
+    package let expirationMonth: Int
+    /// Four digits.
+    package let expirationYear: Int
+}
+
+package struct ProviderCustomer: Sendable, Hashable {
+    /// `cus_…`
+    package let id: String
+    package let card: Card
+}
+
+/// What is to be paid, and with what.
+package struct ChargeOrder: Sendable, Hashable {
+    package enum Source: Sendable, Hashable {
+        case customer(String)
+        case token(String)
+    }
+
+    package let source: Source
+    /// 1 to 99999999.
+    package let amountMinorUnits: Int64
+    package let currency: String
+    /// Shown in the provider's own records.
+    package let orderId: String
+}
+
+package struct ProviderCharge: Sendable, Hashable {
+    /// `ch_…`
+    package let id: String
+    package let brand: String
+    package let lastFourDigits: String
+}
+
+/// The provider's refusal in Stripe's terms (https://docs.stripe.com/api/errors), for instance type `card_error`, code
+/// `card_declined` and decline code `insufficient_funds`.
+package struct ProviderFailure: Error, Sendable, Hashable {
+    package let type: String
+    package let code: String
+    package var declineCode: String?
+    /// Public text.
+    package let message: String
+
+    package init(type: String, code: String, declineCode: String? = nil, message: String) {
+        self.type = type
+        self.code = code
+        self.declineCode = declineCode
+        self.message = message
+    }
+
+    /// As clients of the Parse Stripe module see it: 141 with the provider's message.
+    package var parseError: ParseError { ParseError(.scriptFailed, message, details: details) }
+
+    private var details: JSON {
+        var members: [String: JSON] = ["type": .string(type), "code": .string(code)]
+        members["decline_code"] = declineCode.map(JSON.string)
+        return .object(members)
+    }
+}
+
+// MARK: - Stored form
+
+extension ProviderFailure {
+    var stored: String {
+        var members = details.objectValue ?? [:]
+        members["message"] = .string(message)
+        return JSON.object(members).serializedText
+    }
+
+    init(stored text: String) throws {
+        let json = try JSON(parsing: text)
+        self.init(
+            type: json["type"]?.stringValue ?? "api_error", code: json["code"]?.stringValue ?? "unknown",
+            declineCode: json["decline_code"]?.stringValue,
+            message: json["message"]?.stringValue ?? "The payment failed.")
+    }
+}

@@ -1,0 +1,30 @@
+import MessageBus
+import Messages
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+package let paymentsPlan = ServicePlan(
+    name: "payments",
+    classes: [.paymentMethod],
+    rules: ["PaymentMethod": PaymentMethodRules()],
+    tables: ChargeLedger.tables + ForgottenCustomers.tables + SandboxProvider.tables)
+
+func buildPayments(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
+    let name = host.configuration.reader.string(forKey: "satchel.payments", default: "sandbox")
+    guard name == "sandbox" else { throw UnknownPaymentProvider(name: name) }
+    let provider = SandboxProvider(store: host.store)
+
+    let charges = Charges(store: host.store, provider: provider, logger: host.logger)
+    routes.task("payments.charge.v1", ChargeRequest.self) { message, _ in
+        try BusReply(await charges.charge(message))
+    }
+    PaymentFunctions(host: host, provider: provider).install(in: &routes)
+    host.whenWriter { await ForgottenCustomers.remove(host, provider) }
+}
+
+/// `SATCHEL_PAYMENTS` names a provider that is not built. Starting with the sandbox instead would give goods away.
+struct UnknownPaymentProvider: Error, CustomStringConvertible {
+    let name: String
+    var description: String { "SATCHEL_PAYMENTS=\(name) is not built yet in this version of Satchel; use sandbox." }
+}

@@ -1,0 +1,78 @@
+/// Stripe's documented test tokens (https://docs.stripe.com/testing) and what happens with them.
+package struct SandboxCard: Sendable, Hashable {
+    package let brand: String
+    package let lastFourDigits: String
+    /// Every charge is declined so.
+    package var decline: ProviderFailure?
+    /// Declined already when it is attached to a customer, as at Stripe.
+    package var isDeclinedOnAttach = false
+
+    /// The card behind a token such as `tok_visa`, or behind Stripe's newer name for it, `pm_card_visa`.
+    package init?(token: String) {
+        let name: Substring
+        if token.hasPrefix("tok_") {
+            name = token.dropFirst(4)
+        } else if token.hasPrefix("pm_card_") {
+            name = token.dropFirst(8)
+        } else {
+            return nil
+        }
+        // Stripe calls the same card tok_chargeDeclined and, since 2023, tok_visa_chargeDeclined.
+        let short = name.hasPrefix("visa_chargeDeclined") ? name.dropFirst(5) : name
+        guard let card = Self.cards[String(short)] else { return nil }
+        self = card
+    }
+
+    private init(_ brand: String, _ lastFourDigits: String) {
+        self.brand = brand
+        self.lastFourDigits = lastFourDigits
+    }
+
+    private init(declined code: String, _ declineCode: String, _ message: String, _ lastFourDigits: String, attaches: Bool = false) {
+        self.init("Visa", lastFourDigits)
+        decline = ProviderFailure(type: "card_error", code: code, declineCode: declineCode, message: message)
+        isDeclinedOnAttach = !attaches
+    }
+
+    private static let declined = "Your card was declined."
+
+    private static let cards: [String: SandboxCard] = [
+        "visa": SandboxCard("Visa", "4242"),
+        "visa_debit": SandboxCard("Visa", "5556"),
+        "mastercard": SandboxCard("MasterCard", "4444"),
+        "mastercard_debit": SandboxCard("MasterCard", "3222"),
+        "mastercard_prepaid": SandboxCard("MasterCard", "5100"),
+        "amex": SandboxCard("American Express", "8431"),
+        "discover": SandboxCard("Discover", "1117"),
+        "diners": SandboxCard("Diners Club", "0004"),
+        "jcb": SandboxCard("JCB", "0505"),
+        "unionpay": SandboxCard("UnionPay", "0005"),
+        "chargeDeclined": SandboxCard(declined: "card_declined", "generic_decline", declined, "0002"),
+        "chargeDeclinedInsufficientFunds": SandboxCard(
+            declined: "card_declined", "insufficient_funds", "Your card has insufficient funds.", "9995"),
+        "chargeDeclinedLostCard": SandboxCard(declined: "card_declined", "lost_card", declined, "9987"),
+        "chargeDeclinedStolenCard": SandboxCard(declined: "card_declined", "stolen_card", declined, "9979"),
+        "chargeDeclinedFraudulent": SandboxCard(declined: "card_declined", "fraudulent", declined, "0019"),
+        "chargeDeclinedExpiredCard": SandboxCard(
+            declined: "expired_card", "expired_card", "Your card has expired.", "0069"),
+        "chargeDeclinedIncorrectCvc": SandboxCard(
+            declined: "incorrect_cvc", "incorrect_cvc", "Your card's security code is incorrect.", "0127"),
+        "chargeDeclinedProcessingError": SandboxCard(
+            declined: "processing_error", "processing_error",
+            "An error occurred while processing your card. Try again in a little bit.", "0119"),
+        "chargeCustomerFail": SandboxCard(
+            declined: "card_declined", "generic_decline", declined, "0341", attaches: true),
+    ]
+}
+
+extension ProviderFailure {
+    static func noSuch(_ kind: String, _ id: String) -> ProviderFailure {
+        ProviderFailure(
+            type: "invalid_request_error", code: "resource_missing", message: "No such \(kind): '\(id.prefix(100))'")
+    }
+
+    /// Stripe's answer to a key that was used for something else.
+    static let keyReused = ProviderFailure(
+        type: "idempotency_error", code: "idempotency_key_in_use",
+        message: "Keys for idempotent requests can only be used with the same parameters they were first used with.")
+}

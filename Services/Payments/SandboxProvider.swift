@@ -1,0 +1,114 @@
+import ObjectStore
+import ParseProtocol
+
+/// The embedded stand-in for Stripe. Its tables share the service's file, but nothing else looks into them: they are the remote
+/// side, written in transactions of their own, so that a crash between them and ours is as real as it would be over a network.
+package struct SandboxProvider: PaymentProvider {
+    private let store: ObjectStore
+
+    package init(store: ObjectStore) { self.store = store }
+
+    package static let tables = [
+        """
+        CREATE TABLE IF NOT EXISTS sandboxCustomers(customerId TEXT PRIMARY KEY, key TEXT NOT NULL UNIQUE, token TEXT NOT NULL,
+        email TEXT, deleted INTEGER NOT NULL DEFAULT 0)
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS sandboxCharges(key TEXT PRIMARY KEY, chargeId TEXT NOT NULL, orderId TEXT NOT NULL,
+        source TEXT NOT NULL, amount INTEGER NOT NULL, currency TEXT NOT NULL, failure TEXT, brand TEXT, lastFour TEXT,
+        createdAt INTEGER NOT NULL)
+        """,
+    ]
+
+    package func createCustomer(token: String, email: String?, key: String) async throws -> ProviderCustomer {
+        let outcome = try await store.write { transaction -> Result<ProviderCustomer, ProviderFailure> in
+            guard let card = SandboxCard(token: token) else { return .failure(.noSuch("token", token)) }
+            if let decline = card.decline, card.isDeclinedOnAttach { return .failure(decline) }
+            let known = try transaction.rows(
+                "SELECT customerId, token FROM sandboxCustomers WHERE key = ?", [.text(key)]
+            ).first
+            if let known {
+                guard known.text("token") == token else { return .failure(.keyReused) }
+                return .success(ProviderCustomer(id: known.text("customerId"), card: card.details(at: transaction.now)))
+            }
+            let id = "cus_\(Names.random(14))"
+            _ = try transaction.execute(
+                "INSERT INTO sandboxCustomers(customerId, key, token, email) VALUES (?, ?, ?, ?)",
+                [.text(id), .text(key), .text(token), email.map(SQLValue.text) ?? .null])
+            return .success(ProviderCustomer(id: id, card: card.details(at: transaction.now)))
+        }
+        return try outcome.get()
+    }
+
+    package func deleteCustomer(_ id: String) async throws {
+        _ = try await store.write {
+            try $0.execute("UPDATE sandboxCustomers SET deleted = 1, email = NULL WHERE customerId = ?", [.text(id)])
+        }
+    }
+
+    package func charge(_ order: ChargeOrder, key: String) async throws -> ProviderCharge {
+        try await store.write { transaction -> Result<ProviderCharge, ProviderFailure> in
+            if let known = try transaction.rows("SELECT * FROM sandboxCharges WHERE key = ?", [.text(key)]).first {
+                return try Self.replay(known, for: order)
+            }
+            let id = "ch_\(Names.random(24))"
+            let outcome = try Self.decide(order, id, in: transaction)
+            var charge: ProviderCharge?
+            var failure: ProviderFailure?
+            switch outcome {
+            case .success(let made): charge = made
+            case .failure(let refused): failure = refused
+            }
+            _ = try transaction.execute(
+                """
+                INSERT INTO sandboxCharges(key, chargeId, orderId, source, amount, currency, failure, brand, lastFour, createdAt)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """,
+                [
+                    .text(key), .text(id), .text(order.orderId), .text(order.source.stored), .int(order.amountMinorUnits),
+                    .text(order.currency), failure.map { .text($0.stored) } ?? .null,
+                    charge.map { .text($0.brand) } ?? .null, charge.map { .text($0.lastFourDigits) } ?? .null,
+                    .int(transaction.now.milliseconds),
+                ])
+            return outcome
+        }.get()
+    }
+
+    private static func replay(_ row: SQLRow, for order: ChargeOrder) throws -> Result<ProviderCharge, ProviderFailure> {
+        guard row.text("source") == order.source.stored, row.int("amount") == order.amountMinorUnits,
+            row.text("currency") == order.currency
+        else { return .failure(.keyReused) }
+        if let failure = row["failure"].textValue { return .failure(try ProviderFailure(stored: failure)) }
+        return .success(
+            ProviderCharge(id: row.text("chargeId"), brand: row.text("brand"), lastFourDigits: row.text("lastFour")))
+    }
+
+    private static func decide(
+        _ order: ChargeOrder, _ id: String, in transaction: StoreTransaction
+    ) throws -> Result<ProviderCharge, ProviderFailure> {
+        let card: SandboxCard
+        switch order.source {
+        case .token(let token):
+            guard let found = SandboxCard(token: token) else { return .failure(.noSuch("token", token)) }
+            card = found
+        case .customer(let customerId):
+            let row = try transaction.rows(
+                "SELECT token FROM sandboxCustomers WHERE customerId = ? AND deleted = 0", [.text(customerId)]
+            ).first
+            guard let row, let found = SandboxCard(token: row.text("token")) else {
+                return .failure(.noSuch("customer", customerId))
+            }
+            card = found
+        }
+        if let decline = card.decline { return .failure(decline) }
+        return .success(ProviderCharge(id: id, brand: card.brand, lastFourDigits: card.lastFourDigits))
+    }
+}
+
+extension SandboxCard {
+    /// Stripe's test cards expire in August of next year.
+    fileprivate func details(at now: Timestamp) -> Card {
+        let year = Int(now.iso.prefix(4)) ?? 2000
+        return Card(brand: brand, lastFourDigits: lastFourDigits, expirationMonth: 8, expirationYear: year + 1)
+    }
+}

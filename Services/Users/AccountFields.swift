@@ -1,0 +1,123 @@
+import ParseProtocol
+
+/// The parts of a `_User` object that are more than data, taken out of what a client sent and type-checked.
+package struct AccountFields: Sendable {
+    /// What a change does with a field.
+    package enum Wish: Equatable, Sendable {
+        case keep
+        case remove
+        case set(String)
+    }
+
+    package let username: String?
+    package let password: String?
+    package let email: Wish
+    /// The id in `authData.anonymous`.
+    package let anonymousId: Wish
+    /// The objectId a sign-up asks for.
+    package let objectId: String?
+    /// Fields only Satchel changes, as a client sent them: allowed only where they say what is stored already.
+    let claims: [String: JSON]
+    /// Everything else.
+    package let rest: [String: JSON]
+
+    private static let claimed = ["emailVerified", "isAdmin"]
+    private static let special =
+        ["username", "password", "email", "authData", "sessionToken", "objectId"] + claimed
+
+    /// - Throws: 200, 201, 142, 125, 252, 253, 119 or 105 for values that cannot be what they should.
+    package init(_ object: JSON, isMaster: Bool) throws {
+        guard case .object(var members) = object else { throw ParseError(.invalidJSON, "An object is needed.") }
+        for key in members.keys where key.contains(".") {
+            // `authData.anonymous` and the like would reach into fields that are checked as a whole.
+            guard !AccountFields.special.contains(where: { key.hasPrefix($0 + ".") }) else {
+                throw ParseError(.invalidKeyName, "Invalid field name: \(key.prefix(100)).")
+            }
+        }
+        username = try members.removeValue(forKey: "username").map(AccountFields.username)
+        password = try members.removeValue(forKey: "password").map(AccountFields.password)
+        email = try AccountFields.email(members.removeValue(forKey: "email"))
+        anonymousId = try AccountFields.anonymousId(members.removeValue(forKey: "authData"))
+        if let token = members.removeValue(forKey: "sessionToken"), !token.isNull {
+            throw ParseError(.operationForbidden, "Clients aren't allowed to set sessionToken.")
+        }
+        switch members.removeValue(forKey: "objectId") {
+        case nil, .null: objectId = nil
+        case .string(let id): objectId = id
+        default: throw ParseError(.invalidKeyName, "objectId is an invalid field name.")
+        }
+        var claims: [String: JSON] = [:]
+        if !isMaster {
+            for field in AccountFields.claimed { claims[field] = members.removeValue(forKey: field) }
+        }
+        self.claims = claims
+        rest = members
+    }
+
+    /// - Throws: 119 when a field that is not the client's would change.
+    func checkClaims(against stored: JSON) throws {
+        for (field, value) in claims where value != (stored[field] ?? false) {
+            throw ParseError(
+                .operationForbidden,
+                field == "emailVerified"
+                    ? "Clients aren't allowed to manually update email verification."
+                    : "Clients aren't allowed to change \(field).")
+        }
+    }
+
+    private static func username(_ value: JSON) throws -> String {
+        guard let name = value.stringValue, AccountNames.isUsername(name) else {
+            throw ParseError(.usernameMissing, "bad or missing username")
+        }
+        return name
+    }
+
+    private static func password(_ value: JSON) throws -> String {
+        guard let password = value.stringValue, !password.isEmpty else {
+            throw ParseError(.passwordMissing, "password is required")
+        }
+        try AccountNames.check(password: password)
+        return password
+    }
+
+    private static func email(_ value: JSON?) throws -> Wish {
+        switch value {
+        case nil: return .keep
+        // Forms send an empty text for a field without content.
+        case .null, .string(""): return .remove
+        case .object(let operation) where operation["__op"] == "Delete": return .remove
+        case .string(let address) where AccountNames.isEmail(address): return .set(address)
+        default: throw ParseError(.invalidEmailAddress, "Email address format is invalid.")
+        }
+    }
+
+    private static func anonymousId(_ value: JSON?) throws -> Wish {
+        guard let value, !value.isNull else { return .keep }
+        guard case .object(let providers) = value else {
+            throw ParseError(.invalidAuthData, "authData must be an object.")
+        }
+        for (provider, proof) in providers where provider != "anonymous" && !proof.isNull {
+            throw ParseError(.unsupportedService, "This authentication method is unsupported.")
+        }
+        switch providers["anonymous"] {
+        case nil: return .keep
+        case .null: return .remove
+        case let proof?:
+            guard let id = proof["id"]?.stringValue, (1...64).contains(id.utf8.count) else {
+                throw ParseError(.invalidAuthData, "The anonymous id must be a text of 1 to 64 bytes.")
+            }
+            return .set(id)
+        }
+    }
+}
+
+extension AccountFields {
+    /// Checks what a new user cannot do without: a name and a password, or the id of an anonymous user.
+    /// - Throws: 200, 201 or 119.
+    package func checkSignUp() throws {
+        try checkClaims(against: [:])
+        if case .set = anonymousId, password == nil { return }
+        guard username != nil else { throw ParseError(.usernameMissing, "bad or missing username") }
+        guard password != nil else { throw ParseError(.passwordMissing, "password is required") }
+    }
+}

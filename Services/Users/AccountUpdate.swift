@@ -1,0 +1,82 @@
+import ParseProtocol
+import ServiceKit
+
+/// What a change of a user does to the stored object and to the names the user answers to.
+package struct AccountUpdate {
+    /// For the object store.
+    package private(set) var changes: [String: JSON]
+    /// Names the user takes, each instead of the present one of its kind.
+    package private(set) var taken: [Identity] = []
+    package private(set) var given: [Identity.Kind] = []
+
+    /// - Parameters:
+    ///   - stored: the user's document.
+    ///   - hasPassword: false for an anonymous user.
+    /// - Throws: 119 for a field that is not the client's, 253 for a user who could not come back.
+    package init(_ fields: AccountFields, of stored: JSON, userId: String, hasPassword: Bool) throws {
+        try fields.checkClaims(against: stored)
+        changes = fields.rest
+        if let username = fields.username, stored["username"] != .string(username) {
+            changes["username"] = .string(username)
+            taken.append(.username(username))
+        }
+        change(email: fields.email, of: stored)
+        try change(
+            anonymousId: fields.anonymousId, of: stored, willHavePassword: hasPassword || fields.password != nil)
+        if let acl = fields.rest["ACL"] { changes["ACL"] = AccountUpdate.acl(acl, of: userId) }
+    }
+
+    private mutating func change(email: AccountFields.Wish, of stored: JSON) {
+        switch email {
+        case .keep: return
+        case .remove:
+            guard stored["email"] != nil else { return }
+            changes["email"] = ["__op": "Delete"]
+            given.append(.email)
+        case .set(let address):
+            guard stored["email"] != .string(address) else { return }
+            changes["email"] = .string(address)
+            taken.append(.email(address))
+        }
+        // What was verified was the old address.
+        if stored["emailVerified"] == true, changes["emailVerified"] == nil { changes["emailVerified"] = false }
+    }
+
+    /// A password turns an anonymous user into a full one, who keeps the objectId and with it all data. The anonymous id ends
+    /// there: it would be a second key to the account that nobody watches.
+    private mutating func change(anonymousId: AccountFields.Wish, of stored: JSON, willHavePassword: Bool) throws {
+        var authData = stored["authData"]?.objectValue ?? [:]
+        let current = authData["anonymous"]?["id"]?.stringValue
+        if willHavePassword {
+            // Apps repeat the old id after the conversion; that is not a wish to link it again.
+            guard current != nil else { return }
+            authData["anonymous"] = nil
+            changes["authData"] = authData.isEmpty ? ["__op": "Delete"] : .object(authData)
+            given.append(.anonymous)
+            return
+        }
+        switch anonymousId {
+        case .keep: return
+        case .remove:
+            if current != nil {
+                throw ParseError(.invalidAuthData, "An anonymous user needs a user name and a password instead.")
+            }
+        case .set(let id):
+            guard id != current else { return }
+            authData["anonymous"] = ["id": .string(id)]
+            changes["authData"] = .object(authData)
+            taken.append(.anonymous(id))
+        }
+    }
+
+    /// The ACL a user is stored with: private when none is given, and never without the user's own rights.
+    package static func acl(_ wanted: JSON?, of userId: String) -> JSON {
+        switch wanted {
+        case .object(var entries) where entries["__op"] == nil:
+            entries[userId] = ["read": true, "write": true]
+            return .object(entries)
+        case nil, .null, .object: return .privateACL(userId)
+        case let malformed?: return malformed  // For the store to refuse.
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// What the writer does by itself.
+struct Housekeeping: Sendable {
+    let host: ServiceHost
+
+    private static let interval = Duration.seconds(60)
+    private static let seedPause = Duration.seconds(1)
+
+    /// Makes the role of the shop's operators, which only the master key may change.
+    func seedAdmins() async {
+        while !Task.isCancelled {
+            do {
+                try await host.store.write { transaction in
+                    let existing = Query(className: "_Role", where: ["name": .string(adminsRole)], limit: 1)
+                    guard try transaction.count(existing, caller: .master) == 0 else { return }
+                    _ = try transaction.create(
+                        "_Role", ["name": .string(adminsRole), "ACL": [:]], caller: .master)
+                }
+                return
+            } catch {
+                host.logger.error("The role of the admins could not be made.", metadata: ["error": "\(error)"])
+                try? await Task.sleep(for: Self.seedPause)
+            }
+        }
+    }
+
+    /// Removes sessions and counters whose time is over.
+    func run() async {
+        while !Task.isCancelled {
+            do {
+                try await host.store.write { transaction in
+                    try Sessions.closeExpired(in: transaction)
+                    try SignInFailures.clearExpired(in: transaction)
+                }
+            } catch {
+                host.logger.error("Old sessions could not be removed.", metadata: ["error": "\(error)"])
+            }
+            try? await Task.sleep(for: Self.interval)
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import Messages
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// What is special about `_Role`: a name for life, an ACL from the start, and consequences for everybody in it.
+struct RoleRules: ClassRules {
+    static let nameBytesMax = 100
+
+    func prepare(_ change: inout ProposedChange) async throws {
+        switch change.verb {
+        case .create: try RoleRules.checkNew(change.object, isMaster: change.caller.isMaster)
+        case .update: try RoleRules.checkUpdate(change.object)
+        case .delete: break
+        }
+    }
+
+    func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
+        guard change.verb == .update, let name = change.object["name"] else { return }
+        let stored = try transaction.document("_Role", try change.requiredObjectId, caller: change.caller)
+        guard name == stored["name"] else {
+            throw ParseError(.changedImmutableField, "A role's name cannot be changed.")
+        }
+        change.object["name"] = nil
+    }
+
+    func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws {
+        // Who is in a role decides about sessions that the gateway remembers; its other fields do not.
+        guard change.verb == .delete || change.object["users"] != nil || change.object["roles"] != nil else { return }
+        outcome.forget = Forget.with { $0.everything = true }
+    }
+
+    /// - Throws: 111 without name or ACL, 139 for a name that cannot be one, 137 for the admins' name.
+    package static func checkNew(_ role: JSON, isMaster: Bool) throws {
+        switch role["name"] {
+        case nil, .null: throw ParseError(.incorrectType, "name is required.")
+        case .string(let name) where isName(name):
+            // Seeded moments after the first start; until then it must not be anybody else's.
+            guard isMaster || name != adminsRole else {
+                throw ParseError(.duplicateValue, "A duplicate value for a field with unique values was provided")
+            }
+        default:
+            throw ParseError(
+                .invalidRoleName, "A role's name can only contain letters, digits, _, -, and spaces.")
+        }
+        try requireACL(role["ACL"])
+    }
+
+    /// - Throws: 111 for an update that would leave the role without an ACL, and so open to everybody.
+    package static func checkUpdate(_ changes: JSON) throws {
+        if let acl = changes["ACL"] { try requireACL(acl) }
+    }
+
+    private static func requireACL(_ acl: JSON?) throws {
+        guard case .object(let entries) = acl, entries["__op"] == nil else {
+            throw ParseError(.incorrectType, "ACL is required.")
+        }
+    }
+
+    private static func isName(_ name: String) -> Bool {
+        (1...nameBytesMax).contains(name.utf8.count) && name.utf8.contains { $0 != UInt8(ascii: " ") }
+            && name.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: " "):
+                    true
+                default: false
+                }
+            }
+    }
+}

@@ -1,0 +1,107 @@
+import MessageBus
+import Messages
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// What a client sends to sign in, type-checked.
+package struct SignInRequest: Sendable, Equatable {
+    package let username: String?
+    package let email: String?
+    package let password: String
+
+    /// - Throws: 200 without a name, 201 without a password, 252 with proof of another kind.
+    package init(_ body: JSON) throws {
+        username = try SignInRequest.name(body["username"])
+        email = try SignInRequest.name(body["email"])
+        guard username != nil || email != nil else { throw SignInRequest.nameMissing }
+        guard let password = body["password"]?.stringValue, !password.isEmpty else {
+            throw ParseError(.passwordMissing, "password is required.")
+        }
+        self.password = password
+        // Nothing here checks it, so that it must not look as if it had been checked.
+        if let authData = body["authData"], !authData.isNull {
+            throw ParseError(.unsupportedService, "This authentication method is unsupported.")
+        }
+    }
+
+    private static let nameMissing = ParseError(.usernameMissing, "username/email is required.")
+
+    private static func name(_ value: JSON?) throws -> String? {
+        switch value {
+        case nil, .null, .string(""): return nil
+        case .string(let name): return name
+        default: throw nameMissing
+        }
+    }
+}
+
+/// Answers `POST /login`: a user name or e-mail address, and the password.
+struct SignIn: Sendable {
+    let host: ServiceHost
+    let hasher: PasswordHasher
+
+    /// One answer for every wrong pair, so that nobody learns which accounts exist.
+    static let refused = ParseError(.objectNotFound, "Invalid username/password.")
+
+    private struct Candidate: Sendable {
+        let userId: String?
+        let hash: String?
+        let subject: SignInSubject
+    }
+
+    func answer(_ request: ServiceRequest, from clientAddress: String) async throws -> BusReply {
+        let wanted = try SignInRequest(try request.document())
+        let address: SignInSubject? = clientAddress.isEmpty ? nil : .address(clientAddress)
+        let candidate = try await host.store.read { reader in
+            let candidate = try Self.candidate(wanted, reader)
+            if let address { try SignInFailures.check(address, at: .now, reader) }
+            try SignInFailures.check(candidate.subject, at: .now, reader)
+            return candidate
+        }
+        guard wanted.password.utf8.count <= AccountNames.passwordBytesMax,
+            try await hasher.verify(wanted.password, against: candidate.hash), let userId = candidate.userId
+        else {
+            try await host.store.write { transaction in
+                for subject in [candidate.subject, address].compactMap(\.self) {
+                    try SignInFailures.count(subject, in: transaction)
+                }
+            }
+            throw Self.refused
+        }
+        return try await host.commit(request) { transaction in
+            // Guesses that were checked side by side count against each other here, one after the other.
+            try SignInFailures.check(candidate.subject, at: transaction.now, transaction)
+            try SignInFailures.clear(candidate.subject, in: transaction)
+            return try Self.open(userId, candidate, request.caller.installationId, in: transaction)
+        }
+    }
+
+    private static func candidate(_ wanted: SignInRequest, _ reader: StoreReader) throws -> Candidate {
+        var found: Set<String?> = []
+        if let username = wanted.username {
+            found.insert(
+                try Identities.owner(of: .username(username), reader)
+                    ?? Identities.owner(of: .email(username), reader))
+        }
+        if let email = wanted.email { found.insert(try Identities.owner(of: .email(email), reader)) }
+        guard found.count == 1, let userId = found.first ?? nil else {
+            return Candidate(userId: nil, hash: nil, subject: .unknown(wanted.username ?? wanted.email ?? ""))
+        }
+        return Candidate(
+            userId: userId, hash: try Credentials.hash(of: userId, reader), subject: .account(userId))
+    }
+
+    private static func open(
+        _ userId: String, _ candidate: Candidate, _ installationId: String?, in transaction: StoreTransaction
+    ) throws -> BusReply {
+        // The password may have changed, and the user may be gone, since the hash was read.
+        guard try Credentials.hash(of: userId, transaction) == candidate.hash,
+            let user = try transaction.documentIfFound("_User", userId, caller: .master), user["ACL"] != [:]
+        else { throw refused }
+        let session = try Sessions.open(
+            for: userId, SessionOrigin(action: .login, provider: .password), installationId: installationId,
+            in: transaction)
+        return try SessionAnswers.account(user.with(sessionToken: session.token), forget: .tokens(session.replaced))
+    }
+}

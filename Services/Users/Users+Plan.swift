@@ -1,0 +1,43 @@
+import ObjectStore
+import ServiceKit
+
+/// First component of this service's kinds and name of its file.
+let usersName = "users"
+
+/// The classes and tables of the service.
+package func usersPlan(hasher: PasswordHasher) -> ServicePlan {
+    ServicePlan(
+        name: usersName, classes: [userClass, sessionClass, roleClass],
+        rules: ["_User": UserRules(hasher: hasher), "_Session": SessionRules(), "_Role": RoleRules()],
+        tables: Credentials.tables + Identities.tables + SignInFailures.tables)
+}
+
+/// Users are private by their ACL. E-mail and authData stay with the user even where the ACL lets others read the rest.
+private let userClass = ClassDefinition(
+    "_User",
+    fields: [
+        "username": .string, "email": .string, "emailVerified": .boolean, "authData": .object, "firstName": .string,
+        "lastName": .string, "name": .string, "gender": .string, "phone": .string, "address1": .string,
+        "address2": .string, "city": .string, "state": .string, "zipcode": .string, "photo": .file,
+        "isAdmin": .boolean,
+    ],
+    indexes: [["username"], ["email"]],
+    permissions: subjectToACL.protecting(["*": ["email", "authData"]]))
+
+private let sessionClass = ClassDefinition(
+    "_Session",
+    fields: [
+        "user": .pointer("_User"), "sessionToken": .string, "createdWith": .object, "restricted": .boolean,
+        "installationId": .string, "expiresAt": .date,
+    ],
+    indexes: [["user", "installationId"], ["expiresAt"]], uniqueIndexes: [["sessionToken"]],
+    permissions: subjectToACL)
+
+private let roleClass = ClassDefinition(
+    "_Role", fields: ["name": .string, "users": .relation("_User"), "roles": .relation("_Role")],
+    uniqueIndexes: [["name"]], permissions: subjectToACL)
+
+/// Everybody may try everything; the objects' ACLs and the class's rules decide.
+private let subjectToACL = ClassPermissions(
+    find: .everybody, count: .everybody, get: .everybody, create: .everybody, update: .everybody, delete: .everybody,
+    addField: .everybody)

@@ -1,0 +1,158 @@
+import ParseProtocol
+
+/// An object while changes are applied to it: the decision part of create and update, without the database.
+struct ObjectDraft {
+    var info: ClassInfo
+    var document: [String: JSON]
+    let isNew: Bool
+    let caller: Caller
+    /// Fields the class did not have.
+    private(set) var newFields: [String] = []
+    /// Fields changed by an operator whose result the client is told.
+    private(set) var echoed: [String] = []
+    private(set) var relationChanges: [RelationChange] = []
+    private(set) var access: AccessControl
+
+    struct RelationChange {
+        let key: String
+        let added: [String]
+        let removed: [String]
+    }
+
+    static let documentBytesMax = 131_072
+
+    init(info: ClassInfo, document: [String: JSON], isNew: Bool, caller: Caller) throws {
+        self.info = info
+        self.document = document
+        self.isNew = isNew
+        self.caller = caller
+        access = try AccessControl(document["ACL"])
+    }
+
+    /// Applies what a client sent.
+    /// - Throws: `ParseError` for names, values and types that are not allowed.
+    mutating func apply(_ changes: [String: JSON]) throws {
+        for (key, value) in changes.sorted(by: { $0.key < $1.key }) {
+            switch key {
+            case "objectId", "createdAt", "updatedAt", "className", "__type": continue  // Not the client's to set.
+            case "id": throw ParseError(.invalidKeyName, "id is an invalid field name.")
+            case "ACL": try setAccess(value)
+            default: try apply(value, to: key)
+            }
+        }
+        for (name, target) in info.relationFields { document[name] = .relation(target) }
+    }
+
+    private mutating func setAccess(_ value: JSON) throws {
+        access = try AccessControl(value["__op"] == "Delete" ? nil : value)
+        document["ACL"] = access.wire
+    }
+
+    private mutating func apply(_ value: JSON, to key: String) throws {
+        let names = key.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard Names.isFieldName(names[0]), names.count <= FieldPath.depthMax, names.allSatisfy(Names.isIdentifier) else {
+            throw ParseError(.invalidKeyName, "Invalid field name: \(key.prefix(200)).")
+        }
+        let field = names[0]
+        let operation = try FieldOperation(value)
+        if case .relate(let target, let added, let removed) = operation {
+            guard names.count == 1 else {
+                throw ParseError(.invalidKeyName, "Invalid field name: \(key.prefix(200)).")
+            }
+            guard let target else { return }
+            try learn(.relation(target), field)
+            relationChanges.append(RelationChange(key: field, added: added, removed: removed))
+            return
+        }
+        if case .setOnInsert = operation, !caller.isMaster {
+            throw ParseError(.commandUnavailable, "The SetOnInsert operator is not supported yet.")
+        }
+        let result: JSON?
+        if names.count == 1 {
+            result = try operation.result(for: document[field], isNew: isNew) {
+                mismatch(field, expected: info.fields[field] ?? .object, got: $0)
+            }
+        } else {
+            result = try nested(operation, names[...].dropFirst(), in: document[field], of: field)
+        }
+        if let result {
+            if let type = FieldType(of: result) { try learn(type, field) }
+            document[field] = keepingFileURL(result, field)
+        } else {
+            document[field] = nil
+        }
+        if operation.isEchoed { echoed.append(field) }
+    }
+
+    /// Applies an operation to a member of an Object field.
+    private func nested(
+        _ operation: FieldOperation, _ names: ArraySlice<String>, in container: JSON?, of field: String
+    ) throws -> JSON? {
+        guard let name = names.first else {
+            return try operation.result(for: container, isNew: isNew) {
+                mismatch(field, expected: .object, got: $0)
+            }
+        }
+        var members: [String: JSON]
+        switch container {
+        case nil, .null:
+            if case .delete = operation { return container }
+            members = [:]
+        case .object(let existing) where existing["__type"] == nil: members = existing
+        case let other?: throw mismatch(field, expected: FieldType(of: other) ?? .object, got: .object)
+        }
+        try WireValue.checkNestedKey(name, .null)
+        members[name] = try nested(operation, names.dropFirst(), in: members[name], of: field)
+        return .object(members)
+    }
+
+    private func mismatch(_ field: String, expected: FieldType, got: FieldType) -> ParseError {
+        ParseError(
+            .incorrectType,
+            "schema mismatch for \(info.name).\(field); expected \(expected.label) but got \(got.label)")
+    }
+
+    /// Checks a type against the class, which learns it when the field is new.
+    private mutating func learn(_ type: FieldType, _ field: String) throws {
+        if let expected = info.fields[field] {
+            if expected != type { throw mismatch(field, expected: expected, got: type) }
+            return
+        }
+        if type == .geoPoint, info.fields.values.contains(.geoPoint) {
+            throw ParseError(.incorrectType, "there can only be one geopoint field in a class")
+        }
+        guard info.fields.count < ClassInfo.fieldsMax else {
+            throw ParseError(.objectTooLarge, "A class can have at most \(ClassInfo.fieldsMax) fields.")
+        }
+        info.fields[field] = type
+        newFields.append(field)
+    }
+
+    /// A client cannot make a stored File point anywhere: its url is kept only when it is the one already stored.
+    private func keepingFileURL(_ value: JSON, _ field: String) -> JSON {
+        guard !caller.isMaster, value.wireType == "File" else { return value }
+        var file = value
+        let stored = document[field]
+        file["url"] = stored?.wireType == "File" && stored?["name"] == value["name"] ? stored?["url"] : nil
+        return file
+    }
+
+    /// The text to store.
+    /// - Throws: `ParseError` 116 when it is too long.
+    func serialized() throws -> [UInt8] {
+        let text = JSON.object(document).serialized
+        guard text.count <= ObjectDraft.documentBytesMax else {
+            throw ParseError(.objectTooLarge, "The object is larger than \(ObjectDraft.documentBytesMax / 1024) KB.")
+        }
+        return text
+    }
+
+    /// True when one of the fields is a pointer to the caller, or an array that has one.
+    static func namesCaller(_ caller: Caller, in document: [String: JSON], _ fields: [String]) -> Bool {
+        guard let userId = caller.userId else { return false }
+        let user = JSON.pointer("_User", userId)
+        return fields.contains { field in
+            document[field] == user || document[field]?.arrayValue?.contains(user) == true
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import Logging
+import ParseProtocol
+
+/// Whether this process writes the file or only reads it.
+public enum StoreRole: Sendable {
+    case reader, writer
+}
+
+/// Parse classes in one SQLite file: one process writes it, any number read it.
+///
+/// The writer is whoever holds the lock on `<file>.lock`. SQLite before 3.51.3 can corrupt a WAL database when two
+/// connections write or checkpoint at the same instant (https://www.sqlite.org/wal.html, section 11); there is
+/// therefore exactly one writing connection, and only that one checkpoints.
+public final class ObjectStore: Sendable {
+    private let path: String
+    private let writer: WriterThread
+    private let readers: ReaderPool
+
+    /// Describes a store; nothing is opened yet.
+    /// - Parameters:
+    ///   - path: the database file. Its folder is made when it is missing.
+    ///   - classes: the classes the service knows.
+    ///   - allowClassCreation: whether callers without the master key may save objects of new classes.
+    ///   - allowCustomObjectId: whether callers may choose the id of an object they create.
+    ///   - schema: statements for the service's own tables (`CREATE TABLE IF NOT EXISTS …`), run by each new writer.
+    public init(
+        path: String, classes: [ClassDefinition], synchronous: Synchronous = .full, allowClassCreation: Bool,
+        allowCustomObjectId: Bool, schema: [String] = [], logger: Logger
+    ) throws {
+        try FileManager.default.createDirectory(
+            at: URL(fileURLWithPath: path).deletingLastPathComponent(), withIntermediateDirectories: true)
+        self.path = path
+        writer = WriterThread(
+            settings: .init(
+                path: path, classes: classes, tables: schema, synchronous: synchronous,
+                allowClassCreation: allowClassCreation, allowCustomObjectId: allowCustomObjectId),
+            logger: logger)
+        readers = ReaderPool(threads: 2) { try StoreReader.open(path: path) }
+    }
+
+    public var role: StoreRole { writer.isWriting ? .writer : .reader }
+
+    /// Waits in the background for the lock and becomes the writer.
+    /// - Parameter became: called once on the writer's thread, before the first job.
+    public func startWriting(_ became: @escaping @Sendable () -> Void) { writer.start(became) }
+
+    /// Opens a reader for the calling thread. Waits up to 30 s for a file that is not there yet.
+    /// - Throws: `ParseError` 2 when there is none by then.
+    public func makeReader() throws -> StoreReader { try StoreReader.open(path: path) }
+
+    /// Reads on one of the store's own reader threads.
+    public func read<T: Sendable>(_ body: @escaping @Sendable (StoreReader) throws -> T) async throws -> T {
+        try await withCheckedThrowingContinuation { continuation in
+            readers.submit { reader in continuation.resume(with: Result { try body(try reader.get()) }) }
+        }
+    }
+
+    /// Runs a job on the writer and returns when it is committed, with `.full` on the disk.
+    /// - Throws: what the job throws; `ParseError` 2 when this process does not write or too many jobs wait;
+    ///   `StoreError` when the commit failed. In each case nothing of the job was kept.
+    public func write<T: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> T) async throws -> T {
+        try await withCheckedThrowingContinuation { continuation in
+            submit(body) { continuation.resume(with: $0) }
+        }
+    }
+
+    /// As `write`, with a callback. It runs on the writer's thread (on the calling thread when the job is refused at
+    /// once) and must not block.
+    public func submit<T: Sendable>(
+        _ body: @escaping @Sendable (StoreTransaction) throws -> T,
+        completion: @escaping @Sendable (Result<T, any Error>) -> Void
+    ) {
+        var result: T?
+        writer.submit(
+            WriterThread.Job(
+                run: { result = try body($0) },
+                finish: { failure in
+                    if let failure {
+                        completion(.failure(failure))
+                    } else if let result {
+                        completion(.success(result))
+                    } else {
+                        completion(.failure(ParseError.internalError))
+                    }
+                }))
+    }
+
+    /// Finishes the jobs that were taken, closes the file and releases the lock. Readers made by `makeReader` stay
+    /// usable; `read` does not.
+    public func stop() {
+        writer.stop()
+        readers.stop()
+    }
+}

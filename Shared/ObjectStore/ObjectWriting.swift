@@ -1,0 +1,202 @@
+import ParseProtocol
+
+extension StoreTransaction {
+    /// Creates an object.
+    /// - Parameters:
+    ///   - object: fields and operators as a client sends them.
+    ///   - objectId: an id chosen by the service (with the master's rights) or, where that is allowed, by the client.
+    /// - Throws: `ParseError`: 119 not permitted, 105 and 121 bad names, 107 and 111 bad values or types, 116 too large,
+    ///   123 bad ACL, 137 a value or id that has to be unique is taken.
+    public func create(
+        _ className: String, _ object: JSON, objectId: String? = nil, caller: Caller
+    ) throws -> Created {
+        guard case .object(let fields) = object else {
+            throw ParseError(.invalidJSON, "An object to save must be a JSON object.")
+        }
+        let info = try classForCreating(className, caller)
+        _ = try info.permissions.decide(.create, caller, className: className)
+        let id = try newObjectId(objectId, fields, caller)
+        var draft = try ObjectDraft(info: info, document: [:], isNew: true, caller: caller)
+        try draft.apply(fields)
+        try checkNewFields(draft, caller)
+        draft.document["objectId"] = .string(id)
+        draft.document["createdAt"] = .string(nowISO)
+        draft.document["updatedAt"] = .string(nowISO)
+        let text = try draft.serialized()
+        try saveNewFields(draft.newFields, of: draft.info)
+
+        let statement = try connection.statement(
+            """
+            INSERT INTO o\(info.id)(objectId, createdAt, updatedAt, publicRead, publicWrite, doc) \
+            VALUES(?, ?, ?, ?, ?, ?)
+            """)
+        statement.bind(id, at: 1)
+        statement.bind(now.milliseconds, at: 2)
+        statement.bind(now.milliseconds, at: 3)
+        statement.bind(SQLValue.int(draft.access.publicRead ? 1 : 0), at: 4)
+        statement.bind(SQLValue.int(draft.access.publicWrite ? 1 : 0), at: 5)
+        statement.bind(utf8: text, at: 6)
+        try stepReportingDuplicates(statement)
+        let row = connection.lastInsertedId
+        let document = JSON.object(draft.document)
+        try saveAccess(draft.access, row: row, info)
+        try TextIndex.update(draft.info, row: row, from: nil, to: document, connection)
+        try saveRelations(draft.relationChanges, owner: id, info)
+        return Created(
+            objectId: id, createdAt: now, document: document,
+            answer: ["objectId": .string(id), "createdAt": .string(nowISO)])
+    }
+
+    /// Changes an object.
+    /// - Parameter changes: fields, operators and dotted fields as a client sends them.
+    /// - Throws: `ParseError.objectNotFound` for a missing object and one the caller may not change, else as `create`.
+    public func update(
+        _ className: String, _ objectId: String, _ changes: JSON, caller: Caller
+    ) throws -> Updated {
+        guard case .object(let fields) = changes else {
+            throw ParseError(.invalidJSON, "An object to save must be a JSON object.")
+        }
+        let (info, row, stored) = try objectForWriting(.update, className, objectId, caller)
+        var draft = try ObjectDraft(info: info, document: stored, isNew: false, caller: caller)
+        let accessBefore = draft.access
+        try draft.apply(fields)
+        try checkNewFields(draft, caller)
+        draft.document["updatedAt"] = .string(nowISO)
+        let text = try draft.serialized()
+        try saveNewFields(draft.newFields, of: draft.info)
+
+        let statement = try connection.statement(
+            "UPDATE o\(info.id) SET updatedAt = ?, publicRead = ?, publicWrite = ?, doc = ? WHERE id = ?")
+        statement.bind(now.milliseconds, at: 1)
+        statement.bind(SQLValue.int(draft.access.publicRead ? 1 : 0), at: 2)
+        statement.bind(SQLValue.int(draft.access.publicWrite ? 1 : 0), at: 3)
+        statement.bind(utf8: text, at: 4)
+        statement.bind(row, at: 5)
+        try stepReportingDuplicates(statement)
+        let before = JSON.object(stored)
+        let document = JSON.object(draft.document)
+        if draft.access != accessBefore {
+            try connection.execute("DELETE FROM p\(info.id) WHERE object = ?", [.int(row)])
+            try saveAccess(draft.access, row: row, info)
+        }
+        try TextIndex.update(draft.info, row: row, from: before, to: document, connection)
+        try saveRelations(draft.relationChanges, owner: objectId, info)
+        return Updated(before: before, document: document, answer: answer(to: draft, objectId, caller))
+    }
+
+    /// Removes an object, its permissions and the relations it owns.
+    /// - Returns: the object as it was.
+    /// - Throws: `ParseError.objectNotFound` for a missing object and one the caller may not change.
+    @discardableResult
+    public func delete(_ className: String, _ objectId: String, caller: Caller) throws -> JSON {
+        let (info, row, stored) = try objectForWriting(.delete, className, objectId, caller)
+        let document = JSON.object(stored)
+        try connection.execute("DELETE FROM o\(info.id) WHERE id = ?", [.int(row)])
+        try connection.execute("DELETE FROM p\(info.id) WHERE object = ?", [.int(row)])
+        try connection.execute("DELETE FROM relations WHERE class = ? AND owner = ?", [.int(info.id), .text(objectId)])
+        try TextIndex.update(info, row: row, from: document, to: nil, connection)
+        return document
+    }
+
+    // MARK: Checks
+
+    private func newObjectId(_ given: String?, _ fields: [String: JSON], _ caller: Caller) throws -> String {
+        if fields["objectId"] != nil, !allowCustomObjectId {
+            throw ParseError(.invalidKeyName, "objectId is an invalid field name.")
+        }
+        if given != nil, !caller.isMaster, !allowCustomObjectId {
+            throw ParseError(.invalidKeyName, "objectId is an invalid field name.")
+        }
+        guard let wanted = given.map(JSON.string) ?? fields["objectId"] else { return Names.objectId() }
+        guard case .string(let id) = wanted, Names.isObjectId(id) else {
+            throw ParseError(.missingObjectId, "objectId must be 1 to 64 letters, digits, _ or -.")
+        }
+        return id
+    }
+
+    private func checkNewFields(_ draft: ObjectDraft, _ caller: Caller) throws {
+        guard !draft.newFields.isEmpty else { return }
+        let denied = ParseError(
+            .operationForbidden, "Permission denied for action addField on class \(draft.info.name).")
+        switch try draft.info.permissions.decide(.addField, caller, className: draft.info.name) {
+        case .allowed: break
+        case .whereUserIs(let fields):
+            guard !draft.isNew, ObjectDraft.namesCaller(caller, in: draft.document, fields) else { throw denied }
+        }
+    }
+
+    private func objectForWriting(
+        _ action: ClassPermissions.Action, _ className: String, _ objectId: String, _ caller: Caller
+    ) throws -> (ClassInfo, row: Int64, document: [String: JSON]) {
+        guard let info = schema.classes[className] else { throw ParseError.objectNotFound }
+        let decision = try info.permissions.decide(action, caller, className: className)
+        var sql = "SELECT o.id, o.doc FROM o\(info.id) o WHERE o.objectId=?5"
+        if let writable = CallerKind(caller).condition(.write, classId: info.id) { sql += " AND \(writable)" }
+        if case .whereUserIs(let fields) = decision { sql += " AND \(try CompiledQuery.userIs(in: fields, info))" }
+        let statement = try connection.statement(sql)
+        defer { statement.reset() }
+        caller.bind(to: statement)
+        statement.bind(objectId, at: 5)
+        guard try statement.step() else { throw ParseError.objectNotFound }
+        guard case .object(let document) = try JSON(parsing: statement.bytes(1)) else { throw ParseError.internalError }
+        return (info, statement.int(0), document)
+    }
+
+    // MARK: Answers
+
+    /// What the client is told about an update, without anything the caller may not read.
+    private func answer(to draft: ObjectDraft, _ objectId: String, _ caller: Caller) -> JSON {
+        var answer: [String: JSON] = ["updatedAt": .string(nowISO)]
+        guard !draft.echoed.isEmpty, mayRead(draft, caller) else { return .object(answer) }
+        let isOwnUser = draft.info.name == "_User" && caller.userId == objectId
+        let hidden = isOwnUser ? [] : draft.info.permissions.hiddenFields(from: caller)
+        for field in draft.echoed where !hidden.contains(field) { answer[field] = draft.document[field] }
+        return .object(answer)
+    }
+
+    private func mayRead(_ draft: ObjectDraft, _ caller: Caller) -> Bool {
+        guard draft.access.allowsReading(caller) else { return false }
+        switch try? draft.info.permissions.decide(.get, caller, className: draft.info.name) {
+        case .allowed: return true
+        case .whereUserIs(let fields): return ObjectDraft.namesCaller(caller, in: draft.document, fields)
+        case nil: return false
+        }
+    }
+
+    // MARK: Rows
+
+    private func stepReportingDuplicates(_ statement: Statement) throws {
+        do {
+            _ = try statement.step()
+            statement.reset()
+        } catch let error as StoreError where error.isUniqueViolation {
+            throw ParseError(
+                .duplicateValue, "A duplicate value for a field with unique values was provided")
+        }
+    }
+
+    private func saveAccess(_ access: AccessControl, row: Int64, _ info: ClassInfo) throws {
+        for (principal, rights) in access.principals {
+            try connection.execute(
+                "INSERT INTO p\(info.id)(principal, object, canRead, canWrite) VALUES(?, ?, ?, ?)",
+                [.text(principal), .int(row), .int(rights.read ? 1 : 0), .int(rights.write ? 1 : 0)])
+        }
+    }
+
+    private func saveRelations(
+        _ changes: [ObjectDraft.RelationChange], owner: String, _ info: ClassInfo
+    ) throws {
+        for change in changes {
+            for target in change.removed {
+                try connection.execute(
+                    "DELETE FROM relations WHERE class = ? AND key = ? AND owner = ? AND target = ?",
+                    [.int(info.id), .text(change.key), .text(owner), .text(target)])
+            }
+            for target in change.added {
+                try connection.execute(
+                    "INSERT OR IGNORE INTO relations(class, key, owner, target) VALUES(?, ?, ?, ?)",
+                    [.int(info.id), .text(change.key), .text(owner), .text(target)])
+            }
+        }
+    }
+}

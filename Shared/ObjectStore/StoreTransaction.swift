@@ -1,0 +1,99 @@
+import ParseProtocol
+
+/// One job of the writer: reads see what the job has written, and everything is undone when the job throws.
+public final class StoreTransaction: ObjectReader {
+    /// The time of the job; everything in it happens at the same moment.
+    public private(set) var now: Timestamp = .now
+    private(set) lazy var nowISO = now.iso
+    private var commitActions: [@Sendable () -> Void] = []
+    let allowClassCreation: Bool
+    let allowCustomObjectId: Bool
+
+    init(connection: Connection, schema: Schema, allowClassCreation: Bool, allowCustomObjectId: Bool) {
+        self.allowClassCreation = allowClassCreation
+        self.allowCustomObjectId = allowCustomObjectId
+        super.init(connection: connection, schema: schema)
+    }
+
+    var writer: SchemaWriter { SchemaWriter(connection: connection) }
+
+    /// Starts the next job.
+    func begin() {
+        now = .now
+        nowISO = now.iso
+    }
+
+    /// Runs a savepoint inside the job: when `body` throws, only what it did is undone, and the error passed on.
+    public func nested<T>(_ body: () throws -> T) throws -> T {
+        let before = (schema, commitActions.count)
+        try connection.execute("SAVEPOINT nested")
+        do {
+            let result = try body()
+            try connection.execute("RELEASE nested")
+            return result
+        } catch {
+            // A transaction that SQLite gave up cannot go on; the writer finds that and fails the whole group.
+            if connection.isInTransaction {
+                try connection.execute("ROLLBACK TO nested")
+                try connection.execute("RELEASE nested")
+            }
+            schema = before.0
+            commitActions.removeSubrange(before.1...)
+            throw error
+        }
+    }
+
+    /// Runs after the commit on the writer's thread, and never when the job is undone. Must not block.
+    public func afterCommit(_ action: @escaping @Sendable () -> Void) { commitActions.append(action) }
+
+    func takeCommitActions() -> [@Sendable () -> Void] {
+        defer { commitActions = [] }
+        return commitActions
+    }
+
+    // MARK: Own tables
+
+    /// Runs an INSERT, UPDATE or DELETE on the service's own tables. The SQL comes from code only; values are bound.
+    /// - Returns: the number of rows changed.
+    /// - Throws: `StoreError`; `isUniqueViolation` tells a repeated key.
+    @discardableResult
+    public func execute(_ sql: String, _ arguments: [SQLValue] = []) throws -> Int {
+        try connection.execute(sql, arguments)
+        return connection.changes
+    }
+
+    /// Runs a SELECT, or a change with RETURNING. Not limited in time: an interrupted change would undo the group.
+    public override func rows(_ sql: String, _ arguments: [SQLValue]) throws -> [SQLRow] {
+        try connection.rows(sql, arguments)
+    }
+
+    // MARK: Classes
+
+    /// The class to create an object in, made when there is none and the caller may make it.
+    func classForCreating(_ name: String, _ caller: Caller) throws -> ClassInfo {
+        if let info = schema.classes[name] { return info }
+        guard Names.isClassName(name) else {
+            throw ParseError(.invalidClassName, "Invalid classname: \(name.prefix(200)).")
+        }
+        guard caller.isMaster || allowClassCreation else {
+            throw ParseError(
+                .operationForbidden, "This user is not allowed to access non-existent class: \(name)")
+        }
+        guard schema.classes.count < Schema.classesMax else {
+            throw ParseError(.operationForbidden, "There are too many classes to add another one.")
+        }
+        let info = try writer.create(name)
+        try writer.save(info, in: &schema)
+        return info
+    }
+
+    /// Stores the fields that `info` has and the stored class has not.
+    func saveNewFields(_ names: [String], of info: ClassInfo) throws {
+        for name in names {
+            if case .relation(let target)? = info.fields[name] {
+                try writer.addRelationToObjects(name, target: target, of: info)
+            }
+        }
+        if !names.isEmpty { try writer.save(info, in: &schema) }
+    }
+}

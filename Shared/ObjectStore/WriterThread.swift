@@ -1,0 +1,192 @@
+import Foundation
+import Logging
+import ParseProtocol
+
+/// The one thread that writes a file. It waits for the lock, opens the writing connection and then commits waiting
+/// jobs in groups: a savepoint for each job, one commit and so one fsync for all.
+final class WriterThread: @unchecked Sendable {
+    struct Job {
+        let run: (StoreTransaction) throws -> Void
+        let finish: ((any Error)?) -> Void
+    }
+
+    struct Settings {
+        let path: String
+        let classes: [ClassDefinition]
+        let tables: [String]
+        let synchronous: Synchronous
+        let allowClassCreation: Bool
+        let allowCustomObjectId: Bool
+    }
+
+    /// Jobs in one commit. More would only delay the first: at 128 the fsync is a small part of each.
+    static let groupMax = 128
+    /// Waiting jobs, some seconds of work; past it the caller is told to come back later.
+    static let queueMax = 4096
+
+    private enum State { case idle, waiting, writing, stopped }
+
+    private let settings: Settings
+    private let logger: Logger
+    /// Guards everything below.
+    private let condition = NSCondition()
+    private var state = State.idle
+    private var isStopping = false
+    private var jobs: [Job] = []
+    private var thread: Thread?
+
+    init(settings: Settings, logger: Logger) {
+        self.settings = settings
+        self.logger = logger
+    }
+
+    var isWriting: Bool { condition.withLock { state == .writing } }
+
+    func start(_ became: @escaping @Sendable () -> Void) {
+        condition.withLock {
+            guard state == .idle, !isStopping else { return }
+            state = .waiting
+            let thread = Thread { [self] in run(became) }
+            thread.name = "store-writer"
+            thread.stackSize = 8 << 20
+            self.thread = thread
+            thread.start()
+        }
+    }
+
+    /// Hands over a job. When it cannot be taken it is finished at once, on the calling thread, with `ParseError` 2.
+    func submit(_ job: Job) {
+        let refusal: ParseError? = condition.withLock {
+            guard state == .writing, !isStopping else {
+                return ParseError(.serviceUnavailable, "This replica does not write. Try again.")
+            }
+            guard jobs.count < WriterThread.queueMax else {
+                return ParseError(.serviceUnavailable, "Too many writes are waiting. Try again later.")
+            }
+            jobs.append(job)
+            condition.signal()
+            return nil
+        }
+        if let refusal { job.finish(refusal) }
+    }
+
+    /// Finishes what was taken, closes the file and releases the lock. Later jobs are refused.
+    func stop() {
+        condition.withLock {
+            isStopping = true
+            if state == .idle { state = .stopped }
+            condition.broadcast()
+            guard Thread.current != thread else { return }
+            while state != .stopped { condition.wait() }
+        }
+    }
+
+    // MARK: On the thread
+
+    private func run(_ became: @Sendable () -> Void) {
+        defer {
+            condition.withLock {
+                state = .stopped
+                condition.broadcast()
+            }
+        }
+        while !shouldStop {
+            do {
+                guard let lock = try WriterLock(path: settings.path + ".lock") else {
+                    pause(0.025)
+                    continue
+                }
+                try write(became)
+                _ = consume lock
+                return
+            } catch {
+                logger.error("store.writer.failed", metadata: ["store.error": "\(error)"])
+                pause(1)
+            }
+        }
+    }
+
+    private var shouldStop: Bool { condition.withLock { isStopping } }
+
+    private func pause(_ seconds: TimeInterval) {
+        condition.withLock { if !isStopping { _ = condition.wait(until: Date(timeIntervalSinceNow: seconds)) } }
+    }
+
+    private func write(_ became: @Sendable () -> Void) throws {
+        let connection = try Connection(path: settings.path, writing: settings.synchronous)
+        let schema = try connection.exclusively { try prepare(connection) }
+        let transaction = StoreTransaction(
+            connection: connection, schema: schema, allowClassCreation: settings.allowClassCreation,
+            allowCustomObjectId: settings.allowCustomObjectId)
+        condition.withLock { state = .writing }
+        logger.info("store.writer.became", metadata: ["store.path": "\(settings.path)"])
+        became()
+        while let group = nextGroup() { commit(group, connection, transaction) }
+        try connection.close()
+    }
+
+    /// Brings tables and classes to what the code knows, in one transaction.
+    private func prepare(_ connection: Connection) throws -> Schema {
+        try connection.executeOnce("BEGIN IMMEDIATE")
+        do {
+            for statement in Schema.tables + settings.tables { try connection.executeOnce(statement) }
+            var schema = try Schema.load(connection)
+            let writer = SchemaWriter(connection: connection)
+            for definition in settings.classes { try writer.upgrade(to: definition, in: &schema) }
+            if schema.generation == 0 {
+                schema.generation = 1
+                try connection.executeOnce("PRAGMA user_version = 1")
+            }
+            try connection.executeOnce("COMMIT")
+            return schema
+        } catch {
+            try? connection.executeOnce("ROLLBACK")
+            throw error
+        }
+    }
+
+    /// The next jobs; nil when it is time to end.
+    private func nextGroup() -> [Job]? {
+        condition.withLock {
+            while jobs.isEmpty, !isStopping { condition.wait() }
+            guard !jobs.isEmpty else { return nil }
+            let group = Array(jobs.prefix(WriterThread.groupMax))
+            jobs.removeFirst(group.count)
+            return group
+        }
+    }
+
+    private func commit(_ group: [Job], _ connection: Connection, _ transaction: StoreTransaction) {
+        var failures = [(any Error)?](repeating: nil, count: group.count)
+        var actions: [@Sendable () -> Void] = []
+        let schemaBefore = transaction.schema
+        do {
+            try connection.exclusively {
+                try connection.execute("BEGIN IMMEDIATE")
+                for (index, job) in group.enumerated() {
+                    transaction.begin()
+                    do {
+                        try transaction.nested { try job.run(transaction) }
+                        actions += transaction.takeCommitActions()
+                    } catch {
+                        // SQLite itself ends a transaction when the disk is full or fails; then nothing of it is kept.
+                        guard connection.isInTransaction else { throw error }
+                        failures[index] = error
+                    }
+                }
+                try connection.execute("COMMIT")
+            }
+        } catch {
+            logger.error("store.commit.failed", metadata: ["store.error": "\(error)"])
+            connection.exclusively {
+                if connection.isInTransaction { try? connection.execute("ROLLBACK") }
+            }
+            _ = transaction.takeCommitActions()
+            transaction.schema = schemaBefore
+            failures = failures.map { $0 ?? error }
+            actions = []
+        }
+        for action in actions { action() }
+        for (job, failure) in zip(group, failures) { job.finish(failure) }
+    }
+}

@@ -1,0 +1,174 @@
+import Foundation
+import Logging
+import MessageBus
+import Messages
+import Testing
+
+/// The bus over real sockets: a broker and services in one process, on ipc and on tcp with CURVE keys.
+@Suite(.serialized, .timeLimit(.minutes(1))) struct BusTests {
+    /// Answers every request with its own body and documents, `.refuse.` kinds with a failure and, when it is silent, none.
+    private final class Echo: LaneHandler {
+        let isSilent: Bool
+        init(isSilent: Bool) { self.isSilent = isSilent }
+
+        func handle(_ request: ServiceRequest) {
+            if isSilent { return }
+            if request.kind.hasSuffix(".refuse.v1") {
+                return request.reply(.failure(BusFailure(code: 142, "refused")))
+            }
+            request.reply(.success(BusReply(body: request.body, documents: request.documents)))
+        }
+    }
+
+    private let logger: Logger = {
+        var logger = Logger(label: "bus-tests")
+        logger.logLevel = .critical
+        return logger
+    }()
+
+    private func ipc() throws -> BusConfiguration {
+        try BusConfiguration(endpoint: "ipc:///tmp/satchel-bus-\(UUID().uuidString.prefix(8)).ipc")
+    }
+
+    private func endpoint(_ configuration: BusConfiguration, _ service: String, replica: String = "one", isSilent: Bool = false) async throws
+        -> BusEndpoint
+    {
+        let endpoint = try BusEndpoint(
+            configuration: configuration, service: service, replica: "\(service)-\(replica)", release: "test", laneCount: 2,
+            logger: logger)
+        try await endpoint.start { _ in Echo(isSilent: isSilent) }
+        endpoint.setWriter(true)
+        return endpoint
+    }
+
+    private func request(_ kind: String, _ body: String = "body", documents: [[UInt8]] = [], timeout: Duration = .seconds(5)) -> BusRequest {
+        var request = BusRequest(kind: kind, body: Array(body.utf8), timeout: timeout)
+        request.documents = documents
+        return request
+    }
+
+    private func withBus(_ configuration: BusConfiguration, _ body: (Broker) async throws -> Void) async throws {
+        let broker = try Broker(configuration: configuration, logger: logger)
+        try await broker.start()
+        defer { broker.stop() }
+        try await body(broker)
+    }
+
+    @Test func aRequestReachesItsServiceAndTheAnswerComesBack() async throws {
+        let configuration = try ipc()
+        try await withBus(configuration) { broker in
+            let catalog = try await endpoint(configuration, "catalog")
+            defer { catalog.stop() }
+            let big = [UInt8](repeating: 7, count: 1 << 20)
+            let reply = try await broker.call(request("catalog.echo.v1", documents: [[], big]))
+            #expect(reply.body == Array("body".utf8))
+            #expect(reply.documents == [[], big])
+        }
+    }
+
+    @Test func aServiceCallsAnotherOverTheSameRoad() async throws {
+        let configuration = try ipc()
+        try await withBus(configuration) { broker in
+            let bag = try await endpoint(configuration, "bag")
+            let payments = try await endpoint(configuration, "payments")
+            defer {
+                bag.stop()
+                payments.stop()
+            }
+            let answers = try await withThrowingTaskGroup(of: String.self) { group in
+                for n in 0..<500 {
+                    group.addTask { [self] in
+                        String(decoding: try await bag.call(request("payments.echo.v1", "\(n)")).body, as: UTF8.self)
+                    }
+                }
+                return try await group.reduce(into: Set()) { $0.insert($1) }
+            }
+            #expect(answers.count == 500)
+            _ = broker
+        }
+    }
+
+    @Test func aFailureArrivesAsAFailure() async throws {
+        let configuration = try ipc()
+        try await withBus(configuration) { broker in
+            let catalog = try await endpoint(configuration, "catalog")
+            defer { catalog.stop() }
+            let failure = await #expect(throws: BusFailure.self) { try await broker.call(request("catalog.refuse.v1")) }
+            #expect(failure?.failure.code == 142)
+        }
+    }
+
+    @Test func aSilentServiceIsAnsweredAtTheDeadline() async throws {
+        let configuration = try ipc()
+        try await withBus(configuration) { broker in
+            let catalog = try await endpoint(configuration, "catalog", isSilent: true)
+            defer { catalog.stop() }
+            let failure = await #expect(throws: BusFailure.self) {
+                try await broker.call(request("catalog.echo.v1", timeout: .milliseconds(300)))
+            }
+            #expect(failure?.failure.code == 124)
+        }
+    }
+
+    @Test func aReadOfACrashedReplicaIsAnsweredByAnother() async throws {
+        let configuration = try ipc()
+        try await withBus(configuration) { broker in
+            let dying = try await endpoint(configuration, "catalog", replica: "dying", isSilent: true)
+            try await until { broker.services["catalog"]?.replicas == ["catalog-dying"] }
+            let answer = Task { try await broker.call(request("catalog.echo.v1", timeout: .seconds(20))) }
+            let staying = try await endpoint(configuration, "catalog", replica: "staying")
+            defer { staying.stop() }
+            try await until { broker.services["catalog"]?.replicas.count == 2 }
+            dying.stop()  // Without a goodbye, as in a crash.
+            #expect(try await answer.value.body == Array("body".utf8))
+            try await until { broker.services["catalog"]?.replicas == ["catalog-staying"] }
+        }
+    }
+
+    @Test func aSecondBrokerCannotTakeTheEndpoint() async throws {
+        let configuration = try ipc()
+        try await withBus(configuration) { _ in
+            let second = try Broker(configuration: configuration, logger: logger)
+            await #expect(throws: BusConfiguration.Problem.self) { try await second.start() }
+        }
+    }
+
+    @Test func servicesFindARestartedBroker() async throws {
+        let configuration = try ipc()
+        let first = try Broker(configuration: configuration, logger: logger)
+        try await first.start()
+        let catalog = try await endpoint(configuration, "catalog")
+        defer { catalog.stop() }
+        try await until { first.services["catalog"] != nil }
+        first.stop()
+        let second = try Broker(configuration: configuration, logger: logger)
+        try await until { (try? await second.start()) != nil }
+        defer { second.stop() }
+        #expect(try await second.call(request("catalog.echo.v1")).body == Array("body".utf8))
+    }
+
+    @Test func tcpNeedsKeysOffTheHostAndRefusesStrangers() async throws {
+        #expect(throws: BusConfiguration.Problem.self) { try BusConfiguration(endpoint: "tcp://10.0.0.1:5555") }
+        let port = UInt16.random(in: 20_000..<30_000)
+        let configuration = try BusConfiguration(endpoint: "tcp://127.0.0.1:\(port)", keys: .make())
+        try await withBus(configuration) { broker in
+            var stranger = configuration
+            stranger.keys = try CurveKeys.make()
+            let strange = try await endpoint(stranger, "users")
+            let plain = try await endpoint(BusConfiguration(endpoint: configuration.endpoint), "bag")
+            let catalog = try await endpoint(configuration, "catalog")
+            defer { for endpoint in [strange, plain, catalog] { endpoint.stop() } }
+            #expect(try await broker.call(request("catalog.echo.v1")).body == Array("body".utf8))
+            #expect(broker.services.keys.sorted() == ["catalog"])
+        }
+    }
+
+    /// Waits for something that happens soon, at most 10 s.
+    private func until(_ condition: () async throws -> Bool) async throws {
+        for _ in 0..<500 {
+            if try await condition() { return }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        Issue.record("It did not happen within 10 s.")
+    }
+}

@@ -1,0 +1,169 @@
+import MessageBus
+import Messages
+import Testing
+
+/// The broker's decisions, without sockets: who gets a request, and what happens when a replica dies.
+@Suite struct DispatcherTests {
+    typealias Subject = Dispatcher<String>
+
+    private var subject = Subject()
+    private let first: [UInt8] = [1]
+    private let second: [UInt8] = [2]
+
+    private func hello(_ service: String = "catalog", writer: Bool = false) -> Hello {
+        .with {
+            $0.service = service
+            $0.replica = "\(service)-1"
+            $0.writer = writer
+        }
+    }
+
+    private func request(writes: Bool = false, key: String = "", deadline: Int64 = 100_000) -> BusMessage {
+        BusMessage(
+            envelope: .with {
+                $0.version = 1
+                $0.form = .request
+                $0.kind = "catalog.find.v1"
+                $0.correlation = 77
+                $0.deadline = deadline
+                $0.writes = writes
+                $0.idempotencyKey = key
+            })
+    }
+
+    /// Runs one event and returns what it asks for: the lanes that get something, and the answers by origin.
+    private mutating func after(_ event: (inout Subject, inout [Subject.Action]) -> Void) -> (
+        sent: [(lane: [UInt8], message: BusMessage)], answered: [String: BusMessage]
+    ) {
+        var actions: [Subject.Action] = []
+        event(&subject, &actions)
+        var sent: [([UInt8], BusMessage)] = []
+        var answered: [String: BusMessage] = [:]
+        for action in actions {
+            switch action {
+            case .send(let lane, let message): sent.append((lane, message))
+            case .answer(let origin, let message): answered[origin] = message
+            }
+        }
+        return (sent, answered)
+    }
+
+    @Test mutating func theLeastLoadedLaneGetsTheRequest() {
+        _ = after { $0.hello(first, hello(), now: 0, &$1) }
+        _ = after { $0.hello(second, hello(), now: 0, &$1) }
+        let lanes = (0..<6).flatMap { n in after { $0.request(request(), from: "\(n)", now: 0, &$1) }.sent.map(\.lane) }
+        #expect(lanes.filter { $0 == first }.count == 3)
+        #expect(lanes.filter { $0 == second }.count == 3)
+    }
+
+    @Test mutating func writesGoToTheWriterOnly() {
+        _ = after { $0.hello(first, hello(), now: 0, &$1) }
+        _ = after { $0.hello(second, hello(writer: true), now: 0, &$1) }
+        for _ in 0..<4 {
+            #expect(after { $0.request(request(writes: true), from: "a", now: 0, &$1) }.sent.map(\.lane) == [second])
+        }
+    }
+
+    @Test mutating func aWriteWaitsForAWriterToAppear() {
+        _ = after { $0.hello(first, hello(), now: 0, &$1) }
+        #expect(after { $0.request(request(writes: true), from: "a", now: 0, &$1) }.sent.isEmpty)
+        #expect(after { $0.hello(first, hello(writer: true), now: 0, &$1) }.sent.map(\.lane) == [first])
+    }
+
+    @Test mutating func theReplyCarriesTheSendersOwnCorrelation() throws {
+        _ = after { $0.hello(first, hello(), now: 0, &$1) }
+        let sent = try #require(after { $0.request(request(), from: "a", now: 0, &$1) }.sent.first).message
+        let reply = BusMessage(envelope: sent.envelope.reply(), body: [9])
+        let answer = try #require(after { $0.reply(reply, from: first, now: 0, &$1) }.answered["a"])
+        #expect(answer.envelope.correlation == 77)
+        #expect(answer.body == [9])
+    }
+
+    @Test mutating func aReadOfADeadLaneGoesToAnotherLane() {
+        _ = after { $0.hello(first, hello(), now: 0, &$1) }
+        _ = after { $0.request(request(), from: "a", now: 0, &$1) }
+        _ = after { $0.hello(second, hello(), now: 0, &$1) }
+        #expect(after { $0.gone(first, &$1) }.sent.map(\.lane) == [second])
+    }
+
+    @Test mutating func aKeyedWriteOfADeadLaneIsRepeatedInOrder() {
+        _ = after { $0.hello(first, hello(writer: true), now: 0, &$1) }
+        _ = after { $0.request(request(writes: true, key: "k1"), from: "a", now: 0, &$1) }
+        _ = after { $0.request(request(writes: true, key: "k2"), from: "b", now: 0, &$1) }
+        #expect(after { $0.gone(first, &$1) }.answered.isEmpty)
+        let sent = after { $0.hello(second, hello(writer: true), now: 0, &$1) }.sent
+        #expect(sent.map(\.message.envelope.idempotencyKey) == ["k1", "k2"])
+    }
+
+    @Test mutating func aWriteWithoutKeyIsNeverRepeated() throws {
+        _ = after { $0.hello(first, hello(writer: true), now: 0, &$1) }
+        _ = after { $0.hello(second, hello(writer: true), now: 0, &$1) }
+        let lane = try #require(after { $0.request(request(writes: true), from: "a", now: 0, &$1) }.sent.first).lane
+        let outcome = after { $0.gone(lane, &$1) }
+        #expect(outcome.sent.isEmpty)
+        #expect(outcome.answered["a"]?.envelope.failure.code == 124)
+        #expect(outcome.answered["a"]?.envelope.failure.retriable == false)
+    }
+
+    @Test mutating func aRequestThatKillsEveryReplicaIsGivenUp() {
+        _ = after { $0.hello([0], hello(), now: 0, &$1) }
+        _ = after { $0.request(request(), from: "a", now: 0, &$1) }
+        var answered: [String: BusMessage] = [:]
+        for n in 1...UInt8(Subject.attemptsMax) {
+            answered = after { $0.gone([n - 1], &$1) }.answered
+            _ = after { $0.hello([n], hello(), now: 0, &$1) }
+        }
+        #expect(answered["a"]?.envelope.hasFailure == true)
+    }
+
+    @Test mutating func pastTheBoundTheAnswerIsUnavailableAtOnce() {
+        for n in 0..<Subject.waitingMax { _ = after { $0.request(request(), from: "\(n)", now: 0, &$1) } }
+        let answer = after { $0.request(request(), from: "last", now: 0, &$1) }.answered["last"]
+        #expect(answer?.envelope.failure.code == 2)
+        #expect(answer?.envelope.failure.retriable == true)
+    }
+
+    @Test mutating func aLaneGetsNoMoreThanItsWindow() {
+        _ = after { $0.hello(first, hello(), now: 0, &$1) }
+        let sent = (0...Subject.windowMax).map { n in after { $0.request(request(), from: "\(n)", now: 0, &$1) }.sent.count }
+        #expect(sent.reduce(0, +) == Subject.windowMax)
+    }
+
+    @Test mutating func aPassedDeadlineIsAnswered() {
+        _ = after { $0.hello(first, hello(), now: 0, &$1) }
+        _ = after { $0.request(request(deadline: 50), from: "a", now: 0, &$1) }
+        #expect(after { $0.tick(now: 49, &$1) }.answered.isEmpty)
+        #expect(after { $0.tick(now: 50, &$1) }.answered["a"]?.envelope.failure.code == 124)
+    }
+
+    @Test mutating func aRequestThatNoLaneTookIsUnavailableNotUnknown() {
+        _ = after { $0.request(request(writes: true), from: "a", now: 0, &$1) }
+        let answer = after { $0.tick(now: Subject.laneWaitMax, &$1) }.answered["a"]
+        #expect(answer?.envelope.failure.code == 2)
+    }
+
+    @Test mutating func aSilentLaneCountsAsDead() {
+        _ = after { $0.hello(first, hello(), now: 0, &$1) }
+        _ = after { $0.request(request(), from: "a", now: 0, &$1) }
+        _ = after { $0.hello(second, hello(), now: Subject.silenceMax, &$1) }
+        #expect(after { $0.tick(now: Subject.silenceMax + 1, &$1) }.sent.map(\.lane) == [second])
+        #expect(subject.lanes[first] == nil)
+    }
+
+    @Test mutating func aLeavingLaneFinishesWhatItHas() throws {
+        _ = after { $0.hello(first, hello(), now: 0, &$1) }
+        let sent = try #require(after { $0.request(request(), from: "a", now: 0, &$1) }.sent.first).message
+        subject.goodbye(first)
+        #expect(after { $0.request(request(), from: "b", now: 0, &$1) }.sent.isEmpty)
+        let reply = BusMessage(envelope: sent.envelope.reply())
+        #expect(after { $0.reply(reply, from: first, now: 0, &$1) }.answered["a"] != nil)
+    }
+
+    @Test mutating func aLateReplyOfALaneThatWasGivenUpIsIgnored() throws {
+        _ = after { $0.hello(first, hello(), now: 0, &$1) }
+        let sent = try #require(after { $0.request(request(), from: "a", now: 0, &$1) }.sent.first).message
+        _ = after { $0.hello(second, hello(), now: 0, &$1) }
+        _ = after { $0.gone(first, &$1) }
+        #expect(after { $0.reply(BusMessage(envelope: sent.envelope.reply()), from: first, now: 0, &$1) }.answered.isEmpty)
+    }
+}

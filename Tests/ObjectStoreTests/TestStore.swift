@@ -1,0 +1,91 @@
+import Foundation
+import Logging
+import ObjectStore
+import ParseProtocol
+import Testing
+
+/// A store in a folder of its own that is removed with it.
+final class TestStore: Sendable {
+    let store: ObjectStore
+    let path: String
+    private let ownsFolder: Bool
+
+    /// - Parameter path: the file of another `TestStore`, to open it a second time.
+    init(
+        _ classes: [ClassDefinition] = [], path: String? = nil, allowClassCreation: Bool = true,
+        allowCustomObjectId: Bool = false, schema: [String] = [], startsWriting: Bool = true
+    ) async throws {
+        ownsFolder = path == nil
+        self.path = path ?? NSTemporaryDirectory() + "store-\(UUID().uuidString)/test.sqlite"
+        store = try ObjectStore(
+            path: self.path, classes: classes, synchronous: .normal, allowClassCreation: allowClassCreation,
+            allowCustomObjectId: allowCustomObjectId, schema: schema, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        if startsWriting { await becomeWriter() }
+    }
+
+    deinit {
+        store.stop()
+        if ownsFolder { try? FileManager.default.removeItem(at: URL(fileURLWithPath: path).deletingLastPathComponent()) }
+    }
+
+    func becomeWriter() async {
+        let store = store
+        await withCheckedContinuation { continuation in store.startWriting { continuation.resume() } }
+    }
+
+    @discardableResult
+    func create(_ className: String, _ object: JSON, as caller: Caller = .master, id: String? = nil) async throws -> String {
+        try await store.write { try $0.create(className, object, objectId: id, caller: caller).objectId }
+    }
+
+    @discardableResult
+    func update(_ className: String, _ id: String, _ changes: JSON, as caller: Caller = .master) async throws -> Updated {
+        try await store.write { try $0.update(className, id, changes, caller: caller) }
+    }
+
+    func delete(_ className: String, _ id: String, as caller: Caller = .master) async throws {
+        _ = try await store.write { try $0.delete(className, id, caller: caller) }
+    }
+
+    func get(_ className: String, _ id: String, keys: [String] = [], as caller: Caller = .master) async throws -> JSON {
+        let text = try await store.read { try $0.get(className, id, keys: keys, excludeKeys: [], caller: caller) }
+        return try JSON(parsing: text)
+    }
+
+    /// The `name` of every object found, in order.
+    func names(
+        _ className: String, _ condition: JSON, order: [String] = ["name"], limit: Int = 100, skip: Int = 0,
+        as caller: Caller = .master
+    ) async throws -> [String] {
+        let query = Query(
+            className: className, where: condition.serialized, order: order, limit: limit, skip: skip)
+        return try await store.read { reader in
+            try reader.documents(query, caller: caller).compactMap { $0["name"]?.stringValue }
+        }
+    }
+}
+
+/// The Parse code of the error that `body` throws; nil when it throws none.
+func code(_ body: () async throws -> Void) async -> Int? {
+    do {
+        try await body()
+        return nil
+    } catch {
+        return (error as? ParseError)?.code.rawValue ?? 0
+    }
+}
+
+func error(_ body: () async throws -> Void) async -> ParseError? {
+    do {
+        try await body()
+        return nil
+    } catch {
+        return error as? ParseError
+    }
+}
+
+func date(_ iso: String) -> JSON { ["__type": "Date", "iso": .string(iso)] }
+
+let ann = Caller(userId: "annannanna")
+let bob = Caller(userId: "bobbobbobb")
+let admin = Caller(userId: "adminadmin", roles: ["admins"])

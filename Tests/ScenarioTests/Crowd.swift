@@ -1,0 +1,193 @@
+import ParseProtocol
+import Synchronization
+import TestSupport
+import Testing
+
+/// Customers who browse and buy until they are told to stop, and who keep what they were told.
+final class Crowd: Sendable {
+    private struct State {
+        var isOpen = true
+        var gatewayMayFail = false
+        var receipts: [[String: JSON]]
+        var problems: [String] = []
+        var reads = 0
+        var repeated = 0
+    }
+
+    private let suite: Suite
+    private let shelf: Shelf
+    private let customers: [Customer]
+    private let state: Mutex<State>
+
+    init(_ suite: Suite, shelf: Shelf, count: Int) async throws {
+        self.suite = suite
+        self.shelf = shelf
+        customers = try await withThrowingTaskGroup(of: Customer.self) { group in
+            for _ in 0..<count { group.addTask { try await Customer.signUp(suite) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        state = Mutex(State(receipts: Array(repeating: [:], count: count)))
+    }
+
+    /// Checkouts answered so far.
+    var checkouts: Int { state.withLock { $0.receipts.reduce(0) { $0 + $1.count } } }
+
+    /// From now on requests may get no answer, or a 5xx: the gateway is the one process that has no second.
+    func gatewayMayFail() { state.withLock { $0.gatewayMayFail = true } }
+
+    /// Lets everybody buy while `body` runs, and lets each finish the purchase under way.
+    func buyWhile(_ body: () async throws -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for index in customers.indices { group.addTask { try await self.shop(index) } }
+            do {
+                try await body()
+            } catch {
+                let problems = state.withLock { $0.isOpen = false; return $0.problems }
+                group.cancelAll()
+                throw NeverHappened(description: "\(error)\n\(problems.prefix(10).joined(separator: "\n"))")
+            }
+            state.withLock { $0.isOpen = false }
+            try await group.waitForAll()
+        }
+    }
+
+    // MARK: - One customer
+
+    private func shop(_ index: Int) async throws {
+        let customer = customers[index]
+        var round = 0
+        while state.withLock({ $0.isOpen }) {
+            round += 1
+            try await browse(customer)
+            let product = Int.random(in: shelf.productIds.indices)
+            let quantity = Int64.random(in: 1...3)
+            try await untilAnswered("setBagQuantity", customer) { client in
+                try await client.run(
+                    "setBagQuantity", ["productId": .string(self.shelf.productIds[product]), "quantity": .int(quantity)])
+            }
+            let key = "\(index)-\(round)"
+            let answer = try await untilAnswered("checkout", customer) { client in
+                try await client.run(
+                    "checkout",
+                    ["tokenId": "tok_visa", "idempotencyKey": .string(key), "shippingAddress": Customer.address])
+            }
+            state.withLock { $0.receipts[index][key] = answer.result }
+            check(answer.result, product: product, quantity: quantity)
+        }
+    }
+
+    /// The price of product i is 3.50, 12.00 and 18.25 in turn; anything else in the receipt is a wrong answer.
+    private func check(_ receipt: JSON, product: Int, quantity: Int64) {
+        let price: Int64 = [350, 1200, 1825][product % 3]
+        let item = receipt.at("items", 0)
+        guard receipt["totalMinorUnits"]?.intValue == price * quantity, receipt["items"]?.arrayValue?.count == 1,
+            item?["productId"] == .string(shelf.productIds[product]), item?["quantity"]?.intValue == quantity
+        else { return report("A receipt for \(quantity) of product \(product) is \(receipt.serializedText)") }
+    }
+
+    private func browse(_ customer: Customer) async throws {
+        let id = shelf.productIds.randomElement() ?? ""
+        try await read("a product", customer, { try await $0.get("/classes/Product/\(id)") }) { $0.objectId == id }
+        let condition: JSON = ["brand": shelf.pointer]
+        try await read("a page", customer, { try await $0.find("Product", condition, ["order": "name", "limit": 20]) }) {
+            $0.results.map { $0.text("name") } == self.shelf.names.sorted()
+        }
+        try await read("the orders", customer, { try await $0.find("Order", ["orderStatus": 1], ["limit": 1, "count": 1]) }) {
+            $0["count"]?.intValue != nil
+        }
+    }
+
+    /// A read is answered, and right, unless the gateway itself is gone.
+    private func read(
+        _ what: String, _ customer: Customer, _ request: (ParseClient) async throws -> ParseClient.Answer,
+        isRight: (ParseClient.Answer) -> Bool
+    ) async throws {
+        let mayFail = state.withLock { $0.reads += 1; return $0.gatewayMayFail }
+        do {
+            let answer = try await request(customer.client)
+            if answer.status == 200, isRight(answer) { return }
+            if answer.status >= 500, mayFail { return }
+            report("\(what): \(answer.status) \(answer.text.prefix(300))")
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            // The state is asked again: the gateway may have been killed while the request was under way.
+            if state.withLock({ !$0.gatewayMayFail }) { report("\(what): \(error)") }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+    }
+
+    /// Repeats a request that is safe to repeat until it is answered for good.
+    @discardableResult
+    private func untilAnswered(
+        _ what: String, _ customer: Customer, _ request: (ParseClient) async throws -> ParseClient.Answer
+    ) async throws -> ParseClient.Answer {
+        while true {
+            do {
+                let answer = try await request(customer.client)
+                if answer.status == 200 { return answer }
+                // 124: the outcome is not known yet, ask again with the same key.
+                guard answer.status >= 500 || answer.code == 124 else {
+                    report("\(what): \(answer.status) \(answer.text.prefix(300))")
+                    throw Unexpected(what, answer)
+                }
+            } catch let error as Unexpected {
+                throw error
+            } catch let error as CancellationError {
+                throw error
+            } catch {
+                if state.withLock({ !$0.gatewayMayFail }) { report("\(what): \(error)") }
+            }
+            state.withLock { $0.repeated += 1 }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+    }
+
+    private func report(_ problem: String) { state.withLock { $0.problems.append(problem) } }
+
+    // MARK: - Afterwards
+
+    func verify() async throws {
+        let (receipts, problems) = state.withLock { ($0.receipts, $0.problems) }
+        #expect(problems.isEmpty, "\(problems.count) of \(state.withLock { $0.reads }) reads: \(problems.prefix(10))")
+
+        var numbers: [Int64] = []
+        for (customer, told) in zip(customers, receipts) {
+            let history = try await customer.client.find("Order", ["orderStatus": 1], ["limit": 1000]).results
+            #expect(history.map(\.objectId).sorted() == told.values.map { $0.text("orderId") }.sorted())
+            numbers += history.compactMap { $0["orderNo"]?.intValue }
+        }
+        let count = receipts.reduce(0) { $0 + $1.count }
+        #expect(numbers.count == count)
+        #expect(Set(numbers).count == count, "Order numbers are unique.")
+
+        let charges = try await suite.rows(
+            "payments", "SELECT count(*), count(DISTINCT orderId), sum(amount) FROM charges WHERE state = 'succeeded'")
+        let total = receipts.flatMap(\.values).reduce(0) { $0 + ($1["totalMinorUnits"]?.intValue ?? 0) }
+        #expect(charges.first?.at(0)?.intValue == Int64(count))
+        #expect(charges.first?.at(1)?.intValue == Int64(count))
+        #expect(charges.first?.at(2)?.intValue == total)
+        try await stockAndOutboxesAddUp(receipts.flatMap(\.values))
+    }
+
+    private func stockAndOutboxesAddUp(_ receipts: [JSON]) async throws {
+        var sold: [String: Int64] = [:]
+        for item in receipts.flatMap({ $0["items"]?.arrayValue ?? [] }) {
+            sold[item.text("productId"), default: 0] += item["quantity"]?.intValue ?? 0
+        }
+        try await eventually("stock is what was not sold", within: .seconds(20)) {
+            let products = try await self.customers[0].client.find("Product", ["brand": self.shelf.pointer]).results
+            return products.count == self.shelf.names.count
+                && products.allSatisfy { $0["stock"]?.intValue == 1_000_000 - sold[$0.objectId, default: 0] }
+        }
+        try await eventually("there is one mail for each order", within: .seconds(30)) {
+            self.suite.mails().count == receipts.count
+        }
+        for (service, table) in [("analytics", "sales"), ("push", "notifications")] {
+            try await eventually("\(service) heard of each order once", within: .seconds(30)) {
+                try await self.suite.rows(service, "SELECT count(*) FROM \(table)").first?.at(0)?.intValue
+                    == Int64(receipts.count)
+            }
+        }
+    }
+}

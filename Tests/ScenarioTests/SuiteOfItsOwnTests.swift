@@ -1,0 +1,45 @@
+import ParseProtocol
+import TestSupport
+import Testing
+
+/// Scenarios that change the suite itself, each with a suite of its own, one after the other.
+@Suite(.serialized) struct SuiteOfItsOwnTests {
+    /// The shopper's flow with several replicas: whoever answers, the answer is the same.
+    @Test(.timeLimit(.minutes(3)))
+    func theSameFlowWithReplicas() async throws {
+        try await Suite.with(scale: "catalog=2,bag=2,users=2") { suite in
+            try await suite.untilHealthy(replicas: ["catalog": 2, "bag": 2, "users": 2])
+            try await ShopperTests.twoCustomers(in: suite)
+            try await SessionTests.logoutRevokesAtOnce(in: suite)
+        }
+    }
+
+    /// Every process is killed in turn while 20 customers browse and buy: reads go on, every answered checkout is in
+    /// the history exactly once, no number is given twice, nobody is charged twice, and stock, mail and sales add up.
+    @Test(.timeLimit(.minutes(5)))
+    func everyProcessCanBeKilledWhileCustomersBuy() async throws {
+        let scale = ["catalog": 2, "bag": 2, "users": 2, "payments": 2]
+        let text = scale.map { "\($0)=\($1)" }.sorted().joined(separator: ",")
+        try await Suite.with(scale: text) { suite in
+            let names = (0..<12).map { "Item \($0) \(Names.random(4))" }
+            let shelf = try await Shelf.fill(suite, names: names, stock: 1_000_000)
+            let crowd = try await Crowd(suite, shelf: shelf, count: 20)
+            let replicas = [
+                "catalog-1", "catalog-2", "bag-1", "bag-2", "users-1", "users-2", "payments-1", "payments-2", "mail-1",
+                "push-1", "analytics-1", "crash-1", "gateway-1",
+            ]
+            try await crowd.buyWhile {
+                for replica in replicas {
+                    if replica == "gateway-1" { crowd.gatewayMayFail() }
+                    try suite.kill(replica)
+                    try await suite.untilHealthy(replicas: scale)
+                    let before = crowd.checkouts
+                    try await eventually("customers buy after the death of \(replica)", within: .seconds(30)) {
+                        crowd.checkouts >= before + 10
+                    }
+                }
+            }
+            try await crowd.verify()
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import ParseProtocol
+
+/// An answer that a fixture cannot go on with.
+package struct Unexpected: Error, CustomStringConvertible {
+    package let description: String
+
+    package init(_ what: String, _ answer: ParseClient.Answer) {
+        description = "\(what) answered \(answer.status): \(answer.text.prefix(500))"
+    }
+}
+
+/// A brand with products of its own, so that scenarios that share a suite do not see each other's goods.
+package struct Shelf: Sendable {
+    package let brandId: String
+    package let title: String
+    /// objectIds in the order of `names`.
+    package let productIds: [String]
+    package let names: [String]
+
+    /// - Parameters:
+    ///   - names: one product each.
+    ///   - prices: in the shop's major unit, repeated as needed.
+    package static func fill(
+        _ suite: Suite, names: [String], prices: [JSON] = [3.5, 12, 18.25], stock: Int64 = 100,
+        detail: String = "A plain detail."
+    ) async throws -> Shelf {
+        let master = ParseClient.master(suite)
+        let title = "Brand \(Names.random(8))"
+        let brand = try await master.create("Category", ["title": .string(title)])
+        guard brand.status == 201 else { throw Unexpected("POST Category", brand) }
+        let pointer = JSON.pointer("Category", brand.objectId)
+        var ids: [String] = []
+        for start in stride(from: 0, to: names.count, by: 50) {
+            let requests = (start..<min(start + 50, names.count)).map { index -> JSON in
+                let product: JSON = [
+                    "name": .string(names[index]), "detail": .string(detail), "priceUnit": "ea", "brand": pointer,
+                    "unitPrice": prices[index % prices.count], "stock": .int(stock), "active": true,
+                ]
+                return ["method": "POST", "path": "/parse/classes/Product", "body": product]
+            }
+            let answer = try await master.call(.POST, "/batch", ["requests": .array(requests)])
+            let created = answer.json.arrayValue?.compactMap { $0.at("success", "objectId")?.stringValue } ?? []
+            guard created.count == requests.count else { throw Unexpected("POST batch of products", answer) }
+            ids += created
+        }
+        return Shelf(brandId: brand.objectId, title: title, productIds: ids, names: names)
+    }
+
+    package var pointer: JSON { .pointer("Category", brandId) }
+}
+
+/// A signed-in customer.
+package struct Customer: Sendable {
+    package var client: ParseClient
+    package let userId: String
+    package let email: String
+    package let password: String
+
+    package var pointer: JSON { .pointer("_User", userId) }
+
+    package static let address: JSON = [
+        "firstName": "Ada", "lastName": "Long", "phone": "+1 415 555 0100", "address1": "1 Main Street",
+        "city": "Springfield", "state": "IL", "zipcode": "62701",
+    ]
+
+    /// Signs a new customer up with an e-mail address of their own.
+    package static func signUp(_ suite: Suite, style: ParseClient.Style = .headers) async throws -> Customer {
+        var client = ParseClient(suite, style: style)
+        let email = "\(Names.random(10).lowercased())@customers.example"
+        let password = Names.random(12)
+        let answer = try await client.call(
+            .POST, "/users",
+            ["username": .string(email), "email": .string(email), "password": .string(password), "firstName": "Ada"])
+        guard answer.status == 201, let token = answer["sessionToken"]?.stringValue else {
+            throw Unexpected("POST users", answer)
+        }
+        client.sessionToken = token
+        return Customer(client: client, userId: answer.objectId, email: email, password: password)
+    }
+
+    /// The app's first start: an anonymous user.
+    package static func anonymous(_ suite: Suite) async throws -> (client: ParseClient, userId: String) {
+        var client = ParseClient(suite)
+        let id = UUID().uuidString.lowercased()
+        let answer = try await client.call(.POST, "/users", ["authData": ["anonymous": ["id": .string(id)]]])
+        guard answer.status == 201, let token = answer["sessionToken"]?.stringValue else {
+            throw Unexpected("POST users (anonymous)", answer)
+        }
+        client.sessionToken = token
+        return (client, answer.objectId)
+    }
+
+    /// The first admin, signed in.
+    package static func admin(_ suite: Suite) async throws -> ParseClient {
+        var client = ParseClient(suite)
+        let answer = try await client.call(
+            .POST, "/login",
+            ["username": "admin@satchel.example", "password": .string(try suite.adminPassword())])
+        guard let token = answer["sessionToken"]?.stringValue else { throw Unexpected("POST login of the admin", answer) }
+        client.sessionToken = token
+        return client
+    }
+
+    /// Another device of the same customer.
+    package func signInAgain() async throws -> ParseClient {
+        var other = client
+        other.sessionToken = nil
+        let answer = try await other.call(
+            .POST, "/login", ["username": .string(email), "password": .string(password)])
+        guard let token = answer["sessionToken"]?.stringValue else { throw Unexpected("POST login", answer) }
+        other.sessionToken = token
+        return other
+    }
+}
