@@ -4,10 +4,10 @@ import ParseProtocol
 import ServiceKit
 
 /// What is special about `_Role`: a name for life, an ACL from the start, and consequences for everybody in it.
-struct RoleRules: ClassRules {
+package struct RoleRules: ClassRules {
     static let nameBytesMax = 100
 
-    func prepare(_ change: inout ProposedChange) async throws {
+    package func prepare(_ change: inout ProposedChange) async throws {
         switch change.verb {
         case .create: try RoleRules.checkNew(change.object, isMaster: change.caller.isMaster)
         case .update: try RoleRules.checkUpdate(change.object)
@@ -15,7 +15,7 @@ struct RoleRules: ClassRules {
         }
     }
 
-    func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
+    package func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
         guard change.verb == .update, let name = change.object["name"] else { return }
         let stored = try transaction.document("_Role", try change.requiredObjectId, caller: change.caller)
         guard name == stored["name"] else {
@@ -24,7 +24,7 @@ struct RoleRules: ClassRules {
         change.object["name"] = nil
     }
 
-    func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws {
+    package func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws {
         // Who is in a role decides about sessions that the gateway remembers; its other fields do not.
         guard change.verb == .delete || change.object["users"] != nil || change.object["roles"] != nil else { return }
         outcome.forget = Forget.with { $0.everything = true }

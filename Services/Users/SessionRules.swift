@@ -4,14 +4,14 @@ import ParseProtocol
 import ServiceKit
 
 /// What is special about `_Session`: clients see, extend with fields of their own and end their sessions; the rest is ours.
-struct SessionRules: ClassRules {
+package struct SessionRules: ClassRules {
     private static let fixed: Set<String> = [
         "user", "sessionToken", "expiresAt", "createdWith", "installationId", "restricted", "ACL",
     ]
     /// What the master key may change, for instance to end a session at a certain time.
     private static let operated: Set<String> = ["expiresAt", "restricted"]
 
-    func prepare(_ change: inout ProposedChange) async throws {
+    package func prepare(_ change: inout ProposedChange) async throws {
         guard change.verb != .delete else { return }
         try SessionRules.check(change.object, isMaster: change.caller.isMaster && change.verb == .update)
     }
@@ -27,7 +27,7 @@ struct SessionRules: ClassRules {
     }
 
     /// `POST /sessions`: another session for the caller.
-    func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? {
+    package func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? {
         guard change.verb == .create else { return nil }
         guard let userId = change.caller.userId else { throw ParseError.invalidSession }
         let opened = try Sessions.open(
@@ -41,7 +41,7 @@ struct SessionRules: ClassRules {
     }
 
     /// The gateway learns of a session that ended or changed before the client has its answer.
-    func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws {
+    package func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws {
         outcome.forget = .tokens([outcome.before?["sessionToken"]?.stringValue].compactMap(\.self))
     }
 }

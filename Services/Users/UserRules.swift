@@ -5,10 +5,10 @@ import ParseProtocol
 import ServiceKit
 
 /// What is special about `_User`: creating one is signing up, and only the user and the master key change one.
-struct UserRules: ClassRules {
+package struct UserRules: ClassRules {
     let hasher: PasswordHasher
 
-    func prepare(_ change: inout ProposedChange) async throws {
+    package func prepare(_ change: inout ProposedChange) async throws {
         // Before anything that depends on the user or on other users is looked at.
         try UserRules.authorize(change)
         guard change.verb != .delete else { return }
@@ -23,14 +23,14 @@ struct UserRules: ClassRules {
         }
     }
 
-    func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? {
+    package func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? {
         guard change.verb == .create else { return nil }
         let fields = try AccountFields(change.object, isMaster: change.caller.isMaster)
         return try SignUp(fields: fields, passwordHash: change.passwordHash, caller: change.caller)
             .commit(in: transaction)
     }
 
-    func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
+    package func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
         guard change.verb == .update else { return }
         let userId = try change.requiredObjectId
         let update = try AccountUpdate(
@@ -42,7 +42,7 @@ struct UserRules: ClassRules {
         for identity in update.taken { try Identities.take(identity, for: userId, in: transaction) }
     }
 
-    func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws {
+    package func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws {
         switch change.verb {
         case .create: return
         case .update:

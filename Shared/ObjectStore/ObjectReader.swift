@@ -4,7 +4,11 @@ import ParseProtocol
 public class ObjectReader: ObjectReading {
     let connection: Connection
     var schema: Schema {
-        didSet { if schema.generation != oldValue.generation { queries = [:] } }
+        didSet {
+            guard schema.generation != oldValue.generation else { return }
+            queries = [:]
+            singles = [:]
+        }
     }
     /// How long one call may take before it fails with `ParseError` 124.
     public var timeLimit: Duration = .seconds(4)
@@ -20,16 +24,24 @@ public class ObjectReader: ObjectReading {
         self.schema = schema
     }
 
-    /// Called before every read; a reader looks whether the schema changed.
-    func refresh() throws {}
+    /// Statements that read one object, by class and kind of caller.
+    private var singles: [SingleKey: Statement] = [:]
+    private struct SingleKey: Hashable {
+        let classId: Int64
+        let kind: CallerKind
+    }
+
+    /// Runs one read within the time limit; a reader also looks whether the schema changed.
+    func reading<T>(_ body: () throws -> T) throws -> T {
+        try connection.limited(to: timeLimit, body)
+    }
 
     // MARK: One object
 
     public func get(
         _ className: String, _ objectId: String, keys: [String], excludeKeys: [String], caller: Caller
     ) throws -> [UInt8] {
-        try connection.limited(to: timeLimit) {
-            try refresh()
+        try reading {
             guard let info = schema.classes[className] else { throw ParseError.objectNotFound }
             let decision = try info.permissions.decide(.get, caller, className: className)
             let statement = try singleStatement(info, decision, caller)
@@ -38,17 +50,26 @@ public class ObjectReader: ObjectReading {
             guard try statement.step() else { throw ParseError.objectNotFound }
             let selection = selection(info, keys: keys, excludeKeys: excludeKeys, caller)
             let document = statement.bytes(0)
-            return selection.isEverything ? Array(document) : selection.apply(to: document, objectId: objectId)
+            if selection.isEverything { return Array(document) }
+            var output: [UInt8] = []
+            selection.append(document, objectId: objectId, to: &output)
+            return output
         }
     }
 
     private func singleStatement(
         _ info: ClassInfo, _ decision: ClassPermissions.Decision, _ caller: Caller
     ) throws -> Statement {
+        let key = SingleKey(classId: info.id, kind: CallerKind(caller))
+        if decision == .allowed, let statement = singles[key] {
+            caller.bind(to: statement)
+            return statement
+        }
         var sql = "SELECT o.doc FROM o\(info.id) o WHERE o.objectId=?5"
-        if let readable = CallerKind(caller).condition(.read, classId: info.id) { sql += " AND \(readable)" }
+        if let readable = key.kind.condition(.read, classId: info.id) { sql += " AND \(readable)" }
         if case .whereUserIs(let fields) = decision { sql += " AND \(try CompiledQuery.userIs(in: fields, info))" }
         let statement = try connection.statement(sql)
+        if decision == .allowed { singles[key] = statement }
         caller.bind(to: statement)
         return statement
     }
@@ -64,8 +85,7 @@ public class ObjectReader: ObjectReading {
     public func fetch(
         _ className: String, ids: [String], keys: [String], caller: Caller
     ) throws -> [(objectId: String, document: [UInt8])] {
-        try connection.limited(to: timeLimit) {
-            try refresh()
+        try reading {
             // An include the caller may not follow leaves the pointer as it is; it does not fail the query.
             guard let info = schema.classes[className],
                 let decision = try? info.permissions.decide(.get, caller, className: className)
@@ -78,9 +98,9 @@ public class ObjectReader: ObjectReading {
             for id in ids {
                 statement.bind(id, at: 5)
                 if try statement.step() {
-                    let document = statement.bytes(0)
-                    found.append(
-                        (id, selection.isEverything ? Array(document) : selection.apply(to: document, objectId: id)))
+                    var document: [UInt8] = []
+                    selection.append(statement.bytes(0), objectId: id, to: &document)
+                    found.append((id, document))
                 }
                 statement.reset()
             }
@@ -91,16 +111,15 @@ public class ObjectReader: ObjectReading {
     // MARK: Queries
 
     public func find(_ query: Query, caller: Caller) throws -> FoundPage {
-        try connection.limited(to: timeLimit) {
-            try refresh()
+        try reading {
             var body: [UInt8] = []
             body.reserveCapacity(min(max(query.limit, 1), 100) * 1100 + 64)
             body.append(contentsOf: #"{"results":["#.utf8)
             var rows = 0
-            try forEachRow(of: query, caller) { document, score in
+            try forEachRow(of: query, caller) { statement, selection, score in
                 if rows > 0 { body.append(UInt8(ascii: ",")) }
                 rows += 1
-                body.append(contentsOf: document)
+                selection.append(statement.bytes(0), objectId: statement.text(1), to: &body)
                 if let score, body.last == UInt8(ascii: "}") {
                     body.removeLast()
                     body.append(contentsOf: #","score":\#(score)}"#.utf8)
@@ -114,10 +133,11 @@ public class ObjectReader: ObjectReading {
     }
 
     public func documents(_ query: Query, caller: Caller) throws -> [JSON] {
-        try connection.limited(to: timeLimit) {
-            try refresh()
+        try reading {
             var documents: [JSON] = []
-            try forEachRow(of: query, caller) { document, score in
+            try forEachRow(of: query, caller) { statement, selection, score in
+                var document: [UInt8] = []
+                selection.append(statement.bytes(0), objectId: statement.text(1), to: &document)
                 var object = try JSON(parsing: document)
                 if let score { object["score"] = .double(score) }
                 documents.append(object)
@@ -127,8 +147,7 @@ public class ObjectReader: ObjectReading {
     }
 
     public func count(_ query: Query, caller: Caller) throws -> Int {
-        try connection.limited(to: timeLimit) {
-            try refresh()
+        try reading {
             return try counted(query, caller)
         }
     }
@@ -141,7 +160,7 @@ public class ObjectReader: ObjectReading {
     }
 
     private func forEachRow(
-        of query: Query, _ caller: Caller, _ body: (UnsafeBufferPointer<UInt8>, Double?) throws -> Void
+        of query: Query, _ caller: Caller, _ body: (Statement, FieldSelection, _ score: Double?) throws -> Void
     ) throws {
         // No rows and a count is the protocol's way to count, for which the right to find is not needed.
         if query.limit <= 0, query.wantsCount { return }
@@ -154,13 +173,7 @@ public class ObjectReader: ObjectReading {
             compiled.pageSQL, connection, caller, limit: query.limit, skip: query.skip)
         defer { statement.reset() }
         while try statement.step() {
-            let score = compiled.hasScore ? statement.real(2) : nil
-            if selection.isEverything {
-                try body(statement.bytes(0), score)
-            } else {
-                try selection.apply(to: statement.bytes(0), objectId: statement.text(1))
-                    .withUnsafeBufferPointer { try body($0, score) }
-            }
+            try body(statement, selection, compiled.hasScore ? statement.real(2) : nil)
         }
     }
 
@@ -223,19 +236,20 @@ public class ObjectReader: ObjectReading {
 
     /// SQLite's plan for a query, for tests and diagnosis.
     package func plan(_ query: Query, caller: Caller) throws -> String {
-        try refresh()
-        guard let compiled = try compiled(query, .find, caller) else { return "" }
-        let statement = try compiled.prepared("EXPLAIN QUERY PLAN " + compiled.pageSQL, connection, caller)
-        defer { statement.reset() }
-        var lines: [String] = []
-        while try statement.step() { lines.append(statement.text(3)) }
-        return lines.joined(separator: "\n")
+        try reading {
+            guard let compiled = try compiled(query, .find, caller) else { return "" }
+            let statement = try compiled.prepared("EXPLAIN QUERY PLAN " + compiled.pageSQL, connection, caller)
+            defer { statement.reset() }
+            var lines: [String] = []
+            while try statement.step() { lines.append(statement.text(3)) }
+            return lines.joined(separator: "\n")
+        }
     }
 
     // MARK: Own tables
 
     public func rows(_ sql: String, _ arguments: [SQLValue]) throws -> [SQLRow] {
-        try connection.limited(to: timeLimit) { try connection.rows(sql, arguments) }
+        try reading { try connection.rows(sql, arguments) }
     }
 }
 

@@ -1,3 +1,4 @@
+import Foundation
 import NIOHTTP1
 import ParseProtocol
 import TestSupport
@@ -14,8 +15,12 @@ import Testing
         let status: Int
         let code: Int
 
-        init(_ what: String, _ method: HTTPMethod = .POST, _ path: String, _ body: String, _ status: Int = 400, code: Int) {
+        init(_ what: String, _ method: HTTPMethod, _ path: String, _ body: String, _ status: Int = 400, code: Int) {
             (self.what, self.method, self.path, self.body, self.status, self.code) = (what, method, path, body, status, code)
+        }
+
+        init(_ what: String, _ path: String, _ body: String, _ status: Int = 400, code: Int) {
+            self.init(what, .POST, path, body, status, code: code)
         }
 
         var testDescription: String { what }

@@ -72,12 +72,13 @@ struct CheckoutSteps: Sendable {
 }
 
 extension CheckoutMachine.StepFailure {
-    /// Codes that say nothing about the outcome: an internal error, not available, too many requests, timed out.
-    private static let undecidedCodes: Set<Int32> = [1, 2, 100, 124]
+    /// Codes by which catalog and payments decide against a step: not found, declined, not valid. Any other failure tells nothing
+    /// about the outcome; taking one for a refusal could lose a charge that was made.
+    private static let refusals: Set<Int32> = [101, 141, 142]
 
     package init(_ failure: BusFailure) {
         self =
-            failure.failure.retriable || Self.undecidedCodes.contains(failure.failure.code)
-            ? .undecided : .refused(ParseError(failure))
+            !failure.failure.retriable && Self.refusals.contains(failure.failure.code)
+            ? .refused(ParseError(failure)) : .undecided
     }
 }

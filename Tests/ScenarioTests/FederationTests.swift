@@ -1,0 +1,101 @@
+import ParseProtocol
+import TestSupport
+import Testing
+
+/// Includes and sub-queries that cross the borders between services, which clients do not know of.
+@Suite struct FederationTests {
+    @Test func includesFollowPointersThroughServices() async throws {
+        let suite = try await Suite.shared
+        let shelf = try await Shelf.fill(suite, names: ["Far \(Names.random(4))"])
+        let customer = try await Customer.signUp(suite)
+        _ = try await customer.client.run("addToBag", ["productId": .string(shelf.productIds[0]), "quantity": 2])
+
+        // bag -> bag -> catalog -> catalog, and bag -> users.
+        let options: [String: JSON] = ["include": "customer,items.product.brand"]
+        let found = try await customer.client.find("Order", ["orderStatus": 0], options)
+        let order = try #require(found.results.first, "\(found.text)")
+        #expect(order.at("customer", "__type") == "Object")
+        #expect(order.at("customer", "email") == .string(customer.email))
+        #expect(order.at("items", 0, "quantity") == 2)
+        #expect(order.at("items", 0, "product", "name") == .string(shelf.names[0]))
+        #expect(order.at("items", 0, "product", "brand", "title") == .string(shelf.title))
+        #expect(order.at("items", 0, "product", "brand", "className") == "Category")
+        let one = try await customer.client.get("/classes/Order/\(order.objectId)", options)
+        #expect(one.json.at("items", 0, "product", "brand", "title") == .string(shelf.title))
+        let plain = try await customer.client.get("/classes/Order/\(order.objectId)")
+        #expect(plain.json.at("items", 0, "__type") == "Pointer")
+    }
+
+    @Test func whatCannotBeReadIsLeftOutOfAnInclude() async throws {
+        let suite = try await Suite.shared
+        let ada = try await Customer.signUp(suite)
+        let bob = try await Customer.signUp(suite)
+        let className = "Note\(Names.random(6))"
+        let created = try await ada.client.create(
+            className, ["author": ada.pointer, "readers": [bob.pointer, ada.pointer]])
+        try #require(created.status == 201)
+        let options: [String: JSON] = ["include": "author,readers"]
+        let seen = try await ada.client.find(className, [:], options)
+        #expect(seen.results[0].at("author", "email") == .string(ada.email))
+        #expect(seen.results[0]["readers"]?.arrayValue?.count == 1, "Only the object that ada may read.")
+        let other = try await ParseClient(suite).find(className, [:], options)
+        #expect(other.results[0]["author"] == nil)
+        #expect(other.results[0]["readers"] == [])
+    }
+
+    @Test func subQueriesReachOtherServices() async throws {
+        let suite = try await Suite.shared
+        let shelf = try await Shelf.fill(suite, names: ["In", "Out"].map { "\($0) \(Names.random(4))" })
+        let empty = try await Shelf.fill(suite, names: ["Else \(Names.random(4))"])
+        let customer = try await Customer.signUp(suite)
+        _ = try await customer.client.run("addToBag", ["productId": .string(shelf.productIds[0])])
+        func names(_ className: String, _ condition: JSON) async throws -> [String] {
+            let answer = try await customer.client.find(className, condition, ["order": "name,title"])
+            #expect(answer.status == 200, "\(answer.text)")
+            return answer.results.map { $0["name"]?.stringValue ?? $0.text("title") }
+        }
+        let brands: JSON = ["className": "Category", "where": ["title": .string(shelf.title)]]
+        #expect(try await names("Product", ["brand": ["$inQuery": brands]]) == shelf.names)
+        let not: JSON = ["brand": ["$notInQuery": brands, "$in": [shelf.pointer, empty.pointer]]]
+        #expect(try await names("Product", not) == empty.names)
+
+        // OrderItem is bag's, Product and Category are catalog's.
+        let items: JSON = ["className": "OrderItem", "where": ["product": ["$inQuery": ["className": "Product", "where": ["brand": shelf.pointer]]]]]
+        let orders = try await customer.client.find("Order", ["items": ["$inQuery": items]])
+        #expect(orders.results.count == 1, "\(orders.text)")
+        let selected: JSON = [
+            "brand": shelf.pointer,
+            "objectId": ["$select": ["query": ["className": "OrderItem", "where": [:]], "key": "product.objectId"]],
+        ]
+        #expect(try await names("Product", selected) == [shelf.names[0]])
+        let rest: JSON = [
+            "brand": shelf.pointer,
+            "objectId": ["$dontSelect": ["query": ["className": "OrderItem", "where": [:]], "key": "product.objectId"]],
+        ]
+        #expect(try await names("Product", rest) == [shelf.names[1]])
+        let within: JSON = ["$or": [["brand": ["$inQuery": brands]], ["name": .string(empty.names[0])]]]
+        #expect(try await names("Product", within) == (shelf.names + empty.names).sorted())
+    }
+
+    /// Members of a relation in the same service.
+    @Test func relationsKeepTheirMembers() async throws {
+        let suite = try await Suite.shared
+        let client = ParseClient(suite)
+        let shelf = try await Shelf.fill(suite, names: ["A", "B", "C"].map { "\($0) \(Names.random(4))" })
+        let className = "Look\(Names.random(6))"
+        let members = shelf.productIds.map { JSON.pointer("Product", $0) }
+        let created = try await client.create(
+            className, ["products": ["__op": "AddRelation", "objects": .array(members)]])
+        try #require(created.status == 201, "\(created.text)")
+        let owner = JSON.pointer(className, created.objectId)
+        let condition: JSON = ["$relatedTo": ["object": owner, "key": "products"]]
+        let options: [String: JSON] = ["order": "name"]
+        #expect(try await client.find("Product", condition, options).results.map(\.objectId) == shelf.productIds)
+        let change: JSON = ["products": ["__op": "RemoveRelation", "objects": [members[1]]]]
+        #expect(try await client.call(.PUT, "/classes/\(className)/\(created.objectId)", change).status == 200)
+        #expect(
+            try await client.find("Product", condition, options).results.map(\.objectId)
+                == [shelf.productIds[0], shelf.productIds[2]])
+        #expect(try await client.get("/classes/\(className)/\(created.objectId)").json.at("products", "className") == "Product")
+    }
+}

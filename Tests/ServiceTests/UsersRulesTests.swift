@@ -1,0 +1,117 @@
+import ParseProtocol
+import Testing
+import UsersService
+
+/// Sessions, roles, names and the limit on sign-ins.
+@Suite struct UsersRulesTests {
+    typealias Role = RoleHierarchy.Role
+
+    static func code(_ work: () throws -> Void) -> Int? { UsersAccountTests.code(work) }
+
+    // MARK: Roles
+
+    /// Parents by child: who is in the child has the rights of the parents.
+    static func roles(_ direct: [String], _ parents: [String: [String]]) -> Set<String> {
+        func role(_ name: String) -> Role { Role(objectId: "id-\(name)", name: name) }
+        let held = RoleHierarchy.closure(of: direct.map(role)) { children in
+            children.flatMap { parents[$0.name] ?? [] }.map(role)
+        }
+        return Set(held.map(\.name))
+    }
+
+    @Test func membersOfAChildRoleHaveTheRightsOfItsParents() {
+        let parents = ["helpers": ["editors"], "editors": ["admins", "press"]]
+        #expect(Self.roles(["helpers"], parents) == ["helpers", "editors", "admins", "press"])
+    }
+
+    @Test func membersOfAParentRoleHaveNoRightsOfItsChildren() {
+        #expect(Self.roles(["admins"], ["editors": ["admins"]]) == ["admins"])
+        #expect(Self.roles([], ["editors": ["admins"]]).isEmpty)
+    }
+
+    @Test func aCircleOfRolesEnds() {
+        #expect(Self.roles(["a"], ["a": ["b"], "b": ["c"], "c": ["a", "c"]]) == ["a", "b", "c"])
+    }
+
+    static let newRoles: [(JSON, Int?)] = [
+        (["name": "Shop staff_2-b", "ACL": [:]], nil), (["ACL": [:]], 111), (["name": "a"], 111),
+        (["name": "a", "ACL": .null], 111), (["name": "a", "ACL": ["__op": "Delete"]], 111),
+        (["name": "", "ACL": [:]], 139), (["name": "a:b", "ACL": [:]], 139), (["name": ["a"], "ACL": [:]], 139),
+        (["name": "ädmins", "ACL": [:]], 139), (["name": "admins", "ACL": [:]], 137),
+    ]
+
+    @Test(arguments: newRoles)
+    func aRoleNeedsANameAndAnACL(_ role: JSON, _ code: Int?) {
+        #expect(Self.code { try RoleRules.checkNew(role, isMaster: false) } == code)
+    }
+
+    @Test func aRoleKeepsAnACL() {
+        #expect(Self.code { try RoleRules.checkUpdate(["ACL": .null]) } == 111)
+        #expect(Self.code { try RoleRules.checkUpdate(["users": ["__op": "AddRelation", "objects": []]]) } == nil)
+    }
+
+    // MARK: Sessions
+
+    @Test(
+        arguments: [
+            "user", "sessionToken", "expiresAt", "createdWith", "installationId", "restricted", "ACL",
+            "createdWith.action",
+        ], [JSON.null, 0, "", false, "x"])
+    func clientsNeverWriteSessionFields(_ field: String, _ value: JSON) {
+        #expect(Self.code { try SessionRules.check(.object([field: value]), isMaster: false) } == 105)
+    }
+
+    @Test func clientsAddFieldsToSessionsAndTheMasterKeyEndsThem() throws {
+        try SessionRules.check(["cart": "blue"], isMaster: false)
+        try SessionRules.check(["expiresAt": Timestamp(milliseconds: 0).wire], isMaster: true)
+        #expect(Self.code { try SessionRules.check(["user": .null], isMaster: true) } == 105)
+    }
+
+    // MARK: Names
+
+    @Test(arguments: [("Ann", "aNN"), ("Ａｎｎ", "ann"), ("STRASSE", "straße"), ("ΟΔΟΣ", "οδος"), ("e\u{301}", "\u{E9}")])
+    func namesThatLookAlikeAreOne(_ a: String, _ b: String) {
+        #expect(AccountNames.folded(a) == AccountNames.folded(b))
+        #expect(AccountNames.folded(AccountNames.folded(a)) == AccountNames.folded(a))
+    }
+
+    @Test(arguments: ["ann@example.com", "a.n+n@mail.example.co", "ann@localhost", "jörg@müller.example"])
+    func acceptsAnAddress(_ address: String) { #expect(AccountNames.isEmail(address)) }
+
+    @Test(arguments: [
+        "", "@", "ann", "ann@", "@example.com", "a@b@c.d", "a b@c.d", "ann@exa mple.com", "ann@.com", "ann@example.",
+        "a..n@b.c", ".a@b.c", "ann@-b.c", "<ann@b.c>", "ann@b.c\n", "a\u{0}@b.c", "ann@b_c.d",
+        String(repeating: "a", count: 65) + "@b.c",
+    ])
+    func refusesWhatIsNoAddress(_ address: String) { #expect(!AccountNames.isEmail(address)) }
+
+    // MARK: The limit on sign-ins
+
+    @Test func fiveWrongPasswordsLockAnAccountForAQuarterOfAnHour() {
+        let now = Timestamp(milliseconds: 1_000_000)
+        let end = now.advanced(by: SignInSubject.window)
+        let account = SignInSubject.account("u1")
+        #expect(account.refusal(failures: 4, until: end, now: now) == nil)
+        let refusal = account.refusal(failures: 5, until: end, now: now)
+        #expect(refusal?.code == .objectNotFound && refusal?.message.hasSuffix("after 15 minute(s).") == true)
+        #expect(account.refusal(failures: 5, until: end, now: end.advanced(by: .milliseconds(-1)))?.message
+            .hasSuffix("after 1 minute(s).") == true)
+        #expect(account.refusal(failures: 5, until: end, now: end) == nil)
+        #expect(SignInSubject.unknown("x").refusal(failures: 5, until: end, now: now) == refusal)
+    }
+
+    @Test func thirtyWrongPasswordsStopAnAddress() {
+        let now = Timestamp(milliseconds: 0)
+        let end = Timestamp(milliseconds: 60_000)
+        #expect(SignInSubject.address("10.0.0.1").refusal(failures: 29, until: end, now: now) == nil)
+        #expect(SignInSubject.address("10.0.0.1").refusal(failures: 30, until: end, now: now)?.code == .connectionFailed)
+    }
+
+    @Test func aNetworkOfAddressesIsOneAddress() {
+        #expect(SignInSubject.network("2001:db8:1:2:3::4") == SignInSubject.network("2001:db8:1:2::9"))
+        #expect(SignInSubject.network("2001:db8:1:2::1") != SignInSubject.network("2001:db8:1:3::1"))
+        #expect(SignInSubject.network("::ffff:10.0.0.1") == SignInSubject.network("10.0.0.1"))
+        #expect(SignInSubject.network("10.0.0.1") != SignInSubject.network("10.0.0.2"))
+        #expect(SignInSubject.account("x").key != SignInSubject.unknown("x").key)
+    }
+}
