@@ -34,7 +34,8 @@ package func bagPlan(_ link: HostLink) -> ServicePlan {
 
 func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ link: HostLink) throws {
     let currency = try Currency(host.configuration.reader.string(forKey: "satchel.currency", default: "usd"))
-    link.connect(host, currency: currency)
+    link.use(currency)
+    link.connect(host)
     let bag = BagFunctions(host: host, currency: currency.code)
     routes.function("bag") { _, request in try await bag.view(request) }
     routes.function("addToBag") { try await bag.add($0, $1) }
@@ -44,8 +45,8 @@ func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ link: HostLi
     let ledger = CheckoutLedger(store: host.store, outbox: host.outbox)
     let runner = CheckoutRunner(ledger: ledger, steps: CheckoutSteps(bus: host.bus), logger: host.logger)
     let checkout = CheckoutFunctions(host: host, ledger: ledger, runner: runner)
-    routes.function("checkout") { try await checkout.answer(try CheckoutRequest(checkout: $0), $1) }
-    routes.function("chargeCustomer") { try await checkout.answer(try CheckoutRequest(chargeCustomer: $0), $1) }
-    routes.function("ChargeToken") { try await checkout.answer(try CheckoutRequest(chargeToken: $0), $1) }
+    routes.function("checkout") { try await checkout.answer($1, try CheckoutRequest(checkout: $0)) }
+    routes.function("chargeCustomer") { try await checkout.answer($1, try CheckoutRequest(chargeCustomer: $0)) }
+    routes.function("ChargeToken") { try await checkout.answer($1, try CheckoutRequest(chargeToken: $0)) }
     host.whenWriter { await runner.resumeUnfinished() }
 }

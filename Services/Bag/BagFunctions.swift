@@ -29,6 +29,7 @@ struct BagFunctions: Sendable {
 
     /// `addToBag {productId, quantity?}`: quantities of the same product add up.
     func add(_ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply {
+        _ = try request.userId
         let product = try Self.productId(parameters)
         let quantity = try Quantity.parse(parameters["quantity"], in: 1...Quantity.max, whenMissing: 1)
         return try await change(request, adding: product) { [currency] userId, facts, transaction in
@@ -44,6 +45,7 @@ struct BagFunctions: Sendable {
 
     /// `setBagQuantity {productId, quantity}`: 0 removes; removing the last line deletes the order.
     func setQuantity(_ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply {
+        _ = try request.userId
         let product = try Self.productId(parameters)
         let quantity = try Quantity.parse(parameters["quantity"], in: 0...Quantity.max)
         return try await change(request, adding: product) { [currency] userId, facts, transaction in

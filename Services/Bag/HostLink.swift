@@ -4,36 +4,29 @@ import Synchronization
 
 /// The way from rules, which exist before the service runs, to the running service.
 package final class HostLink: Sendable {
-    private struct Running {
-        let host: ServiceHost
-        let currency: Currency
-    }
-
-    private let running = Mutex<Running?>(nil)
+    private let connected = Mutex<ServiceHost?>(nil)
+    private let chosen = Mutex<Currency?>(nil)
 
     package init() {}
 
-    func connect(_ host: ServiceHost, currency: Currency) {
-        running.withLock { $0 = Running(host: host, currency: currency) }
-    }
+    /// Sets the shop's currency, once its configuration is read.
+    package func use(_ currency: Currency) { chosen.withLock { $0 = currency } }
+
+    func connect(_ host: ServiceHost) { connected.withLock { $0 = host } }
 
     /// - Throws: `ParseError` 2 before the service is built.
     var host: ServiceHost {
-        get throws { try connected.host }
+        get throws { try Self.there(connected.withLock(\.self)) }
     }
 
     /// The shop's currency as an order has it.
     /// - Throws: `ParseError` 2 before the service is built.
     var currency: String {
-        get throws { try connected.currency.code }
+        get throws { try Self.there(chosen.withLock(\.self)).code }
     }
 
-    private var connected: Running {
-        get throws {
-            guard let running = running.withLock({ $0 }) else {
-                throw ParseError(.serviceUnavailable, "The bag is starting.")
-            }
-            return running
-        }
+    private static func there<Value>(_ value: Value?) throws -> Value {
+        guard let value else { throw ParseError(.serviceUnavailable, "The bag is starting.") }
+        return value
     }
 }

@@ -22,7 +22,8 @@ extension ClassDefinition {
         fields: ["user": .pointer("_User"), "product": .pointer("Product"), "content": .string, "rating": .number],
         indexes: [["product", "createdAt"], ["user", "createdAt"]],
         permissions: ClassPermissions(
-            find: .everybody, count: .everybody, get: .everybody, create: .signedIn, update: .signedIn, delete: .signedIn,
+            find: .everybody, count: .everybody, get: .everybody, create: .signedIn, update: .signedIn,
+            delete: .signedIn,
             addField: .role("admins")))
 
     static let favoriteProduct = ClassDefinition(

@@ -9,7 +9,8 @@ struct FavoriteRules: ClassRules {
         guard change.verb == .create else { return nil }
         var change = change
         try claim(&change)
-        guard let customer = change.object["customer"]?.pointerTarget, let product = change.object["product"]?.pointerTarget,
+        guard let customer = change.object["customer"]?.pointerTarget,
+            let product = change.object["product"]?.pointerTarget,
             change.caller.isMaster || change.caller.userId == customer.objectId
         else { return nil }
         let same = Query(

@@ -33,7 +33,8 @@ enum ProductRatings {
 
         /// Nil for a review without a rating.
         init?(_ review: JSON) {
-            guard let productId = review["product"]?.pointerTarget?.objectId, let stars = review["rating"]?.intValue else {
+            guard let productId = review["product"]?.pointerTarget?.objectId, let stars = review["rating"]?.intValue
+            else {
                 return nil
             }
             self.productId = productId
@@ -54,7 +55,9 @@ enum ProductRatings {
         guard try transaction.documentIfFound("Product", productId, caller: .master) != nil else {
             return try forget(productId: productId, in: transaction)
         }
-        let row = try transaction.rows("SELECT total, count FROM productRatings WHERE productId = ?", [.text(productId)]).first
+        let row = try transaction.rows(
+            "SELECT total, count FROM productRatings WHERE productId = ?", [.text(productId)]
+        ).first
         let count = row?.int("count") ?? 0
         var average: JSON = ["__op": "Delete"]
         if let row, count > 0 {

@@ -75,7 +75,9 @@ extension Reservations {
     func takeWhatIsLeft(_ line: ReservedLine, for id: String, in transaction: StoreTransaction) throws -> Int64 {
         let productId = line.priced.productID
         let quantity = Int64(line.priced.quantity)
-        guard let product = try transaction.documentIfFound("Product", productId, caller: .master) else { return quantity }
+        guard let product = try transaction.documentIfFound("Product", productId, caller: .master) else {
+            return quantity
+        }
         guard let stock = product["stock"]?.intValue else { return 0 }
         let taken = min(max(stock, 0), quantity)
         try change(stockOf: productId, by: -taken, in: transaction)

@@ -79,7 +79,7 @@ struct ParseRouter: Sendable {
 
     /// Header clients may still send `_method` in a body (Swift's POST queries); looking for the text avoids a decode.
     private func mayOverrideMethod(_ body: [UInt8]) -> Bool {
-        body.firstRange(of: Array("\"_method\"".utf8)) != nil
+        body.contains(text: "\"_method\"")
     }
 
     private func route(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {

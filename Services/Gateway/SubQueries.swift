@@ -23,10 +23,9 @@ struct SubQueries {
 
     /// Whether the filter's text names a sub-query at all; most do not and are never decoded here.
     static func mayOccur(in filter: [UInt8]) -> Bool {
-        filter.count > 8 && operators.contains { filter.firstRange(of: $0) != nil }
+        filter.contains(text: "$inQuery") || filter.contains(text: "$notInQuery") || filter.contains(text: "$select")
+            || filter.contains(text: "$dontSelect")
     }
-
-    private static let operators = ["$inQuery", "$notInQuery", "$select", "$dontSelect"].map { Array($0.utf8) }
 
     /// - Throws: 102 or 107 for a malformed sub-query, and whatever its owner answers.
     mutating func resolve(_ filter: [UInt8]) async throws(ParseError) -> [UInt8] {

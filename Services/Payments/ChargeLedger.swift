@@ -35,7 +35,8 @@ package enum ChargeLedger {
     ///   method or customer is not the user's.
     static func begin(_ request: ChargeRequest, in transaction: StoreTransaction) throws -> Step {
         let requested = try RequestedSource(request)
-        let row = try transaction.rows("SELECT * FROM charges WHERE operationId = ?", [.text(request.operationID)]).first
+        let row = try transaction.rows("SELECT * FROM charges WHERE operationId = ?", [.text(request.operationID)])
+            .first
         if let row {
             guard row.text("orderId") == request.orderID, row.text("userId") == request.userID,
                 row.int("amount") == request.amountMinorUnits, row.text("currency") == request.currency,
@@ -125,7 +126,8 @@ private enum RequestedSource {
         case .method(let id):
             .customer(try PaymentMethods.customer(where: ["objectId": .string(id)], owner: userId, in: transaction))
         case .customer(let id):
-            .customer(try PaymentMethods.customer(where: ["stripeCustomerId": .string(id)], owner: userId, in: transaction))
+            .customer(
+                try PaymentMethods.customer(where: ["stripeCustomerId": .string(id)], owner: userId, in: transaction))
         case .token(let token): .token(token)
         }
     }

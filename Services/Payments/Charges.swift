@@ -66,7 +66,8 @@ package struct Charges: Sendable {
     private static let amounts: ClosedRange<Int64> = 1...99_999_999
 
     private static func check(_ request: ChargeRequest) throws {
-        guard (1...255).contains(request.operationID.utf8.count), !request.orderID.isEmpty, !request.userID.isEmpty else {
+        guard (1...255).contains(request.operationID.utf8.count), !request.orderID.isEmpty, !request.userID.isEmpty
+        else {
             throw ParseError(.validationError, "A charge needs an operation id, an order and a user.")
         }
         guard amounts.contains(request.amountMinorUnits) else {

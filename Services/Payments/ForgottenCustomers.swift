@@ -39,7 +39,8 @@ enum ForgottenCustomers {
                 }
             } catch {
                 host.logger.warning(
-                    "A customer could not be deleted at the provider and is tried again.", metadata: ["error": "\(error)"])
+                    "A customer could not be deleted at the provider and is tried again.",
+                    metadata: ["error": "\(error)"])
             }
             try? await Task.sleep(for: pause)
         }

@@ -55,7 +55,9 @@ struct PaymentMethodRules: ClassRules {
 
     func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws {
         guard let owner = (outcome.after ?? outcome.before)?["owner"]?.pointerTarget?.objectId else {
-            guard change.verb == .delete else { throw ParseError(.validationError, "A payment method needs its owner.") }
+            guard change.verb == .delete else {
+                throw ParseError(.validationError, "A payment method needs its owner.")
+            }
             return
         }
         switch change.verb {

@@ -24,7 +24,9 @@ package enum PaymentMethods {
     private static let perUserMax = 100
 
     /// Keeps a new customer's card. The first one becomes the default.
-    static func keep(_ customer: ProviderCustomer, owner: String, in transaction: StoreTransaction) throws -> JSON {
+    package static func keep(
+        _ customer: ProviderCustomer, owner: String, in transaction: StoreTransaction
+    ) throws -> JSON {
         let others = try all(of: owner, in: transaction)
         guard others.count < perUserMax else {
             throw ParseError(.validationError, "At most \(perUserMax) payment methods can be kept.")
@@ -56,10 +58,13 @@ package enum PaymentMethods {
 
     /// The provider's customer behind the one of `owner`'s methods that fits `condition`.
     /// - Throws: 101 when there is none.
-    static func customer(where condition: [String: JSON], owner: String, in transaction: StoreTransaction) throws -> String {
+    static func customer(
+        where condition: [String: JSON], owner: String, in transaction: StoreTransaction
+    ) throws -> String {
         let conditions = condition.merging(["owner": .pointer("_User", owner)]) { _, owner in owner }
         let query = Query(className: className, where: .object(conditions), limit: 1)
-        guard let customer = try transaction.documents(query, caller: .master).first?["stripeCustomerId"]?.stringValue else {
+        guard let customer = try transaction.documents(query, caller: .master).first?["stripeCustomerId"]?.stringValue
+        else {
             throw ParseError.objectNotFound
         }
         return customer

@@ -43,6 +43,13 @@ package struct ChargeOrder: Sendable, Hashable {
     package let currency: String
     /// Shown in the provider's own records.
     package let orderId: String
+
+    package init(source: Source, amountMinorUnits: Int64, currency: String, orderId: String) {
+        self.source = source
+        self.amountMinorUnits = amountMinorUnits
+        self.currency = currency
+        self.orderId = orderId
+    }
 }
 
 package struct ProviderCharge: Sendable, Hashable {

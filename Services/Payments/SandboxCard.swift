@@ -28,7 +28,10 @@ package struct SandboxCard: Sendable, Hashable {
         self.lastFourDigits = lastFourDigits
     }
 
-    private init(declined code: String, _ declineCode: String, _ message: String, _ lastFourDigits: String, attaches: Bool = false) {
+    private init(
+        declined code: String, _ declineCode: String, _ message: String, _ lastFourDigits: String,
+        attaches: Bool = false
+    ) {
         self.init("Visa", lastFourDigits)
         decline = ProviderFailure(type: "card_error", code: code, declineCode: declineCode, message: message)
         isDeclinedOnAttach = !attaches

@@ -65,7 +65,8 @@ package struct SandboxProvider: PaymentProvider {
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """,
                 [
-                    .text(key), .text(id), .text(order.orderId), .text(order.source.stored), .int(order.amountMinorUnits),
+                    .text(key), .text(id), .text(order.orderId), .text(order.source.stored),
+                    .int(order.amountMinorUnits),
                     .text(order.currency), failure.map { .text($0.stored) } ?? .null,
                     charge.map { .text($0.brand) } ?? .null, charge.map { .text($0.lastFourDigits) } ?? .null,
                     .int(transaction.now.milliseconds),
@@ -74,7 +75,8 @@ package struct SandboxProvider: PaymentProvider {
         }.get()
     }
 
-    private static func replay(_ row: SQLRow, for order: ChargeOrder) throws -> Result<ProviderCharge, ProviderFailure> {
+    private static func replay(_ row: SQLRow, for order: ChargeOrder) throws -> Result<ProviderCharge, ProviderFailure>
+    {
         guard row.text("source") == order.source.stored, row.int("amount") == order.amountMinorUnits,
             row.text("currency") == order.currency
         else { return .failure(.keyReused) }

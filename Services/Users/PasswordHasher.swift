@@ -43,11 +43,15 @@ package final class PasswordHasher: Sendable {
     private typealias Job = @Sendable () -> Void
 
     private let cost: ScryptCost
-    /// Two hash at once. 64 wait: at 0.2 s each, the last one waits as long as a client does (7 s).
+    /// Two hash at once. 64 wait: at 0.2 s each, the last one's turn comes within `patience`.
     private let queue = Mutex(HashingQueue<Job>(runningMax: 2, waitingMax: 64))
     private let threads = DispatchQueue(label: "satchel.passwords", qos: .utility, attributes: .concurrent)
     /// What a sign-in to an unknown account is checked against, so that it takes as long as any other.
     private let nobody: Mutex<PasswordHash?> = Mutex(nil)
+
+    /// A client waits 10 s. Whoever waited this long is told to come again; hashing would only keep others waiting.
+    private static let patience = Duration.seconds(7)
+    private static let busy = ParseError(.serviceUnavailable, "Too many sign-ins at this moment. Please try again.")
 
     package init(cost: ScryptCost) { self.cost = cost }
 
@@ -78,13 +82,15 @@ package final class PasswordHasher: Sendable {
 
     private func run<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in
-            let job: Job = { continuation.resume(with: Result(catching: work)) }
+            let patienceEnds = ContinuousClock.now + Self.patience
+            let job: Job = {
+                let isLate = ContinuousClock.now > patienceEnds
+                continuation.resume(with: isLate ? .failure(Self.busy) : Result(catching: work))
+            }
             switch queue.withLock({ $0.submitted(job) }) {
             case .run(let job): threads.async { self.work(from: job) }
             case .wait: break
-            case .refuse:
-                continuation.resume(
-                    throwing: ParseError(.serviceUnavailable, "Too many sign-ins at this moment. Please try again."))
+            case .refuse: continuation.resume(throwing: Self.busy)
             }
         }
     }

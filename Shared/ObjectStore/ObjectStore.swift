@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import ParseProtocol
+import Synchronization
 
 /// Whether this process writes the file or only reads it.
 public enum StoreRole: Sendable {
@@ -16,6 +17,7 @@ public final class ObjectStore: Sendable {
     private let path: String
     private let writer: WriterThread
     private let readers: ReaderPool
+    private let isStopped: StopFlag
 
     /// Describes a store; nothing is opened yet.
     /// - Parameters:
@@ -36,7 +38,9 @@ public final class ObjectStore: Sendable {
                 path: path, classes: classes, tables: schema, synchronous: synchronous,
                 allowClassCreation: allowClassCreation, allowCustomObjectId: allowCustomObjectId),
             logger: logger)
-        readers = ReaderPool(threads: 2) { try StoreReader.open(path: path) }
+        let isStopped = StopFlag()
+        self.isStopped = isStopped
+        readers = ReaderPool(threads: 2) { try StoreReader.open(path: path) { isStopped.isRaised } }
     }
 
     public var role: StoreRole { writer.isWriting ? .writer : .reader }
@@ -47,7 +51,9 @@ public final class ObjectStore: Sendable {
 
     /// Opens a reader for the calling thread. Waits up to 30 s for a file that is not there yet.
     /// - Throws: `ParseError` 2 when there is none by then.
-    public func makeReader() throws -> StoreReader { try StoreReader.open(path: path) }
+    public func makeReader() throws -> StoreReader {
+        try StoreReader.open(path: path) { isStopped.isRaised }
+    }
 
     /// Reads on one of the store's own reader threads.
     public func read<T: Sendable>(_ body: @escaping @Sendable (StoreReader) throws -> T) async throws -> T {
@@ -89,7 +95,15 @@ public final class ObjectStore: Sendable {
     /// Finishes the jobs that were taken, closes the file and releases the lock. Readers made by `makeReader` stay
     /// usable; `read` does not.
     public func stop() {
+        isStopped.raise()
         writer.stop()
         readers.stop()
     }
+}
+
+/// Ends the waiting of readers for a file that is not there yet.
+private final class StopFlag: Sendable {
+    private let value = Mutex(false)
+    var isRaised: Bool { value.withLock { $0 } }
+    func raise() { value.withLock { $0 = true } }
 }

@@ -4,9 +4,10 @@ import ParseProtocol
 /// A read-only connection. Each belongs to one thread; every read sees all commits made before it.
 public final class StoreReader: ObjectReader {
     /// Opens the file, and waits for a writer to make it when it is not there yet.
-    /// - Throws: `ParseError` 2 after `patience`.
-    static func open(path: String, patience: Duration = .seconds(30)) throws -> StoreReader {
-        let deadline = ContinuousClock.now + patience
+    /// - Parameter isStopped: asked while waiting; true ends it.
+    /// - Throws: `ParseError` 2 when there is none after 30 s.
+    static func open(path: String, isStopped: () -> Bool) throws -> StoreReader {
+        let deadline = ContinuousClock.now + .seconds(30)
         while true {
             do {
                 let connection = try Connection(path: path, writing: nil)
@@ -17,7 +18,7 @@ public final class StoreReader: ObjectReader {
             } catch {
                 // Not there yet, or not a database yet: the same to somebody who waits.
             }
-            guard ContinuousClock.now < deadline else {
+            guard ContinuousClock.now < deadline, !isStopped() else {
                 throw ParseError(.serviceUnavailable, "The database is not ready.")
             }
             Thread.sleep(forTimeInterval: 0.05)
@@ -28,6 +29,7 @@ public final class StoreReader: ObjectReader {
     /// costs less than the two it replaces.
     override func reading<T>(_ body: () throws -> T) throws -> T {
         if isReading { return try super.reading(body) }
+        if connection.isInTransaction { try connection.execute("ROLLBACK") }
         try connection.execute("BEGIN")
         isReading = true
         defer {

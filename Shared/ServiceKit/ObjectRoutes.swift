@@ -93,7 +93,7 @@ extension ServiceRoutes {
     }
 
     /// One change with its class's rules.
-    static func apply(
+    package static func apply(
         _ proposed: ProposedChange, _ rules: (any ClassRules)?, in transaction: StoreTransaction
     ) throws -> ChangeOutcome {
         var change = proposed

@@ -25,6 +25,7 @@ public enum Price {
 
 /// The one currency of a shop: an ISO 4217 code in lower case, as Stripe writes it.
 public struct Currency: Sendable, Hashable {
+    /// For example `usd`.
     public let code: String
 
     /// - Throws: `Unusable` for anything but three letters, and for a currency whose minor unit is not a hundredth.
@@ -39,6 +40,7 @@ public struct Currency: Sendable, Hashable {
     /// A start-up error: prices would be wrong by a factor.
     public struct Unusable: Error, CustomStringConvertible {
         let code: String
+        /// For the operator, who finds it in the log.
         public var description: String {
             "SATCHEL_CURRENCY=\(code) cannot be used: it must be an ISO 4217 code of a currency with hundredths, such as usd."
         }
@@ -46,7 +48,8 @@ public struct Currency: Sendable, Hashable {
 
     /// ISO 4217 currencies with no or three decimals (Stripe lists the first as zero-decimal currencies).
     private static let withoutHundredths: Set<String> = [
-        "bif", "clp", "djf", "gnf", "isk", "jpy", "kmf", "krw", "pyg", "rwf", "ugx", "uyi", "vnd", "vuv", "xaf", "xof", "xpf",
+        "bif", "clp", "djf", "gnf", "isk", "jpy", "kmf", "krw", "pyg", "rwf", "ugx", "uyi", "vnd", "vuv", "xaf", "xof",
+        "xpf",
         "bhd", "iqd", "jod", "kwd", "lyd", "omr", "tnd",
     ]
 }

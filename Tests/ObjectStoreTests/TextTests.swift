@@ -31,6 +31,14 @@ import Testing
         #expect(plan.contains("VIRTUAL TABLE INDEX"), "\(plan)")
     }
 
+    @Test func aLongLiteralIsFoundAndAlmostTheSameIsNot() async throws {
+        let test = try await Self.shop()
+        let long = String(repeating: "abcdefghij", count: 20)
+        try await test.create("Product", ["name": .string(long + "x")])
+        #expect(try await test.names("Product", ["name": ["$regex": .string("\\Q\(long)X\\E"), "$options": "i"]]).count == 1)
+        #expect(try await test.names("Product", ["name": ["$regex": .string("\\Q\(long)y\\E"), "$options": "i"]]).isEmpty)
+    }
+
     @Test func aWordSearchRanksTheBestFirst() async throws {
         let test = try await Self.shop()
         @Sendable func search(_ field: String, _ term: String) -> JSON { [field: ["$text": ["$search": ["$term": .string(term)]]]] }

@@ -130,6 +130,16 @@ import Testing
         #expect(results.failures <= 5000 - 4096 + 1)
     }
 
+    @Test func stopEndsTheWaitForAFile() async throws {
+        let test = try await TestStore(startsWriting: false)
+        let reading = Task { await code { _ = try await test.names("T", [:]) } }
+        try await Task.sleep(for: .milliseconds(100))
+        let start = ContinuousClock.now
+        test.store.stop()
+        #expect(await reading.value == 2)
+        #expect(ContinuousClock.now - start < .seconds(5))
+    }
+
     @Test func stopFinishesWhatWasTaken() async throws {
         let test = try await TestStore()
         let results = Results()

@@ -44,7 +44,7 @@ final class Crowd: Sendable {
             } catch {
                 let problems = state.withLock { $0.isOpen = false; return $0.problems }
                 group.cancelAll()
-                throw NeverHappened(description: "\(error)\n\(problems.prefix(10).joined(separator: "\n"))")
+                throw NeverHappened("\(error)\n\(problems.prefix(10).joined(separator: "\n"))")
             }
             state.withLock { $0.isOpen = false }
             try await group.waitForAll()

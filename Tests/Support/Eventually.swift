@@ -1,6 +1,8 @@
 /// What was waited for did not come.
 package struct NeverHappened: Error, CustomStringConvertible {
     package let description: String
+
+    package init(_ description: String) { self.description = description }
 }
 
 /// Polls until the condition holds.
@@ -10,7 +12,7 @@ package func eventually(
 ) async throws {
     let end = ContinuousClock.now + limit
     while !(try await condition()) {
-        guard ContinuousClock.now < end else { throw NeverHappened(description: "Not within \(limit): \(what).") }
+        guard ContinuousClock.now < end else { throw NeverHappened("Not within \(limit): \(what).") }
         try await Task.sleep(for: .milliseconds(50))
     }
 }

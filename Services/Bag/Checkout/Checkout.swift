@@ -12,10 +12,12 @@ package struct Checkout: Sendable, Equatable {
     package let source: PaymentSource
     /// Empty: no confirmation is sent.
     package let email: String
+    /// What the order gets when it is made: `shippingAddress`, and `note` and `giftMessage` when they were sent.
+    package let orderFields: JSON
 
     package init(
         id: String, orderId: String, customerId: String, lines: [Line], expectedAmount: Int64?, source: PaymentSource,
-        email: String
+        email: String, orderFields: JSON = [:]
     ) {
         self.id = id
         self.orderId = orderId
@@ -24,6 +26,7 @@ package struct Checkout: Sendable, Equatable {
         self.expectedAmount = expectedAmount
         self.source = source
         self.email = email
+        self.orderFields = orderFields
     }
 
     package struct Line: Sendable, Equatable {

@@ -13,9 +13,11 @@ struct CheckoutFunctions: Sendable {
     private static let waitMax = Duration.seconds(25)
     private static let waitMin = Duration.milliseconds(100)
 
-    func answer(_ wanted: CheckoutRequest, _ request: ServiceRequest) async throws -> BusReply {
+    /// Who asks is checked before what is asked.
+    func answer(_ request: ServiceRequest, _ parse: @autoclosure () throws -> CheckoutRequest) async throws -> BusReply {
         let began = ContinuousClock.now
         let userId = try request.userId
+        let wanted = try parse()
         let keys = keys(wanted, request)
         let id: String
         if let known = try await host.store.read({ try CheckoutLedger.known(keys, of: userId, in: $0) }) {

@@ -11,14 +11,14 @@ extension CheckoutLedger {
             let numbers = try transaction.rows(
                 "UPDATE counters SET value = value + 1 WHERE name = 'orderNo' RETURNING value", [])
             guard let orderNo = numbers.first?["value"].intValue else { throw ParseError.internalError }
-            let order = try transaction.update(
-                "Order", checkout.orderId,
-                [
-                    "orderNo": .int(orderNo), "orderDate": transaction.now.wire, "orderStatus": 1,
-                    "total": .int(priced.totalMinorUnits), "currency": .string(priced.currency),
-                    "stripePaymentId": .string(chargeId),
-                ], caller: .master
-            ).document
+            var fields = checkout.orderFields
+            fields["orderNo"] = .int(orderNo)
+            fields["orderDate"] = transaction.now.wire
+            fields["orderStatus"] = 1
+            fields["total"] = .int(priced.totalMinorUnits)
+            fields["currency"] = .string(priced.currency)
+            fields["stripePaymentId"] = .string(chargeId)
+            let order = try transaction.update("Order", checkout.orderId, fields, caller: .master).document
             for line in priced.lines {
                 _ = try transaction.update(
                     "OrderItem", line.itemId,

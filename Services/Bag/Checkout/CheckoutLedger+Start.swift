@@ -55,10 +55,10 @@ extension CheckoutLedger {
         }
         guard !order.items.isEmpty else { throw emptyBag }
         try requireReservable(order.items)
+        // They become the order's when it is made: a checkout that fails leaves the order as it was.
         var fields = JSON.object(request.texts)
         fields["shippingAddress"] = try address(request, order, customer).json
-        _ = try transaction.update("Order", order.objectId, fields, caller: .master)
-        return try insert(request, order, customer, in: transaction)
+        return try insert(request, order, fields, customer, in: transaction)
     }
 
     private static let emptyBag = ParseError(.validationError, "The bag is empty.")
@@ -99,7 +99,8 @@ extension CheckoutLedger {
     }
 
     private static func insert(
-        _ request: CheckoutRequest, _ order: OpenOrder, _ customer: Customer, in transaction: StoreTransaction
+        _ request: CheckoutRequest, _ order: OpenOrder, _ fields: JSON, _ customer: Customer,
+        in transaction: StoreTransaction
     ) throws -> String {
         let id = "co_" + Names.random(20)
         let lines = order.items.map {
@@ -109,14 +110,14 @@ extension CheckoutLedger {
             "SELECT count(*) AS attempts FROM checkouts WHERE orderId = ?", [.text(order.objectId)])
         _ = try transaction.execute(
             """
-            INSERT INTO checkouts(id, orderId, customerId, attempt, state, lines, expectedAmount, source, email, createdAt,
-            updatedAt) VALUES (?, ?, ?, ?, 'started', ?, ?, ?, ?, ?, ?)
+            INSERT INTO checkouts(id, orderId, customerId, attempt, state, lines, expectedAmount, source, email, orderFields,
+            createdAt, updatedAt) VALUES (?, ?, ?, ?, 'started', ?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 .text(id), .text(order.objectId), .text(customer.userId), .int((attempts.first?.int("attempts") ?? 0) + 1),
                 .text(JSON.array(lines).serializedText), request.amount.map(SQLValue.int) ?? .null,
-                .text(request.source.json.serializedText), .text(customer.email), .int(transaction.now.milliseconds),
-                .int(transaction.now.milliseconds),
+                .text(request.source.json.serializedText), .text(customer.email),
+                .text(fields.serializedText), .int(transaction.now.milliseconds), .int(transaction.now.milliseconds),
             ])
         return id
     }

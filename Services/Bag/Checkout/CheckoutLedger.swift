@@ -17,7 +17,7 @@ package struct CheckoutLedger: Sendable {
         """
         CREATE TABLE IF NOT EXISTS checkouts(id TEXT PRIMARY KEY, orderId TEXT NOT NULL, customerId TEXT NOT NULL,
         attempt INTEGER NOT NULL, state TEXT NOT NULL, lines TEXT NOT NULL, expectedAmount INTEGER, source TEXT NOT NULL,
-        email TEXT NOT NULL, priced TEXT, amount INTEGER, currency TEXT, chargeId TEXT, orderNo INTEGER, reply BLOB,
+        email TEXT NOT NULL, orderFields TEXT NOT NULL, priced TEXT, amount INTEGER, currency TEXT, chargeId TEXT, orderNo INTEGER, reply BLOB,
         createdAt INTEGER NOT NULL, updatedAt INTEGER NOT NULL)
         """,
         "CREATE INDEX IF NOT EXISTS checkoutsOfOrder ON checkouts(orderId)",
@@ -85,7 +85,7 @@ package struct CheckoutLedger: Sendable {
     }
 
     /// Stores that a step was taken.
-    func store(_ point: RecoveryPoint, of checkout: Checkout) async throws {
+    package func store(_ point: RecoveryPoint, of checkout: Checkout) async throws {
         let (priced, chargeId): (PricedOrder?, String?) =
             switch point {
             case .reserved(let order): (order, nil)
@@ -106,7 +106,7 @@ package struct CheckoutLedger: Sendable {
     }
 
     /// The failure becomes the checkout's reply, and what it reserved is released.
-    func fail(_ checkout: Checkout, _ error: ParseError) async throws -> CheckoutOutcome {
+    package func fail(_ checkout: Checkout, _ error: ParseError) async throws -> CheckoutOutcome {
         try await store.write { [outbox] transaction in
             try Self.finish(checkout, .failure(error), reply: error.body.serialized, orderNo: nil, in: transaction)
             // Also when nothing was reserved as far as we know: an answer may have been lost.

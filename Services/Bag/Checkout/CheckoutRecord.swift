@@ -13,7 +13,8 @@ struct CheckoutRecord {
         checkout = Checkout(
             id: row.text("id"), orderId: row.text("orderId"), customerId: row.text("customerId"),
             lines: try lines.map(Checkout.Line.init(json:)), expectedAmount: row["expectedAmount"].intValue,
-            source: PaymentSource(json: source), email: row.text("email"))
+            source: PaymentSource(json: source), email: row.text("email"),
+            orderFields: try JSON(clientText: Array(row.text("orderFields").utf8)))
         point =
             switch row.text("state") {
             case "started": .started

@@ -3,7 +3,7 @@ import ParseProtocol
 import Synchronization
 
 /// Drives checkouts to their end, each by one task in the process that writes, whoever still waits for it.
-final class CheckoutRunner: Sendable {
+package final class CheckoutRunner: Sendable {
     private typealias Waiter = CheckedContinuation<CheckoutOutcome?, Never>
 
     private struct Running {
@@ -13,18 +13,18 @@ final class CheckoutRunner: Sendable {
     }
 
     private let ledger: CheckoutLedger
-    private let steps: CheckoutSteps
+    private let steps: any CheckoutStepping
     private let logger: Logger
     private let running = Mutex(Running())
 
-    init(ledger: CheckoutLedger, steps: CheckoutSteps, logger: Logger) {
+    package init(ledger: CheckoutLedger, steps: any CheckoutStepping, logger: Logger) {
         self.ledger = ledger
         self.steps = steps
         self.logger = logger
     }
 
     /// Joins the checkout, or sets it going, and waits for its end. Nil when it is not decided within `limit`; it goes on then.
-    func outcome(of id: String, within limit: Duration) async -> CheckoutOutcome? {
+    package func outcome(of id: String, within limit: Duration) async -> CheckoutOutcome? {
         await withCheckedContinuation { waiter in
             let ticket = join(id, waiter)
             Task { [self] in
@@ -35,7 +35,7 @@ final class CheckoutRunner: Sendable {
     }
 
     /// Goes on with what a crash interrupted. Called when this process became the writer.
-    func resumeUnfinished() async {
+    package func resumeUnfinished() async {
         while true {
             do {
                 let ids = try await ledger.unfinished()

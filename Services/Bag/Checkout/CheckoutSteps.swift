@@ -4,8 +4,18 @@ import ParseProtocol
 import ServiceKit
 import SwiftProtobuf
 
-/// The steps of a checkout that other services take. Each can be asked any number of times.
-struct CheckoutSteps: Sendable {
+/// The steps of a checkout that other services take. Each can be asked any number of times with the same outcome.
+package protocol CheckoutStepping: Sendable {
+    func reserve(_ products: [String: Int], for checkout: Checkout) async -> Result<Reservation, CheckoutMachine.StepFailure>
+    /// - Returns: the provider's id of the charge.
+    func charge(_ order: PricedOrder, for checkout: Checkout) async -> Result<String, CheckoutMachine.StepFailure>
+    /// Puts reserved pieces back before the customer hears of a declined card, who may try another card at once. The outbox
+    /// does the same and does not give up; this only makes it soon.
+    func releaseSoon(_ checkout: Checkout) async
+}
+
+/// The steps as messages to the catalog and to payments.
+struct CheckoutSteps: CheckoutStepping {
     let bus: BusEndpoint
 
     /// Payments that take longer than this are rare; what is not sold then goes back to stock.
@@ -45,8 +55,6 @@ struct CheckoutSteps: Sendable {
         return await ask("payments.charge.v1", request, key: "\(checkout.id):charge", reply: ChargeReply.self).map(\.chargeID)
     }
 
-    /// Puts reserved pieces back before the customer hears of a declined card, who may try another card at once. The outbox
-    /// does the same and does not give up; this only makes it soon.
     func releaseSoon(_ checkout: Checkout) async {
         let request = ReleaseReservationRequest.with { $0.reservationID = checkout.id }
         _ = await ask(

@@ -3,10 +3,12 @@ import ParseProtocol
 import ServiceKit
 
 /// `OrderItem` as apps save it themselves. The total of the open order follows each change.
-struct OrderItemRules: ClassRules {
+package struct OrderItemRules: ClassRules {
     let link: HostLink
 
-    func prepare(_ change: inout ProposedChange) async throws {
+    package init(link: HostLink) { self.link = link }
+
+    package func prepare(_ change: inout ProposedChange) async throws {
         guard !CardNumber.isPresent(in: change.object) else { throw CardNumber.refused }
         guard !change.caller.isMaster, change.verb != .delete else { return }
         let product = try Self.product(change.object["product"], isRequired: change.verb == .create)
@@ -16,7 +18,7 @@ struct OrderItemRules: ClassRules {
     }
 
     /// A quantity of 0 removes the line, as in `setBagQuantity`.
-    func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? {
+    package func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? {
         guard change.verb == .update, !change.caller.isMaster, let quantity = change.object["quantity"] else { return nil }
         let item = try changeableItem(change, in: transaction)
         guard try Quantity.changed(item.quantity, by: quantity) == 0 else { return nil }
@@ -28,7 +30,7 @@ struct OrderItemRules: ClassRules {
             answer: ["updatedAt": .string(transaction.now.iso), "quantity": 0])
     }
 
-    func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
+    package func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
         guard !change.caller.isMaster else {
             if let id = change.objectId { try requireNotBeingPaid(id, in: transaction) }
             return
@@ -59,7 +61,7 @@ struct OrderItemRules: ClassRules {
         change.caller = .master
     }
 
-    func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws {
+    package func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws {
         if change.verb == .update, !change.principal.master, let quantity = outcome.after?["quantity"] {
             outcome.answer["quantity"] = quantity
         }

@@ -5,16 +5,18 @@ import ServiceKit
 /// `Order` as apps save it themselves: the customer is the caller, the bag is one, money and numbers are the server's.
 ///
 /// Clients hold no write permission in an order's ACL; a change that passes here is made with every right.
-struct OrderRules: ClassRules {
+package struct OrderRules: ClassRules {
     let link: HostLink
 
-    func prepare(_ change: inout ProposedChange) async throws {
+    package init(link: HostLink) { self.link = link }
+
+    package func prepare(_ change: inout ProposedChange) async throws {
         guard !CardNumber.isPresent(in: change.object) else { throw CardNumber.refused }
         guard !change.caller.isMaster, change.verb != .delete, let sent = change.object["items"] else { return }
         try await BagPrices(link: link).ask(for: &change, products: [], items: try ItemsChange(sent).named)
     }
 
-    func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? {
+    package func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? {
         guard change.verb == .create, !change.caller.isMaster else { return nil }
         let userId = try change.customerId
         guard let open = try OpenOrder.find(for: userId, in: transaction) else { return nil }
@@ -31,19 +33,21 @@ struct OrderRules: ClassRules {
             objectId: open.objectId, before: updated.before, after: updated.document, answer: answer)
     }
 
-    func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
+    package func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
         if change.verb == .create {
             return try beforeCreate(&change, in: transaction)
         }
         let objectId = try change.requiredObjectId
-        try CheckoutLedger.requireNotBeingPaid(objectId, in: transaction)
-        guard !change.caller.isMaster else { return }
+        guard !change.caller.isMaster else {
+            return try CheckoutLedger.requireNotBeingPaid(objectId, in: transaction)
+        }
         let userId = try change.customerId
         let present = try transaction.document("Order", objectId, caller: change.caller)
         guard present["customer"]?.pointerTarget?.objectId == userId else { throw ParseError.objectNotFound }
         guard present["orderStatus"]?.intValue == 0 else {
             throw ParseError(.operationForbidden, "An order that was made cannot be changed.")
         }
+        try CheckoutLedger.requireNotBeingPaid(objectId, in: transaction)
         if change.verb == .update {
             try BagPrices.remember(change, in: transaction)
             let wanted = try OrderChange(change.object, present: present, customerId: userId)
@@ -68,7 +72,7 @@ struct OrderRules: ClassRules {
         change.caller = .master
     }
 
-    func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws {
+    package func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws {
         switch change.verb {
         case .create, .update:
             guard !change.principal.master else { return }

@@ -57,7 +57,8 @@ public nonisolated struct PricedLine: Sendable {
 }
 
 /// Kind `catalog.reserve.v1`: takes the lines out of stock for an order and fixes their prices. Sender: bag.
-/// Asking again with the same id answers with the same prices. Fails with 142 when stock is short, 101 for an unknown product.
+/// Asking again with the same id answers with the same prices; an expired one is taken again at them. Fails with 142 when stock is
+/// short or the reservation was released, 101 for an unknown product.
 public nonisolated struct ReserveRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -92,7 +93,8 @@ public nonisolated struct ReserveReply: Sendable {
   public init() {}
 }
 
-/// Kind `catalog.commitReservation.v1`: the goods are sold. Sender: bag's outbox. Idempotent.
+/// Kind `catalog.commitReservation.v1`: the goods are sold. Sender: bag's outbox. Idempotent. The customer has paid, so it never
+/// fails for lack of stock: after the reservation expired it takes what is left, and what is missing is logged as an error.
 public nonisolated struct CommitReservationRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for

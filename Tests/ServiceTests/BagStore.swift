@@ -1,0 +1,120 @@
+import BagService
+import Foundation
+import Logging
+import Messages
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+import SwiftProtobuf
+import Synchronization
+
+/// The bag's classes and tables in a file of their own, with the rules applied as the service applies them.
+final class BagStore: Sendable {
+    let store: ObjectStore
+    let ledger: CheckoutLedger
+    let events = Events()
+    private let plan: ServicePlan
+    private let directory: String
+
+    init() async throws {
+        directory = NSTemporaryDirectory() + "bag-" + Names.random(10)
+        let link = HostLink()
+        link.use(try Currency("usd"))
+        plan = bagPlan(link)
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        store = try ObjectStore(
+            path: directory + "/bag.sqlite", classes: plan.classes, allowClassCreation: false, allowCustomObjectId: false,
+            schema: plan.tables, logger: logger)
+        ledger = CheckoutLedger(store: store, outbox: events)
+        await withCheckedContinuation { started in store.startWriting { started.resume() } }
+    }
+
+    deinit {
+        store.stop()
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    /// What would have gone into the outbox.
+    final class Events: EventSink {
+        private let added = Mutex<[(kind: String, key: String)]>([])
+        func add(_ kind: String, _ message: some Message, key: String, in transaction: StoreTransaction) throws {
+            added.withLock { $0.append((kind, key)) }
+        }
+        var kinds: [String] { added.withLock { $0.map(\.kind) } }
+    }
+
+    /// A client's save or delete through the class's rules. `prices` stands for what `prepare` asked the catalog.
+    @discardableResult
+    func save(
+        _ verb: ProposedChange.Verb = .create, _ className: String, _ objectId: String? = nil, _ object: JSON = [:],
+        by userId: String, prices: JSON = ["soap": 350, "comb": 1200]
+    ) async throws -> ChangeOutcome {
+        var change = ProposedChange(
+            verb: verb, className: className, objectId: objectId, object: object,
+            principal: Principal.with { $0.userID = userId })
+        change.notes["prices"] = prices
+        let proposed = change
+        let rules = plan.rules[className]
+        return try await store.write { transaction in
+            var change = proposed
+            if let outcome = try rules?.replaces(change, in: transaction) { return outcome }
+            try rules?.before(&change, in: transaction)
+            var outcome: ChangeOutcome
+            switch change.verb {
+            case .create:
+                let created = try transaction.create(
+                    className, change.object, objectId: change.objectId, caller: change.caller)
+                outcome = ChangeOutcome(
+                    objectId: created.objectId, before: nil, after: created.document, answer: created.answer)
+            case .update:
+                let updated = try transaction.update(
+                    className, try change.requiredObjectId, change.object, caller: change.caller)
+                outcome = ChangeOutcome(
+                    objectId: try change.requiredObjectId, before: updated.before, after: updated.document,
+                    answer: updated.answer)
+            case .delete:
+                let before = try transaction.delete(className, try change.requiredObjectId, caller: change.caller)
+                outcome = ChangeOutcome(objectId: try change.requiredObjectId, before: before, after: nil, answer: [:])
+            }
+            try rules?.after(change, &outcome, in: transaction)
+            return outcome
+        }
+    }
+
+    func document(_ className: String, _ objectId: String) async throws -> JSON? {
+        try await store.read { try $0.documentIfFound(className, objectId, caller: .master) }
+    }
+
+    /// A bag with one line, as an app makes it by saving objects: the order's and the line's id.
+    func bag(of userId: String, product: String = "soap", quantity: Int64 = 2) async throws -> (order: String, item: String) {
+        let item = try await save(
+            .create, "OrderItem", nil, ["product": .pointer("Product", product), "quantity": .int(quantity)], by: userId)
+        let order = try await save(
+            .create, "Order", nil, ["items": [.pointer("OrderItem", item.objectId)]], by: userId)
+        return (order.objectId, item.objectId)
+    }
+
+    static let address: JSON = [
+        "firstName": "Ann", "lastName": "Example", "phone": "1", "address1": "1 Road", "city": "Oakland", "state": "CA",
+        "zipcode": "94601",
+    ]
+
+    /// Begins a checkout of the customer's order with a complete address.
+    func start(_ parameters: JSON = [:], by userId: String, keys: [String] = []) async throws -> String {
+        var wanted: JSON = ["tokenId": "tok_visa", "shippingAddress": Self.address]
+        for (name, value) in parameters.objectValue ?? [:] { wanted[name] = value }
+        return try await ledger.start(
+            try CheckoutRequest(checkout: wanted), by: Customer(userId: userId, email: "ann@shop.example", profile: nil),
+            keys: keys)
+    }
+}
+
+func parseCode(_ work: () async throws -> Void) async -> Int? {
+    do {
+        try await work()
+        return nil
+    } catch {
+        return (error as? ParseError)?.code.rawValue ?? -1
+    }
+}

@@ -1,0 +1,182 @@
+import BagService
+import MessageBus
+import ParseProtocol
+import Testing
+
+/// What a checkout does next, from every recovery point and after every failure. No I/O.
+@Suite struct CheckoutMachineTests {
+    static let lines = [
+        Checkout.Line(itemId: "i1", productId: "soap", quantity: 2),
+        Checkout.Line(itemId: "i2", productId: "comb", quantity: 1),
+    ]
+    static let reservation = Reservation(
+        products: [
+            "soap": .init(name: "Soap", unitPriceMinorUnits: 350), "comb": .init(name: "Comb", unitPriceMinorUnits: 1200),
+        ], currency: "usd")
+    static let declined = ParseError(.scriptFailed, "Your card was declined.", details: ["code": "card_declined"])
+
+    static func checkout(_ lines: [Checkout.Line] = lines, amount: Int64? = nil) -> Checkout {
+        Checkout(
+            id: "co_1", orderId: "o1", customerId: "u1", lines: lines, expectedAmount: amount, source: .token("tok_visa"),
+            email: "")
+    }
+
+    static func machine(at point: RecoveryPoint = .started, amount: Int64? = nil) -> CheckoutMachine {
+        CheckoutMachine(checkout(amount: amount), at: point)
+    }
+
+    /// The order as the reservation prices it.
+    static func priced() throws -> PricedOrder {
+        var machine = machine()
+        guard case .store(.reserved(let order)) = machine.reservationAnswered(.success(reservation)) else {
+            throw ParseError.internalError
+        }
+        return order
+    }
+
+    // MARK: Recovery points
+
+    @Test func startedReserves() {
+        var machine = Self.machine()
+        #expect(machine.resume() == .reserve(["soap": 2, "comb": 1]))
+    }
+
+    @Test func linesOfOneProductAreReservedTogether() {
+        let lines = Self.lines + [Checkout.Line(itemId: "i3", productId: "soap", quantity: 3)]
+        var machine = CheckoutMachine(Self.checkout(lines), at: .started)
+        #expect(machine.resume() == .reserve(["soap": 5, "comb": 1]))
+    }
+
+    @Test func reservedCharges() throws {
+        let order = try Self.priced()
+        #expect(order.totalMinorUnits == 1900)
+        #expect(order.lines.map(\.name) == ["Soap", "Comb"])
+        var machine = Self.machine(at: .reserved(order))
+        #expect(machine.resume() == .charge(order))
+    }
+
+    @Test func chargedMakesTheOrder() throws {
+        let order = try Self.priced()
+        var machine = Self.machine(at: .charged(order, chargeId: "ch_1"))
+        #expect(machine.resume() == .make(order, chargeId: "ch_1"))
+    }
+
+    @Test func madeAnswersTheStoredReceipt() {
+        var machine = Self.machine(at: .decided(.success([1, 2, 3])))
+        #expect(machine.resume() == .answer(.success([1, 2, 3])))
+    }
+
+    @Test func failedAnswersTheStoredReason() {
+        var machine = Self.machine(at: .decided(.failure(Self.declined)))
+        #expect(machine.resume() == .answer(.failure(Self.declined)))
+    }
+
+    @Test func everyPointIsStoredBeforeTheNextStep() throws {
+        let order = try Self.priced()
+        var machine = Self.machine(amount: 1900)
+        _ = machine.resume()
+        #expect(machine.reservationAnswered(.success(Self.reservation)) == .store(.reserved(order)))
+        #expect(machine.stored() == .charge(order))
+        #expect(machine.chargeAnswered(.success("ch_1")) == .store(.charged(order, chargeId: "ch_1")))
+        #expect(machine.stored() == .make(order, chargeId: "ch_1"))
+        #expect(machine.decided(.success([7])) == .answer(.success([7])))
+    }
+
+    // MARK: Failures
+
+    @Test func shortStockFailsWithTheCatalogsWords() {
+        let short = ParseError(.validationError, "Only 3 of Soap are left.", details: ["available": 3])
+        var machine = Self.machine()
+        #expect(machine.reservationAnswered(.failure(.refused(short))) == .fail(short, holdsStock: false))
+    }
+
+    @Test func aProductThatIsGoneIsNotANotFoundOfTheOrder() {
+        var machine = Self.machine()
+        guard case .fail(let error, holdsStock: false) = machine.reservationAnswered(.failure(.refused(.objectNotFound)))
+        else { return #expect(Bool(false)) }
+        #expect(error.code == .validationError)
+    }
+
+    @Test(arguments: [0, 1899, 1901, 190_000]) func anAmountThatDoesNotMatchFailsAndReleases(amount: Int64) {
+        var machine = Self.machine(amount: amount)
+        let error = ParseError(.validationError, "The amount \(amount) does not match the order's total 1900.")
+        #expect(machine.reservationAnswered(.success(Self.reservation)) == .fail(error, holdsStock: true))
+    }
+
+    @Test(arguments: [(0, 999), (1_000_000, 999)]) func aTotalThatCannotBeChargedFails(price: Int64, quantity: Int) {
+        let lines = [Checkout.Line(itemId: "i1", productId: "soap", quantity: quantity)]
+        var machine = CheckoutMachine(Self.checkout(lines), at: .started)
+        let answer = Reservation(products: ["soap": .init(name: "Soap", unitPriceMinorUnits: price)], currency: "usd")
+        guard case .fail(let error, holdsStock: true) = machine.reservationAnswered(.success(answer)) else {
+            return #expect(Bool(false))
+        }
+        #expect(error.code == .validationError)
+    }
+
+    @Test(arguments: [-1, 1_000_000_001, nil] as [Int64?]) func pricesThatCannotBeEndInAnError(price: Int64?) {
+        let products = price.map { ["soap": Reservation.Product(name: "Soap", unitPriceMinorUnits: $0)] } ?? [:]
+        var machine = Self.machine()
+        #expect(
+            machine.reservationAnswered(.success(Reservation(products: products, currency: "usd")))
+                == .fail(.internalError, holdsStock: true))
+    }
+
+    @Test func aDeclineFailsAndReleases() throws {
+        var machine = Self.machine(at: .reserved(try Self.priced()))
+        #expect(machine.chargeAnswered(.failure(.refused(Self.declined))) == .fail(Self.declined, holdsStock: true))
+    }
+
+    // MARK: Lost answers
+
+    @Test func aLostAnswerIsAskedForAgainAndNeverTakenForAFailure() throws {
+        let order = try Self.priced()
+        var machine = Self.machine(at: .reserved(order))
+        var pauses: [Duration] = []
+        for _ in 0..<1000 {
+            guard case .wait(let pause) = machine.chargeAnswered(.failure(.undecided)) else { return #expect(Bool(false)) }
+            pauses.append(pause)
+            #expect(machine.waited() == .charge(order))
+        }
+        #expect(pauses.first == .milliseconds(50))
+        #expect(pauses.max() == .seconds(5))
+        #expect(machine.chargeAnswered(.success("ch_1")) == .store(.charged(order, chargeId: "ch_1")))
+    }
+
+    @Test func aLostReservationIsAskedForAgain() {
+        var machine = Self.machine()
+        #expect(machine.reservationAnswered(.failure(.undecided)) == .wait(.milliseconds(50)))
+        #expect(machine.waited() == .reserve(["soap": 2, "comb": 1]))
+    }
+
+    @Test func aChargeThatCouldNotBeStoredIsAskedForAgainUnderTheSameId() throws {
+        let order = try Self.priced()
+        var machine = Self.machine(at: .reserved(order))
+        _ = machine.chargeAnswered(.success("ch_1"))
+        #expect(machine.notStored() == .wait(.milliseconds(50)))
+        #expect(machine.waited() == .charge(order))
+    }
+
+    @Test func anOrderThatCouldNotBeMadeIsMadeLater() throws {
+        let order = try Self.priced()
+        var machine = Self.machine(at: .charged(order, chargeId: "ch_1"))
+        #expect(machine.notStored() == .wait(.milliseconds(50)))
+        #expect(machine.waited() == .make(order, chargeId: "ch_1"))
+    }
+
+    @Test func anAnswerToAnEarlierStepChangesNothing() throws {
+        let order = try Self.priced()
+        var machine = Self.machine(at: .charged(order, chargeId: "ch_1"))
+        #expect(machine.chargeAnswered(.failure(.refused(Self.declined))) == .make(order, chargeId: "ch_1"))
+        #expect(machine.reservationAnswered(.failure(.undecided)) == .make(order, chargeId: "ch_1"))
+    }
+
+    @Test(arguments: [(101, false), (141, false), (142, false)]) func decisionsAreRefusals(code: Int32, retriable: Bool) {
+        let failure = BusFailure(code: code, "no", retriable: retriable)
+        #expect(CheckoutMachine.StepFailure(failure) == .refused(ParseError(.init(rawValue: Int(code)), "no")))
+    }
+
+    @Test(arguments: [(1, false), (2, true), (2, false), (100, false), (107, false), (108, false), (124, false), (141, true)])
+    func everythingElseIsUndecided(code: Int32, retriable: Bool) {
+        #expect(CheckoutMachine.StepFailure(BusFailure(code: code, "?", retriable: retriable)) == .undecided)
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import MailService
+import ParseProtocol
+import Testing
+
+/// The order confirmation, from what the bag sends to the file in the spool.
+@Suite struct MailConfirmationTests {
+    static let receipt: JSON = [
+        "orderNo": 1_000_001, "orderDate": ["__type": "Date", "iso": "2026-01-02T03:04:05.678Z"], "totalMinorUnits": 1900,
+        "currency": "usd", "note": "Ring <twice> & wait",
+        "items": [
+            ["name": "Soap & more", "quantity": 2, "unitPriceMinorUnits": 350, "lineTotalMinorUnits": 700],
+            ["name": "Comb", "quantity": 1, "unitPriceMinorUnits": 1200, "lineTotalMinorUnits": 1200],
+        ],
+        "shippingAddress": [
+            "firstName": "Ann", "lastName": "Example", "phone": "555", "address1": "1 Road", "city": "Oakland", "state": "CA",
+            "zipcode": "94601",
+        ],
+    ]
+
+    static func mail(
+        template: String = "order-confirmation", to: String = "ann@shop.example", model: JSON = receipt
+    ) -> QueuedMail {
+        QueuedMail(
+            id: 1, template: template, toAddress: to, toName: "Ann Example", model: model.serialized, messageId: "m1",
+            queuedAt: Date(timeIntervalSince1970: 1_700_000_000), attempts: 0)
+    }
+
+    static func composer() throws -> MailComposer {
+        MailComposer(
+            sender: try #require(MailAddress("shop@shop.example", name: "Shop")), shopName: "Beauty & Me",
+            templates: try MailTemplates())
+    }
+
+    @Test func bothPartsHaveNumberItemsTotalAddressAndNote() throws {
+        let message = try Self.composer().compose(Self.mail())
+        #expect(HeaderText.singleLine(message.subject) == "Your order 1000001 at Beauty & Me")
+        for part in ["1000001", "2026-01-02", "$3.50", "$7.00", "$12.00", "$19.00", "Comb", "1 Road", "94601 Oakland CA", "Ann Example"] {
+            #expect(message.text.contains(part), "text: \(part)")
+            #expect(message.html.contains(part), "HTML: \(part)")
+        }
+        #expect(message.text.contains("2 x Soap & more") && message.text.contains("Ring <twice> & wait"))
+        #expect(message.html.contains("Soap &amp; more") && message.html.contains("Ring &lt;twice&gt; &amp; wait"))
+        #expect(!message.text.contains("{{") && !message.html.contains("{{"))
+        #expect(message.text.hasPrefix("Hello Ann Example,"))
+        #expect(message.messageId == "m1@shop.example")
+    }
+
+    @Test func whatIsNotThereIsNotMentioned() throws {
+        var receipt = Self.receipt
+        receipt["note"] = nil
+        let message = try Self.composer().compose(Self.mail(model: receipt))
+        #expect(!message.text.contains("Your note") && !message.html.contains("Your note"))
+        #expect(!message.text.contains("Gift message"))
+    }
+
+    @Test func mailsThatCanNeverBeSentSayWhy() throws {
+        let composer = try Self.composer()
+        #expect(throws: MailComposer.Problem.unknownTemplate) { try composer.compose(Self.mail(template: "../secret")) }
+        #expect(throws: MailComposer.Problem.address) { try composer.compose(Self.mail(to: "ann@x.example\r\nBcc: b@x.example")) }
+        #expect(throws: MailComposer.Problem.model) { try composer.compose(Self.mail(model: ["orderNo": "x"])) }
+    }
+
+    @Test func theSpoolHasEachMailOnceAndWhole() async throws {
+        let directory = NSTemporaryDirectory() + "spool-" + Names.random(10)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let spool = try SpoolTransport(directory: directory)
+        let message = try Self.composer().compose(Self.mail())
+        for _ in 0..<3 { try await spool.send(message, name: "m1") }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["m1.eml"])
+        let written = try #require(FileManager.default.contents(atPath: directory + "/m1.eml"))
+        #expect(Array(written) == message.bytes)
+        #expect(throws: (any Error).self) { try SpoolTransport(directory: "/dev/null/spool") }
+    }
+}

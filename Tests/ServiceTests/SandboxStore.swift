@@ -1,0 +1,72 @@
+import Foundation
+import Logging
+import Messages
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// A service's store in a folder of its own, for tests that need the real one.
+final class SandboxStore: Sendable {
+    let store: ObjectStore
+    private let plan: ServicePlan
+    private let folder: URL
+
+    init(_ plan: ServicePlan) async throws {
+        self.plan = plan
+        folder = FileManager.default.temporaryDirectory.appending(path: "satchel-\(Names.random(12))")
+        store = try ObjectStore(
+            path: folder.appending(path: "\(plan.name).sqlite").path, classes: plan.classes, allowClassCreation: false,
+            allowCustomObjectId: true, schema: plan.tables, logger: Logger(label: "test"))
+        await withCheckedContinuation { continuation in
+            store.startWriting { continuation.resume() }
+        }
+    }
+
+    deinit {
+        store.stop()
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    /// A client's change with the class's rules, as the service's write route does it.
+    @discardableResult
+    func apply(
+        _ verb: ProposedChange.Verb, _ className: String, _ objectId: String? = nil, _ object: JSON = [:],
+        as principal: Principal
+    ) async throws -> ChangeOutcome {
+        var change = ProposedChange(
+            verb: verb, className: className, objectId: objectId, object: object, principal: principal)
+        let rules = plan.rules[className]
+        try await rules?.prepare(&change)
+        let prepared = change
+        return try await store.write { transaction in
+            try transaction.nested { try ServiceRoutes.apply(prepared, rules, in: transaction) }
+        }
+    }
+
+    func document(_ className: String, _ objectId: String) async throws -> JSON {
+        try await store.write { try $0.document(className, objectId, caller: .master) }
+    }
+
+    func count(_ sql: String) async throws -> Int64 {
+        try await store.write { try $0.rows(sql).first?.int(0) ?? 0 }
+    }
+}
+
+extension Principal {
+    static func user(_ id: String, anonymous: Bool = false) -> Principal {
+        Principal.with {
+            $0.userID = id
+            $0.anonymous = anonymous
+        }
+    }
+}
+
+/// The Parse error of work that must fail; nil when it succeeds or fails otherwise.
+func parseError(_ work: () async throws -> Void) async -> ParseError? {
+    do {
+        try await work()
+        return nil
+    } catch {
+        return error as? ParseError
+    }
+}
