@@ -89,7 +89,8 @@ struct BagFunctions: Sendable {
     ) async throws -> BusReply {
         let userId = try request.userId
         let present = try await host.store.read { try OpenOrder.find(for: userId, in: $0) }
-        var facts = try await facts(Set((present?.items ?? []).map(\.productId) + [product].compactMap(\.self)), request)
+        var facts = try await facts(
+            Set((present?.items ?? []).map(\.productId) + [product].compactMap(\.self)), request)
         for _ in 0..<Self.roundsMax {
             do {
                 return try await host.commit(request) { [facts, currency] transaction in

@@ -6,6 +6,7 @@ extension ParseResponse {
     init(_ error: ParseError) {
         self.init(status: Self.status(of: error.code), error.body)
         if error.code == .serviceUnavailable { retryAfterSeconds = 1 }
+        if error.code == .connectionFailed { retryAfterSeconds = 60 }
     }
 
     /// An answer without a code: problems with keys.

@@ -124,6 +124,8 @@ struct ParseRouter: Sendable {
                 className.hasPrefix("_")
                     ? "Clients aren't allowed to use the class \(className)." : "Invalid class name: \(className.prefix(128))")
         }
+        // Everybody's sessions are nobody's business: without a user there is nothing to list (PARSE_PROTOCOL section 5.2).
+        if className == "_Session", principal.userID.isEmpty, !principal.master { throw .invalidSession }
         switch (request.method, objectId) {
         case (.get, nil): return try await objects.find(className, request, principal)
         case (.get, let id?): return try await objects.get(className, id, request, principal)

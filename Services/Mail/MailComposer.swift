@@ -32,7 +32,9 @@ package struct MailComposer: Sendable {
     package func compose(_ mail: QueuedMail) throws(Problem) -> MailMessage {
         guard let parts = templates[mail.template] else { throw .unknownTemplate }
         guard let to = MailAddress(mail.toAddress, name: mail.toName) else { throw .address }
-        guard let model = try? JSON(parsing: mail.model), var values = Self.values(mail.template, model) else { throw .model }
+        guard let model = try? JSON(parsing: mail.model), var values = Self.values(mail.template, model) else {
+            throw .model
+        }
         values["shopName"] = shopName
         values["name"] = to.name
         return MailMessage(

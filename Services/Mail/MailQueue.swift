@@ -16,7 +16,8 @@ package struct QueuedMail: Sendable {
     package let attempts: Int
 
     package init(
-        id: Int64, template: String, toAddress: String, toName: String, model: [UInt8], messageId: String, queuedAt: Date,
+        id: Int64, template: String, toAddress: String, toName: String, model: [UInt8], messageId: String,
+        queuedAt: Date,
         attempts: Int
     ) {
         self.id = id

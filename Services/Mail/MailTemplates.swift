@@ -29,7 +29,8 @@ package struct MailTemplates: Sendable {
         }
         parts = try Self.names.reduce(into: [:]) { parts, name in
             parts[name] = Parts(
-                subject: try template(name, "subject"), text: try template(name, "text"), html: try template(name, "html"))
+                subject: try template(name, "subject"), text: try template(name, "text"),
+                html: try template(name, "html"))
         }
     }
 

@@ -13,7 +13,8 @@ struct OrderConfirmation {
         var lines: [[String: Any]] = []
         for item in items {
             guard let name = item["name"]?.stringValue, let quantity = item["quantity"]?.intValue,
-                let unitPrice = item["unitPriceMinorUnits"]?.intValue, let lineTotal = item["lineTotalMinorUnits"]?.intValue
+                let unitPrice = item["unitPriceMinorUnits"]?.intValue,
+                let lineTotal = item["lineTotalMinorUnits"]?.intValue
             else { return nil }
             lines.append([
                 "name": HeaderText.singleLine(name), "quantity": String(quantity),

@@ -1,4 +1,5 @@
 import ParseProtocol
+import ServiceKit
 
 /// The parts of a `_User` object that are more than data, taken out of what a client sent and type-checked.
 package struct AccountFields: Sendable {
@@ -112,6 +113,13 @@ package struct AccountFields: Sendable {
 }
 
 extension AccountFields {
+    /// True when a card number is where others could read it. Names of files are ours and random.
+    package var holdCardNumber: Bool {
+        if let username, CardNumber.isPresent(in: username) { return true }
+        if case .set(let address) = email, CardNumber.isPresent(in: address) { return true }
+        return CardNumber.isPresent(in: .object(rest.filter { $0.value.wireType != "File" }))
+    }
+
     /// Checks what a new user cannot do without: a name and a password, or the id of an anonymous user.
     /// - Throws: 200, 201 or 119.
     package func checkSignUp() throws {

@@ -24,7 +24,9 @@ package struct RoleRules: ClassRules {
         change.object["name"] = nil
     }
 
-    package func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws {
+    package func after(
+        _ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction
+    ) throws {
         // Who is in a role decides about sessions that the gateway remembers; its other fields do not.
         guard change.verb == .delete || change.object["users"] != nil || change.object["roles"] != nil else { return }
         outcome.forget = Forget.with { $0.everything = true }

@@ -50,11 +50,13 @@ enum SessionAnswers {
     /// How to reach a user; empty for one who is not there or left no address.
     static func contact(of userId: String, _ reader: StoreReader) throws -> BusReply {
         let user = try reader.documentIfFound("_User", userId, caller: .master) ?? [:]
-        let fullName = ["firstName", "lastName"].compactMap { user[$0]?.stringValue }.filter { !$0.isEmpty }
+        func texts(_ fields: [String]) -> [String] {
+            fields.compactMap { user[$0]?.stringValue }.filter { !$0.isEmpty }
+        }
         return try BusReply(
             ContactReply.with {
                 $0.email = user["email"]?.stringValue ?? ""
-                $0.name = user["name"]?.stringValue ?? fullName.joined(separator: " ")
+                $0.name = texts(["name"]).first ?? texts(["firstName", "lastName"]).joined(separator: " ")
             })
     }
 

@@ -41,7 +41,9 @@ package struct SessionRules: ClassRules {
     }
 
     /// The gateway learns of a session that ended or changed before the client has its answer.
-    package func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws {
+    package func after(
+        _ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction
+    ) throws {
         outcome.forget = .tokens([outcome.before?["sessionToken"]?.stringValue].compactMap(\.self))
     }
 }

@@ -47,7 +47,8 @@ package enum SignInSubject: Hashable, Sendable {
         case .account, .unknown:
             return ParseError(
                 .objectNotFound,
-                "Your account is locked due to multiple failed login attempts. Please try again after \(minutes) minute(s).")
+                "Your account is locked due to multiple failed login attempts. Please try again after \(minutes) minute(s)."
+            )
         case .address:
             return ParseError(
                 .connectionFailed,
@@ -68,7 +69,8 @@ enum SignInFailures {
 
     /// - Throws: the refusal when the subject has to wait.
     static func check(_ subject: SignInSubject, at now: Timestamp, _ reader: some ObjectReading) throws {
-        let row = try reader.rows("SELECT failures, endsAt FROM signInFailures WHERE subject = ?", [.text(subject.key)]).first
+        let row = try reader.rows("SELECT failures, endsAt FROM signInFailures WHERE subject = ?", [.text(subject.key)])
+            .first
         if let row, let refusal = subject.refusal(row, now: now) { throw refusal }
     }
 

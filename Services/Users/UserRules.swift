@@ -13,10 +13,7 @@ package struct UserRules: ClassRules {
         try UserRules.authorize(change)
         guard change.verb != .delete else { return }
         let fields = try AccountFields(change.object, isMaster: change.caller.isMaster)
-        // Names of files are ours and random.
-        guard !CardNumber.isPresent(in: .object(fields.rest.filter { $0.value.wireType != "File" })) else {
-            throw CardNumber.refused
-        }
+        guard !fields.holdCardNumber else { throw CardNumber.refused }
         if change.verb == .create { try fields.checkSignUp() }
         if let password = fields.password {
             change.notes["passwordHash"] = .string(try await hasher.hash(password))
@@ -42,7 +39,9 @@ package struct UserRules: ClassRules {
         for identity in update.taken { try Identities.take(identity, for: userId, in: transaction) }
     }
 
-    package func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws {
+    package func after(
+        _ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction
+    ) throws {
         switch change.verb {
         case .create: return
         case .update:

@@ -6,7 +6,9 @@ import Testing
 @Suite struct BagFieldTests {
     static func code(_ work: () throws -> Void) -> Int? { CheckoutRequestTests.code(work) }
 
-    static let badQuantities: [JSON] = [-1, 0, 1.5, 1000, 1_000_000_000, "2", true, [], ["__op": "Increment", "amount": 1]]
+    static let badQuantities: [JSON] = [
+        -1, 0, 1.5, 1000, 1_000_000_000, "2", true, [], ["__op": "Increment", "amount": 1],
+    ]
 
     @Test(arguments: badQuantities) func onlyWholeNumbersInRangeAreQuantities(value: JSON) {
         #expect(Self.code { _ = try Quantity.parse(value, in: 1...Quantity.max) } == 142)
@@ -22,7 +24,9 @@ import Testing
         #expect(try Quantity.changed(2, by: ["__op": "Increment", "amount": 3]) == 5)
         #expect(try Quantity.changed(2, by: ["__op": "Increment", "amount": -2]) == 0)
         #expect(try Quantity.changed(2, by: 0) == 0)
-        for change: JSON in [["__op": "Increment", "amount": -3], ["__op": "Increment", "amount": 998], ["__op": "Delete"]] {
+        for change: JSON in [
+            ["__op": "Increment", "amount": -3], ["__op": "Increment", "amount": 998], ["__op": "Delete"],
+        ] {
             #expect(Self.code { _ = try Quantity.changed(2, by: change) } == 142)
         }
     }
@@ -34,12 +38,13 @@ import Testing
         #expect(try ItemsChange(["__op": "Add", "objects": [a]]).applied(to: ["a"]) == ["a"])
         #expect(try ItemsChange(["__op": "Remove", "objects": [a]]).applied(to: ["a", "b"]) == ["b"])
         #expect(try ItemsChange(["__op": "Delete"]).applied(to: ["a"]) == [])
-        #expect(try ItemsChange(nil).applied(to: ["a"]) == [])
+        #expect(try ItemsChange(.null).applied(to: ["a"]) == [])
     }
 
     static let badItems: [(JSON, Int)] = [
         ("a", 111), (["a"], 111), ([.pointer("Product", "a")], 111), ([.pointer("OrderItem", "*")], 111), ([:], 111),
-        (["__op": "Increment", "amount": 1], 107), (.array(Array(repeating: .pointer("OrderItem", "a"), count: 201)), 142),
+        (["__op": "Increment", "amount": 1], 107),
+        (.array(Array(repeating: .pointer("OrderItem", "a"), count: 201)), 142),
     ]
 
     @Test(arguments: badItems) func itemsArePointersToLines(value: JSON, code: Int) {
@@ -48,7 +53,8 @@ import Testing
 
     static let serversFields: [JSON] = [
         ["orderNo": 1_000_001], ["orderStatus": 1], ["orderStatus": ["__op": "Increment", "amount": 1]], ["total": 1],
-        ["stripePaymentId": "ch_1"], ["currency": "eur"], ["orderDate": ["__type": "Date", "iso": "2026-01-01T00:00:00.000Z"]],
+        ["stripePaymentId": "ch_1"], ["currency": "eur"],
+        ["orderDate": ["__type": "Date", "iso": "2026-01-01T00:00:00.000Z"]],
         ["customer": .pointer("_User", "somebodyElse")], ["customer": ["__op": "Delete"]], ["discount": 5],
     ]
 
@@ -71,7 +77,8 @@ import Testing
 
     @Test func anAddressNamesWhatIsMissing() throws {
         let address = try ShippingAddress([
-            "firstName": "Ann", "lastName": " ", "phone": "1", "address1": "1 Road", "city": "", "state": "CA", "zipcode": 94107,
+            "firstName": "Ann", "lastName": " ", "phone": "1", "address1": "1 Road", "city": "", "state": "CA",
+            "zipcode": 94107,
         ])
         #expect(address.json["zipcode"] == "94107")
         do {
@@ -85,7 +92,8 @@ import Testing
     }
 
     static let badAddresses: [JSON] = [
-        "here", [], ["__type": "Pointer"], ["__op": "Delete"], ["city": ["x"]], ["city": .string(String(repeating: "x", count: 201))],
+        "here", [], ["__type": "Pointer"], ["__op": "Delete"], ["city": ["x"]],
+        ["city": .string(String(repeating: "x", count: 201))],
         ["a.b": "c"],
     ]
 

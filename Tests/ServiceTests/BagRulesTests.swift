@@ -19,12 +19,15 @@ import Testing
     @Test func theTotalFollowsEachChangeOfALine() async throws {
         let bag = try await BagStore()
         let (order, item) = try await bag.bag(of: "u1")
-        let answer = try await bag.save(.update, "OrderItem", item, ["quantity": ["__op": "Increment", "amount": 1]], by: "u1").answer
+        let answer = try await bag.save(
+            .update, "OrderItem", item, ["quantity": ["__op": "Increment", "amount": 1]], by: "u1"
+        ).answer
         #expect(answer["quantity"] == 3)
         #expect(try await bag.document("Order", order)?["total"] == 1050)
         let comb = try await bag.save(.create, "OrderItem", nil, ["product": .pointer("Product", "comb")], by: "u1")
         let added = try await bag.save(
-            .update, "Order", order, ["items": ["__op": "Add", "objects": [.pointer("OrderItem", comb.objectId)]]], by: "u1")
+            .update, "Order", order, ["items": ["__op": "Add", "objects": [.pointer("OrderItem", comb.objectId)]]],
+            by: "u1")
         #expect(added.answer["total"] == 2250)
         try await bag.save(.update, "OrderItem", item, ["quantity": 0], by: "u1")
         #expect(try await bag.document("OrderItem", item) == nil)

@@ -24,7 +24,8 @@ final class BagStore: Sendable {
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         store = try ObjectStore(
-            path: directory + "/bag.sqlite", classes: plan.classes, allowClassCreation: false, allowCustomObjectId: false,
+            path: directory + "/bag.sqlite", classes: plan.classes, allowClassCreation: false,
+            allowCustomObjectId: false,
             schema: plan.tables, logger: logger)
         ledger = CheckoutLedger(store: store, outbox: events)
         await withCheckedContinuation { started in store.startWriting { started.resume() } }
@@ -87,9 +88,12 @@ final class BagStore: Sendable {
     }
 
     /// A bag with one line, as an app makes it by saving objects: the order's and the line's id.
-    func bag(of userId: String, product: String = "soap", quantity: Int64 = 2) async throws -> (order: String, item: String) {
+    func bag(
+        of userId: String, product: String = "soap", quantity: Int64 = 2
+    ) async throws -> (order: String, item: String) {
         let item = try await save(
-            .create, "OrderItem", nil, ["product": .pointer("Product", product), "quantity": .int(quantity)], by: userId)
+            .create, "OrderItem", nil, ["product": .pointer("Product", product), "quantity": .int(quantity)], by: userId
+        )
         let order = try await save(
             .create, "Order", nil, ["items": [.pointer("OrderItem", item.objectId)]], by: userId)
         return (order.objectId, item.objectId)
@@ -105,7 +109,8 @@ final class BagStore: Sendable {
         var wanted: JSON = ["tokenId": "tok_visa", "shippingAddress": Self.address]
         for (name, value) in parameters.objectValue ?? [:] { wanted[name] = value }
         return try await ledger.start(
-            try CheckoutRequest(checkout: wanted), by: Customer(userId: userId, email: "ann@shop.example", profile: nil),
+            try CheckoutRequest(checkout: wanted),
+            by: Customer(userId: userId, email: "ann@shop.example", profile: nil),
             keys: keys)
     }
 }

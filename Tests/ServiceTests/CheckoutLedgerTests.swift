@@ -80,7 +80,9 @@ import Testing
             ])
         _ = try await bag.bag(of: "u2")
         let next = try await bag.start(by: "u2")
-        #expect(try self.receipt(await Self.runner(bag, Catalog()).outcome(of: next, within: .seconds(20)))["orderNo"] == 1_000_002)
+        #expect(
+            try self.receipt(await Self.runner(bag, Catalog()).outcome(of: next, within: .seconds(20)))["orderNo"]
+                == 1_000_002)
     }
 
     /// 0: started, 1: reserved, 2: charged.
@@ -93,7 +95,8 @@ import Testing
             expectedAmount: nil, source: .token("tok_visa"), email: "")  // What `start` stored counts, not this.
         var machine = CheckoutMachine(checkout, at: .started)
         guard case .store(.reserved(let own)) = machine.reservationAnswered(.success(Catalog.reservation)) else {
-            return Issue.record("The machine prices the order.")
+            Issue.record("The machine prices the order.")
+            return
         }
         if index == 1 { try await bag.ledger.store(.reserved(own), of: checkout) }
         if index == 2 { try await bag.ledger.store(.charged(own, chargeId: "ch_before"), of: checkout) }
@@ -111,7 +114,8 @@ import Testing
         _ = try await bag.bag(of: "u1")
         let id = try await bag.start(by: "u1")
         let services = Catalog(lost: 3)
-        #expect(try receipt(await Self.runner(bag, services).outcome(of: id, within: .seconds(20)))["orderNo"] == 1_000_001)
+        #expect(
+            try receipt(await Self.runner(bag, services).outcome(of: id, within: .seconds(20)))["orderNo"] == 1_000_001)
         #expect(services.seen.withLock { $0.charges } == [id: 4])
     }
 
@@ -174,7 +178,9 @@ import Testing
         #expect(await parseCode { _ = try await bag.start(["orderId": .string(order)], by: "u2") } == 101)
         #expect(await parseCode { _ = try await bag.start(["orderId": "missing"], by: "u1") } == 101)
         #expect(
-            await parseCode { _ = try await bag.start(["shippingAddress": ["city": "Oakland"]], by: "u1", keys: ["client:a"]) }
+            await parseCode {
+                _ = try await bag.start(["shippingAddress": ["city": "Oakland"]], by: "u1", keys: ["client:a"])
+            }
                 == 142)
         #expect(try await bag.document("Order", order)?["shippingAddress"] == nil)
         try await Self.make(try await bag.start(by: "u1", keys: ["client:a"]), in: bag)

@@ -16,7 +16,7 @@ import Testing
     @Test func checkoutTakesAPaymentMethodOrAToken() throws {
         #expect(try CheckoutRequest(checkout: ["paymentMethodId": "pm1"]).source == .paymentMethod("pm1"))
         let request = try CheckoutRequest(checkout: [
-            "tokenId": "tok_visa", "idempotencyKey": "k", "amount": 1900, "note": "Ring twice", "giftMessage": nil,
+            "tokenId": "tok_visa", "idempotencyKey": "k", "amount": 1900, "note": "Ring twice", "giftMessage": .null,
         ])
         #expect(request.source == .token("tok_visa"))
         #expect(request.clientKey == "k")
@@ -30,7 +30,8 @@ import Testing
         #expect(customer.source == .customer("cus_1"))
         #expect(customer.orderId == "o1")
         #expect(customer.amount == 5)
-        #expect(try CheckoutRequest(chargeToken: ["orderId": "o1", "chargeToken": "tok_visa"]).source == .token("tok_visa"))
+        #expect(
+            try CheckoutRequest(chargeToken: ["orderId": "o1", "chargeToken": "tok_visa"]).source == .token("tok_visa"))
     }
 
     static let refused: [(JSON, Int)] = [
@@ -57,6 +58,8 @@ import Testing
         #expect(Self.code { _ = try CheckoutRequest(chargeCustomer: ["customerId": "cus_1"]) } == 142)
         #expect(Self.code { _ = try CheckoutRequest(chargeCustomer: ["orderId": "o1"]) } == 142)
         #expect(Self.code { _ = try CheckoutRequest(chargeToken: ["orderId": "o1"]) } == 142)
-        #expect(Self.code { _ = try CheckoutRequest(chargeCustomer: ["orderId": "o1", "customerId": "5555555555554444"]) } == 142)
+        #expect(
+            Self.code { _ = try CheckoutRequest(chargeCustomer: ["orderId": "o1", "customerId": "5555555555554444"]) }
+                == 142)
     }
 }

@@ -6,14 +6,16 @@ import Testing
 /// The order confirmation, from what the bag sends to the file in the spool.
 @Suite struct MailConfirmationTests {
     static let receipt: JSON = [
-        "orderNo": 1_000_001, "orderDate": ["__type": "Date", "iso": "2026-01-02T03:04:05.678Z"], "totalMinorUnits": 1900,
+        "orderNo": 1_000_001, "orderDate": ["__type": "Date", "iso": "2026-01-02T03:04:05.678Z"],
+        "totalMinorUnits": 1900,
         "currency": "usd", "note": "Ring <twice> & wait",
         "items": [
             ["name": "Soap & more", "quantity": 2, "unitPriceMinorUnits": 350, "lineTotalMinorUnits": 700],
             ["name": "Comb", "quantity": 1, "unitPriceMinorUnits": 1200, "lineTotalMinorUnits": 1200],
         ],
         "shippingAddress": [
-            "firstName": "Ann", "lastName": "Example", "phone": "555", "address1": "1 Road", "city": "Oakland", "state": "CA",
+            "firstName": "Ann", "lastName": "Example", "phone": "555", "address1": "1 Road", "city": "Oakland",
+            "state": "CA",
             "zipcode": "94601",
         ],
     ]
@@ -35,7 +37,10 @@ import Testing
     @Test func bothPartsHaveNumberItemsTotalAddressAndNote() throws {
         let message = try Self.composer().compose(Self.mail())
         #expect(HeaderText.singleLine(message.subject) == "Your order 1000001 at Beauty & Me")
-        for part in ["1000001", "2026-01-02", "$3.50", "$7.00", "$12.00", "$19.00", "Comb", "1 Road", "94601 Oakland CA", "Ann Example"] {
+        for part in [
+            "1000001", "2026-01-02", "$3.50", "$7.00", "$12.00", "$19.00", "Comb", "1 Road", "94601 Oakland CA",
+            "Ann Example",
+        ] {
             #expect(message.text.contains(part), "text: \(part)")
             #expect(message.html.contains(part), "HTML: \(part)")
         }
@@ -57,7 +62,9 @@ import Testing
     @Test func mailsThatCanNeverBeSentSayWhy() throws {
         let composer = try Self.composer()
         #expect(throws: MailComposer.Problem.unknownTemplate) { try composer.compose(Self.mail(template: "../secret")) }
-        #expect(throws: MailComposer.Problem.address) { try composer.compose(Self.mail(to: "ann@x.example\r\nBcc: b@x.example")) }
+        #expect(throws: MailComposer.Problem.address) {
+            try composer.compose(Self.mail(to: "ann@x.example\r\nBcc: b@x.example"))
+        }
         #expect(throws: MailComposer.Problem.model) { try composer.compose(Self.mail(model: ["orderNo": "x"])) }
     }
 

@@ -6,7 +6,8 @@ import Testing
 /// Mails as they leave: headers nobody can break out of, two parts, stable bytes.
 @Suite struct MailMessageTests {
     static func message(
-        name: String = "Ann Example", subject: String = "Your order 1000001", text: String = "Hello", html: String = "<p>Hello</p>"
+        name: String = "Ann Example", subject: String = "Your order 1000001", text: String = "Hello",
+        html: String = "<p>Hello</p>"
     ) throws -> MailMessage {
         MailMessage(
             from: try #require(MailAddress("shop@shop.example", name: "Shop")),
@@ -22,7 +23,8 @@ import Testing
         for part in [
             "\r\nTo: Ann Example <ann@shop.example>\r\n", "\r\nSubject: Your order 1000001\r\n",
             "\r\nMessage-ID: <outbox_3aco_5f1@shop.example>\r\n", "\r\nMIME-Version: 1.0\r\n", "multipart/alternative",
-            "text/plain; charset=utf-8", "text/html; charset=utf-8", "\r\n\r\nHello\r\n--", "\r\n\r\n<p>Hello</p>\r\n--",
+            "text/plain; charset=utf-8", "text/html; charset=utf-8", "\r\n\r\nHello\r\n--",
+            "\r\n\r\n<p>Hello</p>\r\n--",
         ] {
             #expect(source.contains(part))
         }
@@ -30,7 +32,9 @@ import Testing
         #expect(try Self.message().bytes == Self.message().bytes)
     }
 
-    @Test(arguments: ["Ann\r\nBcc: x@y.example", "Ann\nBcc: x@y.example", "Ann\u{2028}Bcc: x", "Änn\r\nBcc: x@y.example"])
+    @Test(arguments: [
+        "Ann\r\nBcc: x@y.example", "Ann\nBcc: x@y.example", "Ann\u{2028}Bcc: x", "Änn\r\nBcc: x@y.example",
+    ])
     func lineBreaksInNamesAndSubjectsStartNoHeader(text: String) throws {
         for source in [Self.source(try Self.message(name: text)), Self.source(try Self.message(subject: text))] {
             #expect(!source.components(separatedBy: "\r\n").contains { $0.hasPrefix("Bcc") })
@@ -38,7 +42,8 @@ import Testing
     }
 
     static let badAddresses = [
-        "", "ann", "ann@", "@shop.example", "a@b@c", "ann@shop.example\r\nBcc: x@y.example", "ann <x@y.example>", "a b@c.example",
+        "", "ann", "ann@", "@shop.example", "a@b@c", "ann@shop.example\r\nBcc: x@y.example", "ann <x@y.example>",
+        "a b@c.example",
         "ann@shop..example", ".ann@shop.example", "änn@shop.example", "\"ann\"@shop.example", "a,b@shop.example",
         String(repeating: "a", count: 250) + "@b.example",
     ]
@@ -60,7 +65,9 @@ import Testing
         let encoded = HeaderText.unstructured(String(repeating: "日本語", count: 40))
         for line in encoded.components(separatedBy: "\r\n ") {
             #expect(line.utf8.count <= 75 && line.hasPrefix("=?UTF-8?B?") && line.hasSuffix("?="))
-            let word = Data(base64Encoded: String(line.dropFirst(10).dropLast(2))).flatMap { String(data: $0, encoding: .utf8) }
+            let word = Data(base64Encoded: String(line.dropFirst(10).dropLast(2))).flatMap {
+                String(data: $0, encoding: .utf8)
+            }
             #expect(word != nil, "A character is not cut in two.")
         }
     }
@@ -82,7 +89,8 @@ import Testing
     }
 
     static let amounts: [(Int64, String, String)] = [
-        (350, "usd", "$3.50"), (5, "usd", "$0.05"), (0, "eur", "€0.00"), (123_456, "chf", "CHF 1234.56"), (350, "jpy", "¥350"),
+        (350, "usd", "$3.50"), (5, "usd", "$0.05"), (0, "eur", "€0.00"), (123_456, "chf", "CHF 1234.56"),
+        (350, "jpy", "¥350"),
         (1500, "kwd", "KWD 1.500"), (-350, "usd", "-$3.50"),
     ]
 

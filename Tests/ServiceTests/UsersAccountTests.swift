@@ -65,6 +65,21 @@ import UsersService
         #expect(fields.rest == ["phone": "415"])
     }
 
+    @Test(
+        arguments: [
+            ["username": "4242424242424242"], ["email": "4242-4242-4242-4242@example.com"],
+            ["phone": "4242 4242 4242 4242"],
+            ["wallet": ["card": [4_242_424_242_424_242]]],
+        ] as [JSON])
+    func findsACardNumberWhereverItIs(_ body: JSON) throws {
+        #expect(try AccountFields(body, isMaster: false).holdCardNumber)
+    }
+
+    @Test func aFileNameIsNoCardNumber() throws {
+        let photo: JSON = ["__type": "File", "name": "4242424242424242_me.png"]
+        #expect(try !AccountFields(["photo": photo, "password": "4242424242424242"], isMaster: false).holdCardNumber)
+    }
+
     @Test func theMasterKeySetsWhatClientsCannot() throws {
         let fields = try AccountFields(["isAdmin": true, "emailVerified": true], isMaster: true)
         #expect(fields.rest == ["isAdmin": true, "emailVerified": true])
@@ -145,7 +160,11 @@ import UsersService
         }
         #expect(code(Principal()) == 206)
         #expect(code(.with { $0.userID = "u2" }) == 206)
-        #expect(code(.with { $0.userID = "u2"; $0.roles = ["admins"] }) == 206)
+        #expect(
+            code(
+                .with {
+                    $0.userID = "u2"; $0.roles = ["admins"]
+                }) == 206)
         #expect(code(.with { $0.userID = "u1" }) == nil)
         #expect(code(.satchel) == nil)
     }

@@ -94,8 +94,9 @@ import UsersService
         #expect(account.refusal(failures: 4, until: end, now: now) == nil)
         let refusal = account.refusal(failures: 5, until: end, now: now)
         #expect(refusal?.code == .objectNotFound && refusal?.message.hasSuffix("after 15 minute(s).") == true)
-        #expect(account.refusal(failures: 5, until: end, now: end.advanced(by: .milliseconds(-1)))?.message
-            .hasSuffix("after 1 minute(s).") == true)
+        #expect(
+            account.refusal(failures: 5, until: end, now: end.advanced(by: .milliseconds(-1)))?.message
+                .hasSuffix("after 1 minute(s).") == true)
         #expect(account.refusal(failures: 5, until: end, now: end) == nil)
         #expect(SignInSubject.unknown("x").refusal(failures: 5, until: end, now: now) == refusal)
     }
@@ -104,7 +105,8 @@ import UsersService
         let now = Timestamp(milliseconds: 0)
         let end = Timestamp(milliseconds: 60_000)
         #expect(SignInSubject.address("10.0.0.1").refusal(failures: 29, until: end, now: now) == nil)
-        #expect(SignInSubject.address("10.0.0.1").refusal(failures: 30, until: end, now: now)?.code == .connectionFailed)
+        #expect(
+            SignInSubject.address("10.0.0.1").refusal(failures: 30, until: end, now: now)?.code == .connectionFailed)
     }
 
     @Test func aNetworkOfAddressesIsOneAddress() {

@@ -14,7 +14,8 @@ struct CheckoutFunctions: Sendable {
     private static let waitMin = Duration.milliseconds(100)
 
     /// Who asks is checked before what is asked.
-    func answer(_ request: ServiceRequest, _ parse: @autoclosure () throws -> CheckoutRequest) async throws -> BusReply {
+    func answer(_ request: ServiceRequest, _ parse: @autoclosure () throws -> CheckoutRequest) async throws -> BusReply
+    {
         let began = ContinuousClock.now
         let userId = try request.userId
         let wanted = try parse()

@@ -22,7 +22,8 @@ extension CheckoutLedger {
             for line in priced.lines {
                 _ = try transaction.update(
                     "OrderItem", line.itemId,
-                    ["unitPriceMinorUnits": .int(line.unitPriceMinorUnits), "name": .string(line.name)], caller: .master)
+                    ["unitPriceMinorUnits": .int(line.unitPriceMinorUnits), "name": .string(line.name)], caller: .master
+                )
             }
             let receipt = Receipt(order: order, priced: priced)
             let reply = receipt.json.serialized

@@ -114,7 +114,8 @@ extension CheckoutLedger {
             createdAt, updatedAt) VALUES (?, ?, ?, ?, 'started', ?, ?, ?, ?, ?, ?, ?)
             """,
             [
-                .text(id), .text(order.objectId), .text(customer.userId), .int((attempts.first?.int("attempts") ?? 0) + 1),
+                .text(id), .text(order.objectId), .text(customer.userId),
+                .int((attempts.first?.int("attempts") ?? 0) + 1),
                 .text(JSON.array(lines).serializedText), request.amount.map(SQLValue.int) ?? .null,
                 .text(request.source.json.serializedText), .text(customer.email),
                 .text(fields.serializedText), .int(transaction.now.milliseconds), .int(transaction.now.milliseconds),

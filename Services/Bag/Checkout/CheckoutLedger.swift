@@ -71,7 +71,9 @@ package struct CheckoutLedger: Sendable {
     /// Checkouts that were interrupted.
     func unfinished() async throws -> [String] {
         try await store.read {
-            try $0.rows("SELECT id FROM checkouts WHERE state IN ('started', 'reserved', 'charged')").map { $0.text("id") }
+            try $0.rows("SELECT id FROM checkouts WHERE state IN ('started', 'reserved', 'charged')").map {
+                $0.text("id")
+            }
         }
     }
 
@@ -118,7 +120,8 @@ package struct CheckoutLedger: Sendable {
     }
 
     static func finish(
-        _ checkout: Checkout, _ outcome: CheckoutOutcome, reply: [UInt8], orderNo: Int64?, in transaction: StoreTransaction
+        _ checkout: Checkout, _ outcome: CheckoutOutcome, reply: [UInt8], orderNo: Int64?,
+        in transaction: StoreTransaction
     ) throws {
         let changed = try transaction.execute(
             """

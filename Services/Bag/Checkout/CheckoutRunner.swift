@@ -104,7 +104,8 @@ package final class CheckoutRunner: Sendable {
     ) async -> CheckoutMachine.Action {
         do {
             switch action {
-            case .reserve(let products): return machine.reservationAnswered(await steps.reserve(products, for: checkout))
+            case .reserve(let products):
+                return machine.reservationAnswered(await steps.reserve(products, for: checkout))
             case .charge(let order): return machine.chargeAnswered(await steps.charge(order, for: checkout))
             case .store(let point):
                 try await ledger.store(point, of: checkout)
@@ -112,7 +113,8 @@ package final class CheckoutRunner: Sendable {
             case .make(let order, let chargeId):
                 let outcome = try await ledger.make(checkout, order, chargeId: chargeId)
                 logger.info(
-                    "An order was made.", metadata: ["order.id": "\(checkout.orderId)", "checkout.id": "\(checkout.id)"])
+                    "An order was made.",
+                    metadata: ["order.id": "\(checkout.orderId)", "checkout.id": "\(checkout.id)"])
                 return machine.decided(outcome)
             case .fail(let error, let holdsStock):
                 let outcome = try await ledger.fail(checkout, error)
@@ -128,7 +130,8 @@ package final class CheckoutRunner: Sendable {
             }
         } catch {
             logger.error(
-                "A checkout's step could not be stored.", metadata: ["checkout.id": "\(checkout.id)", "error": "\(error)"])
+                "A checkout's step could not be stored.",
+                metadata: ["checkout.id": "\(checkout.id)", "error": "\(error)"])
             return machine.notStored()
         }
     }

@@ -6,7 +6,9 @@ import SwiftProtobuf
 
 /// The steps of a checkout that other services take. Each can be asked any number of times with the same outcome.
 package protocol CheckoutStepping: Sendable {
-    func reserve(_ products: [String: Int], for checkout: Checkout) async -> Result<Reservation, CheckoutMachine.StepFailure>
+    func reserve(
+        _ products: [String: Int], for checkout: Checkout
+    ) async -> Result<Reservation, CheckoutMachine.StepFailure>
     /// - Returns: the provider's id of the charge.
     func charge(_ order: PricedOrder, for checkout: Checkout) async -> Result<String, CheckoutMachine.StepFailure>
     /// Puts reserved pieces back before the customer hears of a declined card, who may try another card at once. The outbox
@@ -21,15 +23,20 @@ struct CheckoutSteps: CheckoutStepping {
     /// Payments that take longer than this are rare; what is not sold then goes back to stock.
     private static let reservationSeconds: UInt32 = 3600
 
-    func reserve(_ products: [String: Int], for checkout: Checkout) async -> Result<Reservation, CheckoutMachine.StepFailure> {
+    func reserve(
+        _ products: [String: Int], for checkout: Checkout
+    ) async -> Result<Reservation, CheckoutMachine.StepFailure> {
         let request = ReserveRequest.with { message in
             message.reservationID = checkout.id
             message.lifetimeSeconds = Self.reservationSeconds
             message.lines = products.sorted { $0.key < $1.key }.map { product, quantity in
-                .with { $0.productID = product; $0.quantity = UInt32(clamping: quantity) }
+                .with {
+                    $0.productID = product; $0.quantity = UInt32(clamping: quantity)
+                }
             }
         }
-        return await ask("catalog.reserve.v1", request, key: "\(checkout.id):reserve", reply: ReserveReply.self).map { reply in
+        return await ask("catalog.reserve.v1", request, key: "\(checkout.id):reserve", reply: ReserveReply.self).map {
+            reply in
             let products = reply.lines.map {
                 ($0.productID, Reservation.Product(name: $0.name, unitPriceMinorUnits: $0.unitPriceMinorUnits))
             }
@@ -52,7 +59,8 @@ struct CheckoutSteps: CheckoutStepping {
             case .forgotten: break
             }
         }
-        return await ask("payments.charge.v1", request, key: "\(checkout.id):charge", reply: ChargeReply.self).map(\.chargeID)
+        return await ask("payments.charge.v1", request, key: "\(checkout.id):charge", reply: ChargeReply.self).map(
+            \.chargeID)
     }
 
     func releaseSoon(_ checkout: Checkout) async {

@@ -14,7 +14,8 @@ package struct BagItem: Sendable, Equatable {
     package init?(document: JSON) {
         guard let objectId = document["objectId"]?.stringValue,
             let customer = document["customer"]?.pointerTarget, let product = document["product"]?.pointerTarget,
-            let quantity = document["quantity"]?.intValue.flatMap(Int.init(exactly:)), (0...Quantity.max).contains(quantity)
+            let quantity = document["quantity"]?.intValue.flatMap(Int.init(exactly:)),
+            (0...Quantity.max).contains(quantity)
         else { return nil }
         self.objectId = objectId
         customerId = customer.objectId

@@ -27,11 +27,12 @@ package enum ItemsChange: Equatable, Sendable {
     /// The lines after the change, each once.
     package func applied(to present: [String]) -> [String] {
         var seen: Set<String> = []
-        let ids = switch self {
-        case .set(let ids): ids
-        case .add(let ids): present + ids
-        case .remove(let ids): present.filter { !ids.contains($0) }
-        }
+        let ids =
+            switch self {
+            case .set(let ids): ids
+            case .add(let ids): present + ids
+            case .remove(let ids): present.filter { !ids.contains($0) }
+            }
         return ids.filter { seen.insert($0).inserted }
     }
 

@@ -65,7 +65,9 @@ struct OpenOrder: Sendable {
                 "OrderItem", first.objectId, ["quantity": .int(Int64(quantity))], caller: .master)
         }
         try reload(
-            items.map(\.objectId).filter { id in !present.contains { $0.objectId == id } || (quantity > 0 && id == first.objectId) },
+            items.map(\.objectId).filter { id in
+                !present.contains { $0.objectId == id } || (quantity > 0 && id == first.objectId)
+            },
             in: transaction)
     }
 

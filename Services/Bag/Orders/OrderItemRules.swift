@@ -19,7 +19,9 @@ package struct OrderItemRules: ClassRules {
 
     /// A quantity of 0 removes the line, as in `setBagQuantity`.
     package func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? {
-        guard change.verb == .update, !change.caller.isMaster, let quantity = change.object["quantity"] else { return nil }
+        guard change.verb == .update, !change.caller.isMaster, let quantity = change.object["quantity"] else {
+            return nil
+        }
         let item = try changeableItem(change, in: transaction)
         guard try Quantity.changed(item.quantity, by: quantity) == 0 else { return nil }
         try BagPrices.remember(change, in: transaction)
@@ -41,6 +43,7 @@ package struct OrderItemRules: ClassRules {
                 throw ParseError(.invalidKeyName, "objectId is an invalid field name.")
             }
             let userId = try change.customerId
+            _ = try Self.product(change.object["product"], isRequired: true)
             var object = try Self.fields(change.object, customerId: userId)
             let quantity = try Quantity.parse(change.object["quantity"], in: 1...Quantity.max, whenMissing: 1)
             object["quantity"] = .int(Int64(quantity))
@@ -61,11 +64,15 @@ package struct OrderItemRules: ClassRules {
         change.caller = .master
     }
 
-    package func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws {
+    package func after(
+        _ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction
+    ) throws {
         if change.verb == .update, !change.principal.master, let quantity = outcome.after?["quantity"] {
             outcome.answer["quantity"] = quantity
         }
-        if change.verb != .create, let document = outcome.after ?? outcome.before, let item = BagItem(document: document) {
+        if change.verb != .create, let document = outcome.after ?? outcome.before,
+            let item = BagItem(document: document)
+        {
             try settle(item, in: transaction)
         }
     }

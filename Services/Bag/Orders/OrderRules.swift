@@ -72,7 +72,9 @@ package struct OrderRules: ClassRules {
         change.caller = .master
     }
 
-    package func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws {
+    package func after(
+        _ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction
+    ) throws {
         switch change.verb {
         case .create, .update:
             guard !change.principal.master else { return }

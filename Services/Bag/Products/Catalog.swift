@@ -23,7 +23,11 @@ struct Catalog: Sendable {
     func prices(of products: Set<String>, traceId: String = "") async throws -> Prices {
         guard !products.isEmpty else { return Prices() }
         let request = PriceRequest.with { message in
-            message.lines = products.sorted().map { product in .with { $0.productID = product; $0.quantity = 1 } }
+            message.lines = products.sorted().map { product in
+                .with {
+                    $0.productID = product; $0.quantity = 1
+                }
+            }
         }
         let reply = try await host.call("catalog.price.v1", request, traceId: traceId, reply: PriceReply.self)
         var prices = Prices(asked: products)
@@ -58,7 +62,11 @@ extension ServiceHost {
     ) async throws -> [String: JSON] {
         guard !ids.isEmpty, let owner = Self.owners[className] else { return [:] }
         let wanted = FetchRequest.with {
-            $0.wanted = [.with { $0.className = className; $0.objectIds = ids.sorted() }]
+            $0.wanted = [
+                .with {
+                    $0.className = className; $0.objectIds = ids.sorted()
+                }
+            ]
         }
         var request = try BusRequest("\(owner).fetch.v1", wanted)
         request.principal = principal

@@ -31,7 +31,8 @@ package enum HeaderText {
     /// Characters of an atom, RFC 5322 section 3.2.3.
     static func isAtomText(_ byte: UInt8) -> Bool {
         switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
             true
         default: "!#$%&'*+-/=?^_`{|}~".utf8.contains(byte)
         }

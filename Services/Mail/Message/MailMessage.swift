@@ -27,7 +27,8 @@ package struct MailMessage: Sendable {
     /// The mail's bytes: lines end with CRLF. The same mail always has the same bytes.
     package var bytes: [UInt8] {
         // No line of quoted-printable begins with two dashes and an underscore-equals pair: `=_` cannot be in it.
-        let boundary = "=_satchel_\(messageId.utf8.reduce(UInt64(14_695_981_039_346_656_037)) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 })"
+        let boundary =
+            "=_satchel_\(messageId.utf8.reduce(UInt64(14_695_981_039_346_656_037)) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 })"
         var lines = [
             "Date: \(Self.dateText(date))",
             "From: \(from.header)",
@@ -41,7 +42,8 @@ package struct MailMessage: Sendable {
         ]
         for (type, content) in [("plain", text), ("html", html)] {
             lines += [
-                "--\(boundary)", "Content-Type: text/\(type); charset=utf-8", "Content-Transfer-Encoding: quoted-printable",
+                "--\(boundary)", "Content-Type: text/\(type); charset=utf-8",
+                "Content-Transfer-Encoding: quoted-printable",
                 "", QuotedPrintable.encode(content),
             ]
         }

@@ -6,7 +6,8 @@ package enum MessageId {
     /// becomes `_` and two hexadecimal digits. Nil for a key that is empty or too long for a file name.
     package static func of(_ key: String) -> String? {
         let text = key.utf8.map { byte in
-            let isPlain = byte < 128 && (Character(UnicodeScalar(byte)).isLetter || Character(UnicodeScalar(byte)).isNumber)
+            let isPlain =
+                byte < 128 && (Character(UnicodeScalar(byte)).isLetter || Character(UnicodeScalar(byte)).isNumber)
             if isPlain || byte == UInt8(ascii: "-") { return String(UnicodeScalar(byte)) }
             let hex = String(byte, radix: 16)
             return hex.count == 1 ? "_0\(hex)" : "_\(hex)"
