@@ -146,7 +146,10 @@ let package = Package(
         .testTarget(name: "ObjectStoreTests", dependencies: ["ObjectStore", "ParseProtocol"]),
         .testTarget(
             name: "ServiceTests",
-            dependencies: ["ServiceKit", "BagService", "UsersService", "PaymentsService"]),
+            dependencies: [
+                "ServiceKit", "ObjectStore", "MessageBus", "Messages", "ParseProtocol",
+                "BagService", "CatalogService", "MailService", "PaymentsService", "UsersService",
+            ]),
         .testTarget(name: "ScenarioTests", dependencies: ["TestSupport", "ParseProtocol"]),
     ]
 )

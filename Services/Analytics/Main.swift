@@ -3,5 +3,5 @@ import ServiceKit
 /// The analytics service: what apps report and what was sold.
 @main
 struct Analytics {
-    static func main() async throws { try await runService(analyticsPlan, build: buildAnalytics) }
+    static func main() async { await runService(analyticsPlan, build: buildAnalytics) }
 }

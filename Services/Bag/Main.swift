@@ -5,6 +5,6 @@ import ServiceKit
 struct Bag {
     static func main() async throws {
         let link = HostLink()
-        try await runService(bagPlan(link)) { try buildBag($0, &$1, link) }
+        await runService(bagPlan(link)) { try buildBag($0, &$1, link) }
     }
 }

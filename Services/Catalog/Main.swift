@@ -3,5 +3,5 @@ import ServiceKit
 /// The catalog service: brands, products with their stock, reviews, favourites, stores, and every class nobody else owns.
 @main
 struct Catalog {
-    static func main() async throws { try await runService(catalogPlan, build: buildCatalog) }
+    static func main() async { await runService(catalogPlan, build: buildCatalog) }
 }

@@ -3,5 +3,5 @@ import ServiceKit
 /// The mail service: what the shop writes to its customers.
 @main
 struct Mail {
-    static func main() async throws { try await runService(mailPlan, build: buildMail) }
+    static func main() async { await runService(mailPlan, build: buildMail) }
 }

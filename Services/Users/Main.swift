@@ -5,6 +5,6 @@ import ServiceKit
 struct Users {
     static func main() async throws {
         let hasher = PasswordHasher(cost: ScryptCost(try ServiceConfiguration(service: usersName)))
-        try await runService(usersPlan(hasher: hasher)) { buildUsers($0, &$1, hasher: hasher) }
+        await runService(usersPlan(hasher: hasher)) { buildUsers($0, &$1, hasher: hasher) }
     }
 }

@@ -9,9 +9,21 @@ import ServiceLifecycle
 ///   - build: registers its routes; called once before the first request.
 public func runService(
     _ plan: ServicePlan, build: @Sendable (_ host: ServiceHost, _ routes: inout ServiceRoutes) throws -> Void
+) async {
+    LoggingSystem.bootstrap(StreamLogHandler.standardError)
+    do {
+        try await run(plan, build)
+    } catch {
+        // Thrown out of `main` it would end in a trap and a backtrace, which hide what is wrong with the configuration.
+        Logger(label: plan.name).critical("The service cannot run.", metadata: ["error": "\(error)"])
+        exit(1)
+    }
+}
+
+private func run(
+    _ plan: ServicePlan, _ build: @Sendable (_ host: ServiceHost, _ routes: inout ServiceRoutes) throws -> Void
 ) async throws {
     let configuration = try ServiceConfiguration(service: plan.name)
-    LoggingSystem.bootstrap(StreamLogHandler.standardError)
     var logger = Logger(label: configuration.replica)
     logger.logLevel = configuration.logLevel
     umask(0o077)  // Databases and spools hold customers' data.

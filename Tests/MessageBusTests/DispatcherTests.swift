@@ -3,7 +3,7 @@ import Messages
 import Testing
 
 /// The broker's decisions, without sockets: who gets a request, and what happens when a replica dies.
-@Suite struct DispatcherTests {
+@Suite final class DispatcherTests {
     typealias Subject = Dispatcher<String>
 
     private var subject = Subject()
@@ -32,7 +32,7 @@ import Testing
     }
 
     /// Runs one event and returns what it asks for: the lanes that get something, and the answers by origin.
-    private mutating func after(_ event: (inout Subject, inout [Subject.Action]) -> Void) -> (
+    private func after(_ event: (inout Subject, inout [Subject.Action]) -> Void) -> (
         sent: [(lane: [UInt8], message: BusMessage)], answered: [String: BusMessage]
     ) {
         var actions: [Subject.Action] = []
@@ -48,7 +48,7 @@ import Testing
         return (sent, answered)
     }
 
-    @Test mutating func theLeastLoadedLaneGetsTheRequest() {
+    @Test func theLeastLoadedLaneGetsTheRequest() {
         _ = after { $0.hello(first, hello(), now: 0, &$1) }
         _ = after { $0.hello(second, hello(), now: 0, &$1) }
         let lanes = (0..<6).flatMap { n in after { $0.request(request(), from: "\(n)", now: 0, &$1) }.sent.map(\.lane) }
@@ -56,7 +56,7 @@ import Testing
         #expect(lanes.filter { $0 == second }.count == 3)
     }
 
-    @Test mutating func writesGoToTheWriterOnly() {
+    @Test func writesGoToTheWriterOnly() {
         _ = after { $0.hello(first, hello(), now: 0, &$1) }
         _ = after { $0.hello(second, hello(writer: true), now: 0, &$1) }
         for _ in 0..<4 {
@@ -64,13 +64,13 @@ import Testing
         }
     }
 
-    @Test mutating func aWriteWaitsForAWriterToAppear() {
+    @Test func aWriteWaitsForAWriterToAppear() {
         _ = after { $0.hello(first, hello(), now: 0, &$1) }
         #expect(after { $0.request(request(writes: true), from: "a", now: 0, &$1) }.sent.isEmpty)
         #expect(after { $0.hello(first, hello(writer: true), now: 0, &$1) }.sent.map(\.lane) == [first])
     }
 
-    @Test mutating func theReplyCarriesTheSendersOwnCorrelation() throws {
+    @Test func theReplyCarriesTheSendersOwnCorrelation() throws {
         _ = after { $0.hello(first, hello(), now: 0, &$1) }
         let sent = try #require(after { $0.request(request(), from: "a", now: 0, &$1) }.sent.first).message
         let reply = BusMessage(envelope: sent.envelope.reply(), body: [9])
@@ -79,14 +79,14 @@ import Testing
         #expect(answer.body == [9])
     }
 
-    @Test mutating func aReadOfADeadLaneGoesToAnotherLane() {
+    @Test func aReadOfADeadLaneGoesToAnotherLane() {
         _ = after { $0.hello(first, hello(), now: 0, &$1) }
         _ = after { $0.request(request(), from: "a", now: 0, &$1) }
         _ = after { $0.hello(second, hello(), now: 0, &$1) }
         #expect(after { $0.gone(first, &$1) }.sent.map(\.lane) == [second])
     }
 
-    @Test mutating func aKeyedWriteOfADeadLaneIsRepeatedInOrder() {
+    @Test func aKeyedWriteOfADeadLaneIsRepeatedInOrder() {
         _ = after { $0.hello(first, hello(writer: true), now: 0, &$1) }
         _ = after { $0.request(request(writes: true, key: "k1"), from: "a", now: 0, &$1) }
         _ = after { $0.request(request(writes: true, key: "k2"), from: "b", now: 0, &$1) }
@@ -95,7 +95,7 @@ import Testing
         #expect(sent.map(\.message.envelope.idempotencyKey) == ["k1", "k2"])
     }
 
-    @Test mutating func aWriteWithoutKeyIsNeverRepeated() throws {
+    @Test func aWriteWithoutKeyIsNeverRepeated() throws {
         _ = after { $0.hello(first, hello(writer: true), now: 0, &$1) }
         _ = after { $0.hello(second, hello(writer: true), now: 0, &$1) }
         let lane = try #require(after { $0.request(request(writes: true), from: "a", now: 0, &$1) }.sent.first).lane
@@ -105,7 +105,7 @@ import Testing
         #expect(outcome.answered["a"]?.envelope.failure.retriable == false)
     }
 
-    @Test mutating func aRequestThatKillsEveryReplicaIsGivenUp() {
+    @Test func aRequestThatKillsEveryReplicaIsGivenUp() {
         _ = after { $0.hello([0], hello(), now: 0, &$1) }
         _ = after { $0.request(request(), from: "a", now: 0, &$1) }
         var answered: [String: BusMessage] = [:]
@@ -116,33 +116,33 @@ import Testing
         #expect(answered["a"]?.envelope.hasFailure == true)
     }
 
-    @Test mutating func pastTheBoundTheAnswerIsUnavailableAtOnce() {
+    @Test func pastTheBoundTheAnswerIsUnavailableAtOnce() {
         for n in 0..<Subject.waitingMax { _ = after { $0.request(request(), from: "\(n)", now: 0, &$1) } }
         let answer = after { $0.request(request(), from: "last", now: 0, &$1) }.answered["last"]
         #expect(answer?.envelope.failure.code == 2)
         #expect(answer?.envelope.failure.retriable == true)
     }
 
-    @Test mutating func aLaneGetsNoMoreThanItsWindow() {
+    @Test func aLaneGetsNoMoreThanItsWindow() {
         _ = after { $0.hello(first, hello(), now: 0, &$1) }
         let sent = (0...Subject.windowMax).map { n in after { $0.request(request(), from: "\(n)", now: 0, &$1) }.sent.count }
         #expect(sent.reduce(0, +) == Subject.windowMax)
     }
 
-    @Test mutating func aPassedDeadlineIsAnswered() {
+    @Test func aPassedDeadlineIsAnswered() {
         _ = after { $0.hello(first, hello(), now: 0, &$1) }
         _ = after { $0.request(request(deadline: 50), from: "a", now: 0, &$1) }
         #expect(after { $0.tick(now: 49, &$1) }.answered.isEmpty)
         #expect(after { $0.tick(now: 50, &$1) }.answered["a"]?.envelope.failure.code == 124)
     }
 
-    @Test mutating func aRequestThatNoLaneTookIsUnavailableNotUnknown() {
+    @Test func aRequestThatNoLaneTookIsUnavailableNotUnknown() {
         _ = after { $0.request(request(writes: true), from: "a", now: 0, &$1) }
         let answer = after { $0.tick(now: Subject.laneWaitMax, &$1) }.answered["a"]
         #expect(answer?.envelope.failure.code == 2)
     }
 
-    @Test mutating func aSilentLaneCountsAsDead() {
+    @Test func aSilentLaneCountsAsDead() {
         _ = after { $0.hello(first, hello(), now: 0, &$1) }
         _ = after { $0.request(request(), from: "a", now: 0, &$1) }
         _ = after { $0.hello(second, hello(), now: Subject.silenceMax, &$1) }
@@ -150,7 +150,7 @@ import Testing
         #expect(subject.lanes[first] == nil)
     }
 
-    @Test mutating func aLeavingLaneFinishesWhatItHas() throws {
+    @Test func aLeavingLaneFinishesWhatItHas() throws {
         _ = after { $0.hello(first, hello(), now: 0, &$1) }
         let sent = try #require(after { $0.request(request(), from: "a", now: 0, &$1) }.sent.first).message
         subject.goodbye(first)
@@ -159,7 +159,7 @@ import Testing
         #expect(after { $0.reply(reply, from: first, now: 0, &$1) }.answered["a"] != nil)
     }
 
-    @Test mutating func aLateReplyOfALaneThatWasGivenUpIsIgnored() throws {
+    @Test func aLateReplyOfALaneThatWasGivenUpIsIgnored() throws {
         _ = after { $0.hello(first, hello(), now: 0, &$1) }
         let sent = try #require(after { $0.request(request(), from: "a", now: 0, &$1) }.sent.first).message
         _ = after { $0.hello(second, hello(), now: 0, &$1) }
