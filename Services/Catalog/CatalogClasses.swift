@@ -12,7 +12,7 @@ extension ClassDefinition {
             "fullsizeImage": .file, "brand": .pointer("Category"), "stock": .number, "tags": .array, "active": .boolean,
             "ratingAverage": .number, "ratingCount": .number,
         ],
-        indexes: [["brand", "name"], ["name"], ["brand", "unitPrice"], ["unitPrice"], ["active", "name"]],
+        indexes: [["brand", "name"], ["name"], ["brand", "unitPrice"], ["unitPrice"]],
         textFields: ["name", "detail"],
         permissions: .adminWritten())
 

@@ -28,7 +28,8 @@ enum ReportLog {
             [
                 .text(envelope.eventId), .text(project), .int(transaction.now.milliseconds), .text(title.type),
                 .text(title.message), .text(SentryEnvelope.short(event["level"] ?? "error")),
-                .text(SentryEnvelope.short(event["release"])), .text(SentryEnvelope.short(event["platform"])), .blob(bytes),
+                .text(SentryEnvelope.short(event["release"])), .text(SentryEnvelope.short(event["platform"])),
+                .blob(bytes),
             ])
         _ = try transaction.execute(
             "DELETE FROM reports WHERE id <= (SELECT max(id) FROM reports) - ?", [.int(reportsMax)])

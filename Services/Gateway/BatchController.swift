@@ -46,8 +46,8 @@ struct BatchController: Sendable {
         request.isInBatch = true
         if parts.count > 1 { request.query = String(parts[1]) }
         switch item["body"] {
-        case .object(let members)?: request.tunnelled = members
-        case nil, .null?: if method != .get { request.tunnelled = [:] }
+        case .object(let members)? where method != .get || !members.isEmpty: request.tunnelled = members
+        case nil, .null?, .object?: if method != .get { request.tunnelled = [:] }
         default: throw ParseError(.invalidJSON, "The body of a request in a batch must be an object.")
         }
         guard router.withoutMount(request.path) != nil else {

@@ -36,9 +36,11 @@ struct ParseRequest: Sendable {
     /// The components of a path; empty ones (a trailing slash) do not count.
     /// - Throws: 107 when it cannot be decoded.
     static func path(_ text: String) throws(ParseError) -> [Substring] {
-        guard text.utf8.contains(UInt8(ascii: "%")) else { return text.split(separator: "/") }
+        // Split as bytes: splitting a String looks for grapheme clusters.
+        let parts = text.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) }
+        guard text.utf8.contains(UInt8(ascii: "%")) else { return parts }
         var components: [Substring] = []
-        for part in text.split(separator: "/") {
+        for part in parts {
             guard let decoded = part.removingPercentEncoding else {
                 throw ParseError(.invalidJSON, "The path is not valid.")
             }
@@ -78,9 +80,9 @@ struct ParseRequest: Sendable {
         if let tunnelled { return tunnelled }
         guard let query, !query.isEmpty else { return method == .get ? try object : [:] }
         var options: [String: JSON] = [:]
-        for pair in query.split(separator: "&") {
-            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = Self.decoded(parts[0]), let value = Self.decoded(parts.count > 1 ? parts[1] : "") else {
+        for pair in query.utf8.split(separator: UInt8(ascii: "&")) {
+            let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = Self.decoded(parts[0]), let value = parts.count > 1 ? Self.decoded(parts[1]) : "" else {
                 throw ParseError(.invalidJSON, "The query string is not valid.")
             }
             options[name] = name == "where" ? .string(value) : (try? JSON(parsing: value)) ?? .string(value)
@@ -90,10 +92,10 @@ struct ParseRequest: Sendable {
 
     /// A name or value of a query string (application/x-www-form-urlencoded: percent escapes, and `+` for a space), or nil when an
     /// escape or the UTF-8 is broken. By hand, because Foundation leaves the `+` and replacing it costs more than all the rest.
-    private static func decoded(_ text: Substring) -> String? {
+    private static func decoded(_ text: Substring.UTF8View) -> String? {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.utf8.count)
-        var iterator = text.utf8.makeIterator()
+        bytes.reserveCapacity(text.count)
+        var iterator = text.makeIterator()
         while let byte = iterator.next() {
             switch byte {
             case UInt8(ascii: "+"): bytes.append(UInt8(ascii: " "))

@@ -77,7 +77,9 @@ struct InstallationRules: ClassRules {
 
     private func checkRequired(_ object: JSON) throws {
         guard object["installationId"] != nil || object["deviceToken"] != nil else {
-            throw ParseError(.missingRequiredField, "at least one ID field (deviceToken, installationId) must be specified in this operation")
+            throw ParseError(
+                .missingRequiredField,
+                "at least one ID field (deviceToken, installationId) must be specified in this operation")
         }
         guard object["deviceType"] != nil else {
             throw ParseError(.missingRequiredField, "deviceType must be specified in this operation")
@@ -89,7 +91,8 @@ struct InstallationRules: ClassRules {
         let operations = value["__op"] == "Batch" ? value["ops"]?.arrayValue ?? [] : [value]
         for channel in operations.flatMap({ $0.arrayValue ?? $0["objects"]?.arrayValue ?? [] }) {
             guard let name = channel.stringValue, name.isEmpty || Names.isIdentifier(name) else {
-                throw ParseError(.invalidChannelName, "A channel name has letters, digits and _ and starts with a letter.")
+                throw ParseError(
+                    .invalidChannelName, "A channel name has letters, digits and _ and starts with a letter.")
             }
         }
     }
@@ -99,7 +102,8 @@ struct InstallationRules: ClassRules {
         guard let user = change.object["user"], !change.caller.isMaster, !user.isNull, user["__op"] != "Delete" else {
             return
         }
-        guard let target = user.pointerTarget, target.className == "_User", target.objectId == change.caller.userId else {
+        guard let target = user.pointerTarget, target.className == "_User", target.objectId == change.caller.userId
+        else {
             throw ParseError(.operationForbidden, "An installation can only belong to the signed-in user.")
         }
     }
@@ -129,13 +133,16 @@ struct InstallationRules: ClassRules {
         let known = try matches("deviceToken", token)
         guard known.count < 2 else {
             throw ParseError(
-                .invalidInstallationId, "Must specify installationId when deviceToken matches multiple Installation objects")
+                .invalidInstallationId,
+                "Must specify installationId when deviceToken matches multiple Installation objects")
         }
         return known.first
     }
 
     /// A token belongs to one installation of the app, the one that registered it last; the others were uninstalled.
-    private func releaseToken(_ change: ProposedChange, keptBy objectId: String?, in transaction: StoreTransaction) throws {
+    private func releaseToken(
+        _ change: ProposedChange, keptBy objectId: String?, in transaction: StoreTransaction
+    ) throws {
         guard let token = change.object["deviceToken"]?.stringValue else { return }
         let holders = try transaction.documents(
             Query(className: "_Installation", where: ["deviceToken": .string(token)]), caller: .master)

@@ -30,12 +30,14 @@ public final class BusEndpoint: Sendable {
     /// Connects every lane. `makeHandler` runs on the lane's thread.
     public func start(makeHandler: @escaping @Sendable (_ lane: Int) throws -> any LaneHandler) async throws {
         let identity = "\(hello.replica)-\(UInt64.random(in: .min ... .max))"
+        // One context for all lanes: one I/O thread, whose wake-ups then serve several sockets at once.
+        let context = try ZeroMQContext()
         for (index, link) in lanes.enumerated() {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
                 let once = Once(continuation)
                 link.thread.start(name: "bus-lane-\(index)", monitoring: ZMQ_EVENT_HANDSHAKE_SUCCEEDED, logger: logger) {
                     [self] in
-                    let socket = try ZeroMQSocket(.dealer, context: ZeroMQContext())
+                    let socket = try ZeroMQSocket(.dealer, context: context)
                     try configuration.configureClient(socket)
                     try socket.set(ZMQ_ROUTING_ID, "\(identity)-\(index)")
                     try socket.connect(configuration.endpoint)

@@ -83,7 +83,9 @@ final class SocketThread<Work: Sendable>: Sendable {
 
 /// Starts a thread with a name that `ps -L` and debuggers show (its first 15 characters).
 func startThread(named name: String, _ body: @escaping @Sendable () -> Void) {
-    let thread = Thread(block: body)
-    thread.name = name
+    let thread = Thread {
+        Thread.current.name = name
+        body()
+    }
     thread.start()
 }

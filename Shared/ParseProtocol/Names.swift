@@ -5,8 +5,17 @@ public enum Names {
 
     /// A text of `count` random letters and digits from the system's secure generator.
     public static func random(_ count: Int) -> String {
-        var generator = SystemRandomNumberGenerator()
-        return String(decoding: (0..<count).map { _ in alphabet[Int.random(in: 0..<62, using: &generator)] }, as: UTF8.self)
+        var characters: [UInt8] = []
+        characters.reserveCapacity(count + 9)
+        while characters.count < count {
+            // Each number from the generator is a system call; one holds ten characters.
+            var number = UInt64.random(in: 0..<tenCharacters)
+            for _ in 0..<10 {
+                characters.append(alphabet[Int(number % 62)])
+                number /= 62
+            }
+        }
+        return String(decoding: characters.prefix(count), as: UTF8.self)
     }
 
     /// `^[A-Za-z][A-Za-z0-9_]*$`, at most 128 characters, or one of the built-in classes.
@@ -35,6 +44,9 @@ public enum Names {
     public static let builtInClasses: Set<String> = ["_User", "_Session", "_Role", "_Installation", "_Product"]
 
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
+    /// 62^10, the number of different texts of ten characters.
+    private static let tenCharacters: UInt64 = 839_299_365_868_340_224
+
     private static func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) }
     private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 }

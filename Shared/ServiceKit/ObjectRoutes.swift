@@ -37,35 +37,54 @@ extension ServiceRoutes {
             return try BusReply(reply, documents: documents)
         }
 
-        task("\(name).write.v1", WriteRequest.self) { [host] message, request in
-            guard message.changes.count == request.documents.count, !message.changes.isEmpty else {
-                throw ParseError(.invalidJSON, "Each change needs its document.")
+        routes["\(name).write.v1"] = .choice { [host] request in
+            let message = try WriteRequest(serializedBytes: request.body)
+            let proposals = try Self.proposals(message, request)
+            // Plain data has nothing to prepare: the lane hands it to the writer without a task in between.
+            if message.changes.allSatisfy({ rules[$0.className] == nil }) {
+                return .write { _ in { try Self.apply(proposals, atomic: message.atomic, rules: [:], in: $0) } }
             }
-            var proposed: [Result<ProposedChange, ParseError>] = []
-            for (change, document) in zip(message.changes, request.documents) {
-                proposed.append(try await Self.prepare(change, document, request, rules))
+            return .task { request in
+                var prepared: [Result<ProposedChange, ParseError>] = []
+                for proposal in proposals { prepared.append(await Self.prepare(proposal, rules)) }
+                let changes = prepared
+                return try await host.commit(request) {
+                    try Self.apply(changes, atomic: message.atomic, rules: rules, in: $0)
+                }
             }
-            let changes = proposed
-            return try await host.commit(request) { transaction in
-                try Self.apply(changes, atomic: message.atomic, rules: rules, in: transaction)
+        }
+    }
+
+    /// The changes of a message, decoded; a document that cannot be is a failure of its own change only.
+    private static func proposals(
+        _ message: WriteRequest, _ request: ServiceRequest
+    ) throws -> [Result<ProposedChange, ParseError>] {
+        guard message.changes.count == request.documents.count, !message.changes.isEmpty else {
+            throw ParseError(.invalidJSON, "Each change needs its document.")
+        }
+        return zip(message.changes, request.documents).map { change, document in
+            Result { () throws(ParseError) in
+                let verb = try ProposedChange.Verb(change.verb)
+                let object = verb == .delete ? [:] : try JSON(clientText: document)
+                guard case .object = object else { throw ParseError(.invalidJSON, "An object is needed.") }
+                return ProposedChange(
+                    verb: verb, className: change.className, objectId: change.objectID.isEmpty ? nil : change.objectID,
+                    object: object, principal: request.envelope.principal)
             }
         }
     }
 
     private static func prepare(
-        _ change: Change, _ document: [UInt8], _ request: ServiceRequest, _ rules: [String: any ClassRules]
-    ) async throws -> Result<ProposedChange, ParseError> {
+        _ proposal: Result<ProposedChange, ParseError>, _ rules: [String: any ClassRules]
+    ) async -> Result<ProposedChange, ParseError> {
         do {
-            let verb = try ProposedChange.Verb(change.verb)
-            let object = verb == .delete ? [:] : try JSON(clientText: document)
-            guard case .object = object else { throw ParseError(.invalidJSON, "An object is needed.") }
-            var proposed = ProposedChange(
-                verb: verb, className: change.className, objectId: change.objectID.isEmpty ? nil : change.objectID,
-                object: object, principal: request.envelope.principal)
-            try await rules[change.className]?.prepare(&proposed)
-            return .success(proposed)
+            var change = try proposal.get()
+            try await rules[change.className]?.prepare(&change)
+            return .success(change)
         } catch let error as ParseError {
             return .failure(error)
+        } catch {
+            return .failure(.internalError)
         }
     }
 
@@ -130,7 +149,7 @@ extension ProposedChange {
 }
 
 extension ProposedChange.Verb {
-    fileprivate init(_ verb: Change.Verb) throws {
+    fileprivate init(_ verb: Change.Verb) throws(ParseError) {
         switch verb {
         case .create: self = .create
         case .update: self = .update

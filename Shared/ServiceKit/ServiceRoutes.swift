@@ -8,10 +8,16 @@ import Synchronization
 
 /// Which code answers which kind. Built once at start, then only read.
 public struct ServiceRoutes: Sendable {
-    enum Route: Sendable {
+    indirect enum Route: Sendable {
         case read(@Sendable (ServiceRequest, StoreReader) throws -> BusReply)
+        case write(@Sendable (ServiceRequest) throws -> WriteWork)
         case task(@Sendable (ServiceRequest) async throws -> BusReply)
+        /// The request's content decides which of the others it is.
+        case choice(@Sendable (ServiceRequest) throws -> Route)
     }
+
+    /// What a write does in its transaction.
+    public typealias WriteWork = @Sendable (StoreTransaction) throws -> BusReply
 
     /// A cloud function: parameters in, result out.
     public typealias Function = @Sendable (_ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply
@@ -38,13 +44,15 @@ public struct ServiceRoutes: Sendable {
         routes[kind] = .task { try await body(Request(serializedBytes: $0.body), $0) }
     }
 
-    /// Answers with one write transaction, once per idempotency key.
+    /// Answers with one write transaction, once per idempotency key. No task is needed: the lane hands the work to the writer's
+    /// thread, which answers after the commit.
     public mutating func write<Request: Message>(
         _ kind: String, _ type: Request.Type,
         _ body: @escaping @Sendable (Request, ServiceRequest, StoreTransaction) throws -> BusReply
     ) {
-        task(kind, type) { [host] message, request in
-            try await host.commit(request) { try body(message, request, $0) }
+        routes[kind] = .write { request in
+            let message = try Request(serializedBytes: request.body)
+            return { try body(message, request, $0) }
         }
     }
 
@@ -75,25 +83,53 @@ extension BusReply {
 /// Hands the requests of one lane to their routes.
 final class RouteHandler: LaneHandler {
     private let routes: [String: ServiceRoutes.Route]
+    private let store: ObjectStore
     private let reader: StoreReader
     private let load: RequestLoad
     private let logger: Logger
 
     init(routes: ServiceRoutes, reader: StoreReader, load: RequestLoad) {
         self.routes = routes.routes
+        store = routes.host.store
         self.reader = reader
         self.load = load
         logger = routes.host.logger
     }
 
-    func handle(_ request: ServiceRequest) {
-        switch routes[request.kind] {
+    func handle(_ request: ServiceRequest) { handle(request, by: routes[request.kind]) }
+
+    private func handle(_ request: ServiceRequest, by route: ServiceRoutes.Route?) {
+        switch route {
         case .read(let body):
             request.reply(Self.outcome(of: request, logger) { try body(request, reader) })
+        case .write(let work):
+            submit(request, work)
         case .task(let body):
             Self.start(body, request, load, logger)
+        case .choice(let choose):
+            do {
+                handle(request, by: try choose(request))
+            } catch {
+                request.reply(.failure(Self.failure(error, request, logger)))
+            }
         case nil:
             request.reply(.failure(BusFailure(code: 108, "Unknown kind \(request.kind).")))
+        }
+    }
+
+    private func submit(_ request: ServiceRequest, _ work: (ServiceRequest) throws -> ServiceRoutes.WriteWork) {
+        let logger = logger
+        do {
+            let work = try work(request)
+            load.began()
+            store.submit {
+                try KeyedReplies.once(request, in: $0, work)
+            } completion: { [load] result in
+                request.reply(result.mapError { Self.failure($0, request, logger) })
+                load.ended()
+            }
+        } catch {
+            request.reply(.failure(Self.failure(error, request, logger)))
         }
     }
 

@@ -15,7 +15,8 @@ import Testing
                 .POST, path, headers: [("Content-Type", "text/plain"), ("Origin", "http://shop.example")],
                 body: Array(body.utf8))
         }
-        let keys = #""_ApplicationId":"satchel","_JavaScriptKey":"js","_ClientVersion":"js5.3.0","_InstallationId":"\#(Names.random(8))""#
+        let keys =
+            #""_ApplicationId":"satchel","_JavaScriptKey":"js","_ClientVersion":"js5.3.0","_InstallationId":"\#(Names.random(8))""#
         let className = "GameScore\(Names.random(6))"
         let name = "\(Names.random(8))@js.example"
 
@@ -24,7 +25,8 @@ import Testing
         let stored = try await post("/classes/\(className)/\(saved.objectId)", #"{"_method":"GET",\#(keys)}"#)
         #expect(Set(stored.json.objectValue?.keys.map { $0 } ?? []) == ["objectId", "createdAt", "updatedAt", "score"])
         let found = try await post(
-            "/classes/\(className)", #"{"where":{"score":{"$gt":5}},"limit":10,"order":"-score","_method":"GET",\#(keys)}"#)
+            "/classes/\(className)",
+            #"{"where":{"score":{"$gt":5}},"limit":10,"order":"-score","_method":"GET",\#(keys)}"#)
         #expect(found.results.map { $0["score"] } == [1337], "\(found.text)")
         let counted = try await post(
             "/classes/\(className)", #"{"where":{},"limit":0,"count":1,"_method":"GET",\#(keys)}"#)
@@ -35,7 +37,8 @@ import Testing
         #expect(changed["score"] == 1338, "\(changed.text)")
         let batch = try await post(
             "/batch",
-            #"{"requests":[{"method":"POST","path":"/parse/classes/\#(className)","body":{"score":2}}],"_method":"POST",\#(keys)}"#)
+            #"{"requests":[{"method":"POST","path":"/parse/classes/\#(className)","body":{"score":2}}],"_method":"POST",\#(keys)}"#
+        )
         #expect(batch.json.at(0, "success", "objectId") != nil, "\(batch.text)")
 
         let user = try await post("/users", #"{"username":"\#(name)","password":"secret1","_method":"POST",\#(keys)}"#)
@@ -120,7 +123,8 @@ import Testing
         #expect(byPost.status == 200 && byPost.results.count == 1, "\(byPost.text)")
         let batch = try await send(
             .POST, "/batch",
-            #"{"requests":[{"method":"PUT","path":"/parse/classes/\#(className)/\#(saved.objectId)","body":{"score":2}}],"transaction":false}"#)
+            #"{"requests":[{"method":"PUT","path":"/parse/classes/\#(className)/\#(saved.objectId)","body":{"score":2}}],"transaction":false}"#
+        )
         #expect(batch.json.at(0, "success", "updatedAt") != nil, "\(batch.text)")
         let installation = try await send(.POST, "/installations", #"{"deviceType":"ios","channels":["all"]}"#)
         #expect(installation.status == 201, "\(installation.text)")

@@ -42,7 +42,9 @@ final class Crowd: Sendable {
             do {
                 try await body()
             } catch {
-                let problems = state.withLock { $0.isOpen = false; return $0.problems }
+                let problems = state.withLock {
+                    $0.isOpen = false; return $0.problems
+                }
                 group.cancelAll()
                 throw NeverHappened("\(error)\n\(problems.prefix(10).joined(separator: "\n"))")
             }
@@ -63,7 +65,8 @@ final class Crowd: Sendable {
             let quantity = Int64.random(in: 1...3)
             try await untilAnswered("setBagQuantity", customer) { client in
                 try await client.run(
-                    "setBagQuantity", ["productId": .string(self.shelf.productIds[product]), "quantity": .int(quantity)])
+                    "setBagQuantity",
+                    ["productId": .string(self.shelf.productIds[product]), "quantity": .int(quantity)])
             }
             let key = "\(index)-\(round)"
             let answer = try await untilAnswered("checkout", customer) { client in
@@ -89,10 +92,13 @@ final class Crowd: Sendable {
         let id = shelf.productIds.randomElement() ?? ""
         try await read("a product", customer, { try await $0.get("/classes/Product/\(id)") }) { $0.objectId == id }
         let condition: JSON = ["brand": shelf.pointer]
-        try await read("a page", customer, { try await $0.find("Product", condition, ["order": "name", "limit": 20]) }) {
+        try await read("a page", customer, { try await $0.find("Product", condition, ["order": "name", "limit": 20]) })
+        {
             $0.results.map { $0.text("name") } == self.shelf.names.sorted()
         }
-        try await read("the orders", customer, { try await $0.find("Order", ["orderStatus": 1], ["limit": 1, "count": 1]) }) {
+        try await read(
+            "the orders", customer, { try await $0.find("Order", ["orderStatus": 1], ["limit": 1, "count": 1]) }
+        ) {
             $0["count"]?.intValue != nil
         }
     }
@@ -102,7 +108,9 @@ final class Crowd: Sendable {
         _ what: String, _ customer: Customer, _ request: (ParseClient) async throws -> ParseClient.Answer,
         isRight: (ParseClient.Answer) -> Bool
     ) async throws {
-        let mayFail = state.withLock { $0.reads += 1; return $0.gatewayMayFail }
+        let mayFail = state.withLock {
+            $0.reads += 1; return $0.gatewayMayFail
+        }
         do {
             let answer = try await request(customer.client)
             if answer.status == 200, isRight(answer) { return }

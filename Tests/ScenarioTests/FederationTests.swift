@@ -60,7 +60,10 @@ import Testing
         #expect(try await names("Product", not) == empty.names)
 
         // OrderItem is bag's, Product and Category are catalog's.
-        let items: JSON = ["className": "OrderItem", "where": ["product": ["$inQuery": ["className": "Product", "where": ["brand": shelf.pointer]]]]]
+        let items: JSON = [
+            "className": "OrderItem",
+            "where": ["product": ["$inQuery": ["className": "Product", "where": ["brand": shelf.pointer]]]],
+        ]
         let orders = try await customer.client.find("Order", ["items": ["$inQuery": items]])
         #expect(orders.results.count == 1, "\(orders.text)")
         let selected: JSON = [
@@ -70,7 +73,9 @@ import Testing
         #expect(try await names("Product", selected) == [shelf.names[0]])
         let rest: JSON = [
             "brand": shelf.pointer,
-            "objectId": ["$dontSelect": ["query": ["className": "OrderItem", "where": [:]], "key": "product.objectId"]],
+            "objectId": [
+                "$dontSelect": ["query": ["className": "OrderItem", "where": [:]], "key": "product.objectId"]
+            ],
         ]
         #expect(try await names("Product", rest) == [shelf.names[1]])
         let within: JSON = ["$or": [["brand": ["$inQuery": brands]], ["name": .string(empty.names[0])]]]
@@ -96,6 +101,8 @@ import Testing
         #expect(
             try await client.find("Product", condition, options).results.map(\.objectId)
                 == [shelf.productIds[0], shelf.productIds[2]])
-        #expect(try await client.get("/classes/\(className)/\(created.objectId)").json.at("products", "className") == "Product")
+        #expect(
+            try await client.get("/classes/\(className)/\(created.objectId)").json.at("products", "className")
+                == "Product")
     }
 }

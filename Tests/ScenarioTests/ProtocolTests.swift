@@ -42,7 +42,8 @@ import Testing
         #expect(preflight.status == 200)
         #expect(preflight.headers.first(name: "Access-Control-Allow-Origin") == "*")
         #expect(preflight.headers.first(name: "Access-Control-Allow-Methods")?.contains("PUT") == true)
-        #expect(preflight.headers.first(name: "Access-Control-Allow-Headers")?.contains("X-Parse-Session-Token") == true)
+        #expect(
+            preflight.headers.first(name: "Access-Control-Allow-Headers")?.contains("X-Parse-Session-Token") == true)
         let errors = try await client.get("/classes/Product/nothing")
         #expect(errors.headers.first(name: "Access-Control-Allow-Origin") == "*")
     }
@@ -57,8 +58,10 @@ import Testing
         let created = try await client.create(
             className,
             [
-                "name": "Ann", "count": ["__op": "Increment", "amount": 2], "tags": ["__op": "AddUnique", "objects": ["a", "a"]],
-                "gone": ["__op": "Delete"], "nothing": .null, "seen": ["__type": "Date", "iso": "2022-01-01T12:23:45.678Z"],
+                "name": "Ann", "count": ["__op": "Increment", "amount": 2],
+                "tags": ["__op": "AddUnique", "objects": ["a", "a"]],
+                "gone": ["__op": "Delete"], "nothing": .null,
+                "seen": ["__type": "Date", "iso": "2022-01-01T12:23:45.678Z"],
                 "nested": ["deep": [1, 2.5, true]],
             ])
         try #require(created.status == 201, "\(created.text)")
@@ -116,7 +119,8 @@ import Testing
         let counted = try await client.find(className, ["even": true], ["limit": 0, "count": 1])
         #expect(counted.json == ["results": [], "count": 5])
         let keys = try await client.find(className, ["n": 3], ["keys": "name"])
-        #expect(Set(keys.results[0].objectValue?.keys.map { $0 } ?? []) == ["objectId", "createdAt", "updatedAt", "name"])
+        #expect(
+            Set(keys.results[0].objectValue?.keys.map { $0 } ?? []) == ["objectId", "createdAt", "updatedAt", "name"])
     }
 
     @Test func aBatchAnswersInOrderAndHasLimits() async throws {

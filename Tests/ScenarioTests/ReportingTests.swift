@@ -54,7 +54,9 @@ import Testing
             #expect(answer.status == 200, "\(answer.text)")
             #expect(answer["id"] == .string(Self.eventId))
         }
-        for malformed in ["", "{}", "[]\n", "{}\n{\"type\":\"event\",\"length\":99}\n{}", "{}\n{\"type\":\"event\"}\nno"] {
+        for malformed in [
+            "", "{}", "[]\n", "{}\n{\"type\":\"event\",\"length\":99}\n{}", "{}\n{\"type\":\"event\"}\nno",
+        ] {
             let answer = try await sdk.send(.POST, "/api/42/envelope/", body: Array(malformed.utf8))
             let isEmpty = malformed == "{}"  // An envelope without items is one.
             #expect(isEmpty ? answer.status == 200 : answer.code == 107, "\(malformed): \(answer.text)")
@@ -73,7 +75,10 @@ import Testing
         let id = "ABC-\(Names.random(10))"
         let created = try await client.call(
             .POST, "/installations",
-            ["deviceType": "ios", "installationId": .string(id), "deviceToken": .string(String(repeating: "AB", count: 32))])
+            [
+                "deviceType": "ios", "installationId": .string(id),
+                "deviceToken": .string(String(repeating: "AB", count: 32)),
+            ])
         try #require(created.status == 201, "\(created.text)")
         #expect(
             created.headers.first(name: "Location") == "\(suite.url)/classes/_Installation/\(created.objectId)")
@@ -86,7 +91,8 @@ import Testing
         #expect(row["installationId"] == .string(id.lowercased()) && row["badge"] == 3)
         #expect(row["deviceToken"] == .string(String(repeating: "ab", count: 32)))
 
-        #expect(try await client.call(.PUT, path, ["channels": ["__op": "AddUnique", "objects": ["sale"]]]).status == 200)
+        #expect(
+            try await client.call(.PUT, path, ["channels": ["__op": "AddUnique", "objects": ["sale"]]]).status == 200)
         #expect(try await client.get(path)["channels"] == ["news", "", "sale"])
         #expect(try await client.call(.PUT, path, ["installationId": "other"]).code == 136)
         #expect(try await client.call(.PUT, path, ["deviceType": "android"]).code == 136)

@@ -145,9 +145,9 @@ struct ShopperFlow {
         try await expectOK(client.run("addToBag", ["productId": ids[0]]))
         var bag = try await expectOK(client.run("addToBag", ["productId": ids[1], "quantity": 3])).result
         #expect(bag["badgeCount"]?.intValue == 5)
-        #expect(bag["subtotalMinorUnits"]?.intValue == 2 * 350 + 3 * 1200)
+        #expect(bag["subtotalMinorUnits"]?.intValue == 4300)
         bag = try await expectOK(client.run("setBagQuantity", ["productId": ids[1], "quantity": 1])).result
-        #expect(bag["subtotalMinorUnits"]?.intValue == 2 * 350 + 1200)
+        #expect(bag["subtotalMinorUnits"]?.intValue == 1900)
         try await expectOK(client.run("addToBag", ["productId": ids[2]]))
         bag = try await expectOK(client.run("setBagQuantity", ["productId": ids[2], "quantity": 0])).result
         #expect(bag["items"]?.arrayValue?.count == 2)
@@ -252,9 +252,12 @@ struct ShopperFlow {
             let mail = try #require(mails.first)
             #expect(mail.source.lowercased().contains("text/plain") && mail.source.lowercased().contains("text/html"))
             if receipt["orderNo"] == orders[0]["orderNo"] {
-                #expect(mail.text.contains("<twice>") && mail.text.contains("&lt;twice&gt;"), "text plain, HTML escaped")
+                #expect(
+                    mail.text.contains("<twice>") && mail.text.contains("&lt;twice&gt;"), "text plain, HTML escaped")
             }
-            for name in (receipt["items"]?.arrayValue ?? []).map({ $0.text("name") }) { #expect(mail.text.contains(name)) }
+            for name in (receipt["items"]?.arrayValue ?? []).map({ $0.text("name") }) {
+                #expect(mail.text.contains(name))
+            }
         }
     }
 
@@ -275,7 +278,8 @@ struct ShopperFlow {
             }
         }
         let charges = try await suite.rows(
-            "payments", "SELECT orderId, count(*) FROM charges WHERE userId = '\(userId)' AND state = 'succeeded' GROUP BY 1")
+            "payments",
+            "SELECT orderId, count(*) FROM charges WHERE userId = '\(userId)' AND state = 'succeeded' GROUP BY 1")
         #expect(charges.count == orders.count)
         for charge in charges { #expect(charge.at(1)?.intValue == 1, "charged once: \(charge.serializedText)") }
     }

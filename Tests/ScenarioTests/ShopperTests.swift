@@ -11,7 +11,9 @@ import Testing
 
     /// Everything a customer's flow needs is read from replicas that are not the writer.
     static func twoCustomers(in suite: Suite) async throws {
-        let names = (0..<45).map { "\(["Dew", "Fig", "Rose"][$0 / 15]) \($0 % 4 == 1 ? "Serum" : "Balm") \(Names.random(4))" }
+        let names = (0..<45).map {
+            "\(["Dew", "Fig", "Rose"][$0 / 15]) \($0 % 4 == 1 ? "Serum" : "Balm") \(Names.random(4))"
+        }
         let shelf = try await Shelf.fill(suite, names: names)
         async let first = buy(suite, shelf)
         async let second = buy(suite, shelf)

@@ -41,7 +41,8 @@ import Testing
                 try await customer.client.get("/classes/Product/\(shelf.productIds[0])")["stock"]?.intValue == 2
             }
         }
-        let paid = try await customer.client.run("checkout", ["tokenId": "tok_visa", "shippingAddress": Customer.address])
+        let paid = try await customer.client.run(
+            "checkout", ["tokenId": "tok_visa", "shippingAddress": Customer.address])
         #expect(paid.status == 200, "\(paid.text)")
     }
 

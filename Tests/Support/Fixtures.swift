@@ -97,7 +97,9 @@ package struct Customer: Sendable {
         let answer = try await client.call(
             .POST, "/login",
             ["username": "admin@satchel.example", "password": .string(try suite.adminPassword())])
-        guard let token = answer["sessionToken"]?.stringValue else { throw Unexpected("POST login of the admin", answer) }
+        guard let token = answer["sessionToken"]?.stringValue else {
+            throw Unexpected("POST login of the admin", answer)
+        }
         client.sessionToken = token
         return client
     }

@@ -4,16 +4,13 @@ import Synchronization
 /// Stops a suite and removes its data when it is told to, and also when this process ends in any way: a shell that
 /// waits for the end of its input, which the kernel closes with us.
 final class Keeper: Sendable {
-    private struct State {
-        var input: FileHandle?
-    }
-
-    private let state: Mutex<State>
-    private let ended: Task<Void, Never>
+    private let shell: ChildProcess
+    /// The pipe's writing end; nil once it is closed.
+    private let input: Mutex<Int32?>
 
     private static let all = Mutex<[Keeper]>([])
     /// `exit` waits for the suites to stop, so that a test run leaves no process behind.
-    private static let stopAtExit: Void = { _ = atexit { Keeper.closeAll() } }()
+    private static let stopAtExit: Void = { _ = atexit { Keeper.stopAll() } }()
 
     private static let program = """
         trap '' INT TERM HUP
@@ -23,44 +20,35 @@ final class Keeper: Sendable {
         """
 
     init(environment: [String: String]) throws {
-        let pipe = Pipe()
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/bash")
-        process.arguments = ["-c", Self.program, "satchel-keeper", checkoutDirectory]
-        process.environment = Command.environment(with: environment)
-        process.standardInput = pipe
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        let (ends, end) = AsyncStream.makeStream(of: Void.self)
-        process.terminationHandler = { _ in end.finish() }
-        try process.run()
-        state = Mutex(State(input: pipe.fileHandleForWriting))
-        ended = Task { for await _ in ends {} }
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0, fcntl(ends[1], F_SETFD, FD_CLOEXEC) == 0 else {
+            throw Command.Failed(description: "No pipe (error \(errno)).")
+        }
+        defer { Glibc.close(ends[0]) }
+        shell = try ChildProcess(
+            ["/bin/bash", "-c", Self.program, "satchel-keeper", checkoutDirectory], environment: environment,
+            input: ends[0])
+        input = Mutex(ends[1])
         _ = Self.stopAtExit
         Self.all.withLock { $0.append(self) }
     }
 
-    /// Stops the suite and waits until it has stopped.
+    /// Stops the suite and waits until it has stopped. A second call does nothing.
     func finish() async {
-        close()
-        await ended.value
+        if close() { _ = await shell.ended() }
     }
 
-    private func close() {
-        state.withLock {
-            try? $0.input?.close()
-            $0.input = nil
+    /// Whether this call was the one that closed the pipe.
+    private func close() -> Bool {
+        input.withLock {
+            guard let descriptor = $0 else { return false }
+            Glibc.close(descriptor)
+            $0 = nil
+            return true
         }
     }
 
-    private static func closeAll() {
-        let done = DispatchSemaphore(value: 0)
-        let keepers = all.withLock { $0 }
-        for keeper in keepers { keeper.close() }
-        Task.detached {
-            for keeper in keepers { await keeper.ended.value }
-            done.signal()
-        }
-        _ = done.wait(timeout: .now() + 30)
+    private static func stopAll() {
+        for keeper in all.withLock({ $0 }).filter({ $0.close() }) { keeper.shell.wait() }
     }
 }

@@ -23,7 +23,9 @@ package struct Mail: Sendable {
     private static func decoded(_ source: String) -> String {
         source.components(separatedBy: "\r\n\r\n").map { block in
             let joined = block.components(separatedBy: "\r\n").filter { !$0.hasPrefix("--") }.joined()
-            if joined.count > 40, let data = Data(base64Encoded: joined) { return String(decoding: data, as: UTF8.self) }
+            if joined.count > 40, let data = Data(base64Encoded: joined) {
+                return String(decoding: data, as: UTF8.self)
+            }
             return quotedPrintable(block)
         }.joined(separator: "\n")
     }
@@ -33,7 +35,8 @@ package struct Mail: Sendable {
         let source = Array(text.replacingOccurrences(of: "=\r\n", with: "").utf8)
         var index = 0
         while index < source.count {
-            let code = String(decoding: source[min(index + 1, source.count)..<min(index + 3, source.count)], as: UTF8.self)
+            let code = String(
+                decoding: source[min(index + 1, source.count)..<min(index + 3, source.count)], as: UTF8.self)
             if source[index] == UInt8(ascii: "="), code.utf8.count == 2, let byte = UInt8(code, radix: 16) {
                 bytes.append(byte)
                 index += 3

@@ -52,7 +52,8 @@ package struct ParseClient: Sendable {
     package static func master(_ suite: Suite) -> ParseClient { ParseClient(suite, masterKey: Suite.masterKey) }
 
     private static let http: HTTPClient = {
-        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow, timeout: .init(connect: .seconds(5)))
+        var configuration = HTTPClient.Configuration(
+            redirectConfiguration: .disallow, timeout: .init(connect: .seconds(5)))
         // Every client of a scenario has a connection of its own, as devices have.
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 128
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
@@ -71,7 +72,8 @@ package struct ParseClient: Sendable {
         case .headers:
             let query = options.isEmpty ? "" : "?" + Self.queryText(options)
             return try await send(
-                method, path + query, headers: credentials + (body == nil ? [] : [("Content-Type", "application/json")]),
+                method, path + query,
+                headers: credentials + (body == nil ? [] : [("Content-Type", "application/json")]),
                 body: body?.serialized)
         case .tunnelled:
             var members = (body?.objectValue ?? [:]).merging(options) { _, option in option }
@@ -105,7 +107,9 @@ package struct ParseClient: Sendable {
         try await call(.GET, path, options: options)
     }
 
-    package func find(_ className: String, _ condition: JSON = [:], _ options: [String: JSON] = [:]) async throws -> Answer {
+    package func find(
+        _ className: String, _ condition: JSON = [:], _ options: [String: JSON] = [:]
+    ) async throws -> Answer {
         try await call(.GET, "/classes/\(className)", options: options.merging(["where": condition]) { $1 })
     }
 
@@ -127,7 +131,8 @@ package struct ParseClient: Sendable {
 
     /// Options as a query string: texts as they are, everything else as JSON.
     package static func queryText(_ options: [String: JSON]) -> String {
-        let unreserved = CharacterSet(charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~")
+        let unreserved = CharacterSet(
+            charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~")
         return options.sorted { $0.key < $1.key }.map { name, value in
             let text = value.stringValue ?? value.serializedText
             return "\(name)=\(text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? "")"

@@ -35,7 +35,8 @@ package final class Suite: Sendable {
         let suite = try Suite(port: try freePort(), dataDirectory: dataDirectory, settings: settings)
         do {
             let options = ["--no-build", "--no-demo"] + (scale.map { ["--scale", $0] } ?? [])
-            _ = try await Command.run("\(checkoutDirectory)/scripts/up", options, environment: suite.environment)
+            _ = try await Command.run(
+                ["\(checkoutDirectory)/scripts/up"] + options, environment: suite.environment)
         } catch {
             let logs = suite.logTails()
             await suite.stop()
@@ -78,16 +79,21 @@ package final class Suite: Sendable {
         }
     }
 
-    /// Kills a replica with a signal that it cannot catch.
-    package func kill(_ replica: String) throws {
+    /// Kills a replica with a signal that it cannot catch, and waits until the process manager started it again.
+    package func kill(_ replica: String) async throws {
         guard let pid = processId(of: replica) else { throw Command.Failed(description: "\(replica) does not run.") }
         guard Glibc.kill(pid, SIGKILL) == 0 else { throw Command.Failed(description: "\(replica) cannot be killed.") }
+        try await eventually("\(replica) is started again", within: .seconds(30)) {
+            processId(of: replica).map { $0 != pid } ?? false
+        }
     }
 
     /// Waits until /health reports every service with a writer and as many replicas as given.
     package func untilHealthy(replicas: [String: Int] = [:]) async throws {
         try await eventually("the suite is healthy", within: .seconds(30)) {
-            guard let health = try? await ParseClient(self).call(.GET, "/health"), health.status == 200 else { return false }
+            guard let health = try? await ParseClient(self).call(.GET, "/health"), health.status == 200 else {
+                return false
+            }
             return replicas.allSatisfy { service, count in
                 health.json.at("services", .member(service), "replicas")?.intValue == Int64(count)
             }
@@ -104,7 +110,7 @@ package final class Suite: Sendable {
             print(json.dumps(base.execute(sys.argv[2]).fetchall()))
             """
         let text = try await Command.run(
-            "/usr/bin/env", ["python3", "-c", program, "\(dataDirectory)/\(service).sqlite", sql])
+            ["python3", "-c", program, "\(dataDirectory)/\(service).sqlite", sql])
         return try JSON(parsing: text).arrayValue ?? []
     }
 
@@ -112,8 +118,10 @@ package final class Suite: Sendable {
     package func mails() -> [Mail] {
         let folder = dataDirectory + "/mail"
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        return names.filter { $0.hasSuffix(".eml") }.compactMap { FileManager.default.contents(atPath: "\(folder)/\($0)") }
-            .map { Mail(bytes: Array($0)) }
+        return names.filter { $0.hasSuffix(".eml") }.compactMap {
+            FileManager.default.contents(atPath: "\(folder)/\($0)")
+        }
+        .map { Mail(bytes: Array($0)) }
     }
 
     /// The first admin's password, made by scripts/up.
@@ -127,7 +135,8 @@ package final class Suite: Sendable {
         let folder = dataDirectory + "/logs"
         let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
         return names.compactMap { name in
-            let text = String(decoding: FileManager.default.contents(atPath: "\(folder)/\(name)") ?? Data(), as: UTF8.self)
+            let text = String(
+                decoding: FileManager.default.contents(atPath: "\(folder)/\(name)") ?? Data(), as: UTF8.self)
             let tail = text.split(separator: "\n").filter(isWanted).suffix(lines)
             return tail.isEmpty ? nil : "--- \(name)\n\(tail.joined(separator: "\n"))"
         }.joined(separator: "\n")
