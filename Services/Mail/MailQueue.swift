@@ -45,7 +45,7 @@ struct MailQueue: Sendable {
 
     private static let batchMax: Int64 = 32
 
-    let store: ObjectStore
+    let store: ClassStore
 
     /// Queues a mail. What is wrong with it shows when it is sent: an error here would make the sender's outbox try for ever.
     static func add(_ message: SendMailRequest, key: String, in transaction: StoreTransaction) throws {

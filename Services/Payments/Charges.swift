@@ -9,11 +9,11 @@ import ServiceKit
 /// Write down what is wanted, ask the provider with the operation id as its key, write down what it decided, answer. After a
 /// crash the same request goes on from the row it finds (`ChargeLedger`).
 package struct Charges: Sendable {
-    private let store: ObjectStore
+    private let store: ClassStore
     private let provider: any PaymentProvider
     private let logger: Logger
 
-    package init(store: ObjectStore, provider: any PaymentProvider, logger: Logger) {
+    package init(store: ClassStore, provider: any PaymentProvider, logger: Logger) {
         self.store = store
         self.provider = provider
         self.logger = logger

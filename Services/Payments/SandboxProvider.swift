@@ -4,9 +4,9 @@ import ParseProtocol
 /// The embedded stand-in for Stripe. Its tables share the service's file, but nothing else looks into them: they are the remote
 /// side, written in transactions of their own, so that a crash between them and ours is as real as it would be over a network.
 package struct SandboxProvider: PaymentProvider {
-    private let store: ObjectStore
+    private let store: ClassStore
 
-    package init(store: ObjectStore) { self.store = store }
+    package init(store: ClassStore) { self.store = store }
 
     package static let tables = [
         """

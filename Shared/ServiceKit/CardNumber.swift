@@ -25,11 +25,18 @@ public enum CardNumber {
         guard text.utf8.count >= digitsMin, !isUUID(text) else { return false }
         var run: [[UInt8]] = []  // Groups of digits with nothing but separators between them.
         var group: [UInt8] = []
+        var isFraction = false
+        var previous: Unicode.Scalar = " "
         for scalar in text.unicodeScalars {
+            defer { previous = scalar }
             if ("0"..."9").contains(scalar) {
+                // The digits of a fraction, as in a key from `Math.random()`, are nobody's card.
+                if group.isEmpty, previous == "." { isFraction = true }
+                if isFraction { continue }
                 group.append(UInt8(scalar.value - 48))
                 continue
             }
+            isFraction = false
             if !group.isEmpty { run.append(group) }
             group = []
             if !isSeparator(scalar) {

@@ -20,13 +20,13 @@ public final class Outbox: Sendable {
     /// Messages sent at once. The receiver commits them as one group.
     private static let batchMax: Int64 = 64
 
-    private let store: ObjectStore
+    private let store: ClassStore
     private let bus: BusEndpoint
     private let logger: Logger
     private let wakeUps: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
 
-    init(store: ObjectStore, bus: BusEndpoint, logger: Logger) {
+    init(store: ClassStore, bus: BusEndpoint, logger: Logger) {
         self.store = store
         self.bus = bus
         self.logger = logger

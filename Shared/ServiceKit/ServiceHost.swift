@@ -11,7 +11,7 @@ import Synchronization
 public final class ServiceHost: Sendable {
     public let plan: ServicePlan
     public let configuration: ServiceConfiguration
-    public let store: ObjectStore
+    public let store: ClassStore
     public let bus: BusEndpoint
     public let outbox: Outbox
     public let logger: Logger
@@ -21,7 +21,7 @@ public final class ServiceHost: Sendable {
         self.plan = plan
         self.configuration = configuration
         self.logger = logger
-        store = try ObjectStore(
+        store = try ClassStore(
             path: configuration.databasePath(plan.name), classes: plan.classes, synchronous: plan.synchronous,
             allowClassCreation: plan.ownsUnknownClasses
                 && configuration.reader.bool(forKey: "satchel.allow.client.class.creation", default: true),

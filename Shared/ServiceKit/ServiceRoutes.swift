@@ -83,7 +83,7 @@ extension BusReply {
 /// Hands the requests of one lane to their routes.
 final class RouteHandler: LaneHandler {
     private let routes: [String: ServiceRoutes.Route]
-    private let store: ObjectStore
+    private let store: ClassStore
     private let reader: StoreReader
     private let load: RequestLoad
     private let logger: Logger

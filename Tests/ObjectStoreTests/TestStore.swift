@@ -6,7 +6,7 @@ import Testing
 
 /// A store in a folder of its own that is removed with it.
 final class TestStore: Sendable {
-    let store: ObjectStore
+    let store: ClassStore
     let path: String
     private let ownsFolder: Bool
 
@@ -17,7 +17,7 @@ final class TestStore: Sendable {
     ) async throws {
         ownsFolder = path == nil
         self.path = path ?? NSTemporaryDirectory() + "store-\(UUID().uuidString)/test.sqlite"
-        store = try ObjectStore(
+        store = try ClassStore(
             path: self.path, classes: classes, synchronous: .normal, allowClassCreation: allowClassCreation,
             allowCustomObjectId: allowCustomObjectId, schema: schema, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         if startsWriting { await becomeWriter() }

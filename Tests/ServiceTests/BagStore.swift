@@ -10,7 +10,7 @@ import Synchronization
 
 /// The bag's classes and tables in a file of their own, with the rules applied as the service applies them.
 final class BagStore: Sendable {
-    let store: ObjectStore
+    let store: ClassStore
     let ledger: CheckoutLedger
     let events = Events()
     private let plan: ServicePlan
@@ -23,7 +23,7 @@ final class BagStore: Sendable {
         plan = bagPlan(link)
         var logger = Logger(label: "test")
         logger.logLevel = .critical
-        store = try ObjectStore(
+        store = try ClassStore(
             path: directory + "/bag.sqlite", classes: plan.classes, allowClassCreation: false,
             allowCustomObjectId: false,
             schema: plan.tables, logger: logger)

@@ -7,14 +7,14 @@ import ServiceKit
 
 /// A service's store in a folder of its own, for tests that need the real one.
 final class SandboxStore: Sendable {
-    let store: ObjectStore
+    let store: ClassStore
     private let plan: ServicePlan
     private let folder: URL
 
     init(_ plan: ServicePlan) async throws {
         self.plan = plan
         folder = FileManager.default.temporaryDirectory.appending(path: "satchel-\(Names.random(12))")
-        store = try ObjectStore(
+        store = try ClassStore(
             path: folder.appending(path: "\(plan.name).sqlite").path, classes: plan.classes, allowClassCreation: false,
             allowCustomObjectId: true, schema: plan.tables, logger: Logger(label: "test"))
         await withCheckedContinuation { continuation in

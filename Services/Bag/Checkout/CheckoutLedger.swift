@@ -36,10 +36,10 @@ package struct CheckoutLedger: Sendable {
         "INSERT INTO counters(name, value) VALUES ('orderNo', 1000000) ON CONFLICT(name) DO NOTHING",
     ]
 
-    let store: ObjectStore
+    let store: ClassStore
     let outbox: any EventSink
 
-    package init(store: ObjectStore, outbox: any EventSink) {
+    package init(store: ClassStore, outbox: any EventSink) {
         self.store = store
         self.outbox = outbox
     }

@@ -13,7 +13,7 @@ public enum StoreRole: Sendable {
 /// The writer is whoever holds the lock on `<file>.lock`. SQLite before 3.51.3 can corrupt a WAL database when two
 /// connections write or checkpoint at the same instant (https://www.sqlite.org/wal.html, section 11); there is
 /// therefore exactly one writing connection, and only that one checkpoints.
-public final class ObjectStore: Sendable {
+public final class ClassStore: Sendable {
     private let path: String
     private let writer: WriterThread
     private let readers: ReaderPool
