@@ -79,6 +79,7 @@ struct BatchController: Sendable {
             $0.verb = verb
             $0.className = className
             $0.objectID = path.count == 3 ? String(path[2]) : ""
+            if verb == .create { $0.proposedID = Names.objectId() }
         }
         return ObjectChange(change: change, document: request.document, service: Owners.service(ofClass: className))
     }

@@ -67,6 +67,7 @@ struct ObjectsController: Sendable {
             $0.verb = verb
             $0.className = className
             $0.objectID = objectId ?? ""
+            if verb == .create { $0.proposedID = Names.objectId() }
         }
         let outcomes = try await write(
             [(change, request.document)], to: Owners.service(ofClass: className), atomic: true, principal, request.requestId)

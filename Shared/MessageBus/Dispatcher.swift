@@ -48,7 +48,7 @@ package struct Dispatcher<Origin> {
     private var pending: [UInt64: Pending] = [:]
     private var waiting: [Substring: Deque<UInt64>] = [:]
     private var lastCorrelation: UInt64 = 0
-    private var turn = 0
+    private var turn: UInt = 0
 
     package init() {}
 
@@ -105,7 +105,7 @@ package struct Dispatcher<Origin> {
             message: forwarded, origin: origin, originCorrelation: envelope.correlation,
             laneDeadline: now + Self.laneWaitMax)
         let service = envelope.destination
-        if let lane = leastLoaded(service, writes: envelope.writes) {
+        if let lane = lane(of: service, writes: envelope.writes) {
             send(correlation, to: lane, &actions)
         } else if waiting[service, default: []].count < Self.waitingMax {
             waiting[service, default: []].append(correlation)
@@ -121,7 +121,8 @@ package struct Dispatcher<Origin> {
         guard let entry = pending[message.envelope.correlation], entry.lane == id else { return }
         pending[message.envelope.correlation] = nil
         var answer = message
-        answer.envelope.correlation = entry.originCorrelation
+        // Zero: the gateway's own request, which needs none; changing it would copy the envelope.
+        if entry.originCorrelation != 0 { answer.envelope.correlation = entry.originCorrelation }
         actions.append(.answer(entry.origin, answer))
         if let service = lanes[id]?.hello.service, let queue = waiting[service[...]], !queue.isEmpty {
             dispatchWaiting(service[...], &actions)
@@ -158,14 +159,19 @@ package struct Dispatcher<Origin> {
         !lane.isLeaving && lane.inFlight.count < Self.windowMax && (!writes || lane.hello.writer)
     }
 
-    private mutating func leastLoaded(_ service: Substring, writes: Bool) -> LaneID? {
+    /// The lane for the next request of a service.
+    private mutating func lane(of service: Substring, writes: Bool) -> LaneID? {
         guard let ids = lanesOfService[service], !ids.isEmpty else { return nil }
+        // All writes wait for the same writer, whichever lane brings them. On one lane they and their answers travel in batches,
+        // and the other lanes are free for reads.
+        if writes { return ids.first { lanes[$0].map { isEligible($0, writes: true) } ?? false } }
         // Starting at a different lane each time spreads an idle service's requests evenly.
         turn &+= 1
-        var best: Lane?
+        var best: (id: LaneID, load: Int)?
         for offset in ids.indices {
-            guard let lane = lanes[ids[(turn &+ offset) % ids.count]], isEligible(lane, writes: writes) else { continue }
-            if lane.inFlight.count < best?.inFlight.count ?? .max { best = lane }
+            let id = ids[Int((turn &+ UInt(offset)) % UInt(ids.count))]
+            guard let lane = lanes[id], isEligible(lane, writes: false), lane.inFlight.count < best?.load ?? .max else { continue }
+            best = (id, lane.inFlight.count)
         }
         return best?.id
     }
@@ -184,7 +190,7 @@ package struct Dispatcher<Origin> {
         var kept: Deque<UInt64> = []
         while let correlation = queue.popFirst() {
             guard let entry = pending[correlation] else { continue }
-            if let lane = leastLoaded(service, writes: entry.message.envelope.writes) {
+            if let lane = lane(of: service, writes: entry.message.envelope.writes) {
                 send(correlation, to: lane, &actions)
             } else {
                 kept.append(correlation)

@@ -5,17 +5,18 @@ extension StoreTransaction {
     /// - Parameters:
     ///   - object: fields and operators as a client sends them.
     ///   - objectId: an id chosen by the service (with the master's rights) or, where that is allowed, by the client.
+    ///   - proposedId: the id to take when nobody chose one; made by the gateway in the form of `Names.objectId()`.
     /// - Throws: `ParseError`: 119 not permitted, 105 and 121 bad names, 107 and 111 bad values or types, 116 too large,
     ///   123 bad ACL, 137 a value or id that has to be unique is taken.
     public func create(
-        _ className: String, _ object: JSON, objectId: String? = nil, caller: Caller
+        _ className: String, _ object: JSON, objectId: String? = nil, proposedId: String? = nil, caller: Caller
     ) throws -> Created {
         guard case .object(let fields) = object else {
             throw ParseError(.invalidJSON, "An object to save must be a JSON object.")
         }
         let info = try classForCreating(className, caller)
         _ = try info.permissions.decide(.create, caller, className: className)
-        let id = try newObjectId(objectId, fields, caller)
+        let id = try newObjectId(objectId, fields, caller) ?? proposedId ?? Names.objectId()
         var draft = try ObjectDraft(info: info, document: [:], isNew: true, caller: caller)
         try draft.apply(fields)
         try checkNewFields(draft, caller)
@@ -100,14 +101,14 @@ extension StoreTransaction {
 
     // MARK: Checks
 
-    private func newObjectId(_ given: String?, _ fields: [String: JSON], _ caller: Caller) throws -> String {
+    private func newObjectId(_ given: String?, _ fields: [String: JSON], _ caller: Caller) throws -> String? {
         if fields["objectId"] != nil, !allowCustomObjectId {
             throw ParseError(.invalidKeyName, "objectId is an invalid field name.")
         }
         if given != nil, !caller.isMaster, !allowCustomObjectId {
             throw ParseError(.invalidKeyName, "objectId is an invalid field name.")
         }
-        guard let wanted = given.map(JSON.string) ?? fields["objectId"] else { return Names.objectId() }
+        guard let wanted = given.map(JSON.string) ?? fields["objectId"] else { return nil }
         guard case .string(let id) = wanted, Names.isObjectId(id) else {
             throw ParseError(.missingObjectId, "objectId must be 1 to 64 letters, digits, _ or -.")
         }

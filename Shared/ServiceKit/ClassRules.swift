@@ -10,6 +10,8 @@ public struct ProposedChange: Sendable {
     public let className: String
     /// Nil on create, unless the client chose one.
     public var objectId: String?
+    /// The id a create gets when nobody chose one; a repetition of the create is recognised by it.
+    public let proposedId: String?
     /// What the client sent, `__op` hashes included; rules may change it. Empty on delete.
     public var object: JSON
     /// Whose rights count. A rule that already decided may raise it to `.master`, for instance to write fields clients cannot.
@@ -19,8 +21,9 @@ public struct ProposedChange: Sendable {
     /// What `prepare` found out for `before`, for example a password's hash.
     public var notes: [String: JSON] = [:]
 
-    public init(verb: Verb, className: String, objectId: String?, object: JSON, principal: Principal) {
+    public init(verb: Verb, className: String, objectId: String?, proposedId: String? = nil, object: JSON, principal: Principal) {
         self.verb = verb
+        self.proposedId = proposedId
         self.className = className
         self.objectId = objectId
         self.object = object

@@ -24,7 +24,7 @@ public enum KeyedReplies {
     private static let keptForRequests = Duration.seconds(60)
     /// An outbox tries for days when the receiver is down.
     private static let keptForDeliveries = Duration.seconds(30 * 86_400)
-    private static let pruneRowsMax: Int64 = 2000
+    private static let pruneRowsMax = 1000
 
     /// Keys of outbox rows start with this; they are kept longer than those of plain requests.
     static let outboxPrefix = "outbox:"
@@ -46,13 +46,15 @@ public enum KeyedReplies {
         return reply
     }
 
-    /// Removes answers that nobody can ask for any more. Cheap; called every few seconds.
-    static func prune(_ transaction: StoreTransaction) throws {
+    /// Removes answers that nobody can ask for any more; true when there may be more of them.
+    static func prune(_ transaction: StoreTransaction) throws -> Bool {
+        var removed = 0
         for (table, kept) in [("keyedReplies", keptForRequests), ("deliveredReplies", keptForDeliveries)] {
-            _ = try transaction.execute(
+            removed = max(removed, try transaction.execute(
                 "DELETE FROM \(table) WHERE id IN (SELECT id FROM \(table) ORDER BY id LIMIT ?) AND keptSince < ?",
-                [.int(pruneRowsMax), .int(transaction.now.milliseconds - kept.milliseconds)])
+                [.int(Int64(pruneRowsMax)), .int(transaction.now.milliseconds - kept.milliseconds)]))
         }
+        return removed == pruneRowsMax
     }
 
     /// A reply as it is kept: the frames, each after its length.

@@ -42,7 +42,9 @@ extension ServiceRoutes {
             let proposals = try Self.proposals(message, request)
             // Plain data has nothing to prepare: the lane hands it to the writer without a task in between.
             if message.changes.allSatisfy({ rules[$0.className] == nil }) {
-                return .write { _ in { try Self.apply(proposals, atomic: message.atomic, rules: [:], in: $0) } }
+                return .write(keyed: !message.changes.allSatisfy(\.isRepeatableCreate)) { _ in
+                    { try Self.apply(proposals, atomic: message.atomic, rules: [:], in: $0) }
+                }
             }
             return .task { request in
                 var prepared: [Result<ProposedChange, ParseError>] = []
@@ -69,7 +71,7 @@ extension ServiceRoutes {
                 guard case .object = object else { throw ParseError(.invalidJSON, "An object is needed.") }
                 return ProposedChange(
                     verb: verb, className: change.className, objectId: change.objectID.isEmpty ? nil : change.objectID,
-                    object: object, principal: request.envelope.principal)
+                    proposedId: change.proposedID.isEmpty ? nil : change.proposedID, object: object, principal: request.envelope.principal)
             }
         }
     }
@@ -99,7 +101,10 @@ extension ServiceRoutes {
         for change in changes {
             do {
                 let change = try change.get()
-                let outcome = try transaction.nested { try apply(change, rules[change.className], in: transaction) }
+                // All or nothing is what the job's own savepoint does already.
+                let outcome = atomic
+                    ? try apply(change, rules[change.className], in: transaction)
+                    : try transaction.nested { try apply(change, rules[change.className], in: transaction) }
                 reply.outcomes.append(.with { $0.objectID = outcome.objectId })
                 answers.append(outcome.answer.serialized)
                 if let new = outcome.forget { forget = forget.map { $0.merging(new) } ?? new }
@@ -121,9 +126,7 @@ extension ServiceRoutes {
         var outcome: ChangeOutcome
         switch change.verb {
         case .create:
-            let created = try transaction.create(
-                change.className, change.object, objectId: change.objectId, caller: change.caller)
-            outcome = ChangeOutcome(objectId: created.objectId, before: nil, after: created.document, answer: created.answer)
+            outcome = try create(change, in: transaction)
         case .update:
             let updated = try transaction.update(
                 change.className, try change.requiredObjectId, change.object, caller: change.caller)
@@ -136,6 +139,33 @@ extension ServiceRoutes {
         try rules?.after(change, &outcome, in: transaction)
         return outcome
     }
+}
+
+extension ServiceRoutes {
+    /// A repetition of a create is told from a chance collision of ids by its age: nobody repeats after so long.
+    private static let repetitionMax = Duration.seconds(60)
+
+    /// Creates the object, or finds that this very create was done before and its answer lost.
+    private static func create(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome {
+        do {
+            let created = try transaction.create(
+                change.className, change.object, objectId: change.objectId, proposedId: change.proposedId, caller: change.caller)
+            return ChangeOutcome(objectId: created.objectId, before: nil, after: created.document, answer: created.answer)
+        } catch let error as ParseError where error.code == .duplicateValue {
+            guard let id = change.proposedId,
+                let stored = try? JSON(parsing: transaction.get(change.className, id, caller: .master)),
+                let createdAt = stored["createdAt"]?.stringValue, let time = Timestamp(iso: createdAt),
+                transaction.now < time.advanced(by: repetitionMax)
+            else { throw error }
+            return ChangeOutcome(
+                objectId: id, before: nil, after: stored, answer: ["objectId": .string(id), "createdAt": .string(createdAt)])
+        }
+    }
+}
+
+extension Change {
+    /// A create whose id the gateway proposed and the client cannot change.
+    fileprivate var isRepeatableCreate: Bool { verb == .create && objectID.isEmpty && !proposedID.isEmpty }
 }
 
 extension ProposedChange {

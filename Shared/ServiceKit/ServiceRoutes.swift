@@ -10,7 +10,8 @@ import Synchronization
 public struct ServiceRoutes: Sendable {
     indirect enum Route: Sendable {
         case read(@Sendable (ServiceRequest, StoreReader) throws -> BusReply)
-        case write(@Sendable (ServiceRequest) throws -> WriteWork)
+        /// Keyed: the reply is kept, so that a repetition gets it. Not keyed: the work itself recognises a repetition.
+        case write(keyed: Bool, @Sendable (ServiceRequest) throws -> WriteWork)
         case task(@Sendable (ServiceRequest) async throws -> BusReply)
         /// The request's content decides which of the others it is.
         case choice(@Sendable (ServiceRequest) throws -> Route)
@@ -50,7 +51,7 @@ public struct ServiceRoutes: Sendable {
         _ kind: String, _ type: Request.Type,
         _ body: @escaping @Sendable (Request, ServiceRequest, StoreTransaction) throws -> BusReply
     ) {
-        routes[kind] = .write { request in
+        routes[kind] = .write(keyed: true) { request in
             let message = try Request(serializedBytes: request.body)
             return { try body(message, request, $0) }
         }
@@ -102,8 +103,8 @@ final class RouteHandler: LaneHandler {
         switch route {
         case .read(let body):
             request.reply(Self.outcome(of: request, logger) { try body(request, reader) })
-        case .write(let work):
-            submit(request, work)
+        case .write(let keyed, let work):
+            submit(request, keyed: keyed, work)
         case .task(let body):
             Self.start(body, request, load, logger)
         case .choice(let choose):
@@ -117,13 +118,15 @@ final class RouteHandler: LaneHandler {
         }
     }
 
-    private func submit(_ request: ServiceRequest, _ work: (ServiceRequest) throws -> ServiceRoutes.WriteWork) {
+    private func submit(
+        _ request: ServiceRequest, keyed: Bool, _ work: (ServiceRequest) throws -> ServiceRoutes.WriteWork
+    ) {
         let logger = logger
         do {
             let work = try work(request)
             load.began()
             store.submit {
-                try KeyedReplies.once(request, in: $0, work)
+                keyed ? try KeyedReplies.once(request, in: $0, work) : try work($0)
             } completion: { [load] result in
                 request.reply(result.mapError { Self.failure($0, request, logger) })
                 load.ended()

@@ -53,7 +53,7 @@ private struct RunningService: Service {
             while !Task.isCancelled {
                 try? await Task.sleep(for: .seconds(5))
                 do {
-                    try await host.store.write { try KeyedReplies.prune($0) }
+                    while try await host.store.write({ try KeyedReplies.prune($0) }) {}
                 } catch {
                     host.logger.error("Old replies could not be removed.", metadata: ["error": "\(error)"])
                 }

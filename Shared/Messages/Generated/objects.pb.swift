@@ -73,7 +73,7 @@ public nonisolated struct FindRequest: Sendable {
   /// `name`, `-price`: descending with a minus sign.
   public var order: [String] = []
 
-  /// 0 to 1000 rows.
+  /// 0 to 1000 rows for clients, up to 10001 for sub-queries.
   public var limit: UInt32 = 0
 
   public var skip: UInt32 = 0
@@ -189,6 +189,10 @@ public nonisolated struct Change: Sendable {
 
   /// Empty on create unless the client chose one.
   public var objectID: String = String()
+
+  /// On create, the id the object gets when the client chose none. The gateway makes it, so that a create repeated after a crash is
+  /// recognised by the object itself and needs no stored reply.
+  public var proposedID: String = String()
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -634,7 +638,7 @@ nonisolated extension WriteRequest: SwiftProtobuf.Message, SwiftProtobuf._Messag
 
 nonisolated extension Change: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".Change"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}verb\0\u{3}class_name\0\u{3}object_id\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}verb\0\u{3}class_name\0\u{3}object_id\0\u{3}proposed_id\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -645,6 +649,7 @@ nonisolated extension Change: SwiftProtobuf.Message, SwiftProtobuf._MessageImple
       case 1: try { try decoder.decodeSingularEnumField(value: &self.verb) }()
       case 2: try { try decoder.decodeSingularStringField(value: &self.className) }()
       case 3: try { try decoder.decodeSingularStringField(value: &self.objectID) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.proposedID) }()
       default: break
       }
     }
@@ -660,6 +665,9 @@ nonisolated extension Change: SwiftProtobuf.Message, SwiftProtobuf._MessageImple
     if !self.objectID.isEmpty {
       try visitor.visitSingularStringField(value: self.objectID, fieldNumber: 3)
     }
+    if !self.proposedID.isEmpty {
+      try visitor.visitSingularStringField(value: self.proposedID, fieldNumber: 4)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -667,6 +675,7 @@ nonisolated extension Change: SwiftProtobuf.Message, SwiftProtobuf._MessageImple
     if lhs.verb != rhs.verb {return false}
     if lhs.className != rhs.className {return false}
     if lhs.objectID != rhs.objectID {return false}
+    if lhs.proposedID != rhs.proposedID {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
