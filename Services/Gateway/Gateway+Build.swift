@@ -26,7 +26,7 @@ func runGateway() async throws {
 
     let application = Application(
         responder: HTTPFront(router: router, configuration: configuration, logger: logger),
-        server: .loopBoundHTTP1(idleTimeout: .seconds(75)),
+        server: .http1(configuration: .init(idleTimeout: .seconds(75))),
         configuration: .init(
             address: .hostname(configuration.host, port: configuration.port), serverName: nil, backlog: 1024),
         services: [BrokerService(broker: broker)],
