@@ -14,8 +14,9 @@ struct AccountsController: Sendable {
     }
 
     func logIn(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
-        // GET /login carries its parameters in the query string, POST in the body.
-        let parameters = request.method == .get ? JSON.object(try request.options()).serialized : request.document
+        // GET carries its parameters in the query string, and so may POST instead of in the body.
+        let isQuery = request.method == .get || (request.body.isEmpty && request.tunnelled == nil)
+        let parameters = isQuery ? JSON.object(try request.options(asTexts: true)).serialized : request.document
         return ParseResponse(body: try await ask("users.login.v1", request, parameters, principal).answer)
     }
 

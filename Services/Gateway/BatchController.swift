@@ -2,8 +2,8 @@ import MessageBus
 import Messages
 import ParseProtocol
 
-/// `/batch`: several requests in one, answered in order. It is only a transport: each one goes through routing and
-/// authorization by itself. Neighbouring object changes at one service travel together and share one commit.
+/// `/batch`: several requests in one, answered in order. It is only a transport: each one is routed by itself, and the
+/// services authorize each one. Neighbouring object changes at one service travel together and share one commit.
 struct BatchController: Sendable {
     let router: ParseRouter
 
@@ -25,7 +25,7 @@ struct BatchController: Sendable {
         while index < requests.count {
             let run = changes(startingAt: index, in: requests)
             if run.count > 1 {
-                answers += try await write(run, principal, request.requestId)
+                answers += await write(run, principal, request.requestId)
                 index += run.count
             } else {
                 answers.append(Self.item(await router.answer(inBatch: requests[index], principal)))
@@ -94,9 +94,18 @@ struct BatchController: Sendable {
         return run
     }
 
-    private func write(_ changes: [ObjectChange], _ principal: Principal, _ trace: String) async throws(ParseError) -> [JSON] {
-        let outcomes = try await router.objects.write(
-            changes.map { ($0.change, $0.document) }, to: changes[0].service, atomic: false, principal, trace)
+    private func write(_ changes: [ObjectChange], _ principal: Principal, _ trace: String) async -> [JSON] {
+        do throws(ParseError) {
+            let outcomes = try await router.objects.write(
+                changes.map { ($0.change, $0.document) }, to: changes[0].service, atomic: false, principal, trace)
+            return try Self.items(outcomes)
+        } catch {
+            // What came before in the batch stands, so the whole answer must not be an error that clients repeat.
+            return Array(repeating: ["error": error.body], count: changes.count)
+        }
+    }
+
+    private static func items(_ outcomes: [(outcome: WriteOutcome, answer: [UInt8])]) throws(ParseError) -> [JSON] {
         var items: [JSON] = []
         for (outcome, answer) in outcomes {
             if outcome.hasFailure {

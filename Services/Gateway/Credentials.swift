@@ -18,7 +18,7 @@ struct Credentials: Sendable {
             switch field.name.canonicalName {
             case "x-parse-application-id": applicationId = field.value
             case "x-parse-session-token": sessionToken = field.value.isEmpty ? nil : field.value
-            case "x-parse-master-key": masterKey = field.value
+            case "x-parse-master-key": masterKey = field.value.isEmpty ? nil : field.value
             case "x-parse-rest-api-key": clientKeys[.rest] = field.value
             case "x-parse-javascript-key": clientKeys[.javascript] = field.value
             case "x-parse-client-key", "x-parse-windows-key": clientKeys[.client] = field.value
@@ -54,7 +54,7 @@ struct Credentials: Sendable {
         let method = try take("_method")
         if let id = try take("_ApplicationId"), applicationId == nil { applicationId = id }
         if let key = try take("_JavaScriptKey") { clientKeys[.javascript] = key }
-        if let key = try take("_MasterKey") { masterKey = key }
+        if let key = try take("_MasterKey"), !key.isEmpty { masterKey = key }
         if let token = try take("_SessionToken"), !token.isEmpty { sessionToken = token }
         if let id = try take("_InstallationId") { installationId = id }
         for ignored in ["_ClientVersion", "_RevocableSession", "_ContentType"] { _ = try take(ignored) }

@@ -13,8 +13,12 @@ struct Federation: Sendable {
         let objectId: String
     }
 
-    /// Objects one level of one include may bring; with more, a client should page.
-    private static let includedMax = 10_000
+    /// Objects an answer may hold in place of pointers, each counted as often as it appears: an object that points to itself a
+    /// thousand times would otherwise multiply with every level.
+    private static let includedMax = 20_000
+    /// Objects asked for in one message (Shared/Messages/Protos/objects.proto).
+    private static let fetchMax = 1000
+    private static let tooMany = ParseError(.invalidQuery, "The include brings more than \(includedMax) objects.")
 
     /// A find at the class's owner; sub-queries in the filter are answered first. Returns the JSON of the answer.
     func find(
@@ -39,21 +43,25 @@ struct Federation: Sendable {
             "\(Owners.service(ofClass: className)).find.v1", message, for: principal, trace: trace).document
     }
 
-    /// The objects with the tree's pointers replaced, level by level: one request per owner and level.
+    /// The objects with the tree's pointers replaced, level by level: one request per owner and level (one for each
+    /// thousand objects).
     func expand(
         _ objects: [JSON], _ tree: IncludeTree, _ principal: Principal, trace: String
     ) async throws(ParseError) -> [JSON] {
         var fetched: [Name: JSON] = [:]
         var level: [(object: JSON, tree: IncludeTree)] = objects.map { ($0, tree) }
+        var included = 0
         while !level.isEmpty {
             var wanted: Set<Name> = []
             for (object, tree) in level {
-                for field in tree.children.keys { wanted.formUnion(Self.targets(of: object[field])) }
+                for field in tree.children.keys {
+                    let targets = Self.targets(of: object[field])
+                    included += targets.count
+                    guard included <= Self.includedMax else { throw Self.tooMany }
+                    wanted.formUnion(targets)
+                }
             }
             wanted.subtract(fetched.keys)
-            guard wanted.count <= Self.includedMax else {
-                throw ParseError(.invalidQuery, "The include brings more than \(Self.includedMax) objects.")
-            }
             fetched.merge(try await fetch(wanted, principal, trace: trace)) { _, new in new }
             level = level.flatMap { object, tree in
                 tree.children.filter { !$0.value.isEmpty }.flatMap { field, subtree in
@@ -97,11 +105,14 @@ struct Federation: Sendable {
         let byOwner = Dictionary(grouping: allowed) { Owners.service(ofClass: $0.className) }
         let results = await withTaskGroup(of: Result<[Name: JSON], ParseError>.self) { group in
             for (owner, names) in byOwner {
-                group.addTask {
-                    do throws(ParseError) {
-                        return .success(try await fetch(names, from: owner, principal, trace: trace))
-                    } catch {
-                        return .failure(error)
+                for start in stride(from: 0, to: names.count, by: Self.fetchMax) {
+                    let part = Array(names[start..<min(start + Self.fetchMax, names.count)])
+                    group.addTask {
+                        do throws(ParseError) {
+                            return .success(try await fetch(part, from: owner, principal, trace: trace))
+                        } catch {
+                            return .failure(error)
+                        }
                     }
                 }
             }

@@ -67,7 +67,10 @@ private struct MasterKeyFile {
 
     func key() throws -> String {
         if let text = try? String(contentsOfFile: path, encoding: .utf8) {
-            return text.trimmingCharacters(in: .whitespacesAndNewlines)
+            let key = text.trimmingCharacters(in: .whitespacesAndNewlines)
+            // An empty file, left by a full disk, must not make an empty header the master key.
+            guard key.count >= 20 else { throw ConfigurationProblem(description: "\(path) holds no key; remove it.") }
+            return key
         }
         let key = Names.random(40)
         guard FileManager.default.createFile(

@@ -67,6 +67,8 @@ struct ParseRequest: Sendable {
                 json = try JSON(parsing: body)
             } catch .tooDeep {
                 throw ParseError(.invalidJSON, "The JSON is nested deeper than \(JSON.depthMax) levels.")
+            } catch .tooManyValues {
+                throw ParseError(.invalidJSON, "The JSON has more than \(JSON.valuesMax) values.")
             } catch {
                 throw ParseError(.invalidJSON, "The body is not valid JSON.")
             }
@@ -76,7 +78,8 @@ struct ParseRequest: Sendable {
     }
 
     /// Query options: of a GET's query string, where each value is JSON if it parses and text if not, or of a tunnelled body.
-    func options() throws(ParseError) -> [String: JSON] {
+    /// - Parameter asTexts: leaves a query string's values as they are, for passwords that look like numbers.
+    func options(asTexts: Bool = false) throws(ParseError) -> [String: JSON] {
         if let tunnelled { return tunnelled }
         guard let query, !query.isEmpty else { return method == .get ? try object : [:] }
         var options: [String: JSON] = [:]
@@ -85,7 +88,7 @@ struct ParseRequest: Sendable {
             guard let name = Self.decoded(parts[0]), let value = parts.count > 1 ? Self.decoded(parts[1]) : "" else {
                 throw ParseError(.invalidJSON, "The query string is not valid.")
             }
-            options[name] = name == "where" ? .string(value) : (try? JSON(parsing: value)) ?? .string(value)
+            options[name] = asTexts || name == "where" ? .string(value) : (try? JSON(parsing: value)) ?? .string(value)
         }
         return options
     }

@@ -17,8 +17,7 @@ struct ParseRouter: Sendable {
     func answer(_ request: ParseRequest) async -> ParseResponse {
         var request = request
         do throws(ParseError) {
-            if request.path.first == "api" { return try await intake.sentry(request) }
-            guard let path = withoutMount(request.path) else { throw Self.noRoute }
+            guard let path = withoutMount(request.path) else { return try await intake.sentry(request) }
             request.path = path
             if path == ["health"] { return system.health() }
             try untunnel(&request)
@@ -59,8 +58,9 @@ struct ParseRouter: Sendable {
 
     /// The path under the mount, or under `/1`, where hosted Parse was.
     func withoutMount(_ path: [Substring]) -> [Substring]? {
-        if path.starts(with: configuration.mount) { return Array(path.dropFirst(configuration.mount.count)) }
-        return path.first == "1" ? Array(path.dropFirst()) : nil
+        if path.first == "1" { return Array(path.dropFirst()) }
+        guard path.starts(with: configuration.mount) else { return nil }
+        return Array(path.dropFirst(configuration.mount.count))
     }
 
     /// A body may carry credentials, options and the real verb, whatever its content type says (PARSE_PROTOCOL section 1.2).

@@ -72,7 +72,7 @@ struct QueryOptions: Sendable {
     }
 
     /// A comma list or, from newer clients, an array of names.
-    private static func list(_ value: JSON, _ name: String) throws(ParseError) -> [String] {
+    static func list(_ value: JSON, _ name: String) throws(ParseError) -> [String] {
         switch value {
         case .string(let text): return text.utf8.split(separator: UInt8(ascii: ",")).map { Substring($0).trimmingSpaces }
         case .array(let elements):

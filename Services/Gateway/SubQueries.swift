@@ -69,6 +69,9 @@ struct SubQueries {
                 resolved[key] = value
             }
         }
+        if let branches = resolved["$and"], branches.arrayValue == nil {
+            throw ParseError(.invalidQuery, "Bad $and format - use an array value.")
+        }
         if !further.isEmpty { resolved["$and"] = .array((resolved["$and"]?.arrayValue ?? []) + further) }
         return resolved
     }
@@ -87,16 +90,16 @@ struct SubQueries {
         var key = "objectId"
         if selects {
             guard let wanted = specification["key"]?.stringValue, specification.objectValue?.count == 2,
-                wanted.split(separator: ".").allSatisfy({ Names.isIdentifier(String($0)) }), !wanted.isEmpty
+                wanted.split(separator: ".", omittingEmptySubsequences: false).allSatisfy({ Names.isIdentifier(String($0)) })
             else { throw ParseError(.invalidQuery, "improper usage of \(name)") }
             key = wanted
         }
         var options = QueryOptions()
         options.filter = JSON.object(try await resolve(inner, depth: depth + 1)).serialized
         options.keys = [key]
-        options.order = query["order"]?.stringValue.map { [$0] } ?? []
+        if let order = query["order"] { options.order = try QueryOptions.list(order, "order") }
         options.skip = Int(clamping: query["skip"]?.intValue ?? 0)
-        options.limit = Int(clamping: query["limit"]?.intValue ?? Int64(Self.rowsMax + 1))
+        options.limit = Int(clamping: min(query["limit"]?.intValue ?? .max, Int64(Self.rowsMax + 1)))
         let answer = try await federation.find(className, options, principal, trace: trace)
         guard let rows = (try? JSON(parsing: answer))?["results"]?.arrayValue else { throw .internalError }
         guard rows.count <= Self.rowsMax else {

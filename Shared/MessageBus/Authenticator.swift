@@ -1,4 +1,5 @@
 import CZeroMQ
+import Glibc
 import Logging
 
 /// Lets only holders of the suite's service key join (ZeroMQ RFC 27, ZAP). Without it CURVE encrypts, but admits any key.
@@ -14,8 +15,12 @@ enum Authenticator {
         startThread(named: "bus-zap") {
             do {
                 try answer(on: socket.value, allowed: key, logger: logger)
+            } catch let error as ZeroMQError where error.number == ETERM {
+                // The context ended, and with it the bus.
             } catch {
-                logger.notice("Bus authentication ended.", metadata: ["error": "\(error)"])
+                // A bus without this thread would admit every key.
+                logger.critical("Bus authentication failed.", metadata: ["error": "\(error)"])
+                exit(1)
             }
         }
     }
@@ -23,7 +28,10 @@ enum Authenticator {
     private static func answer(on socket: ZeroMQSocket, allowed: [UInt8], logger: Logger) throws {
         while true {
             var item = zmq_pollitem_t(socket: socket.pointer, fd: 0, events: Int16(ZMQ_POLLIN), revents: 0)
-            guard zmq_poll(&item, 1, -1) >= 0 else { throw ZeroMQError("zmq_poll") }
+            guard zmq_poll(&item, 1, -1) >= 0 else {
+                if zmq_errno() == EINTR { continue }
+                throw ZeroMQError("zmq_poll")
+            }
             guard let frames = try socket.receive() else { continue }
             // version, request id, domain, address, identity, mechanism, credentials
             let isAllowed = frames.count == 7 && frames[5] == Array("CURVE".utf8) && frames[6] == allowed

@@ -53,23 +53,25 @@ public final class Broker: Sendable {
                 try configuration.configureServer(socket, context: context, logger: logger)
                 // Without it ROUTER drops what it cannot deliver; with it a dead peer is an error we act on.
                 try socket.set(ZMQ_ROUTER_MANDATORY, 1)
+                // A service that redials after a break of the network keeps its routing id before we noticed the break.
+                try socket.set(ZMQ_ROUTER_HANDOVER, 1)
                 try socket.bind(configuration.endpoint)
                 return BrokerDriver(
                     socket: socket, logger: logger, onForget: onForget,
                     onStates: { [self] new in states.withLock { $0 = new } })
             } started: {
                 once.resume($0)
+            } ended: { [self] in
+                // Only now that the socket is closed may another broker bind the endpoint.
+                endpointLock.withLock { lock in
+                    if let descriptor = lock { close(descriptor) }
+                    lock = nil
+                }
             }
         }
     }
 
-    public func stop() {
-        thread.mailbox.post(.stop)
-        endpointLock.withLock { lock in
-            if let descriptor = lock { close(descriptor) }
-            lock = nil
-        }
-    }
+    public func stop() { thread.mailbox.post(.stop) }
 
     /// Sends a request and calls `completion` exactly once.
     public func call(_ request: BusRequest, completion: @escaping Completion) {
@@ -157,6 +159,8 @@ private final class BrokerDriver: SocketDriver {
         case .request:
             dispatcher.request(message, from: .lane(lane), now: BusClock.now, &actions)
         case .reply:
+            // Also when nobody waits for the answer any more: what was revoked is revoked.
+            if message.envelope.hasForget { onForget(message.envelope.forget) }
             dispatcher.reply(message, from: lane, now: BusClock.now, &actions)
         case .hello:
             guard let hello = try? Hello(serializedBytes: message.body), !hello.service.isEmpty else {
@@ -178,8 +182,12 @@ private final class BrokerDriver: SocketDriver {
     private func refuse(_ frames: ArraySlice<[UInt8]>, from lane: [UInt8], _ problem: BusMessage.Malformed) {
         logger.warning("Refused a message.", metadata: ["bus.lane": "\(name(of: lane))", "bus.problem": "\(problem)"])
         let envelope = BusMessage.readableEnvelope(frames) ?? Envelope()
-        guard envelope.form != .reply else { return }  // Two confused peers must not answer each other for ever.
         let failure = BusFailure(code: 107, "The message could not be read: \(problem).")
+        if envelope.form == .reply {
+            // Not answered, or two confused peers would answer each other for ever; but its request ends here.
+            dispatcher.reply(BusMessage(envelope: envelope.reply(failure.failure)), from: lane, now: BusClock.now, &actions)
+            return act()
+        }
         sendReply(BusMessage(envelope: envelope.reply(failure.failure)), to: lane)
     }
 
@@ -201,7 +209,6 @@ private final class BrokerDriver: SocketDriver {
         case .send(let lane, let message):
             guard send(message, to: lane) else { return lost(lane) }
         case .answer(let origin, let message):
-            if message.envelope.hasForget { onForget(message.envelope.forget) }
             switch origin {
             case .gateway(let completion):
                 completion(Result { () throws(BusFailure) in try BusReply(message) })

@@ -16,9 +16,9 @@ public struct BusMessage: Sendable {
 
     /// The version of the frames that this build speaks.
     public static let version: UInt32 = 1
-    /// A batch has at most 200 changes and a fetch at most 1,000 objects per class; past this a message is refused.
+    /// A batch has at most 200 changes and a fetch brings at most 1,000 objects; past this a message is refused.
     public static let documentsMax = 4096
-    /// Room for a find of 1,000 objects of 128 KB would be absurd; 64 MiB covers every answer the limits of the store allow in practice.
+    /// ZeroMQ cuts the connection of a peer that sends more. The store refuses answers half as large.
     public static let frameBytesMax: Int64 = 64 << 20
 
     /// Why frames are not a message.

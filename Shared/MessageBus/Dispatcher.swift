@@ -18,7 +18,8 @@ package struct Dispatcher<Origin> {
     package static var windowMax: Int { 128 }
     /// Requests that may wait for a lane of one service. At 10,000 requests a second this is a tenth of a second of work.
     package static var waitingMax: Int { 1024 }
-    /// A lane says hello every second; after this silence it counts as dead. Longer than the longest query may take.
+    /// A lane says hello every second and between any two slow reads; after this silence it counts as dead. Longer than the
+    /// longest query may take (4 s).
     package static var silenceMax: BusClock.Milliseconds { 6000 }
     /// How long a request may wait for a lane: longer than a supervisor takes to restart a service that has one replica.
     package static var laneWaitMax: BusClock.Milliseconds { 6000 }
@@ -47,7 +48,8 @@ package struct Dispatcher<Origin> {
     private var lanesOfService: [Substring: [LaneID]] = [:]
     private var pending: [UInt64: Pending] = [:]
     private var waiting: [Substring: Deque<UInt64>] = [:]
-    private var lastCorrelation: UInt64 = 0
+    /// From a random start: replies that a service kept for an earlier gateway must not fit a request of this one.
+    private var lastCorrelation = UInt64.random(in: 1..<1 << 62)
     private var turn: UInt = 0
 
     package init() {}
@@ -118,7 +120,9 @@ package struct Dispatcher<Origin> {
         lanes[id]?.lastHeard = now
         lanes[id]?.inFlight.remove(message.envelope.correlation)
         // Absent: the deadline passed, or a lane that was given up answered after all.
-        guard let entry = pending[message.envelope.correlation], entry.lane == id else { return }
+        guard let entry = pending[message.envelope.correlation], entry.lane == id,
+            entry.message.envelope.kind == message.envelope.kind
+        else { return }
         pending[message.envelope.correlation] = nil
         var answer = message
         // Zero: the gateway's own request, which needs none; changing it would copy the envelope.
@@ -148,8 +152,11 @@ package struct Dispatcher<Origin> {
 
     /// The gateway stops: everybody who waits is told.
     package mutating func abandon(_ actions: inout [Action]) {
-        for correlation in pending.keys.sorted() {
-            finish(correlation, with: .unavailable("Satchel is stopping."), &actions)
+        for (correlation, entry) in pending.sorted(by: { $0.key < $1.key }) {
+            let mayBeDone = entry.message.envelope.writes && entry.attempts > 0
+            finish(
+                correlation,
+                with: mayBeDone ? .outcomeUnknown(entry.message.envelope.kind) : .unavailable("Satchel is stopping."), &actions)
         }
     }
 
@@ -186,26 +193,34 @@ package struct Dispatcher<Origin> {
     }
 
     private mutating func dispatchWaiting(_ service: Substring, _ actions: inout [Action]) {
-        guard var queue = waiting.removeValue(forKey: service) else { return }
+        guard var queue = waiting.removeValue(forKey: service), !queue.isEmpty else { return }
         var kept: Deque<UInt64> = []
-        while let correlation = queue.popFirst() {
+        // Once no lane takes a write none takes the next one, and a lane that takes no read takes no write either.
+        var isFull = (reads: false, writes: false)
+        while !isFull.reads, let correlation = queue.popFirst() {
             guard let entry = pending[correlation] else { continue }
-            if let lane = lane(of: service, writes: entry.message.envelope.writes) {
+            let writes = entry.message.envelope.writes
+            if !(writes && isFull.writes), let lane = lane(of: service, writes: writes) {
                 send(correlation, to: lane, &actions)
             } else {
+                isFull = (reads: !writes, writes: true)
                 kept.append(correlation)
             }
         }
-        waiting[service] = kept
+        kept.append(contentsOf: queue)
+        if !kept.isEmpty { waiting[service] = kept }
     }
 
     private mutating func finish(_ correlation: UInt64, with failure: BusFailure, _ actions: inout [Action]) {
         guard let entry = pending.removeValue(forKey: correlation) else { return }
-        if let lane = entry.lane { lanes[lane]?.inFlight.remove(correlation) }
+        if let lane = entry.lane {
+            lanes[lane]?.inFlight.remove(correlation)
+        } else {
+            waiting[entry.message.envelope.destination]?.removeAll { $0 == correlation }
+        }
         var original = entry.message
         original.envelope.correlation = entry.originCorrelation
         refuse(original, entry.origin, failure, &actions)
-        // A correlation that still waits is skipped when its turn comes.
     }
 
     private func refuse(_ message: BusMessage, _ origin: Origin, _ failure: BusFailure, _ actions: inout [Action]) {

@@ -65,7 +65,7 @@ final class LaneDriver: SocketDriver {
     private let logger: Logger
     private var hello: Hello
     private var isLeaving = false
-    private var ticksSinceHello = 0
+    private var lastHello = ContinuousClock.now
     private var calls: [UInt64: Call] = [:]
     private var lastCorrelation: UInt64 = 0
 
@@ -101,6 +101,10 @@ final class LaneDriver: SocketDriver {
         }
         switch message.envelope.form {
         case .request:
+            // Nobody waits for it any more; carrying it out would only delay those that are waited for.
+            guard message.envelope.deadline > BusClock.now else {
+                return send(BusMessage(envelope: message.envelope.reply(BusFailure.timedOut(message.envelope.kind).failure)))
+            }
             handler.handle(
                 ServiceRequest(envelope: message.envelope, body: message.body, documents: message.documents, lane: link))
         case .reply:
@@ -137,7 +141,7 @@ final class LaneDriver: SocketDriver {
     }
 
     private func sayHello() {
-        ticksSinceHello = 0
+        lastHello = .now
         var envelope = Envelope()
         envelope.version = BusMessage.version
         envelope.form = isLeaving ? .goodbye : .hello
@@ -149,8 +153,7 @@ final class LaneDriver: SocketDriver {
     func peersChanged() { sayHello() }
 
     func tick() {
-        ticksSinceHello += 1
-        if ticksSinceHello >= 10 { sayHello() }
+        if ContinuousClock.now - lastHello >= .seconds(1) { sayHello() }
         let now = BusClock.now
         // The broker answers at the deadline; this is for a broker that is gone.
         for (correlation, call) in calls where call.deadline + 500 <= now {
@@ -160,7 +163,7 @@ final class LaneDriver: SocketDriver {
     }
 
     func stopped(left: [LaneLink.Work]) {
-        for call in calls.values { call.completion(.failure(.unavailable("The service is stopping."))) }
+        for call in calls.values { call.completion(.failure(.outcomeUnknown(call.kind))) }
         for case .call(_, let completion) in left { completion(.failure(.unavailable("The service is stopping."))) }
         try? socket.set(ZMQ_LINGER, 1000)  // The last replies still leave.
     }

@@ -10,7 +10,7 @@ protocol SocketDriver<Work>: AnyObject {
     func received(_ frames: [[UInt8]])
     /// A peer connected or went away.
     func peersChanged()
-    /// Called about ten times a second.
+    /// Called about ten times a second, less often while one message takes longer.
     func tick()
     /// False ends the thread.
     var isRunning: Bool { get }
@@ -27,7 +27,8 @@ final class SocketThread<Work: Sendable>: Sendable {
     /// Starts the thread. `makeDriver` runs on it, so that the socket is created by the thread that uses it.
     func start(
         name: String, monitoring events: Int32, logger: Logger,
-        makeDriver: @escaping @Sendable () throws -> any SocketDriver<Work>, started: @escaping @Sendable (Result<Void, any Error>) -> Void
+        makeDriver: @escaping @Sendable () throws -> any SocketDriver<Work>, started: @escaping @Sendable (Result<Void, any Error>) -> Void,
+        ended: @escaping @Sendable () -> Void = {}
     ) {
         let mailbox = mailbox
         startThread(named: name) {
@@ -35,31 +36,43 @@ final class SocketThread<Work: Sendable>: Sendable {
                 let driver = try makeDriver()
                 let monitor = try driver.socket.monitor(events, name: name)
                 started(.success(()))
-                try Self.drive(driver, monitor: monitor, mailbox: mailbox)
+                do {
+                    try Self.drive(driver, monitor: monitor, mailbox: mailbox)
+                } catch {
+                    // Without its socket the process is deaf but looks alive; the supervisor starts a better one.
+                    logger.critical("A bus thread failed.", metadata: ["thread": "\(name)", "error": "\(error)"])
+                    driver.stopped(left: mailbox.close())
+                    exit(1)
+                }
             } catch {
-                logger.critical("A bus thread ended.", metadata: ["thread": "\(name)", "error": "\(error)"])
                 started(.failure(error))
             }
+            ended()
         }
     }
 
     /// Messages handled before looking at the mailbox again, so that neither side starves the other.
     private static var batchMax: Int { 256 }
+    /// The same in time, for handlers that are slow: between two of them replies and heartbeats leave.
+    private static var batchDurationMax: Duration { .milliseconds(5) }
 
 
     private static func drive<D: SocketDriver<Work>>(_ driver: D, monitor: ZeroMQSocket, mailbox: Mailbox<Work>) throws {
         var work: [Work] = []
-        var lastTick = BusClock.now
+        let clock = ContinuousClock()  // Not the wall clock, which may be set back.
+        var lastTick = clock.now
         while driver.isRunning {
             mailbox.drain(into: &work)
             for item in work { driver.perform(item) }
             var received = 0
-            while received < batchMax, let frames = try driver.socket.receive() {
+            let start = clock.now
+            var now = start
+            while received < batchMax, now - start < batchDurationMax, let frames = try driver.socket.receive() {
                 driver.received(frames)
                 received += 1
+                now = clock.now
             }
-            let now = BusClock.now
-            if now - lastTick >= 100 {
+            if now - lastTick >= .milliseconds(100) {
                 lastTick = now
                 driver.tick()
             }

@@ -42,7 +42,7 @@ extension ServiceRoutes {
             let proposals = try Self.proposals(message, request)
             // Plain data has nothing to prepare: the lane hands it to the writer without a task in between.
             if message.changes.allSatisfy({ rules[$0.className] == nil }) {
-                return .write(keyed: !message.changes.allSatisfy(\.isRepeatableCreate)) { _ in
+                return .write(keyed: !proposals.allSatisfy(\.isRepeatableCreate)) { _ in
                     { try Self.apply(proposals, atomic: message.atomic, rules: [:], in: $0) }
                 }
             }
@@ -163,9 +163,12 @@ extension ServiceRoutes {
     }
 }
 
-extension Change {
-    /// A create whose id the gateway proposed and the client cannot change.
-    fileprivate var isRepeatableCreate: Bool { verb == .create && objectID.isEmpty && !proposedID.isEmpty }
+extension Result<ProposedChange, ParseError> {
+    /// A create that gets the id the gateway proposed, not one the client chose.
+    fileprivate var isRepeatableCreate: Bool {
+        guard case .success(let change) = self else { return false }
+        return change.verb == .create && change.objectId == nil && change.proposedId != nil && change.object["objectId"] == nil
+    }
 }
 
 extension ProposedChange {

@@ -4,6 +4,7 @@ import Messages
 import ObjectStore
 import ParseProtocol
 import SwiftProtobuf
+import Synchronization
 
 /// Messages that must not be lost: stored in the transaction that causes them, sent until the receiver says it has them.
 ///
@@ -23,6 +24,8 @@ public final class Outbox: Sendable {
     private let store: ClassStore
     private let bus: BusEndpoint
     private let logger: Logger
+    /// Destinations that a delivery is under way to.
+    private let busy = Mutex<Set<String>>([])
     private let wakeUps: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
 
@@ -56,19 +59,44 @@ public final class Outbox: Sendable {
         defer { timer.cancel() }
         for await _ in wakeUps {
             do {
-                while try await deliverDue() > 0 {}
+                for destination in try await dueDestinations() where busy.withLock({ $0.insert(destination).inserted }) {
+                    Task { await deliver(to: destination) }
+                }
             } catch {
                 logger.error("The outbox could not be read.", metadata: ["error": "\(error)"])
             }
         }
     }
 
+    /// The services that messages are due for.
+    private func dueDestinations() async throws -> [String] {
+        try await store.read {
+            try $0.rows(
+                "SELECT DISTINCT substr(kind, 1, instr(kind, '.')) AS destination FROM outbox WHERE dueAt <= ?",
+                [.int(Timestamp.now.milliseconds)]
+            ).compactMap { $0.text("destination") }
+        }
+    }
+
+    /// Delivers to one service until nothing is due for it. Each has its own turn, so that one that is down delays nobody else.
+    private func deliver(to destination: String) async {
+        do {
+            while try await deliverDue(to: destination) > 0 {}
+        } catch {
+            logger.error("The outbox could not be delivered.", metadata: ["outbox.to": "\(destination)", "error": "\(error)"])
+        }
+        _ = busy.withLock { $0.remove(destination) }
+    }
+
     /// Sends what is due and returns how many were delivered.
-    private func deliverDue() async throws -> Int {
+    private func deliverDue(to destination: String) async throws -> Int {
         let rows = try await store.read {
             try $0.rows(
-                "SELECT id, key, kind, body, attempts FROM outbox WHERE dueAt <= ? ORDER BY id LIMIT ?",
-                [.int(Timestamp.now.milliseconds), .int(Self.batchMax)])
+                "SELECT id, key, kind, body, attempts FROM outbox WHERE dueAt <= ? AND substr(kind, 1, ?) = ? ORDER BY id LIMIT ?",
+                [
+                    .int(Timestamp.now.milliseconds), .int(Int64(destination.utf8.count)), .text(destination),
+                    .int(Self.batchMax),
+                ])
         }
         guard !rows.isEmpty else { return 0 }
         let outcomes = await withTaskGroup(of: (Int64, Delivery).self) { group in

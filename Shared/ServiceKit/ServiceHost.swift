@@ -117,6 +117,8 @@ extension JSON {
             try self.init(parsing: clientText)
         } catch .tooDeep {
             throw ParseError(.invalidJSON, "The JSON is nested deeper than \(JSON.depthMax) levels.")
+        } catch .tooManyValues {
+            throw ParseError(.invalidJSON, "The JSON has more than \(JSON.valuesMax) values.")
         } catch {
             throw ParseError(.invalidJSON, "The body is not valid JSON.")
         }
