@@ -9,7 +9,8 @@ ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # Order of start and of every table; the gateway comes first because the services dial it.
 SERVICES=(gateway catalog users bag payments mail push analytics crash)
 REPLICAS_MAX=16
-BUILD_PACKAGES=(libzmq3-dev libsqlite3-dev libcurl4-openssl-dev libpcre2-dev)
+SWIFT_VERSION_MIN=6.2 # the dependencies' manifests demand it
+BUILD_PACKAGES=(libzmq3-dev libsqlite3-dev libcurl4-openssl-dev libpcre2-dev pkg-config)
 RUN_PACKAGES=(supervisor curl)
 # A path of a unix socket is at most 107 bytes (sockaddr_un); the longest of ours is the manager's, which adds its pid
 # while it opens it.
@@ -46,19 +47,40 @@ need_packages() {
         sudo=(sudo)
     fi
     say "Installing Debian packages: ${missing[*]}"
-    "${sudo[@]}" apt-get -qq update </dev/null
+    "${sudo[@]}" apt-get -qq -o DPkg::Lock::Timeout=300 update </dev/null
     "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends \
-        -o Dpkg::Use-Pty=0 install "${missing[@]}" </dev/null >/dev/null
+        -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300 install "${missing[@]}" </dev/null >/dev/null
 }
 
 need_swift() {
-    command -v swift >/dev/null && return 0
-    die "no Swift toolchain on PATH. Satchel needs Swift 6.1 or newer: install the Debian 12 toolchain from
-  https://www.swift.org/install/linux/ (swiftly does it too), put its usr/bin on PATH and run this again."
+    local found
+    found=$(swift --version 2>/dev/null | sed -nE 's/.*Swift version ([0-9]+(\.[0-9]+)*).*/\1/p' | head -n 1) || true
+    [[ -z $found ]] || ! printf '%s\n' "$SWIFT_VERSION_MIN" "$found" | sort -CV || return 0
+    die "${found:+Swift $found is too old; }Satchel needs a Swift toolchain of version $SWIFT_VERSION_MIN or newer on PATH:
+  install the Debian 12 toolchain from https://www.swift.org/install/linux/ (swiftly does it too), put its usr/bin on
+  PATH and run this again."
 }
 
 # One configuration for everything: release. SwiftPM shows its progress and is quick when nothing changed.
-build() { (cd "$ROOT" && swift build -c release "$@" </dev/null); }
+build() {
+    if [[ -t 1 ]]; then
+        (cd "$ROOT" && swift build -c release "$@" </dev/null)
+    else
+        (cd "$ROOT" && swift build -c release "$@" </dev/null) 2>&1 | thin_progress
+    fi
+}
+
+# Where it does not overwrite its line of progress, SwiftPM writes thousands of them: passes on one in 20 seconds.
+thin_progress() {
+    local line next=0
+    while IFS= read -r line || [[ -n $line ]]; do
+        if [[ $line =~ ^\[[0-9]+/[0-9]+\]\  ]]; then
+            ((SECONDS >= next)) || continue
+            next=$((SECONDS + 20))
+        fi
+        say "$line"
+    done
+}
 
 # --- The suite -------------------------------------------------------------------------------------------------
 

@@ -111,7 +111,7 @@ struct BatchController: Sendable {
             if outcome.hasFailure {
                 items.append(["error": ParseError(BusFailure(outcome.failure)).body])
             } else {
-                items.append(["success": try Self.json(answer)])
+                items.append(["success": try JSON(reply: answer)])
             }
         }
         return items
@@ -128,17 +128,17 @@ struct BatchController: Sendable {
         let outcomes = try await router.objects.write(
             run.map { ($0.change, $0.document) }, to: first.service, atomic: true, principal, requests[0].requestId)
         var items: [JSON] = []
-        for (_, answer) in outcomes { items.append(["success": try Self.json(answer)]) }
+        for (_, answer) in outcomes { items.append(["success": try JSON(reply: answer)]) }
         return ParseResponse(.array(items))
     }
 
     private static func item(_ answer: ParseResponse) -> JSON {
-        let body = (try? JSON(parsing: answer.body)) ?? .null
-        return (200..<300).contains(answer.status) ? ["success": body] : ["error": body]
+        do throws(ParseError) {
+            let body = try JSON(reply: answer.body)
+            return (200..<300).contains(answer.status) ? ["success": body] : ["error": body]
+        } catch {
+            return ["error": error.body]
+        }
     }
 
-    private static func json(_ answer: [UInt8]) throws(ParseError) -> JSON {
-        guard let json = try? JSON(parsing: answer) else { throw .internalError }
-        return json
-    }
 }

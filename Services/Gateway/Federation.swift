@@ -139,8 +139,7 @@ struct Federation: Sendable {
         guard found.count == reply.documents.count else { throw .internalError }
         var fetched: [Name: JSON] = [:]
         for (name, document) in zip(found, reply.documents) {
-            guard let object = try? JSON(parsing: document) else { throw .internalError }
-            fetched[Name(className: name.className, objectId: name.objectID)] = object
+            fetched[Name(className: name.className, objectId: name.objectID)] = try JSON(reply: document)
         }
         return fetched
     }

@@ -22,8 +22,7 @@ struct ObjectsController: Sendable {
         let kind = "\(Owners.service(ofClass: className)).get.v1"
         let document = try await services.read(kind, message, for: principal, trace: request.requestId).document
         guard !options.include.isEmpty else { return ParseResponse(body: document) }
-        guard let object = try? JSON(parsing: document) else { throw .internalError }
-        let expanded = try await federation.expand([object], options.include, principal, trace: request.requestId)
+        let expanded = try await federation.expand([try JSON(reply: document)], options.include, principal, trace: request.requestId)
         return ParseResponse(expanded[0])
     }
 
@@ -31,7 +30,8 @@ struct ObjectsController: Sendable {
         let options = try QueryOptions(find: request.options(), limitMax: configuration.limitMax)
         let reply = try await federation.find(className, options, principal, trace: request.requestId)
         guard !options.include.isEmpty else { return ParseResponse(body: reply) }
-        guard var answer = try? JSON(parsing: reply), case .array(let results) = answer["results"] else { throw .internalError }
+        var answer = try JSON(reply: reply)
+        guard case .array(let results) = answer["results"] else { throw .internalError }
         answer["results"] = .array(
             try await federation.expand(results, options.include, principal, trace: request.requestId))
         return ParseResponse(answer)

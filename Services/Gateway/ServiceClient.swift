@@ -68,3 +68,17 @@ extension BusReply {
         }
     }
 }
+
+extension JSON {
+    /// The JSON of a service's reply.
+    /// - Throws: 102 when the answer holds more values than the gateway decodes, code 1 when it is no JSON.
+    init(reply: [UInt8]) throws(ParseError) {
+        do {
+            try self.init(parsing: reply)
+        } catch .tooManyValues {
+            throw ParseError(.invalidQuery, "The answer is too large; use a smaller limit or keys.")
+        } catch {
+            throw .internalError
+        }
+    }
+}

@@ -101,7 +101,7 @@ struct SubQueries {
         options.skip = Int(clamping: query["skip"]?.intValue ?? 0)
         options.limit = Int(clamping: min(query["limit"]?.intValue ?? .max, Int64(Self.rowsMax + 1)))
         let answer = try await federation.find(className, options, principal, trace: trace)
-        guard let rows = (try? JSON(parsing: answer))?["results"]?.arrayValue else { throw .internalError }
+        guard let rows = try JSON(reply: answer)["results"]?.arrayValue else { throw .internalError }
         guard rows.count <= Self.rowsMax else {
             throw ParseError(.invalidQuery, "A sub-query matches more than \(Self.rowsMax) objects.")
         }

@@ -21,6 +21,7 @@ package struct AccountFields: Sendable {
     let claims: [String: JSON]
     /// Everything else.
     package let rest: [String: JSON]
+    private let isMaster: Bool
 
     private static let claimed = ["emailVerified", "isAdmin"]
     private static let special =
@@ -52,6 +53,7 @@ package struct AccountFields: Sendable {
             for field in AccountFields.claimed { claims[field] = members.removeValue(forKey: field) }
         }
         self.claims = claims
+        self.isMaster = isMaster
         rest = members
     }
 
@@ -121,8 +123,11 @@ extension AccountFields {
     }
 
     /// Checks what a new user cannot do without: a name and a password, or the id of an anonymous user.
-    /// - Throws: 200, 201 or 119.
+    /// - Throws: 200, 201, 119, or 105 for an id chosen by a client: it may be that of a user who is gone, whose data it would open.
     package func checkSignUp() throws {
+        guard objectId == nil || isMaster else {
+            throw ParseError(.invalidKeyName, "objectId is an invalid field name.")
+        }
         try checkClaims(against: [:])
         if case .set = anonymousId, password == nil { return }
         guard username != nil else { throw ParseError(.usernameMissing, "bad or missing username") }

@@ -7,6 +7,8 @@ package enum AccountNames {
     static let passwordCharactersMin = 6
     package static let passwordBytesMax = 1024
     static let usernameBytesMax = 256
+    /// What a sign-in looks up at most. No name is longer, and folding grows a text.
+    static let signInNameBytesMax = 320
     /// Longest address that fits an SMTP path (RFC 5321, 4.5.3.1.3), and its local part.
     static let emailBytesMax = 254
     static let localPartBytesMax = 64
@@ -24,15 +26,16 @@ package enum AccountNames {
             && !name.allSatisfy(\.isWhitespace)
     }
 
-    /// An address as mail servers take it, without comments and quotes: `local@domain`.
+    /// An address that the mail service can send to: `local@domain` in ASCII, of unquoted atoms (RFC 5322, 3.2.3). A domain of
+    /// other letters is written in its `xn--` form.
     package static func isEmail(_ address: String) -> Bool {
-        let parts = address.split(separator: "@", omittingEmptySubsequences: false)
-        guard parts.count == 2, address.utf8.count <= emailBytesMax else { return false }
-        let local = parts[0]
-        guard (1...localPartBytesMax).contains(local.utf8.count), !local.hasPrefix("."), !local.hasSuffix("."),
-            !local.contains(".."), local.unicodeScalars.allSatisfy(isLocalPart)
-        else { return false }
-        return parts[1].split(separator: ".", omittingEmptySubsequences: false).allSatisfy(isDomainLabel)
+        guard address.utf8.count <= emailBytesMax else { return false }
+        let parts = address.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
+        guard parts.count == 2, parts[0].count <= localPartBytesMax else { return false }
+        let dot = UInt8(ascii: ".")
+        return parts[0].split(separator: dot, omittingEmptySubsequences: false).allSatisfy { atom in
+            !atom.isEmpty && atom.allSatisfy(isAtomText)
+        } && parts[1].split(separator: dot, omittingEmptySubsequences: false).allSatisfy(isDomainLabel)
     }
 
     /// - Throws: 142 when the password is too short or too long.
@@ -50,15 +53,18 @@ package enum AccountNames {
         [.control, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory)
     }
 
-    private static func isLocalPart(_ scalar: Unicode.Scalar) -> Bool {
-        !isControl(scalar) && !scalar.properties.isWhitespace && !"\"(),:;<>[\\]".unicodeScalars.contains(scalar)
+    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+            || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
     }
 
-    private static func isDomainLabel(_ label: Substring) -> Bool {
-        guard (1...63).contains(label.utf8.count), label.first != "-", label.last != "-" else { return false }
-        return label.unicodeScalars.allSatisfy {
-            $0 == "-" || $0.properties.isAlphabetic || $0.properties.numericType != nil
-                || $0.properties.generalCategory == .nonspacingMark || $0.properties.generalCategory == .spacingMark
-        }
+    private static func isAtomText(_ byte: UInt8) -> Bool {
+        isLetterOrDigit(byte) || "!#$%&'*+-/=?^_`{|}~".utf8.contains(byte)
+    }
+
+    private static func isDomainLabel(_ label: Substring.UTF8View) -> Bool {
+        let hyphen = UInt8(ascii: "-")
+        return (1...63).contains(label.count) && label.first != hyphen && label.last != hyphen
+            && label.allSatisfy { isLetterOrDigit($0) || $0 == hyphen }
     }
 }

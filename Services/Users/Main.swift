@@ -4,7 +4,7 @@ import ServiceKit
 @main
 struct Users {
     static func main() async throws {
-        let hasher = PasswordHasher(cost: ScryptCost(try ServiceConfiguration(service: usersName)))
-        await runService(usersPlan(hasher: hasher)) { buildUsers($0, &$1, hasher: hasher) }
+        let hashers = PasswordHashers(cost: ScryptCost(try ServiceConfiguration(service: usersName)))
+        await runService(usersPlan(hasher: hashers.newPasswords)) { buildUsers($0, &$1, hashers: hashers) }
     }
 }

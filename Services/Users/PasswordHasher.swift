@@ -38,13 +38,25 @@ package struct HashingQueue<Job> {
     }
 }
 
+/// A queue for each purpose, so that a flood of sign-ups does not keep users from signing in. Each hashes one password
+/// at a time.
+package struct PasswordHashers: Sendable {
+    package let newPasswords: PasswordHasher
+    package let signIns: PasswordHasher
+
+    package init(cost: ScryptCost) {
+        newPasswords = PasswordHasher(cost: cost)
+        signIns = PasswordHasher(cost: cost)
+    }
+}
+
 /// Hashes and checks passwords on threads of its own, so that a rush of sign-ins leaves the rest of the service its cores.
 package final class PasswordHasher: Sendable {
     private typealias Job = @Sendable () -> Void
 
     private let cost: ScryptCost
-    /// Two hash at once. 64 wait: at 0.2 s each, the last one's turn comes within `patience`.
-    private let queue = Mutex(HashingQueue<Job>(runningMax: 2, waitingMax: 64))
+    /// 32 wait: at 0.2 s each, the last one's turn comes within `patience`.
+    private let queue = Mutex(HashingQueue<Job>(runningMax: 1, waitingMax: 32))
     private let threads = DispatchQueue(label: "satchel.passwords", qos: .utility, attributes: .concurrent)
     /// What a sign-in to an unknown account is checked against, so that it takes as long as any other.
     private let nobody: Mutex<PasswordHash?> = Mutex(nil)

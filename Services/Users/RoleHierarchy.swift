@@ -13,16 +13,20 @@ package enum RoleHierarchy {
         }
     }
 
+    /// Roles of one user that count: of the direct ones the oldest 200, with inherited ones 1000. Whoever makes a role can
+    /// put anybody into it, and must not be able to make somebody else's every sign-in long.
+    static let directMax = 200
+    package static let rolesMax = 1000
+
     /// The roles that come with `direct` membership: a role's members have the rights of every role that lists it in `roles`,
-    /// and so on upwards. Circles end where they began.
+    /// and so on upwards. Circles end where they began, and everything ends at `rolesMax`.
     package static func closure(
         of direct: [Role], parents: (_ children: [Role]) throws -> [Role]
     ) rethrows -> Set<Role> {
         var held = Set(direct)
-        var newest = Array(held)
-        while !newest.isEmpty {
-            newest = Array(Set(try parents(newest)).subtracting(held))
-            held.formUnion(newest)
+        var newest = direct
+        while !newest.isEmpty, held.count < rolesMax {
+            newest = try parents(newest).filter { held.count < rolesMax && held.insert($0).inserted }
         }
         return held
     }
@@ -30,38 +34,32 @@ package enum RoleHierarchy {
     /// Every role a user has, inherited ones included.
     static func roles(of userId: String, _ reader: some ObjectReading) throws -> Set<Role> {
         try closure(of: direct(userId, reader)) { children in
-            try find(["roles": ["$in": .array(children.map { .pointer("_Role", $0.objectId) })]], reader)
+            let pointers = children.map { JSON.pointer("_Role", $0.objectId) }
+            return try oldest(rolesMax, where: ["roles": ["$in": .array(pointers)]], reader)
         }
     }
 
     /// Takes a user out of every role.
     static func remove(_ userId: String, in transaction: StoreTransaction) throws {
-        for role in try direct(userId, transaction) {
-            _ = try transaction.update(
-                "_Role", role.objectId,
-                ["users": ["__op": "RemoveRelation", "objects": [.pointer("_User", userId)]]], caller: .master)
+        while case let roles = try direct(userId, transaction), !roles.isEmpty {
+            for role in roles {
+                _ = try transaction.update(
+                    "_Role", role.objectId,
+                    ["users": ["__op": "RemoveRelation", "objects": [.pointer("_User", userId)]]], caller: .master)
+            }
         }
     }
 
     private static func direct(_ userId: String, _ reader: some ObjectReading) throws -> [Role] {
-        try find(["users": .pointer("_User", userId)], reader)
+        try oldest(directMax, where: ["users": .pointer("_User", userId)], reader)
     }
 
-    private static func find(_ condition: JSON, _ reader: some ObjectReading) throws -> [Role] {
-        var roles: [Role] = []
-        while true {
-            let page = try reader.documents(
-                Query(
-                    className: "_Role", where: condition, order: ["objectId"], limit: pageRows, skip: roles.count,
-                    keys: ["name"]),
-                caller: .master)
-            roles += page.compactMap { role in
-                guard let id = role["objectId"]?.stringValue, let name = role["name"]?.stringValue else { return nil }
-                return Role(objectId: id, name: name)
-            }
-            if page.count < pageRows { return roles }
+    private static func oldest(_ limit: Int, where condition: JSON, _ reader: some ObjectReading) throws -> [Role] {
+        try reader.documents(
+            Query(className: "_Role", where: condition, order: ["createdAt"], limit: limit, keys: ["name"]),
+            caller: .master
+        ).map { role in
+            Role(objectId: role["objectId"]?.stringValue ?? "", name: role["name"]?.stringValue ?? "")
         }
     }
-
-    private static let pageRows = 1000
 }

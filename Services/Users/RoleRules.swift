@@ -9,7 +9,9 @@ package struct RoleRules: ClassRules {
 
     package func prepare(_ change: inout ProposedChange) async throws {
         switch change.verb {
-        case .create: try RoleRules.checkNew(change.object, isMaster: change.caller.isMaster)
+        case .create:
+            try RoleRules.checkNew(change.object, isMaster: change.caller.isMaster)
+            if change.objectId != nil, !change.caller.isMaster { throw RoleRules.chosenId }
         case .update: try RoleRules.checkUpdate(change.object)
         case .delete: break
         }
@@ -27,13 +29,31 @@ package struct RoleRules: ClassRules {
     package func after(
         _ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction
     ) throws {
-        // Who is in a role decides about sessions that the gateway remembers; its other fields do not.
-        guard change.verb == .delete || change.object["users"] != nil || change.object["roles"] != nil else { return }
-        outcome.forget = Forget.with { $0.everything = true }
+        outcome.forget = RoleRules.forgotten(by: change)
     }
 
-    /// - Throws: 111 without name or ACL, 139 for a name that cannot be one, 137 for the admins' name.
+    /// The sessions that the gateway must look up again. Who is in a role decides about them; its other fields do not.
+    package static func forgotten(by change: ProposedChange) -> Forget? {
+        // Members of member roles are concerned, too, and nobody knows how many they are.
+        if change.verb == .delete || !targets(of: change.object["roles"]).isEmpty {
+            return Forget.with { $0.everything = true }
+        }
+        let userIds = Set(targets(of: change.object["users"]))
+        return userIds.isEmpty ? nil : Forget.with { $0.userIds = userIds.sorted() }
+    }
+
+    /// The ids that an operator on a relation adds or removes.
+    private static func targets(of operation: JSON?) -> [String] {
+        let operations = operation?["__op"] == "Batch" ? operation?["ops"]?.arrayValue ?? [] : [operation ?? .null]
+        return operations.flatMap { $0["objects"]?.arrayValue ?? [] }.compactMap(\.pointerTarget?.objectId)
+    }
+
+    private static let chosenId = ParseError(.invalidKeyName, "objectId is an invalid field name.")
+
+    /// - Throws: 111 without name or ACL, 139 for a name that cannot be one, 137 for the admins' name, 105 for a chosen id.
     package static func checkNew(_ role: JSON, isMaster: Bool) throws {
+        // The id of a role that is gone may still be in other roles' `roles`.
+        if !isMaster, role["objectId"] != nil { throw chosenId }
         switch role["name"] {
         case nil, .null: throw ParseError(.incorrectType, "name is required.")
         case .string(let name) where isName(name):

@@ -10,7 +10,7 @@ package struct SignInRequest: Sendable, Equatable {
     package let email: String?
     package let password: String
 
-    /// - Throws: 200 without a name, 201 without a password, 252 with proof of another kind.
+    /// - Throws: 200 without a name, 201 without a password, 101 for a name longer than any, 252 with proof of another kind.
     package init(_ body: JSON) throws {
         username = try SignInRequest.name(body["username"])
         email = try SignInRequest.name(body["email"])
@@ -30,7 +30,10 @@ package struct SignInRequest: Sendable, Equatable {
     private static func name(_ value: JSON?) throws -> String? {
         switch value {
         case nil, .null, .string(""): return nil
-        case .string(let name): return name
+        case .string(let name):
+            // Nobody has such a name: the answer to any wrong pair.
+            guard name.utf8.count <= AccountNames.signInNameBytesMax else { throw SignIn.refused }
+            return name
         default: throw nameMissing
         }
     }

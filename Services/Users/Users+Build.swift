@@ -2,9 +2,9 @@ import Messages
 import ServiceKit
 
 /// Registers what the service answers beside the reads and writes of its classes.
-func buildUsers(_ host: ServiceHost, _ routes: inout ServiceRoutes, hasher: PasswordHasher) {
-    let rules = UserRules(hasher: hasher)
-    let signIn = SignIn(host: host, hasher: hasher)
+func buildUsers(_ host: ServiceHost, _ routes: inout ServiceRoutes, hashers: PasswordHashers) {
+    let rules = UserRules(hasher: hashers.newPasswords)
+    let signIn = SignIn(host: host, hasher: hashers.signIns)
     let housekeeping = Housekeeping(host: host)
 
     routes.task("users.signup.v1", AccountRequest.self) { _, request in

@@ -5,6 +5,7 @@ import ServiceKit
 let usersName = "users"
 
 /// The classes and tables of the service.
+/// - Parameter hasher: for new passwords.
 package func usersPlan(hasher: PasswordHasher) -> ServicePlan {
     ServicePlan(
         name: usersName, classes: [userClass, sessionClass, roleClass],
@@ -35,9 +36,16 @@ private let sessionClass = ClassDefinition(
 
 private let roleClass = ClassDefinition(
     "_Role", fields: ["name": .string, "users": .relation("_User"), "roles": .relation("_Role")],
-    uniqueIndexes: [["name"]], permissions: subjectToACL)
+    uniqueIndexes: [["name"]], permissions: roleCreation)
 
 /// Everybody may try everything; the objects' ACLs and the class's rules decide.
 private let subjectToACL = ClassPermissions(
     find: .everybody, count: .everybody, get: .everybody, create: .everybody, update: .everybody, delete: .everybody,
     addField: .everybody)
+
+/// As above, but only somebody signed in makes roles: a role concerns everybody it names.
+private let roleCreation: ClassPermissions = {
+    var permissions = subjectToACL
+    permissions[.create] = .signedIn
+    return permissions
+}()

@@ -130,7 +130,8 @@ struct ConditionCompiler {
         return ConditionCompiler.joined(parts, " AND ")
     }
 
-    private mutating func countConstraint() throws {
+    /// - Throws: `ParseError` 102 for one more than a query may have.
+    mutating func countConstraint() throws {
         constraintCount += 1
         guard constraintCount <= ConditionCompiler.constraintsMax else {
             throw ParseError(.invalidQuery, "A query may have at most \(ConditionCompiler.constraintsMax) constraints.")

@@ -21,6 +21,8 @@ final class Connection {
 
     /// Statements kept prepared. Clients choose the shapes of queries, so the number has to end somewhere.
     static let statementsMax = 256
+    /// Longer SQL is prepared each time: it is rare, and a prepared statement takes many times its text.
+    static let cachedBytesMax = 16_384
 
     /// - Parameter synchronous: makes this the writing connection; nil opens read-only.
     init(path: String, writing synchronous: Synchronous?) throws {
@@ -69,6 +71,7 @@ final class Connection {
     func statement(_ sql: String) throws -> Statement {
         if let statement = statements[sql] { return statement }
         let statement = try Statement(sql, handle)
+        if sql.utf8.count > Connection.cachedBytesMax { return statement }
         if statements.count >= Connection.statementsMax { statements = [:] }
         statements[sql] = statement
         return statement

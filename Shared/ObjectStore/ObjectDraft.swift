@@ -20,6 +20,13 @@ struct ObjectDraft {
     }
 
     static let documentBytesMax = 131_072
+    /// Levels of arrays and objects in a document, itself included. Well below `JSON.depthMax`, so that a document can
+    /// always be read again, also inside a list of results or an object that includes it.
+    static let depthMax = 40
+    /// What a class can learn from clients. Each relation field rewrites every object of the class.
+    static let relationFieldsMax = 16
+    /// Fields with a meaning of their own, which cannot be reached into.
+    private static let wholeFields: Set<String> = ["ACL", "objectId", "createdAt", "updatedAt", "className", "id"]
 
     init(info: ClassInfo, document: [String: JSON], isNew: Bool, caller: Caller) throws {
         self.info = info
@@ -50,7 +57,9 @@ struct ObjectDraft {
 
     private mutating func apply(_ value: JSON, to key: String) throws {
         let names = key.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        guard Names.isFieldName(names[0]), names.count <= FieldPath.depthMax, names.allSatisfy(Names.isIdentifier) else {
+        guard Names.isFieldName(names[0]), names.count <= FieldPath.depthMax, names.allSatisfy(Names.isIdentifier),
+            names.count == 1 || !ObjectDraft.wholeFields.contains(names[0])
+        else {
             throw ParseError(.invalidKeyName, "Invalid field name: \(key.prefix(200)).")
         }
         let field = names[0]
@@ -77,7 +86,7 @@ struct ObjectDraft {
         }
         if let result {
             if let type = FieldType(of: result) { try learn(type, field) }
-            document[field] = keepingFileURL(result, field)
+            document[field] = keepingFileURLs(result, field)
         } else {
             document[field] = nil
         }
@@ -124,23 +133,31 @@ struct ObjectDraft {
         guard info.fields.count < ClassInfo.fieldsMax else {
             throw ParseError(.objectTooLarge, "A class can have at most \(ClassInfo.fieldsMax) fields.")
         }
+        if case .relation = type, !caller.isMaster, info.relationFields.count >= ObjectDraft.relationFieldsMax {
+            throw ParseError(
+                .objectTooLarge, "A class can have at most \(ObjectDraft.relationFieldsMax) relation fields.")
+        }
         info.fields[field] = type
         newFields.append(field)
     }
 
-    /// A client cannot make a stored File point anywhere: its url is kept only when it is the one already stored.
-    private func keepingFileURL(_ value: JSON, _ field: String) -> JSON {
-        guard !caller.isMaster, value.wireType == "File" else { return value }
-        var file = value
-        let stored = document[field]
-        file["url"] = stored?.wireType == "File" && stored?["name"] == value["name"] ? stored?["url"] : nil
-        return file
+    /// A client cannot make a stored File point anywhere, at any depth: its url is the one already stored in the field
+    /// for its name, or none.
+    private func keepingFileURLs(_ value: JSON, _ field: String) -> JSON {
+        guard !caller.isMaster, value.holdsFile else { return value }
+        var urls: [JSON: JSON] = [:]
+        document[field]?.collectFileURLs(into: &urls)
+        return value.withFileURLs(urls)
     }
 
     /// The text to store.
-    /// - Throws: `ParseError` 116 when it is too long.
+    /// - Throws: `ParseError` 116 when it is too long, 107 when it is nested too deeply.
     func serialized() throws -> [UInt8] {
-        let text = JSON.object(document).serialized
+        let document = JSON.object(document)
+        guard !document.isNested(deeperThan: ObjectDraft.depthMax) else {
+            throw ParseError(.invalidJSON, "The object is nested too deeply; \(ObjectDraft.depthMax) levels are possible.")
+        }
+        let text = document.serialized
         guard text.count <= ObjectDraft.documentBytesMax else {
             throw ParseError(.objectTooLarge, "The object is larger than \(ObjectDraft.documentBytesMax / 1024) KB.")
         }

@@ -16,6 +16,10 @@ public class ObjectReader: ObjectReading {
     /// Queries already compiled, by their exact text. A shop asks the same few hundred again and again.
     private var queries: [CompiledQuery.Key: CompiledQuery] = [:]
     private static let queriesMax = 512
+    /// Bytes of documents in one answer, 32 MiB. Documents have up to 128 KB and pages many rows.
+    static let answerBytesMax = 33_554_432
+    private static let answerTooLarge = ParseError(
+        .invalidQuery, "The answer is too large; use a smaller limit or keys.")
     /// A longer condition is compiled each time, so that the cache stays small.
     private static let cachedBytesMax = 2048
 
@@ -86,13 +90,14 @@ public class ObjectReader: ObjectReading {
         _ className: String, ids: [String], keys: [String], caller: Caller
     ) throws -> [(objectId: String, document: [UInt8])] {
         try reading {
-            // An include the caller may not follow leaves the pointer as it is; it does not fail the query.
+            // An include the caller may not follow finds nothing, and the gateway drops the field; the query does not fail.
             guard let info = schema.classes[className],
                 let decision = try? info.permissions.decide(.get, caller, className: className)
             else { return [] }
             let selection = selection(info, keys: keys, excludeKeys: [], caller)
             var found: [(objectId: String, document: [UInt8])] = []
             found.reserveCapacity(ids.count)
+            var bytes = 0
             let statement = try singleStatement(info, decision, caller)
             defer { statement.reset() }
             for id in ids {
@@ -100,6 +105,8 @@ public class ObjectReader: ObjectReading {
                 if try statement.step() {
                     var document: [UInt8] = []
                     selection.append(statement.bytes(0), objectId: id, to: &document)
+                    bytes += document.count
+                    guard bytes <= ObjectReader.answerBytesMax else { throw ObjectReader.answerTooLarge }
                     found.append((id, document))
                 }
                 statement.reset()
@@ -120,6 +127,7 @@ public class ObjectReader: ObjectReading {
                 if rows > 0 { body.append(UInt8(ascii: ",")) }
                 rows += 1
                 selection.append(statement.bytes(0), objectId: statement.text(1), to: &body)
+                guard body.count <= ObjectReader.answerBytesMax else { throw ObjectReader.answerTooLarge }
                 if let score, body.last == UInt8(ascii: "}") {
                     body.removeLast()
                     body.append(contentsOf: #","score":\#(score)}"#.utf8)
@@ -261,10 +269,12 @@ extension Query.Condition {
             if text.isEmpty { return [:] }
             do {
                 return try JSON(parsing: text)
+            } catch .tooDeep {
+                throw ParseError(.invalidQuery, "where is nested too deeply.")
+            } catch .tooManyValues {
+                throw ParseError(.invalidQuery, "where has more than \(JSON.valuesMax) values.")
             } catch {
-                throw ParseError(
-                    error == .tooDeep ? .invalidQuery : .invalidJSON,
-                    error == .tooDeep ? "where is nested too deeply." : "where is not valid JSON.")
+                throw ParseError(.invalidJSON, "where is not valid JSON.")
             }
         }
     }

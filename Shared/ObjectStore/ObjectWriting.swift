@@ -57,7 +57,8 @@ extension StoreTransaction {
         guard case .object(let fields) = changes else {
             throw ParseError(.invalidJSON, "An object to save must be a JSON object.")
         }
-        let (info, row, stored) = try objectForWriting(.update, className, objectId, caller)
+        let (info, row, storedText) = try textForWriting(.update, className, objectId, caller)
+        guard case .object(let stored) = try JSON(parsing: storedText) else { throw ParseError.internalError }
         var draft = try ObjectDraft(info: info, document: stored, isNew: false, caller: caller)
         let accessBefore = draft.access
         try draft.apply(fields)
@@ -87,10 +88,11 @@ extension StoreTransaction {
 
     /// Removes an object, its permissions and the relations it owns.
     /// - Returns: the object as it was.
+    ///   For the master also one that cannot be decoded any more; what is known of it is then its id and its text fields.
     /// - Throws: `ParseError.objectNotFound` for a missing object and one the caller may not change.
     @discardableResult
     public func delete(_ className: String, _ objectId: String, caller: Caller) throws -> JSON {
-        let (info, row, stored) = try objectForWriting(.delete, className, objectId, caller)
+        let (info, row, stored) = try objectForDeleting(className, objectId, caller)
         let document = JSON.object(stored)
         try connection.execute("DELETE FROM o\(info.id) WHERE id = ?", [.int(row)])
         try connection.execute("DELETE FROM p\(info.id) WHERE object = ?", [.int(row)])
@@ -126,9 +128,30 @@ extension StoreTransaction {
         }
     }
 
-    private func objectForWriting(
-        _ action: ClassPermissions.Action, _ className: String, _ objectId: String, _ caller: Caller
+    private func objectForDeleting(
+        _ className: String, _ objectId: String, _ caller: Caller
     ) throws -> (ClassInfo, row: Int64, document: [String: JSON]) {
+        let (info, row, text) = try textForWriting(.delete, className, objectId, caller)
+        do {
+            guard case .object(let document) = try JSON(parsing: text) else { throw ParseError.internalError }
+            return (info, row, document)
+        } catch {
+            guard caller.isMaster else { throw error }
+            var document: [String: JSON] = ["objectId": .string(objectId)]
+            // The text index is told what it forgets. SQLite reads deeper than we do.
+            for field in info.textFields {
+                let value = try FieldPath(field).value(in: "doc")
+                let rows = try? connection.rows("SELECT \(value) FROM o\(info.id) WHERE id = ?", [.int(row)])
+                document[field] = rows?.first?[0].textValue.map(JSON.string)
+            }
+            return (info, row, document)
+        }
+    }
+
+    /// The stored text of an object that the caller may change.
+    private func textForWriting(
+        _ action: ClassPermissions.Action, _ className: String, _ objectId: String, _ caller: Caller
+    ) throws -> (ClassInfo, row: Int64, text: [UInt8]) {
         guard let info = schema.classes[className] else { throw ParseError.objectNotFound }
         let decision = try info.permissions.decide(action, caller, className: className)
         var sql = "SELECT o.id, o.doc FROM o\(info.id) o WHERE o.objectId=?5"
@@ -139,8 +162,7 @@ extension StoreTransaction {
         caller.bind(to: statement)
         statement.bind(objectId, at: 5)
         guard try statement.step() else { throw ParseError.objectNotFound }
-        guard case .object(let document) = try JSON(parsing: statement.bytes(1)) else { throw ParseError.internalError }
-        return (info, statement.int(0), document)
+        return (info, statement.int(0), Array(statement.bytes(1)))
     }
 
     // MARK: Answers

@@ -109,6 +109,8 @@ extension QuerySubject {
         guard patterns.isEmpty || patterns.count == values.count else {
             throw ParseError(.invalidQuery, "All $all values must be of regex type or none")
         }
+        // Each value is a constraint of its own; the first one is counted already.
+        for _ in values.dropFirst() { try compiler.countConstraint() }
         let parts = try values.map { value -> String in
             guard let pattern = value["$regex"] else { return try equals(value, &compiler) }
             guard case .string(let text) = pattern else { throw ParseError(.invalidQuery, "$regex must be a string.") }

@@ -16,12 +16,14 @@ enum RelativeTime {
             guard let count = Int64(words[index]), (0...1_000_000_000).contains(count),
                 let unit = units[words[index + 1]]
             else { throw invalid }
-            seconds += count * unit
+            seconds = min(seconds + count * unit, secondsMax)
         }
         let moment = now.milliseconds + (isFuture ? seconds : -seconds) * 1000
         return Timestamp(milliseconds: min(max(moment, earliest), latest))
     }
 
+    /// More than lies between the first and the last date; far from what overflows when it is added to.
+    private static let secondsMax: Int64 = 1_000_000_000_000
     /// Years 1 and 9999, the dates a document can hold.
     private static let earliest: Int64 = -62_135_596_800_000
     private static let latest: Int64 = 253_402_300_799_999

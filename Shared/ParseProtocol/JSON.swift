@@ -47,6 +47,15 @@ extension JSON {
         }
     }
 
+    /// Whether arrays and objects nest deeper than so many levels; `[]` and `{}` are one level.
+    package func isNested(deeperThan levels: Int) -> Bool {
+        switch self {
+        case .array(let elements): levels <= 0 || elements.contains { $0.isNested(deeperThan: levels - 1) }
+        case .object(let members): levels <= 0 || members.values.contains { $0.isNested(deeperThan: levels - 1) }
+        default: false
+        }
+    }
+
     /// The `__type` of a Parse wire hash such as a Pointer or a Date.
     public var wireType: String? { self["__type"]?.stringValue }
 }

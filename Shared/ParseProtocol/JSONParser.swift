@@ -3,11 +3,17 @@ public enum JSONError: Error, Equatable {
     case malformed(offset: Int)
     /// Nested deeper than `JSON.depthMax`.
     case tooDeep
+    /// More than `JSON.valuesMax` values.
+    case tooManyValues
 }
 
 extension JSON {
     /// How deep arrays and objects may nest. Deeper input is refused before anything recursive looks at it.
     public static let depthMax = 64
+
+    /// Values in one text. A value of two bytes takes dozens in memory, so that the length of a text alone does not
+    /// bound what reading it costs.
+    public static let valuesMax = 250_000
 
     /// Reads one JSON text (RFC 8259) in UTF-8. Of a repeated member the last one counts.
     /// - Throws: `JSONError`; never traps, whatever the bytes are.
@@ -33,6 +39,9 @@ extension JSON {
 private struct JSONParser {
     let bytes: UnsafeBufferPointer<UInt8>
     var position = 0
+    private var valueCount = 0
+
+    init(bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
 
     mutating func document() throws(JSONError) -> JSON {
         let value = try value(depth: 0)
@@ -59,6 +68,8 @@ private struct JSONParser {
 
     private mutating func value(depth: Int) throws(JSONError) -> JSON {
         guard depth <= JSON.depthMax else { throw .tooDeep }
+        valueCount += 1
+        guard valueCount <= JSON.valuesMax else { throw .tooManyValues }
         skipSpace()
         switch try peek() {
         case UInt8(ascii: "{"): return try object(depth: depth)

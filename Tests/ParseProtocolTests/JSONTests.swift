@@ -35,6 +35,18 @@ import Testing
         #expect(throws: JSONError.tooDeep) { try JSON(parsing: String(repeating: "{\"a\":", count: 10_000)) }
     }
 
+    @Test func aTextHasABoundedNumberOfValues() throws {
+        func list(_ count: Int, _ element: String) -> String { "[" + Array(repeating: element, count: count).joined(separator: ",") + "]" }
+        _ = try JSON(parsing: list(JSON.valuesMax - 1, "[]"))
+        #expect(throws: JSONError.tooManyValues) { try JSON(parsing: list(JSON.valuesMax, "[]")) }
+        #expect(throws: JSONError.tooManyValues) { try JSON(parsing: list(JSON.valuesMax / 2, "{\"a\":0}")) }
+    }
+
+    @Test func depthIsCountedInLevels() {
+        #expect(!JSON.int(1).isNested(deeperThan: 0) && JSON.array([]).isNested(deeperThan: 0))
+        #expect(!JSON.array([["a": []]]).isNested(deeperThan: 3) && JSON.array([["a": []]]).isNested(deeperThan: 2))
+    }
+
     @Test func randomBytesNeverTrap() {
         var generator = SystemRandomNumberGenerator()
         let alphabet = Array(#"{}[]",:\u0019eE+-.truefalsn "#.utf8) + [0, 0xFF, 0xC3, 0xA9]

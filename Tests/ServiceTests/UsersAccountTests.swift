@@ -30,6 +30,7 @@ import UsersService
         (["username": "ann", "password": "secret1", "sessionToken": "r:0"], 119),
         (["username": "ann", "password": "secret1", "authData.anonymous.id": "x"], 105),
         (["username": "ann", "password": "secret1", "objectId": 1], 105),
+        (["username": "ann", "password": "secret1", "objectId": "mine"], 105),
         (["authData": [:]], 200), (["authData": ["anonymous": .null]], 200), (["authData": "x"], 253),
         (["authData": ["anonymous": ["id": ["$ne": ""]]]], 253), (["authData": ["anonymous": [:]]], 253),
         (["authData": ["anonymous": ["id": ""]]], 253),
@@ -175,6 +176,17 @@ import UsersService
         (["username": "ann", "password": ["$ne": ""]], 201), (["username": "ann", "password": ""], 201),
         (["username": "ann", "password": "secret1", "authData": ["anonymous": ["id": "7"]]], 252),
     ]
+
+    @Test func theMasterKeyChoosesAnId() throws {
+        try AccountFields(["username": "ann", "password": "secret1", "objectId": "mine"], isMaster: true).checkSignUp()
+    }
+
+    @Test(arguments: ["username", "email"])
+    func aSignInWithALongNameIsAWrongOne(_ field: String) throws {
+        func body(_ bytes: Int) -> JSON { .object([field: .string(String(repeating: "x", count: bytes)), "password": "secret1"]) }
+        _ = try SignInRequest(body(320))
+        #expect(Self.code { _ = try SignInRequest(body(321)) } == 101)
+    }
 
     @Test(arguments: refusedSignIns)
     func refusesASignInThatIsNotOne(_ body: JSON, _ code: Int) {
