@@ -12,6 +12,11 @@ enum EventLog {
         "CREATE INDEX IF NOT EXISTS eventsByName ON events(name)",
     ]
 
+    /// The newest are kept: some hundred megabytes.
+    private static let keptMax: Int64 = 1_000_000
+    /// A UUID has 36.
+    private static let installationIdBytesMax = 128
+
     static func add(_ event: Event, by caller: Caller, in transaction: StoreTransaction) throws {
         let now = transaction.now
         _ = try transaction.execute(
@@ -21,9 +26,17 @@ enum EventLog {
             """,
             [
                 .text(event.name), .int((event.at ?? now).milliseconds), .int(now.milliseconds),
-                caller.userId.map(SQLValue.text) ?? .null, caller.installationId.map(SQLValue.text) ?? .null,
+                caller.userId.map(SQLValue.text) ?? .null, caller.installationId.map { .text(cut($0)) } ?? .null,
                 event.pushHash.map(SQLValue.text) ?? .null, .text(JSON.object(event.dimensions).serializedText),
             ])
+        // Ids follow each other, so that this finds the oldest by the key and removes one, as a rule.
+        _ = try transaction.execute(
+            "DELETE FROM events WHERE id <= (SELECT max(id) FROM events) - ?", [.int(keptMax)])
+    }
+
+    private static func cut(_ installationId: String) -> String {
+        guard installationId.utf8.count > installationIdBytesMax else { return installationId }
+        return String(decoding: installationId.utf8.prefix(installationIdBytesMax), as: UTF8.self)
     }
 
     /// The events of a name, the one that came last first.

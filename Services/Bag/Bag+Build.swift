@@ -29,7 +29,7 @@ package func bagPlan(_ link: HostLink) -> ServicePlan {
                 indexes: [["customer"]], permissions: permissions),
         ],
         rules: ["Order": OrderRules(link: link), "OrderItem": OrderItemRules(link: link)],
-        tables: KnownPrices.tables + CheckoutLedger.tables)
+        tables: KnownPrices.tables + CheckoutLedger.tables + OrderNumbers.tables)
 }
 
 func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ link: HostLink) throws {

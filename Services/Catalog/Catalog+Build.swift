@@ -6,7 +6,7 @@ import ServiceKit
 
 package let catalogPlan = ServicePlan(
     name: "catalog",
-    classes: [.category, .product, .productReview, .favoriteProduct, .store],
+    classes: [.category, .product, .inAppProduct, .productReview, .favoriteProduct, .store],
     rules: [
         "Product": ProductRules(), "ProductReview": ReviewRules(), "FavoriteProduct": FavoriteRules(),
     ],

@@ -12,8 +12,18 @@ extension ClassDefinition {
             "fullsizeImage": .file, "brand": .pointer("Category"), "stock": .number, "tags": .array, "active": .boolean,
             "ratingAverage": .number, "ratingCount": .number,
         ],
-        indexes: [["brand", "name"], ["name"], ["brand", "unitPrice"], ["unitPrice"]],
+        indexes: [["brand", "name"], ["brand", "active", "name"], ["name"], ["brand", "unitPrice"], ["unitPrice"]],
         textFields: ["name", "detail"],
+        permissions: .adminWritten())
+
+    /// Parse's own class for what is sold within an app. Its name is the protocol's, so that it must not be left to whoever creates
+    /// an object of it first.
+    static let inAppProduct = ClassDefinition(
+        "_Product",
+        fields: [
+            "productIdentifier": .string, "download": .file, "downloadName": .string, "icon": .file, "order": .number,
+            "title": .string, "subtitle": .string,
+        ],
         permissions: .adminWritten())
 
     /// Everybody reads reviews, signed-in users write their own; ACLs say which those are. Only admins add fields.

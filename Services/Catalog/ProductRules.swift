@@ -18,6 +18,9 @@ struct ProductRules: ClassRules {
         guard let name = product["name"]?.stringValue, name.contains(where: { !$0.isWhitespace }) else {
             throw ParseError(.validationError, "A product needs a name.")
         }
+        guard name.utf8.count <= Product.nameBytesMax else {
+            throw ParseError(.validationError, "A product's name has at most \(Product.nameBytesMax) bytes.")
+        }
         guard Price.minorUnits(product["unitPrice"]) != nil else {
             throw ParseError(
                 .validationError, "unitPrice must be a number from 0 to 10000000 with at most two decimals.")
@@ -39,6 +42,8 @@ struct Product {
     let stock: Int64?
 
     static let stockMax: Int64 = 1_000_000_000
+    /// Orders and mails repeat the name; a checkout proves beforehand that so much of it can be stored.
+    static let nameBytesMax = 500
 
     /// Nil when it is not for sale: inactive, or without a price.
     init?(document: JSON) {

@@ -18,16 +18,18 @@ package enum ReservationState: String, Sendable {
     /// Its time was up; the goods are in stock.
     case expired
 
-    package enum OnReserve { case takeStock, takeStockAgain, answerAsBefore, refuse }
+    package enum OnReserve { case takeStock, takeStockAgain, extend, answerAsBefore, refuse }
     package enum OnCommit { case remember, takeWhatIsLeft, nothing }
     package enum OnRelease { case remember, putBack, nothing, contradiction }
 
-    /// A new attempt to reserve. An expired one takes the goods again at the prices it promised.
+    /// A new attempt to reserve. One that is held lives longer from now on; an expired one takes the goods again at the prices
+    /// it promised.
     package static func onReserve(_ state: ReservationState?) -> OnReserve {
         switch state {
         case nil: .takeStock
         case .expired: .takeStockAgain
-        case .reserved, .committed: .answerAsBefore
+        case .reserved: .extend
+        case .committed: .answerAsBefore
         case .released: .refuse
         }
     }

@@ -39,6 +39,7 @@ package struct Reservations: Sendable {
         let expiresAt = transaction.now.advanced(by: .seconds(Int64(request.lifetimeSeconds)))
         switch ReservationState.onReserve(try state(of: id, in: transaction)) {
         case .answerAsBefore: break
+        case .extend: try extend(id, to: expiresAt, in: transaction)
         case .refuse: throw ParseError(.validationError, "This reservation was released.")
         case .takeStock:
             for (index, line) in request.lines.enumerated() {
@@ -112,7 +113,8 @@ package struct Reservations: Sendable {
         return due.count == Self.expiredMax
     }
 
-    /// An outbox repeats a message for 30 days at most, so after 90 nobody asks for a finished reservation any more.
+    /// A checkout's message about its reservation waits in the outbox for as long as the catalog cannot be reached. A commit that comes
+    /// after 90 days finds an unknown reservation, which is logged, and takes nothing out of stock.
     private static let keptFor = Duration.seconds(90 * 86_400)
 
     package func forgetOld(in transaction: StoreTransaction) throws {

@@ -39,6 +39,13 @@ extension Reservations {
             """, [.text(id), .text(state.rawValue), expiresAt.map { .int($0.milliseconds) } ?? now, now])
     }
 
+    /// Never makes a reservation end earlier.
+    func extend(_ id: String, to expiresAt: Timestamp, in transaction: StoreTransaction) throws {
+        _ = try transaction.execute(
+            "UPDATE reservations SET expiresAt = ?1 WHERE id = ?2 AND expiresAt < ?1",
+            [.int(expiresAt.milliseconds), .text(id)])
+    }
+
     func lines(of id: String, in transaction: StoreTransaction) throws -> [ReservedLine] {
         try transaction.rows("SELECT * FROM reservationLines WHERE reservationId = ? ORDER BY line", [.text(id)])
             .map(ReservedLine.init)

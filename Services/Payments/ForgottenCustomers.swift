@@ -1,10 +1,11 @@
+import Logging
 import ObjectStore
 import ParseProtocol
 import ServiceKit
 
 /// Customers whose payment method was deleted here and who must be deleted at the provider too: written down with the deletion,
 /// carried out afterwards, as often as it takes.
-enum ForgottenCustomers {
+package enum ForgottenCustomers {
     static let tables = [
         "CREATE TABLE IF NOT EXISTS forgottenCustomers(customerId TEXT PRIMARY KEY, since INTEGER NOT NULL)"
     ]
@@ -22,27 +23,42 @@ enum ForgottenCustomers {
     static func remove(_ host: ServiceHost, _ provider: any PaymentProvider) async {
         while !Task.isCancelled {
             do {
-                let due = try await host.store.read {
-                    // Customers whose charge is still open are kept until it is decided.
-                    try $0.rows(
-                        """
-                        SELECT customerId FROM forgottenCustomers WHERE NOT EXISTS(
-                            SELECT 1 FROM charges WHERE state = 'created' AND source = 'customer:' || customerId)
-                        ORDER BY since LIMIT ?
-                        """, [.int(batchMax)])
-                }
-                for customer in due.map({ $0.text("customerId") }) {
-                    try await provider.deleteCustomer(customer)
-                    _ = try await host.store.write {
-                        try $0.execute("DELETE FROM forgottenCustomers WHERE customerId = ?", [.text(customer)])
-                    }
-                }
+                try await removeDue(host.store, provider, host.logger)
             } catch {
-                host.logger.warning(
-                    "A customer could not be deleted at the provider and is tried again.",
-                    metadata: ["error": "\(error)"])
+                host.logger.error("Forgotten customers could not be read or stored.", metadata: ["error": "\(error)"])
             }
             try? await Task.sleep(for: pause)
+        }
+    }
+
+    /// One round. A customer that the provider does not delete goes behind all others.
+    package static func removeDue(_ store: ClassStore, _ provider: any PaymentProvider, _ logger: Logger) async throws {
+        let due = try await store.read {
+            // Customers whose charge is still open are kept until it is decided.
+            try $0.rows(
+                """
+                SELECT customerId FROM forgottenCustomers WHERE NOT EXISTS(
+                    SELECT 1 FROM charges WHERE state = 'created' AND source = 'customer:' || customerId)
+                ORDER BY since LIMIT ?
+                """, [.int(batchMax)])
+        }
+        for customer in due.map({ $0.text("customerId") }) {
+            do {
+                try await provider.deleteCustomer(customer)
+            } catch {
+                logger.warning(
+                    "A customer could not be deleted at the provider and is tried again.",
+                    metadata: ["error": "\(error)"])
+                _ = try await store.write {
+                    try $0.execute(
+                        "UPDATE forgottenCustomers SET since = ? WHERE customerId = ?",
+                        [.int($0.now.milliseconds), .text(customer)])
+                }
+                continue
+            }
+            _ = try await store.write {
+                try $0.execute("DELETE FROM forgottenCustomers WHERE customerId = ?", [.text(customer)])
+            }
         }
     }
 }

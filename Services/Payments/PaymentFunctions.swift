@@ -43,6 +43,10 @@ struct PaymentFunctions: Sendable {
         }
         // A repeated request has the same key, so the provider answers with the same customer and the commit with the same reply.
         let key = request.envelope.idempotencyKey.isEmpty ? Names.random(32) : request.envelope.idempotencyKey
+        guard try await host.store.read({ try PaymentMethods.hasRoom(for: userId, in: $0) }) else {
+            // A repetition of the request that kept the last one still gets its answer.
+            return try await host.commit(request) { _ in throw PaymentMethods.tooMany }
+        }
         let customer: ProviderCustomer
         do {
             customer = try await provider.createCustomer(token: token, email: email, key: "customer:\(key)")

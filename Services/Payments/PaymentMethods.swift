@@ -28,9 +28,7 @@ package enum PaymentMethods {
         _ customer: ProviderCustomer, owner: String, in transaction: StoreTransaction
     ) throws -> JSON {
         let others = try all(of: owner, in: transaction)
-        guard others.count < perUserMax else {
-            throw ParseError(.validationError, "At most \(perUserMax) payment methods can be kept.")
-        }
+        guard others.count < perUserMax else { throw tooMany }
         return try transaction.create(
             className,
             [
@@ -41,6 +39,13 @@ package enum PaymentMethods {
                 "default": .bool(others.isEmpty), "ACL": .privateACL(owner),
             ], caller: .master
         ).document
+    }
+
+    static let tooMany = ParseError(.validationError, "At most \(perUserMax) payment methods can be kept.")
+
+    /// Asked before the provider makes a customer, which nobody would know of when it could not be kept.
+    package static func hasRoom(for owner: String, in store: some ObjectReading) throws -> Bool {
+        try all(of: owner, in: store).count < perUserMax
     }
 
     /// Makes a payment method of `owner` the default, and no other.
@@ -78,8 +83,8 @@ package enum PaymentMethods {
     }
 
     /// Newest first.
-    static func all(of owner: String, in transaction: StoreTransaction) throws -> [JSON] {
-        try transaction.documents(
+    static func all(of owner: String, in store: some ObjectReading) throws -> [JSON] {
+        try store.documents(
             Query(
                 className: className, where: ["owner": .pointer("_User", owner)], order: ["-createdAt"],
                 limit: perUserMax),

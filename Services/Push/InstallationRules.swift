@@ -48,7 +48,8 @@ struct InstallationRules: ClassRules {
                 Query(className: "_Installation", where: ["objectId": .string(objectId)], limit: 1), caller: .master)
             guard let stored = stored.first else { return }
             try checkUnchanged(change, stored)
-            // Only who may change this row may take a token away from another.
+            // Who may not even read this row takes no token away from another; who may not write it is refused by the update,
+            // which undoes that.
             if change.object["deviceToken"] != nil {
                 _ = try transaction.get(
                     "_Installation", objectId, keys: ["objectId"], excludeKeys: [], caller: change.caller)

@@ -33,11 +33,12 @@ final class Connection {
         configuration.busyMode = .timeout(5)
         configuration.prepareDatabase { database in
             if let synchronous {
-                // 4,000 pages of WAL are checkpointed in some ten milliseconds; after a burst the file shrinks to 64 MB.
+                // At 16,000 pages (64 MB) the pages that many writes share are copied back once for all of them: measured a
+                // sixth more creates than at 4,000. After a burst the file shrinks to 64 MB.
                 try database.execute(
                     sql: """
                         PRAGMA synchronous = \(synchronous.rawValue);
-                        PRAGMA wal_autocheckpoint = 4000;
+                        PRAGMA wal_autocheckpoint = 16000;
                         PRAGMA journal_size_limit = 67108864;
                         PRAGMA cache_size = -16000;
                         """)

@@ -33,10 +33,32 @@ import Testing
         #expect(try await bag.document("OrderItem", item) == nil)
         #expect(try await bag.document("Order", order)?["total"] == 1200)
         try await bag.save(.delete, "OrderItem", comb.objectId, by: "u1")
-        let emptied = try #require(await bag.document("Order", order))
-        #expect(emptied["items"] == [] && emptied["total"] == 0)
-        try await bag.save(.delete, "Order", order, by: "u1")
+        #expect(try await bag.document("Order", order) == nil)  // Nothing is left in it.
+    }
+
+    @Test func aQuantityOfZeroInTheLastLineDeletesTheOrder() async throws {
+        let bag = try await BagStore()
+        let (order, item) = try await bag.bag(of: "u1")
+        try await bag.save(.update, "OrderItem", item, ["quantity": 0], by: "u1")
         #expect(try await bag.document("Order", order) == nil)
+    }
+
+    @Test func pricesOfProductsThatAreNotSoldAreNotKept() async throws {
+        let bag = try await BagStore()
+        let prices: JSON = ["soap": 350, "madeUp": .null]
+        try await bag.save(.create, "OrderItem", nil, ["product": .pointer("Product", "soap")], by: "u1", prices: prices)
+        let known = try await bag.store.read { try $0.rows("SELECT productId FROM knownPrices", []).map { $0.text("productId") } }
+        #expect(known == ["soap"])
+    }
+
+    @Test func linesOfAnOrderThatIsBeingPaidAreFrozenWhateverItsStatus() async throws {
+        let bag = try await BagStore()
+        let (order, item) = try await bag.bag(of: "u1")
+        _ = try await bag.start(by: "u1")
+        _ = try await bag.store.write { try $0.update("Order", order, ["orderStatus": 5], caller: .master) }
+        #expect(await parseCode { try await bag.save(.update, "OrderItem", item, ["quantity": 9], by: "u1") } == 142)
+        #expect(await parseCode { try await bag.save(.update, "OrderItem", item, ["quantity": 0], by: "u1") } == 142)
+        #expect(await parseCode { try await bag.save(.delete, "OrderItem", item, by: "u1") } == 142)
     }
 
     @Test func aSecondOpenOrderIsTheFirst() async throws {

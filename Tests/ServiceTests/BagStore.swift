@@ -49,11 +49,18 @@ final class BagStore: Sendable {
     @discardableResult
     func save(
         _ verb: ProposedChange.Verb = .create, _ className: String, _ objectId: String? = nil, _ object: JSON = [:],
-        by userId: String, prices: JSON = ["soap": 350, "comb": 1200]
+        by userId: String, prices: JSON = ["soap": 350, "comb": 1200, "secret": 1]
+    ) async throws -> ChangeOutcome {
+        try await save(verb, className, objectId, object, as: Principal.with { $0.userID = userId }, prices: prices)
+    }
+
+    @discardableResult
+    func save(
+        _ verb: ProposedChange.Verb, _ className: String, _ objectId: String?, _ object: JSON, as principal: Principal,
+        prices: JSON = [:]
     ) async throws -> ChangeOutcome {
         var change = ProposedChange(
-            verb: verb, className: className, objectId: objectId, object: object,
-            principal: Principal.with { $0.userID = userId })
+            verb: verb, className: className, objectId: objectId, object: object, principal: principal)
         change.notes["prices"] = prices
         let proposed = change
         let rules = plan.rules[className]
@@ -105,13 +112,17 @@ final class BagStore: Sendable {
     ]
 
     /// Begins a checkout of the customer's order with a complete address.
-    func start(_ parameters: JSON = [:], by userId: String, keys: [String] = []) async throws -> String {
+    func start(
+        _ parameters: JSON = [:], by userId: String, keys: [String] = [], prices: [String: Int64]? = nil
+    ) async throws -> String {
         var wanted: JSON = ["tokenId": "tok_visa", "shippingAddress": Self.address]
         for (name, value) in parameters.objectValue ?? [:] { wanted[name] = value }
         return try await ledger.start(
             try CheckoutRequest(checkout: wanted),
             by: Customer(userId: userId, email: "ann@shop.example", profile: nil),
-            keys: keys)
+            keys: keys,
+            prices: Prices(
+                asked: ["soap", "comb", "secret"], unitPriceMinorUnits: prices ?? ["soap": 350, "comb": 1200]))
     }
 }
 

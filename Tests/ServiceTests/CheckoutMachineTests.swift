@@ -1,6 +1,7 @@
 import BagService
 import MessageBus
 import ParseProtocol
+import Synchronization
 import Testing
 
 /// What a checkout does next, from every recovery point and after every failure. No I/O.
@@ -54,7 +55,52 @@ import Testing
         #expect(order.totalMinorUnits == 1900)
         #expect(order.lines.map(\.name) == ["Soap", "Comb"])
         var machine = Self.machine(at: .reserved(order))
-        #expect(machine.resume() == .charge(order))
+        // The stock may have been given back while nobody worked on this.
+        #expect(machine.resume() == .reserve(["soap": 2, "comb": 1]))
+        #expect(machine.reservationAnswered(.failure(.undecided)) == .wait(.milliseconds(50)))
+        #expect(machine.waited() == .reserve(["soap": 2, "comb": 1]))
+        #expect(machine.reservationAnswered(.success(Self.reservation)) == .charge(order))
+    }
+
+    @Test func aPaymentThatMayHaveBeenMadeIsAskedForAlsoWhenTheStockIsGone() throws {
+        let order = try Self.priced()
+        let short = ParseError(.validationError, "Only 0 of Soap are left.")
+        var machine = Self.machine(at: .reserved(order))
+        _ = machine.resume()
+        #expect(machine.reservationAnswered(.failure(.refused(short))) == .charge(order))
+    }
+
+    @Test func anOldReservationIsMadeAgainBeforeTheFirstCharge() throws {
+        let order = try Self.priced()
+        let clock = Clock()
+        var machine = CheckoutMachine(Self.checkout(), at: .started, now: { clock.now })
+        _ = machine.resume()
+        #expect(machine.reservationAnswered(.success(Self.reservation)) == .store(.reserved(order)))
+        clock.advance(CheckoutMachine.reservationTrusted)
+        #expect(machine.stored() == .reserve(["soap": 2, "comb": 1]))
+        let short = ParseError(.validationError, "Only 0 of Soap are left.")
+        #expect(machine.reservationAnswered(.failure(.refused(short))) == .fail(short, holdsStock: false))
+    }
+
+    @Test func aChargeThatStaysUndecidedKeepsItsReservation() throws {
+        let order = try Self.priced()
+        let clock = Clock()
+        var machine = CheckoutMachine(Self.checkout(), at: .started, now: { clock.now })
+        _ = machine.resume()
+        _ = machine.reservationAnswered(.success(Self.reservation))
+        #expect(machine.stored() == .charge(order))
+        _ = machine.chargeAnswered(.failure(.undecided))
+        #expect(machine.waited() == .charge(order))
+        clock.advance(CheckoutMachine.reservationTrusted)
+        _ = machine.chargeAnswered(.failure(.undecided))
+        #expect(machine.waited() == .reserve(["soap": 2, "comb": 1]))
+        #expect(machine.reservationAnswered(.success(Self.reservation)) == .charge(order))
+    }
+
+    private final class Clock: Sendable {
+        private let time = Mutex(ContinuousClock.now)
+        var now: ContinuousClock.Instant { time.withLock { $0 } }
+        func advance(_ duration: Duration) { time.withLock { $0 += duration } }
     }
 
     @Test func chargedMakesTheOrder() throws {
@@ -138,6 +184,7 @@ import Testing
     @Test func aLostAnswerIsAskedForAgainAndNeverTakenForAFailure() throws {
         let order = try Self.priced()
         var machine = Self.machine(at: .reserved(order))
+        _ = machine.reservationAnswered(.success(Self.reservation))
         var pauses: [Duration] = []
         for _ in 0..<1000 {
             guard case .wait(let pause) = machine.chargeAnswered(.failure(.undecided)) else {
@@ -161,6 +208,7 @@ import Testing
     @Test func aChargeThatCouldNotBeStoredIsAskedForAgainUnderTheSameId() throws {
         let order = try Self.priced()
         var machine = Self.machine(at: .reserved(order))
+        _ = machine.reservationAnswered(.success(Self.reservation))
         _ = machine.chargeAnswered(.success("ch_1"))
         #expect(machine.notStored() == .wait(.milliseconds(50)))
         #expect(machine.waited() == .charge(order))
@@ -183,13 +231,25 @@ import Testing
     @Test(arguments: [(101, false), (141, false), (142, false)]) func decisionsAreRefusals(code: Int32, retriable: Bool)
     {
         let failure = BusFailure(code: code, "no", retriable: retriable)
-        #expect(CheckoutMachine.StepFailure(failure) == .refused(ParseError(.init(rawValue: Int(code)), "no")))
+        let refused = CheckoutMachine.StepFailure.refused(ParseError(.init(rawValue: Int(code)), "no"))
+        #expect(CheckoutMachine.StepFailure(charging: failure) == refused)
+        #expect(CheckoutMachine.StepFailure(reserving: failure) == refused)
     }
 
     @Test(arguments: [
         (1, false), (2, true), (2, false), (100, false), (107, false), (108, false), (124, false), (141, true),
     ])
-    func everythingElseIsUndecided(code: Int32, retriable: Bool) {
-        #expect(CheckoutMachine.StepFailure(BusFailure(code: code, "?", retriable: retriable)) == .undecided)
+    func everythingElseLeavesAChargeUndecided(code: Int32, retriable: Bool) {
+        #expect(CheckoutMachine.StepFailure(charging: BusFailure(code: code, "?", retriable: retriable)) == .undecided)
+    }
+
+    @Test(arguments: [103, 107, 108, 111, 119] as [Int32]) func aReservationIsNotAskedForForever(code: Int32) {
+        let error = ParseError(.init(rawValue: Int(code)), "no")
+        #expect(CheckoutMachine.StepFailure(reserving: BusFailure(code: code, "no", retriable: false)) == .refused(error))
+        #expect(CheckoutMachine.StepFailure(reserving: BusFailure(code: code, "no", retriable: true)) == .undecided)
+    }
+
+    @Test(arguments: [1, 2, 100, 124] as [Int32]) func whatPassesLeavesAReservationUndecided(code: Int32) {
+        #expect(CheckoutMachine.StepFailure(reserving: BusFailure(code: code, "?", retriable: false)) == .undecided)
     }
 }

@@ -39,12 +39,20 @@ import Testing
         arguments: [
             ["unitPrice": 1.005], ["unitPrice": -1], ["unitPrice": ["__op": "Delete"]], ["stock": -1], ["stock": 1.5],
             ["stock": ["__op": "Increment", "amount": -6]], ["name": " "],
+            ["name": .string(String(repeating: "é", count: 251))],
         ] as [JSON])
     func badProductsAreRefused(_ change: JSON) async throws {
         let before = try await sandbox.document("Product", serum)
         let error = await parseError { try await sandbox.apply(.update, "Product", serum, change, as: .satchel) }
         #expect(error?.code == .validationError)
         #expect(try await sandbox.document("Product", serum) == before)
+    }
+
+    @Test func onlyAdminsWriteInAppProducts() async throws {
+        let product: JSON = ["productIdentifier": "a"]
+        let error = await parseError { try await sandbox.apply(.create, "_Product", nil, product, as: .user("alice")) }
+        #expect(error?.code == .operationForbidden)
+        try await sandbox.apply(.create, "_Product", nil, product, as: .with { $0.roles = ["admins"] })
     }
 
     @Test func onlyAdminsWriteProducts() async throws {

@@ -70,6 +70,15 @@ import Testing
         #expect(try await reserve([(id, 2)]) == first)
     }
 
+    @Test func askingAgainExtendsAReservation() async throws {
+        let id = try await product()
+        try await reserve([(id, 2)])
+        try await sandbox.store.write { _ = try $0.execute("UPDATE reservations SET expiresAt = 5") }
+        try await reserve([(id, 2)])
+        #expect(try await sandbox.count("SELECT count(*) FROM reservations WHERE expiresAt > 5") == 1)
+        #expect(try await stock(id) == 3)
+    }
+
     @Test func shortStockTakesNothingAtAll() async throws {
         let plenty = try await product()
         let scarce = try await product(["name": "Balm", "stock": 1])

@@ -38,6 +38,41 @@ import Testing
         _ = try await provider.createCustomer(token: "tok_chargeCustomerFail", email: nil, key: "k2")
     }
 
+    /// A provider that cannot delete one customer.
+    private struct Stubborn: PaymentProvider {
+        struct Away: Error {}
+        let sandbox: SandboxProvider
+        let kept: String
+        func createCustomer(token: String, email: String?, key: String) async throws -> ProviderCustomer { throw Away() }
+        func charge(_ order: ChargeOrder, key: String) async throws -> ProviderCharge { throw Away() }
+        func deleteCustomer(_ id: String) async throws {
+            if id == kept { throw Away() }
+            try await sandbox.deleteCustomer(id)
+        }
+    }
+
+    @Test func aCustomerThatCannotBeDeletedDoesNotHoldUpTheOthers() async throws {
+        let first = try await keep("tok_visa")
+        let second = try await keep("tok_amex")
+        for method in [first, second] {
+            try await sandbox.apply(.delete, "PaymentMethod", method.id, as: .user("alice"))
+        }
+        try await ForgottenCustomers.removeDue(
+            sandbox.store, Stubborn(sandbox: provider, kept: first.customer), Logger(label: "test"))
+        #expect(try await sandbox.count("SELECT count(*) FROM forgottenCustomers") == 1)
+        #expect(try await sandbox.count("SELECT count(*) FROM sandboxCustomers WHERE deleted = 1") == 1)
+        try await ForgottenCustomers.removeDue(sandbox.store, provider, Logger(label: "test"))
+        #expect(try await sandbox.count("SELECT count(*) FROM forgottenCustomers") == 0)
+    }
+
+    @Test func aHundredCardsCanBeKept() async throws {
+        for _ in 1...100 {
+            #expect(try await sandbox.store.read { try PaymentMethods.hasRoom(for: "alice", in: $0) })
+            _ = try await keep("tok_visa")
+        }
+        #expect(try await !sandbox.store.read { try PaymentMethods.hasRoom(for: "alice", in: $0) })
+    }
+
     @Test func theFirstIsTheDefaultUntilAnotherIsChosen() async throws {
         let first = try await keep("tok_visa")
         let second = try await keep("tok_amex")

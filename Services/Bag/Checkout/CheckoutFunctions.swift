@@ -1,5 +1,6 @@
 import MessageBus
 import Messages
+import ObjectStore
 import ParseProtocol
 import ServiceKit
 
@@ -20,11 +21,15 @@ struct CheckoutFunctions: Sendable {
         let userId = try request.userId
         let wanted = try parse()
         let keys = keys(wanted, request)
+        let (known, products) = try await host.store.read { reader in
+            let id = try CheckoutLedger.known(keys, of: userId, orderId: wanted.orderId, in: reader)
+            return (id, id == nil ? try Self.products(wanted, of: userId, in: reader) : [])
+        }
         let id: String
-        if let known = try await host.store.read({ try CheckoutLedger.known(keys, of: userId, in: $0) }) {
+        if let known {
             id = known
         } else {
-            id = try await ledger.start(wanted, by: try await customer(userId, wanted, request), keys: keys)
+            id = try await start(wanted, of: products, by: userId, keys: keys, request)
         }
         let left = max(Self.waitMin, Self.waitMax - (ContinuousClock.now - began))
         switch await runner.outcome(of: id, within: left) {
@@ -34,6 +39,42 @@ struct CheckoutFunctions: Sendable {
             throw ParseError(
                 .timeout, "The order is being processed. Ask again with the same idempotencyKey to learn how it ended.")
         }
+    }
+
+    /// A bag that changes while the catalog is asked may bring more products; more rounds mean that something is wrong.
+    private static let roundsMax = 5
+
+    private func start(
+        _ wanted: CheckoutRequest, of products: Set<String>, by userId: String, keys: [String], _ request: ServiceRequest
+    ) async throws -> String {
+        let catalog = Catalog(host: host)
+        let (principal, traceId) = (request.envelope.principal, request.envelope.traceID)
+        async let asked = catalog.prices(of: products, as: principal, traceId: traceId)
+        let customer = try await customer(userId, wanted, request)
+        var prices = try await asked
+        for _ in 0..<Self.roundsMax {
+            do {
+                return try await ledger.start(wanted, by: customer, keys: keys, prices: prices)
+            } catch let missing as PricesMissing {
+                prices.merge(try await catalog.prices(of: missing.products, as: principal, traceId: traceId))
+            }
+        }
+        throw ParseError(.serviceUnavailable, "The bag is changing too fast; try again.")
+    }
+
+    /// The products of the order that is to be paid, as far as there is one.
+    private static func products(
+        _ wanted: CheckoutRequest, of userId: String, in reader: StoreReader
+    ) throws -> Set<String> {
+        let order: OpenOrder?
+        if let orderId = wanted.orderId {
+            order = try reader.documentIfFound("Order", orderId, caller: .master)
+                .map { try OpenOrder(document: $0, in: reader) }
+        } else {
+            order = try OpenOrder.find(for: userId, in: reader)
+        }
+        guard let order, order.customerId == userId, order.document["orderStatus"]?.intValue == 0 else { return [] }
+        return Set(order.items.map(\.productId))
     }
 
     /// The client's key, and the request's own, which the gateway repeats when a process dies.

@@ -8,29 +8,56 @@ extension CheckoutLedger {
     /// - Returns: the receipt.
     package func make(_ checkout: Checkout, _ priced: PricedOrder, chargeId: String) async throws -> CheckoutOutcome {
         try await store.write { transaction in
-            let numbers = try transaction.rows(
-                "UPDATE counters SET value = value + 1 WHERE name = 'orderNo' RETURNING value", [])
-            guard let orderNo = numbers.first?["value"].intValue else { throw ParseError.internalError }
-            var fields = checkout.orderFields
-            fields["orderNo"] = .int(orderNo)
-            fields["orderDate"] = transaction.now.wire
-            fields["orderStatus"] = 1
-            fields["total"] = .int(priced.totalMinorUnits)
-            fields["currency"] = .string(priced.currency)
-            fields["stripePaymentId"] = .string(chargeId)
-            let order = try transaction.update("Order", checkout.orderId, fields, caller: .master).document
-            for line in priced.lines {
-                _ = try transaction.update(
-                    "OrderItem", line.itemId,
-                    ["unitPriceMinorUnits": .int(line.unitPriceMinorUnits), "name": .string(line.name)], caller: .master
-                )
-            }
+            let (order, orderNo) = try Self.complete(checkout, priced, chargeId: chargeId, in: transaction)
             let receipt = Receipt(order: order, priced: priced)
             let reply = receipt.json.serialized
             try Self.finish(checkout, .success(reply), reply: reply, orderNo: orderNo, in: transaction)
             try tellOthers(checkout, receipt, orderNo: orderNo, in: transaction)
             return .success(reply)
         }
+    }
+
+    private struct Undone: Error {}
+
+    /// Proves, before anything is charged, that the store will take the order and its lines when they are made. Whatever it
+    /// refuses afterwards would be paid and never made. Leaves nothing behind.
+    /// - Throws: `ParseError` for what the store refuses.
+    static func proveCompletable(_ checkout: Checkout, currency: String, in transaction: StoreTransaction) throws {
+        let longestName = String(repeating: "x", count: 500)  // The catalog's limit on a product's name.
+        let priced = PricedOrder(
+            lines: checkout.lines.map {
+                PricedOrder.Line(
+                    itemId: $0.itemId, productId: $0.productId, name: longestName, quantity: $0.quantity,
+                    unitPriceMinorUnits: 1)
+            }, currency: currency)
+        do {
+            try transaction.nested {
+                _ = try complete(checkout, priced, chargeId: "ch_" + Names.random(40), in: transaction)
+                throw Undone()
+            }
+        } catch is Undone {}
+    }
+
+    /// Writes the paid order and its lines.
+    private static func complete(
+        _ checkout: Checkout, _ priced: PricedOrder, chargeId: String, in transaction: StoreTransaction
+    ) throws -> (order: JSON, orderNo: Int64) {
+        var fields = checkout.orderFields
+        fields["orderDate"] = transaction.now.wire
+        fields["orderStatus"] = 1
+        fields["total"] = .int(priced.totalMinorUnits)
+        fields["currency"] = .string(priced.currency)
+        fields["stripePaymentId"] = .string(chargeId)
+        let made = try OrderNumbers.assign(in: transaction) { orderNo in
+            fields["orderNo"] = .int(orderNo)
+            return (try transaction.update("Order", checkout.orderId, fields, caller: .master).document, orderNo)
+        }
+        for line in priced.lines {
+            _ = try transaction.update(
+                "OrderItem", line.itemId,
+                ["unitPriceMinorUnits": .int(line.unitPriceMinorUnits), "name": .string(line.name)], caller: .master)
+        }
+        return made
     }
 
     private func tellOthers(

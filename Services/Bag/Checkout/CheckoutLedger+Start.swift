@@ -16,18 +16,29 @@ package struct Customer: Sendable {
     }
 }
 
+/// A checkout can begin once it is known what these products cost the customer.
+struct PricesMissing: Error { let products: Set<String> }
+
 extension CheckoutLedger {
     /// Begins a checkout of the customer's order, or finds the one that this request belongs to: the same key, the same order
     /// being paid at this moment, or the same order paid before.
     ///
     /// What is refused here (an empty bag, an incomplete address) is not a checkout: nothing is stored, and the same key can be
     /// used again.
-    /// - Parameter keys: names of this request. They all lead to the checkout from now on.
+    /// - Parameters:
+    ///   - keys: names of this request. They all lead to the checkout from now on.
+    ///   - prices: what the catalog told this customer. It reserves for Satchel itself, which sees every product, so that nothing
+    ///     may get there that the customer was not offered.
     /// - Returns: the id of the checkout.
-    package func start(_ request: CheckoutRequest, by customer: Customer, keys: [String]) async throws -> String {
+    /// - Throws: `PricesMissing` when `prices` lacks a product of the bag.
+    package func start(
+        _ request: CheckoutRequest, by customer: Customer, keys: [String], prices: Prices
+    ) async throws -> String {
         try await store.write { transaction in
-            let id = try Self.start(request, customer, keys, in: transaction)
-            for key in keys {
+            if let id = try Self.known(keys, of: customer.userId, orderId: request.orderId, in: transaction) { return id }
+            let (id, isDecided) = try Self.start(request, customer, prices, in: transaction)
+            // A request is repeated within seconds; who asks again for an order that was made is answered by the order.
+            for key in keys where !isDecided || !key.hasPrefix("request:") {
                 _ = try transaction.execute(
                     """
                     INSERT INTO checkoutKeys(customerId, key, checkoutId) VALUES (?, ?, ?)
@@ -39,26 +50,61 @@ extension CheckoutLedger {
         }
     }
 
+    /// A day is far longer than any request is repeated.
+    private static let requestKeysKept = Duration.seconds(86_400)
+
+    private static func forgetRequestKeys(of customerId: String, in transaction: StoreTransaction) throws {
+        _ = try transaction.execute(
+            """
+            DELETE FROM checkoutKeys WHERE customerId = ? AND key >= 'request:' AND key < 'request;'
+            AND (SELECT createdAt FROM checkouts WHERE id = checkoutId) < ?
+            """,
+            [
+                .text(customerId),
+                .int(transaction.now.milliseconds - requestKeysKept.components.seconds * 1000),
+            ])
+    }
+
     private static func start(
-        _ request: CheckoutRequest, _ customer: Customer, _ keys: [String], in transaction: StoreTransaction
-    ) throws -> String {
-        if let known = try known(keys, of: customer.userId, in: transaction) { return known }
+        _ request: CheckoutRequest, _ customer: Customer, _ prices: Prices, in transaction: StoreTransaction
+    ) throws -> (id: String, isDecided: Bool) {
         let order = try order(request, of: customer.userId, in: transaction)
-        if let running = try running(order.objectId, in: transaction) { return running }
-        guard order.document["orderStatus"]?.intValue == 0 else {
+        if let running = try running(order.objectId, in: transaction) { return (running, false) }
+        let status = order.document["orderStatus"]?.intValue
+        guard status == 0 else {
+            // Paid, and not cancelled or refunded since.
             let made = try transaction.rows(
                 "SELECT id FROM checkouts WHERE orderId = ? AND state = 'made'", [.text(order.objectId)])
-            guard let id = made.first?.text("id") else {
+            guard let status, status > 0, let id = made.first?.text("id") else {
                 throw ParseError(.validationError, "This order cannot be paid.")
             }
-            return id
+            return (id, true)
         }
         guard !order.items.isEmpty else { throw emptyBag }
         try requireReservable(order.items)
+        try requireOffered(order.items, prices)
         // They become the order's when it is made: a checkout that fails leaves the order as it was.
         var fields = JSON.object(request.texts)
         fields["shippingAddress"] = try address(request, order, customer).json
-        return try insert(request, order, fields, customer, in: transaction)
+        try forgetRequestKeys(of: customer.userId, in: transaction)
+        let checkout = Checkout(
+            id: "co_" + Names.random(20), orderId: order.objectId, customerId: customer.userId,
+            lines: order.items.map {
+                Checkout.Line(itemId: $0.objectId, productId: $0.productId, quantity: $0.quantity)
+            },
+            expectedAmount: request.amount, source: request.source, email: customer.email, orderFields: fields)
+        try insert(checkout, in: transaction)
+        try proveCompletable(checkout, currency: order.document["currency"]?.stringValue ?? "usd", in: transaction)
+        return (checkout.id, false)
+    }
+
+    private static func requireOffered(_ items: [BagItem], _ prices: Prices) throws {
+        let products = Set(items.map(\.productId))
+        let unknown = products.subtracting(prices.asked)
+        guard unknown.isEmpty else { throw PricesMissing(products: unknown) }
+        guard let gone = products.sorted().first(where: { prices.unitPriceMinorUnits[$0] == nil }) else { return }
+        throw ParseError(
+            .validationError, "A product in the bag is not sold any more.", details: ["productId": .string(gone)])
     }
 
     private static let emptyBag = ParseError(.validationError, "The bag is empty.")
@@ -98,28 +144,21 @@ extension CheckoutLedger {
         return address
     }
 
-    private static func insert(
-        _ request: CheckoutRequest, _ order: OpenOrder, _ fields: JSON, _ customer: Customer,
-        in transaction: StoreTransaction
-    ) throws -> String {
-        let id = "co_" + Names.random(20)
-        let lines = order.items.map {
-            Checkout.Line(itemId: $0.objectId, productId: $0.productId, quantity: $0.quantity).json
-        }
+    private static func insert(_ checkout: Checkout, in transaction: StoreTransaction) throws {
         let attempts = try transaction.rows(
-            "SELECT count(*) AS attempts FROM checkouts WHERE orderId = ?", [.text(order.objectId)])
+            "SELECT count(*) AS attempts FROM checkouts WHERE orderId = ?", [.text(checkout.orderId)])
         _ = try transaction.execute(
             """
             INSERT INTO checkouts(id, orderId, customerId, attempt, state, lines, expectedAmount, source, email, orderFields,
             createdAt, updatedAt) VALUES (?, ?, ?, ?, 'started', ?, ?, ?, ?, ?, ?, ?)
             """,
             [
-                .text(id), .text(order.objectId), .text(customer.userId),
+                .text(checkout.id), .text(checkout.orderId), .text(checkout.customerId),
                 .int((attempts.first?.int("attempts") ?? 0) + 1),
-                .text(JSON.array(lines).serializedText), request.amount.map(SQLValue.int) ?? .null,
-                .text(request.source.json.serializedText), .text(customer.email),
-                .text(fields.serializedText), .int(transaction.now.milliseconds), .int(transaction.now.milliseconds),
+                .text(JSON.array(checkout.lines.map(\.json)).serializedText),
+                checkout.expectedAmount.map(SQLValue.int) ?? .null, .text(checkout.source.json.serializedText),
+                .text(checkout.email), .text(checkout.orderFields.serializedText),
+                .int(transaction.now.milliseconds), .int(transaction.now.milliseconds),
             ])
-        return id
     }
 }

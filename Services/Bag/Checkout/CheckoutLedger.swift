@@ -21,6 +21,10 @@ package struct CheckoutLedger: Sendable {
         createdAt INTEGER NOT NULL, updatedAt INTEGER NOT NULL)
         """,
         "CREATE INDEX IF NOT EXISTS checkoutsOfOrder ON checkouts(orderId)",
+        """
+        CREATE INDEX IF NOT EXISTS checkoutsRunningOf ON checkouts(customerId)
+        WHERE state IN ('started', 'reserved', 'charged')
+        """,
         // An order is paid by one checkout at a time.
         """
         CREATE UNIQUE INDEX IF NOT EXISTS checkoutsRunning ON checkouts(orderId)
@@ -31,9 +35,6 @@ package struct CheckoutLedger: Sendable {
         CREATE TABLE IF NOT EXISTS checkoutKeys(customerId TEXT NOT NULL, key TEXT NOT NULL, checkoutId TEXT NOT NULL,
         PRIMARY KEY(customerId, key)) WITHOUT ROWID
         """,
-        "CREATE TABLE IF NOT EXISTS counters(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
-        // The first order gets number 1000001.
-        "INSERT INTO counters(name, value) VALUES ('orderNo', 1000000) ON CONFLICT(name) DO NOTHING",
     ]
 
     let store: ClassStore
@@ -47,7 +48,7 @@ package struct CheckoutLedger: Sendable {
     /// - Throws: 142 while a checkout of the order runs.
     package static func requireNotBeingPaid(_ orderId: String, in store: some ObjectReading) throws {
         guard try running(orderId, in: store) == nil else {
-            throw ParseError(.validationError, "This order is being paid.")
+            throw beingPaid
         }
     }
 
@@ -58,12 +59,37 @@ package struct CheckoutLedger: Sendable {
         ).first?.text("id")
     }
 
+    /// - Throws: 142 while an order that the line belongs to is being paid, whatever the order's status.
+    static func requireNotBeingPaid(_ item: BagItem, in store: some ObjectReading) throws {
+        let paying = try store.rows(
+            """
+            SELECT lines FROM checkouts WHERE customerId = ? AND state IN ('started', 'reserved', 'charged')
+            """, [.text(item.customerId)])
+        for row in paying {
+            let lines = try JSON(clientText: Array(row.text("lines").utf8)).arrayValue ?? []
+            if lines.contains(where: { $0["itemId"]?.stringValue == item.objectId }) { throw beingPaid }
+        }
+    }
+
+    private static let beingPaid = ParseError(.validationError, "This order is being paid.")
+
     /// The checkout that one of the keys was used for.
-    static func known(_ keys: [String], of customerId: String, in store: some ObjectReading) throws -> String? {
+    /// - Parameter orderId: the order that the request names, if it does.
+    /// - Throws: 142 when the key was used for another order: its answer would be taken for this one's.
+    static func known(
+        _ keys: [String], of customerId: String, orderId: String?, in store: some ObjectReading
+    ) throws -> String? {
         for key in keys {
             let rows = try store.rows(
-                "SELECT checkoutId FROM checkoutKeys WHERE customerId = ? AND key = ?", [.text(customerId), .text(key)])
-            if let row = rows.first { return row.text("checkoutId") }
+                """
+                SELECT checkoutId, orderId FROM checkoutKeys JOIN checkouts ON id = checkoutId
+                WHERE checkoutKeys.customerId = ? AND key = ?
+                """, [.text(customerId), .text(key)])
+            guard let row = rows.first else { continue }
+            guard orderId == nil || orderId == row.text("orderId") else {
+                throw ParseError(.validationError, "This idempotency key was used for another order.")
+            }
+            return row.text("checkoutId")
         }
         return nil
     }

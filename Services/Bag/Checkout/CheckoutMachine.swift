@@ -3,7 +3,8 @@ import ParseProtocol
 /// Decides what a checkout does next, apart from doing it.
 ///
 /// `CheckoutRunner` performs each action and reports the event that follows. Every step repeats safely: reservation and
-/// charge by the checkout's id, storing because it is one transaction. After a crash `resume` goes on from what is stored.
+/// charge by the checkout's id, storing because it is one transaction. After a crash `resume` goes on from what is stored; what
+/// was reserved some time ago is reserved again before it is charged.
 ///
 ///     started ── reserve ──> reserved ── charge ──> charged ── make ──> decided (receipt)
 ///        └───────── fail ──────┴──────── fail ───────────────────────> decided (reason)
@@ -44,14 +45,26 @@ package struct CheckoutMachine: Sendable {
         case storing(RecoveryPoint, from: RecoveryPoint)
     }
 
+    /// A reservation is counted on for so long and then made again, which is far less than it lives.
+    package static let reservationTrusted = Duration.seconds(600)
+
     private let checkout: Checkout
+    private let now: @Sendable () -> ContinuousClock.Instant
     private var state: State
     /// Repetitions of the present step.
     private var repetitions = 0
+    /// When the catalog was last asked; nil when that was before a restart, so that the stock may have been given back.
+    private var reservedAt: ContinuousClock.Instant?
+    /// Payments may have been asked. From the disk nobody knows, and a charge that was made must not be lost.
+    private var mayBeCharged = false
 
-    package init(_ checkout: Checkout, at point: RecoveryPoint) {
+    package init(
+        _ checkout: Checkout, at point: RecoveryPoint, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    ) {
         self.checkout = checkout
+        self.now = now
         state = .at(point)
+        if case .reserved = point { mayBeCharged = true }
     }
 
     // MARK: Events
@@ -65,20 +78,36 @@ package struct CheckoutMachine: Sendable {
     package mutating func waited() -> Action { next() }
 
     package mutating func reservationAnswered(_ answer: Result<Reservation, StepFailure>) -> Action {
+        if case .at(.reserved) = state { return reservedAgain(answer) }
         guard case .at(.started) = state else { return next() }
         switch answer {
         case .success(let reservation):
+            reservedAt = now()
             switch price(reservation) {
             case .success(let order): return store(.reserved(order), from: .started)
             case .failure(let error): return .fail(error, holdsStock: true)
             }
         case .failure(.undecided): return again()
-        case .failure(.refused(let error)) where error.code == .objectNotFound:
-            // The bag is the client's own; it is a product of it that is gone.
-            return .fail(
-                ParseError(.validationError, "A product in the bag is not sold any more.", details: error.details),
-                holdsStock: false)
-        case .failure(.refused(let error)): return .fail(error, holdsStock: false)
+        case .failure(.refused(let error)): return .fail(Self.publicReason(error), holdsStock: false)
+        }
+    }
+
+    /// The bag is the client's own; when something is not found, it is a product of it that is gone.
+    private static func publicReason(_ error: ParseError) -> ParseError {
+        guard error.code == .objectNotFound else { return error }
+        return ParseError(.validationError, "A product in the bag is not sold any more.", details: error.details)
+    }
+
+    /// The prices stay those that were stored, which are also the catalog's for this reservation.
+    private mutating func reservedAgain(_ answer: Result<Reservation, StepFailure>) -> Action {
+        switch answer {
+        case .failure(.undecided): return again()
+        case .failure(.refused(let error)) where !mayBeCharged:
+            return .fail(Self.publicReason(error), holdsStock: false)
+        // Payments knows whether the money was taken; if so, the order is made of what is left.
+        case .success, .failure(.refused):
+            reservedAt = now()
+            return next()
         }
     }
 
@@ -112,15 +141,21 @@ package struct CheckoutMachine: Sendable {
 
     // MARK: Decisions
 
-    private func next() -> Action {
+    private mutating func next() -> Action {
         switch state {
-        case .storing(let point, _): .store(point)
-        case .at(.started):
-            .reserve(Dictionary(checkout.lines.map { ($0.productId, $0.quantity) }, uniquingKeysWith: { $0 + $1 }))
-        case .at(.reserved(let order)): .charge(order)
-        case .at(.charged(let order, let chargeId)): .make(order, chargeId: chargeId)
-        case .at(.decided(let outcome)): .answer(outcome)
+        case .storing(let point, _): return .store(point)
+        case .at(.started): return reserve
+        case .at(.reserved(let order)):
+            guard let reservedAt, now() < reservedAt + Self.reservationTrusted else { return reserve }
+            mayBeCharged = true
+            return .charge(order)
+        case .at(.charged(let order, let chargeId)): return .make(order, chargeId: chargeId)
+        case .at(.decided(let outcome)): return .answer(outcome)
         }
+    }
+
+    private var reserve: Action {
+        .reserve(Dictionary(checkout.lines.map { ($0.productId, $0.quantity) }, uniquingKeysWith: { $0 + $1 }))
     }
 
     private mutating func store(_ point: RecoveryPoint, from: RecoveryPoint) -> Action {

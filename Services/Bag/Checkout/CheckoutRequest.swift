@@ -66,8 +66,8 @@ package struct CheckoutRequest: Sendable, Equatable {
 
     private static func text(_ parameters: JSON, _ name: String) throws -> String? {
         guard let value = parameters[name], !value.isNull else { return nil }
-        guard let text = value.stringValue, (1...keyBytesMax).contains(text.utf8.count) else {
-            throw ParseError(.validationError, "\(name) must be a string of 1 to \(keyBytesMax) bytes.")
+        guard let text = value.stringValue, (1...keyBytesMax).contains(text.utf8.count), !text.utf8.contains(0) else {
+            throw ParseError(.validationError, "\(name) must be a string of 1 to \(keyBytesMax) bytes, none of them 0.")
         }
         return text
     }

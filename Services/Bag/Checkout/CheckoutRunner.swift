@@ -128,11 +128,25 @@ package final class CheckoutRunner: Sendable {
                 return machine.waited()
             case .answer: return action
             }
+        } catch let error as ParseError where action.isMake && error.code != .serviceUnavailable {
+            // The money is taken, and waiting does not cure this.
+            logger.critical(
+                "A paid order cannot be made.",
+                metadata: [
+                    "checkout.id": "\(checkout.id)", "order.id": "\(checkout.orderId)", "error": "\(error)",
+                ])
+            return machine.notStored()
         } catch {
             logger.error(
                 "A checkout's step could not be stored.",
                 metadata: ["checkout.id": "\(checkout.id)", "error": "\(error)"])
             return machine.notStored()
         }
+    }
+}
+
+extension CheckoutMachine.Action {
+    fileprivate var isMake: Bool {
+        if case .make = self { true } else { false }
     }
 }

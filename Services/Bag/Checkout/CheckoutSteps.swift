@@ -35,8 +35,9 @@ struct CheckoutSteps: CheckoutStepping {
                 }
             }
         }
-        return await ask("catalog.reserve.v1", request, key: "\(checkout.id):reserve", reply: ReserveReply.self).map {
-            reply in
+        return await ask("catalog.reserve.v1", request, key: "\(checkout.id):reserve", reply: ReserveReply.self) {
+            CheckoutMachine.StepFailure(reserving: $0)
+        }.map { reply in
             let products = reply.lines.map {
                 ($0.productID, Reservation.Product(name: $0.name, unitPriceMinorUnits: $0.unitPriceMinorUnits))
             }
@@ -59,19 +60,22 @@ struct CheckoutSteps: CheckoutStepping {
             case .forgotten: break
             }
         }
-        return await ask("payments.charge.v1", request, key: "\(checkout.id):charge", reply: ChargeReply.self).map(
-            \.chargeID)
+        return await ask("payments.charge.v1", request, key: "\(checkout.id):charge", reply: ChargeReply.self) {
+            CheckoutMachine.StepFailure(charging: $0)
+        }.map(\.chargeID)
     }
 
     func releaseSoon(_ checkout: Checkout) async {
         let request = ReleaseReservationRequest.with { $0.reservationID = checkout.id }
         _ = await ask(
             "catalog.releaseReservation.v1", request, key: "\(checkout.id):release", timeout: .seconds(2),
-            reply: ReleaseReservationReply.self)
+            reply: ReleaseReservationReply.self
+        ) { CheckoutMachine.StepFailure(reserving: $0) }
     }
 
     private func ask<Reply: Message>(
-        _ kind: String, _ message: some Message, key: String, timeout: Duration = .seconds(10), reply: Reply.Type
+        _ kind: String, _ message: some Message, key: String, timeout: Duration = .seconds(10), reply: Reply.Type,
+        meaning: (BusFailure) -> CheckoutMachine.StepFailure
     ) async -> Result<Reply, CheckoutMachine.StepFailure> {
         do {
             var request = try BusRequest(kind, message, timeout: timeout)
@@ -80,7 +84,7 @@ struct CheckoutSteps: CheckoutStepping {
             request.idempotencyKey = key
             return .success(try Reply(serializedBytes: try await bus.call(request).body))
         } catch let failure as BusFailure {
-            return .failure(CheckoutMachine.StepFailure(failure))
+            return .failure(meaning(failure))
         } catch {
             return .failure(.undecided)  // An answer that cannot be read tells nothing.
         }
@@ -88,13 +92,24 @@ struct CheckoutSteps: CheckoutStepping {
 }
 
 extension CheckoutMachine.StepFailure {
-    /// Codes by which catalog and payments decide against a step: not found, declined, not valid. Any other failure tells nothing
-    /// about the outcome; taking one for a refusal could lose a charge that was made.
+    /// Codes by which payments decides against a charge: not found, declined, not valid. Any other failure tells nothing about the
+    /// outcome; taking one for a refusal could lose a charge that was made.
     private static let refusals: Set<Int32> = [101, 141, 142]
 
-    package init(_ failure: BusFailure) {
+    package init(charging failure: BusFailure) {
         self =
             !failure.failure.retriable && Self.refusals.contains(failure.failure.code)
+            ? .refused(ParseError(failure)) : .undecided
+    }
+
+    /// Codes of a fault, an absent or busy service, and a deadline that passed, which a later attempt may not meet.
+    private static let passing: Set<Int32> = [1, 2, 100, 124]
+
+    /// Before anything is charged, whatever does not pass by itself is final; the bag would stay frozen otherwise. Should stock
+    /// have been taken all the same, the failure releases it.
+    package init(reserving failure: BusFailure) {
+        self =
+            !failure.failure.retriable && !Self.passing.contains(failure.failure.code)
             ? .refused(ParseError(failure)) : .undecided
     }
 }

@@ -48,6 +48,7 @@ package struct OrderChange: Sendable, Equatable {
         guard text.utf8.count <= noteBytesMax else {
             throw ParseError(.validationError, "\(name) is longer than \(noteBytesMax) bytes.")
         }
+        guard !text.utf8.contains(0) else { throw ParseError(.validationError, "\(name) contains U+0000.") }
         return value
     }
 

@@ -77,12 +77,18 @@ package struct OrderItemRules: ClassRules {
         }
     }
 
-    /// Brings the lines and the total of the customer's open order in step with a changed or deleted line of it.
+    /// Brings the lines and the total of the customer's open order in step with a changed or deleted line of it. An order
+    /// without lines is deleted, as in `setBagQuantity`.
     private func settle(_ item: BagItem, in transaction: StoreTransaction) throws {
         guard let order = try OpenOrder.find(for: item.customerId, in: transaction),
             order.document.itemIds.contains(item.objectId)
         else { return }
-        try order.save(in: transaction)  // Lines that do not exist any more were left out when the order was read.
+        // Lines that do not exist any more were left out when the order was read.
+        if order.items.isEmpty {
+            try order.delete(in: transaction)
+        } else {
+            try order.save(in: transaction)
+        }
     }
 
     /// The caller's own line, if it may still be changed.
@@ -94,16 +100,13 @@ package struct OrderItemRules: ClassRules {
         guard !item.isOrdered else {
             throw ParseError(.operationForbidden, "An item of an order that was made cannot be changed.")
         }
-        try requireNotBeingPaid(item.objectId, in: transaction)
+        try CheckoutLedger.requireNotBeingPaid(item, in: transaction)
         return item
     }
 
     private func requireNotBeingPaid(_ itemId: String, in transaction: StoreTransaction) throws {
-        guard let item = try BagItem.load([itemId], in: transaction).first,
-            let order = try OpenOrder.find(for: item.customerId, in: transaction),
-            order.document.itemIds.contains(itemId)
-        else { return }
-        try order.requireNotBeingPaid(in: transaction)
+        guard let item = try BagItem.load([itemId], in: transaction).first else { return }
+        try CheckoutLedger.requireNotBeingPaid(item, in: transaction)
     }
 
     // MARK: Fields

@@ -77,7 +77,13 @@ package struct OrderRules: ClassRules {
     ) throws {
         switch change.verb {
         case .create, .update:
-            guard !change.principal.master else { return }
+            guard !change.principal.master else {
+                // An import may bring numbers along.
+                if change.object["orderNo"] != nil, let orderNo = outcome.after?["orderNo"], !orderNo.isNull {
+                    try OrderNumbers.note(orderNo, in: transaction)
+                }
+                return
+            }
             for name in ["items", "total", "currency"] where change.object[name] != nil {
                 outcome.answer[name] = outcome.after?[name]
             }

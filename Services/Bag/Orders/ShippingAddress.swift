@@ -28,6 +28,9 @@ package struct ShippingAddress: Sendable, Equatable {
             guard text.utf8.count <= Self.lengthMax else {
                 throw ParseError(.validationError, "shippingAddress.\(name) is longer than \(Self.lengthMax) bytes.")
             }
+            guard !text.utf8.contains(0) else {
+                throw ParseError(.validationError, "shippingAddress.\(name) contains U+0000.")
+            }
             members[name] = text.trimmingCharacters(in: .whitespacesAndNewlines)
         }
         self.members = members

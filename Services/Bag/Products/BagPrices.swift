@@ -17,7 +17,7 @@ struct BagPrices {
             try (OpenOrder.find(for: userId, in: reader)?.items ?? []) + BagItem.load(items, in: reader)
         }
         let own = inBag.filter { $0.customerId == userId }.map(\.productId)
-        let prices = try await Catalog(host: host).prices(of: Set(own + products))
+        let prices = try await Catalog(host: host).prices(of: Set(own + products), as: change.principal)
         change.notes[Self.note] = prices.note
         return prices
     }

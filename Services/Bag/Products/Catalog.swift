@@ -19,8 +19,8 @@ struct ProductFacts: Sendable {
 struct Catalog: Sendable {
     let host: ServiceHost
 
-    /// Current prices. One request, however many products.
-    func prices(of products: Set<String>, traceId: String = "") async throws -> Prices {
+    /// Current prices of what `principal` may see. One request, however many products.
+    func prices(of products: Set<String>, as principal: Principal, traceId: String = "") async throws -> Prices {
         guard !products.isEmpty else { return Prices() }
         let request = PriceRequest.with { message in
             message.lines = products.sorted().map { product in
@@ -29,7 +29,8 @@ struct Catalog: Sendable {
                 }
             }
         }
-        let reply = try await host.call("catalog.price.v1", request, traceId: traceId, reply: PriceReply.self)
+        let reply = try await host.call(
+            "catalog.price.v1", request, as: principal, traceId: traceId, reply: PriceReply.self)
         var prices = Prices(asked: products)
         for line in reply.lines where products.contains(line.productID) {
             guard (0...1_000_000_000).contains(line.unitPriceMinorUnits) else { continue }
@@ -40,7 +41,7 @@ struct Catalog: Sendable {
 
     /// Prices and objects, the objects as far as `principal` may read them.
     func facts(about products: Set<String>, as principal: Principal, traceId: String) async throws -> ProductFacts {
-        async let prices = prices(of: products, traceId: traceId)
+        async let prices = prices(of: products, as: principal, traceId: traceId)
         let documents = try await host.objects("Product", ids: products, as: principal, traceId: traceId)
         return ProductFacts(prices: try await prices, documents: documents.mapValues(Self.included))
     }

@@ -5,19 +5,23 @@ import ParseProtocol
 /// transaction, which cannot ask the catalog.
 enum KnownPrices {
     static let tables = [
-        // A NULL price: the product is not sold.
         "CREATE TABLE IF NOT EXISTS knownPrices(productId TEXT PRIMARY KEY, unitPriceMinorUnits INTEGER) WITHOUT ROWID"
     ]
 
     static func remember(_ prices: Prices, in transaction: StoreTransaction) throws {
         for product in prices.asked {
+            guard let price = prices.unitPriceMinorUnits[product] else {
+                // Not sold, and perhaps an id that somebody made up: no row.
+                _ = try transaction.execute("DELETE FROM knownPrices WHERE productId = ?", [.text(product)])
+                continue
+            }
             _ = try transaction.execute(
                 """
                 INSERT INTO knownPrices(productId, unitPriceMinorUnits) VALUES (?, ?)
                 ON CONFLICT(productId) DO UPDATE SET unitPriceMinorUnits = excluded.unitPriceMinorUnits
                 WHERE unitPriceMinorUnits IS NOT excluded.unitPriceMinorUnits
                 """,
-                [.text(product), prices.unitPriceMinorUnits[product].map(SQLValue.int) ?? .null])
+                [.text(product), .int(price)])
         }
     }
 
