@@ -8,6 +8,11 @@ struct Federation: Sendable {
     let services: ServiceClient
     let limitMax: Int
 
+    private struct Fetched {
+        let object: JSON
+        let bytes: Int
+    }
+
     private struct Name: Hashable {
         let className: String
         let objectId: String
@@ -19,6 +24,9 @@ struct Federation: Sendable {
     /// Objects asked for in one message (Shared/Messages/Protos/objects.proto).
     private static let fetchMax = 1000
     private static let tooMany = ParseError(.invalidQuery, "The include brings more than \(includedMax) objects.")
+    /// Bytes of those objects, again counted as often as they appear: what the store allows an answer without includes.
+    private static let includedBytesMax = 32 << 20
+    private static let tooLarge = ParseError(.invalidQuery, "The include is too large; use a smaller limit or keys.")
 
     /// A find at the class's owner; sub-queries in the filter are answered first. Returns the JSON of the answer.
     func find(
@@ -48,24 +56,27 @@ struct Federation: Sendable {
     func expand(
         _ objects: [JSON], _ tree: IncludeTree, _ principal: Principal, trace: String
     ) async throws(ParseError) -> [JSON] {
-        var fetched: [Name: JSON] = [:]
+        var fetched: [Name: Fetched] = [:]
+        var bytes = 0
         var level: [(object: JSON, tree: IncludeTree)] = objects.map { ($0, tree) }
         var included = 0
         while !level.isEmpty {
-            var wanted: Set<Name> = []
+            var targetsOfLevel: [Name] = []
             for (object, tree) in level {
                 for field in tree.children.keys {
                     let targets = Self.targets(of: object[field])
                     included += targets.count
                     guard included <= Self.includedMax else { throw Self.tooMany }
-                    wanted.formUnion(targets)
+                    targetsOfLevel += targets
                 }
             }
-            wanted.subtract(fetched.keys)
+            let wanted = Set(targetsOfLevel).subtracting(fetched.keys)
             fetched.merge(try await fetch(wanted, principal, trace: trace)) { _, new in new }
+            for name in targetsOfLevel { bytes += fetched[name]?.bytes ?? 0 }
+            guard bytes <= Self.includedBytesMax else { throw Self.tooLarge }
             level = level.flatMap { object, tree in
                 tree.children.filter { !$0.value.isEmpty }.flatMap { field, subtree in
-                    Self.targets(of: object[field]).compactMap { fetched[$0] }.map { ($0, subtree) }
+                    Self.targets(of: object[field]).compactMap { fetched[$0] }.map { ($0.object, subtree) }
                 }
             }
         }
@@ -80,10 +91,10 @@ struct Federation: Sendable {
     }
 
     /// Pointers whose object is missing or may not be read: the field is dropped, an array element is left out.
-    private static func replacePointers(in object: JSON, _ tree: IncludeTree, _ fetched: [Name: JSON]) -> JSON {
+    private static func replacePointers(in object: JSON, _ tree: IncludeTree, _ fetched: [Name: Fetched]) -> JSON {
         var object = object
         func replacement(_ pointer: JSON, _ subtree: IncludeTree) -> JSON? {
-            guard let name = targets(of: pointer).first, var target = fetched[name] else { return nil }
+            guard let name = targets(of: pointer).first, var target = fetched[name]?.object else { return nil }
             target = subtree.select(replacePointers(in: target, subtree, fetched))
             target["__type"] = "Object"
             target["className"] = .string(name.className)
@@ -100,10 +111,10 @@ struct Federation: Sendable {
         return object
     }
 
-    private func fetch(_ names: Set<Name>, _ principal: Principal, trace: String) async throws(ParseError) -> [Name: JSON] {
+    private func fetch(_ names: Set<Name>, _ principal: Principal, trace: String) async throws(ParseError) -> [Name: Fetched] {
         let allowed = names.filter { Names.isClassName($0.className) && Names.isObjectId($0.objectId) }
         let byOwner = Dictionary(grouping: allowed) { Owners.service(ofClass: $0.className) }
-        let results = await withTaskGroup(of: Result<[Name: JSON], ParseError>.self) { group in
+        let results = await withTaskGroup(of: Result<[Name: Fetched], ParseError>.self) { group in
             for (owner, names) in byOwner {
                 for start in stride(from: 0, to: names.count, by: Self.fetchMax) {
                     let part = Array(names[start..<min(start + Self.fetchMax, names.count)])
@@ -118,14 +129,14 @@ struct Federation: Sendable {
             }
             return await group.reduce(into: []) { $0.append($1) }
         }
-        var fetched: [Name: JSON] = [:]
+        var fetched: [Name: Fetched] = [:]
         for result in results { fetched.merge(try result.get()) { _, new in new } }
         return fetched
     }
 
     private func fetch(
         _ names: [Name], from owner: String, _ principal: Principal, trace: String
-    ) async throws(ParseError) -> [Name: JSON] {
+    ) async throws(ParseError) -> [Name: Fetched] {
         let message = FetchRequest.with {
             $0.wanted = Dictionary(grouping: names, by: \.className).map { className, names in
                 .with {
@@ -137,9 +148,10 @@ struct Federation: Sendable {
         let reply = try await services.read("\(owner).fetch.v1", message, for: principal, trace: trace)
         let found = try reply.message(FetchReply.self).found
         guard found.count == reply.documents.count else { throw .internalError }
-        var fetched: [Name: JSON] = [:]
+        var fetched: [Name: Fetched] = [:]
         for (name, document) in zip(found, reply.documents) {
-            fetched[Name(className: name.className, objectId: name.objectID)] = try JSON(reply: document)
+            fetched[Name(className: name.className, objectId: name.objectID)] = Fetched(
+                object: try JSON(reply: document), bytes: document.count)
         }
         return fetched
     }
