@@ -10,7 +10,8 @@ struct AccountsController: Sendable {
     func signUp(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
         let (account, answer) = try await ask("users.signup.v1", request, request.document, principal)
         guard account.created else { return ParseResponse(body: answer) }
-        return ParseResponse(status: 201, body: answer, location: "\(configuration.publicURL)/users/\(account.objectID)")
+        return ParseResponse(
+            status: 201, body: answer, location: "\(configuration.publicURL)/users/\(account.objectID)")
     }
 
     func logIn(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
@@ -34,7 +35,9 @@ struct AccountsController: Sendable {
     }
 
     /// Something of the session the request came with.
-    private func own(_ kind: String, _ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
+    private func own(
+        _ kind: String, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> ParseResponse {
         guard !principal.sessionToken.isEmpty else { throw .invalidSession }
         let reply = try await services.read(
             kind, accountRequest(request), documents: [Array("{}".utf8)], for: principal, trace: request.requestId)

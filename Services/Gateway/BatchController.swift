@@ -12,7 +12,9 @@ struct BatchController: Sendable {
     func run(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
         guard !request.isInBatch else { throw ParseError(.invalidJSON, "A batch cannot hold another batch.") }
         let body = try request.object
-        guard case .array(let items) = body["requests"] else { throw ParseError(.invalidJSON, "requests must be an array") }
+        guard case .array(let items) = body["requests"] else {
+            throw ParseError(.invalidJSON, "requests must be an array")
+        }
         guard items.count <= Self.requestsMax else {
             throw ParseError(.invalidJSON, "A batch holds at most \(Self.requestsMax) requests.")
         }
@@ -118,7 +120,9 @@ struct BatchController: Sendable {
     }
 
     /// All or nothing, which one service can promise.
-    private func runAtomically(_ requests: [ParseRequest], _ principal: Principal) async throws(ParseError) -> ParseResponse {
+    private func runAtomically(
+        _ requests: [ParseRequest], _ principal: Principal
+    ) async throws(ParseError) -> ParseResponse {
         let run = changes(startingAt: 0, in: requests)
         guard run.count == requests.count else {
             throw ParseError(

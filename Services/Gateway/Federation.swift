@@ -48,7 +48,8 @@ struct Federation: Sendable {
             $0.excludeKeys = options.excludeKeys
         }
         return try await services.read(
-            "\(Owners.service(ofClass: className)).find.v1", message, for: principal, trace: trace).document
+            "\(Owners.service(ofClass: className)).find.v1", message, for: principal, trace: trace
+        ).document
     }
 
     /// The objects with the tree's pointers replaced, level by level: one request per owner and level (one for each
@@ -111,7 +112,9 @@ struct Federation: Sendable {
         return object
     }
 
-    private func fetch(_ names: Set<Name>, _ principal: Principal, trace: String) async throws(ParseError) -> [Name: Fetched] {
+    private func fetch(
+        _ names: Set<Name>, _ principal: Principal, trace: String
+    ) async throws(ParseError) -> [Name: Fetched] {
         let allowed = names.filter { Names.isClassName($0.className) && Names.isObjectId($0.objectId) }
         let byOwner = Dictionary(grouping: allowed) { Owners.service(ofClass: $0.className) }
         let results = await withTaskGroup(of: Result<[Name: Fetched], ParseError>.self) { group in

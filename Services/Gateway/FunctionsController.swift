@@ -9,16 +9,20 @@ struct FunctionsController: Sendable {
     /// A checkout waits for a payment provider; everything else answers within a fraction of it.
     private static let timeout = Duration.seconds(30)
 
-    func call(_ name: String, _ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
+    func call(_ name: String, _ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse
+    {
         guard let owner = Owners.service(ofFunction: name) else {
             throw ParseError(.scriptFailed, "Invalid function: \"\(name.prefix(128))\"")
         }
         let kind = "\(owner.service).function.v1"
         let message = FunctionRequest.with { $0.name = name }
-        let reply = owner.writes
+        let reply =
+            owner.writes
             ? try await services.write(
-                kind, message, documents: [request.document], for: principal, trace: request.requestId, timeout: Self.timeout)
-            : try await services.read(kind, message, documents: [request.document], for: principal, trace: request.requestId)
+                kind, message, documents: [request.document], for: principal, trace: request.requestId,
+                timeout: Self.timeout)
+            : try await services.read(
+                kind, message, documents: [request.document], for: principal, trace: request.requestId)
         return ParseResponse(body: Array(#"{"result":"#.utf8) + (try reply.document) + [UInt8(ascii: "}")])
     }
 }

@@ -36,7 +36,8 @@ struct GatewayConfiguration: Sendable {
         let publicURL = reader.string(forKey: "satchel.public.url", default: "http://\(host):\(port)\(mountPath)")
         self.publicURL = publicURL.hasSuffix("/") ? String(publicURL.dropLast()) : publicURL
         applicationId = reader.string(forKey: "satchel.app.id", default: "satchel")
-        let data = URL(fileURLWithPath: reader.string(forKey: "satchel.data", default: "./data")).standardizedFileURL.path
+        let data = URL(fileURLWithPath: reader.string(forKey: "satchel.data", default: "./data")).standardizedFileURL
+            .path
         try FileManager.default.createDirectory(atPath: data + "/sockets", withIntermediateDirectories: true)
         masterKey = try Self.nonEmpty(reader, "satchel.master.key") ?? MasterKeyFile(path: data + "/master.key").key()
         clientKeys = [
@@ -73,8 +74,9 @@ private struct MasterKeyFile {
             return key
         }
         let key = Names.random(40)
-        guard FileManager.default.createFile(
-            atPath: path, contents: Data(key.utf8), attributes: [.posixPermissions: 0o600])
+        guard
+            FileManager.default.createFile(
+                atPath: path, contents: Data(key.utf8), attributes: [.posixPermissions: 0o600])
         else { throw ConfigurationProblem(description: "\(path) cannot be written.") }
         return key
     }

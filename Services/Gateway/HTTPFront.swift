@@ -35,13 +35,16 @@ struct HTTPFront: HTTPResponder {
             answer = ParseResponse(
                 status: 413,
                 body: ParseError(
-                    .objectTooLarge, "The body is larger than \(configuration.bodyBytesMax) bytes.").body.serialized)
+                    .objectTooLarge, "The body is larger than \(configuration.bodyBytesMax) bytes."
+                ).body.serialized)
         }
         if answer.status >= 500 {
             // 503 is an answer under load or while a service restarts, 500 is a fault.
             logger.log(
                 level: answer.status == 500 ? .error : .info, "A request failed.",
-                metadata: ["request.id": "\(requestId)", "http.path": "\(request.uri.path)", "http.status": "\(answer.status)"])
+                metadata: [
+                    "request.id": "\(requestId)", "http.path": "\(request.uri.path)", "http.status": "\(answer.status)",
+                ])
         }
         return response(answer, requestId: requestId)
     }

@@ -14,7 +14,9 @@ struct IncludeTree: Sendable {
 
     /// - Throws: 102 for too many or too deep paths, or for `*`.
     mutating func add(paths: [String]) throws(ParseError) {
-        guard paths.count <= Self.pathsMax else { throw ParseError(.invalidQuery, "At most \(Self.pathsMax) includes are possible.") }
+        guard paths.count <= Self.pathsMax else {
+            throw ParseError(.invalidQuery, "At most \(Self.pathsMax) includes are possible.")
+        }
         for path in paths {
             if path == "*" { throw .notBuilt("include=*") }
             let components = path.split(separator: ".", omittingEmptySubsequences: false)
@@ -45,7 +47,8 @@ struct IncludeTree: Sendable {
     /// The object with only the wanted fields; identity and dates always stay.
     func select(_ object: JSON) -> JSON {
         guard !keys.isEmpty, case .object(let members) = object else { return object }
-        return .object(members.filter { keys.contains($0.key) || children[$0.key] != nil || Self.alwaysSent.contains($0.key) })
+        return .object(
+            members.filter { keys.contains($0.key) || children[$0.key] != nil || Self.alwaysSent.contains($0.key) })
     }
 
     private static let alwaysSent: Set<String> = ["objectId", "createdAt", "updatedAt", "ACL", "__type", "className"]

@@ -6,7 +6,9 @@ import ParseProtocol
 struct IntakeController: Sendable {
     let services: ServiceClient
 
-    func event(_ name: String, _ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
+    func event(
+        _ name: String, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> ParseResponse {
         let reply = try await services.write(
             "analytics.event.v1", AppEvent.with { $0.name = name }, documents: [request.document], for: principal,
             trace: request.requestId)
@@ -15,7 +17,8 @@ struct IntakeController: Sendable {
 
     /// `POST /api/<project>/envelope/`, where Sentry SDKs send crash reports. Outside the mount: the SDK builds the path.
     func sentry(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
-        guard request.method == .post, request.path.count == 3, request.path[0] == "api", request.path[2] == "envelope" else { throw ParseRouter.noRoute }
+        guard request.method == .post, request.path.count == 3, request.path[0] == "api", request.path[2] == "envelope"
+        else { throw ParseRouter.noRoute }
         let reply = try await services.write(
             "crash.envelope.v1", CrashReport.with { $0.projectID = String(request.path[1]) }, documents: [request.body],
             for: .init(), trace: request.requestId)

@@ -8,7 +8,8 @@ struct Network: Sendable {
     /// - Throws: `ConfigurationProblem` for a text that is neither.
     init(_ text: String) throws {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count <= 2, let bytes = Self.bytes(of: try? SocketAddress(ipAddress: String(parts[0]), port: 0)) else {
+        guard parts.count <= 2, let bytes = Self.bytes(of: try? SocketAddress(ipAddress: String(parts[0]), port: 0))
+        else {
             throw ConfigurationProblem(description: "\"\(text)\" is not an IP address or network.")
         }
         let prefix = parts.count == 2 ? Int(parts[1]) : bytes.count * 8

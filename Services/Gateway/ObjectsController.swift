@@ -22,11 +22,14 @@ struct ObjectsController: Sendable {
         let kind = "\(Owners.service(ofClass: className)).get.v1"
         let document = try await services.read(kind, message, for: principal, trace: request.requestId).document
         guard !options.include.isEmpty else { return ParseResponse(body: document) }
-        let expanded = try await federation.expand([try JSON(reply: document)], options.include, principal, trace: request.requestId)
+        let expanded = try await federation.expand(
+            [try JSON(reply: document)], options.include, principal, trace: request.requestId)
         return ParseResponse(expanded[0])
     }
 
-    func find(_ className: String, _ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
+    func find(
+        _ className: String, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> ParseResponse {
         let options = try QueryOptions(find: request.options(), limitMax: configuration.limitMax)
         let reply = try await federation.find(className, options, principal, trace: request.requestId)
         guard !options.include.isEmpty else { return ParseResponse(body: reply) }
@@ -37,7 +40,9 @@ struct ObjectsController: Sendable {
         return ParseResponse(answer)
     }
 
-    func create(_ className: String, _ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
+    func create(
+        _ className: String, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> ParseResponse {
         let (outcome, answer) = try await write(.create, className, nil, request, principal)
         return ParseResponse(status: 201, body: answer, location: location(className, outcome.objectID))
     }
@@ -57,7 +62,8 @@ struct ObjectsController: Sendable {
     /// The URL of an object, under the class's own path (PARSE_PROTOCOL section 16.1).
     func location(_ className: String, _ objectId: String) -> String {
         className == "_User"
-            ? "\(configuration.publicURL)/users/\(objectId)" : "\(configuration.publicURL)/classes/\(className)/\(objectId)"
+            ? "\(configuration.publicURL)/users/\(objectId)"
+            : "\(configuration.publicURL)/classes/\(className)/\(objectId)"
     }
 
     private func write(
@@ -70,7 +76,8 @@ struct ObjectsController: Sendable {
             if verb == .create { $0.proposedID = Names.objectId() }
         }
         let outcomes = try await write(
-            [(change, request.document)], to: Owners.service(ofClass: className), atomic: true, principal, request.requestId)
+            [(change, request.document)], to: Owners.service(ofClass: className), atomic: true, principal,
+            request.requestId)
         guard let first = outcomes.first else { throw .internalError }
         return first
     }

@@ -62,17 +62,9 @@ struct ParseRequest: Sendable {
         get throws(ParseError) {
             if let tunnelled { return tunnelled }
             guard !body.isEmpty else { return [:] }
-            let json: JSON
-            do {
-                json = try JSON(parsing: body)
-            } catch .tooDeep {
-                throw ParseError(.invalidJSON, "The JSON is nested deeper than \(JSON.depthMax) levels.")
-            } catch .tooManyValues {
-                throw ParseError(.invalidJSON, "The JSON has more than \(JSON.valuesMax) values.")
-            } catch {
-                throw ParseError(.invalidJSON, "The body is not valid JSON.")
+            guard case .object(let members) = try JSON(clientText: body) else {
+                throw ParseError(.invalidJSON, "The body must be a JSON object.")
             }
-            guard case .object(let members) = json else { throw ParseError(.invalidJSON, "The body must be a JSON object.") }
             return members
         }
     }
@@ -103,7 +95,9 @@ struct ParseRequest: Sendable {
             switch byte {
             case UInt8(ascii: "+"): bytes.append(UInt8(ascii: " "))
             case UInt8(ascii: "%"):
-                guard let high = iterator.next().flatMap(hexValue), let low = iterator.next().flatMap(hexValue) else { return nil }
+                guard let high = iterator.next().flatMap(hexValue), let low = iterator.next().flatMap(hexValue) else {
+                    return nil
+                }
                 bytes.append(high << 4 | low)
             default: bytes.append(byte)
             }

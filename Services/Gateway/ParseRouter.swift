@@ -25,7 +25,8 @@ struct ParseRouter: Sendable {
                 return .forbidden()
             }
             // Signing in ignores an old token, so that an app with an expired session can get a new one.
-            let principal = path == ["login"]
+            let principal =
+                path == ["login"]
                 ? admitted
                 : try await principals.signIn(admitted, request.credentials, trace: request.requestId)
             return try await route(request, principal)
@@ -66,7 +67,8 @@ struct ParseRouter: Sendable {
     /// A body may carry credentials, options and the real verb, whatever its content type says (PARSE_PROTOCOL section 1.2).
     private func untunnel(_ request: inout ParseRequest) throws(ParseError) {
         // A client that knows its headers sends the application id there; its body is passed on as it is.
-        guard request.method == .post, request.credentials.applicationId == nil || mayOverrideMethod(request.body) else { return }
+        guard request.method == .post, request.credentials.applicationId == nil || mayOverrideMethod(request.body)
+        else { return }
         var body = try request.object
         if let method = try request.credentials.take(from: &body) {
             guard let method = ParseRequest.Method(rawValue: method.uppercased()) else {
@@ -89,9 +91,12 @@ struct ParseRouter: Sendable {
             return try await object(request, String(path[1]), path.count == 3 ? String(path[2]) : nil, principal)
         case (.get, "users", 2) where path[1] == "me": return try await accounts.me(request, principal)
         case (.get, "sessions", 2) where path[1] == "me": return try await accounts.currentSession(request, principal)
-        case (_, "users", 1...2): return try await object(request, "_User", path.dropFirst().first.map(String.init), principal)
-        case (_, "roles", 1...2): return try await object(request, "_Role", path.dropFirst().first.map(String.init), principal)
-        case (_, "sessions", 1...2): return try await object(request, "_Session", path.dropFirst().first.map(String.init), principal)
+        case (_, "users", 1...2):
+            return try await object(request, "_User", path.dropFirst().first.map(String.init), principal)
+        case (_, "roles", 1...2):
+            return try await object(request, "_Role", path.dropFirst().first.map(String.init), principal)
+        case (_, "sessions", 1...2):
+            return try await object(request, "_Session", path.dropFirst().first.map(String.init), principal)
         case (_, "installations", 1...2):
             return try await object(request, "_Installation", path.dropFirst().first.map(String.init), principal)
         case (.post, "login", 1), (.get, "login", 1): return try await accounts.logIn(request, principal)
@@ -122,7 +127,8 @@ struct ParseRouter: Sendable {
             throw ParseError(
                 className.hasPrefix("_") ? .operationForbidden : .invalidClassName,
                 className.hasPrefix("_")
-                    ? "Clients aren't allowed to use the class \(className)." : "Invalid class name: \(className.prefix(128))")
+                    ? "Clients aren't allowed to use the class \(className)."
+                    : "Invalid class name: \(className.prefix(128))")
         }
         // Everybody's sessions are nobody's business: without a user there is nothing to list (PARSE_PROTOCOL section 5.2).
         if className == "_Session", principal.userID.isEmpty, !principal.master { throw .invalidSession }

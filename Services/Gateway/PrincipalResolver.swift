@@ -29,7 +29,8 @@ struct PrincipalResolver: Sendable {
 
     /// The admitted principal with the user of its session token.
     /// - Throws: 209 for a token that is unknown or expired.
-    func signIn(_ admitted: Principal, _ credentials: Credentials, trace: String) async throws(ParseError) -> Principal {
+    func signIn(_ admitted: Principal, _ credentials: Credentials, trace: String) async throws(ParseError) -> Principal
+    {
         guard let token = credentials.sessionToken, !admitted.master else { return admitted }
         guard token.utf8.count <= 128 else { throw .invalidSession }
         let (cached, generation) = sessions.find(token)

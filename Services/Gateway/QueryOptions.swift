@@ -74,11 +74,14 @@ struct QueryOptions: Sendable {
     /// A comma list or, from newer clients, an array of names.
     static func list(_ value: JSON, _ name: String) throws(ParseError) -> [String] {
         switch value {
-        case .string(let text): return text.utf8.split(separator: UInt8(ascii: ",")).map { Substring($0).trimmingSpaces }
+        case .string(let text):
+            return text.utf8.split(separator: UInt8(ascii: ",")).map { Substring($0).trimmingSpaces }
         case .array(let elements):
             var names: [String] = []
             for element in elements {
-                guard case .string(let text) = element else { throw ParseError(.invalidQuery, "\(name) must hold names.") }
+                guard case .string(let text) = element else {
+                    throw ParseError(.invalidQuery, "\(name) must hold names.")
+                }
                 names.append(text)
             }
             return names

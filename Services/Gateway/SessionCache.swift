@@ -28,7 +28,9 @@ final class SessionCache: Sendable {
     /// The cached principal, or the generation to give to `keep`.
     func find(_ token: String, now: Timestamp = .now) -> (principal: Principal?, generation: Int) {
         state.withLock { state in
-            guard let entry = state.entries[token], entry.validUntil > now.milliseconds else { return (nil, state.generation) }
+            guard let entry = state.entries[token], entry.validUntil > now.milliseconds else {
+                return (nil, state.generation)
+            }
             return (entry.principal, state.generation)
         }
     }

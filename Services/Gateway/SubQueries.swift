@@ -90,7 +90,9 @@ struct SubQueries {
         var key = "objectId"
         if selects {
             guard let wanted = specification["key"]?.stringValue, specification.objectValue?.count == 2,
-                wanted.split(separator: ".", omittingEmptySubsequences: false).allSatisfy({ Names.isIdentifier(String($0)) })
+                wanted.split(separator: ".", omittingEmptySubsequences: false).allSatisfy({
+                    Names.isIdentifier(String($0))
+                })
             else { throw ParseError(.invalidQuery, "improper usage of \(name)") }
             key = wanted
         }

@@ -185,7 +185,8 @@ private final class BrokerDriver: SocketDriver {
         let failure = BusFailure(code: 107, "The message could not be read: \(problem).")
         if envelope.form == .reply {
             // Not answered, or two confused peers would answer each other for ever; but its request ends here.
-            dispatcher.reply(BusMessage(envelope: envelope.reply(failure.failure)), from: lane, now: BusClock.now, &actions)
+            dispatcher.reply(
+                BusMessage(envelope: envelope.reply(failure.failure)), from: lane, now: BusClock.now, &actions)
             return act()
         }
         sendReply(BusMessage(envelope: envelope.reply(failure.failure)), to: lane)
@@ -228,7 +229,8 @@ private final class BrokerDriver: SocketDriver {
             let frames = try [lane] + message.frames
             return try socket.send(frames) == .sent
         } catch {
-            logger.error("A message could not be sent.", metadata: ["bus.lane": "\(name(of: lane))", "error": "\(error)"])
+            logger.error(
+                "A message could not be sent.", metadata: ["bus.lane": "\(name(of: lane))", "error": "\(error)"])
             return false
         }
     }

@@ -10,6 +10,7 @@ extension BusConfiguration {
             return try CurveKeys(text: text, path: path)
         }
         try self.init(
-            endpoint: reader.string(forKey: "satchel.bus", default: "ipc://\(dataDirectory)/sockets/bus.ipc"), keys: keys)
+            endpoint: reader.string(forKey: "satchel.bus", default: "ipc://\(dataDirectory)/sockets/bus.ipc"),
+            keys: keys)
     }
 }

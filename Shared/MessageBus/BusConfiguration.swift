@@ -30,7 +30,8 @@ public struct BusConfiguration: Sendable {
     /// - Throws: `Problem` when the endpoint cannot work or would be open to others.
     public init(endpoint: String, keys: CurveKeys? = nil) throws {
         if endpoint.hasPrefix("ipc://"), endpoint.utf8.count - 6 > 107 { throw Problem.pathTooLong(endpoint) }
-        let isLocal = endpoint.hasPrefix("ipc://") || endpoint.hasPrefix("tcp://127.") || endpoint.hasPrefix("tcp://[::1]")
+        let isLocal =
+            endpoint.hasPrefix("ipc://") || endpoint.hasPrefix("tcp://127.") || endpoint.hasPrefix("tcp://[::1]")
         guard isLocal || keys != nil else { throw Problem.keysNeeded(endpoint) }
         self.endpoint = endpoint
         self.keys = keys

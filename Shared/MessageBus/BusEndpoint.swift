@@ -15,7 +15,8 @@ public final class BusEndpoint: Sendable {
     ///   - replica: name of this process, unique in the suite.
     ///   - laneCount: sockets and threads, 1 to 16.
     public init(
-        configuration: BusConfiguration, service: String, replica: String, release: String, laneCount: Int, logger: Logger
+        configuration: BusConfiguration, service: String, replica: String, release: String, laneCount: Int,
+        logger: Logger
     ) throws {
         self.configuration = configuration
         self.logger = logger
@@ -35,7 +36,8 @@ public final class BusEndpoint: Sendable {
         for (index, link) in lanes.enumerated() {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
                 let once = Once(continuation)
-                link.thread.start(name: "bus-lane-\(index)", monitoring: ZMQ_EVENT_HANDSHAKE_SUCCEEDED, logger: logger) {
+                link.thread.start(name: "bus-lane-\(index)", monitoring: ZMQ_EVENT_HANDSHAKE_SUCCEEDED, logger: logger)
+                {
                     [self] in
                     let socket = try ZeroMQSocket(.dealer, context: context)
                     try configuration.configureClient(socket)
@@ -68,7 +70,8 @@ public final class BusEndpoint: Sendable {
     /// - Throws: `BusFailure`, also when the deadline passes.
     public func call(_ request: BusRequest) async throws(BusFailure) -> BusReply {
         let message = BusMessage(envelope: request.envelope, body: request.body, documents: request.documents)
-        let lane = lanes[Int(UInt(bitPattern: nextLane.wrappingAdd(1, ordering: .relaxed).newValue) % UInt(lanes.count))]
+        let lane = lanes[
+            Int(UInt(bitPattern: nextLane.wrappingAdd(1, ordering: .relaxed).newValue) % UInt(lanes.count))]
         return try await withCheckedContinuation { continuation in
             let accepted = lane.thread.mailbox.post(.call(message) { continuation.resume(returning: $0) })
             if !accepted { continuation.resume(returning: .failure(.unavailable("The service is stopping."))) }

@@ -61,7 +61,8 @@ public struct BusReply: Sendable {
     /// - Throws: `BusFailure` when the reply is a failure.
     init(_ message: BusMessage) throws(BusFailure) {
         if message.envelope.hasFailure { throw BusFailure(message.envelope.failure) }
-        self.init(body: message.body, documents: message.documents,
+        self.init(
+            body: message.body, documents: message.documents,
             forget: message.envelope.hasForget ? message.envelope.forget : nil)
     }
 }

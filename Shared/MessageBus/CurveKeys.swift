@@ -57,7 +57,9 @@ public struct CurveKeys: Sendable {
         var publicKey = [CChar](repeating: 0, count: 41)
         var secretKey = [CChar](repeating: 0, count: 41)
         guard zmq_curve_keypair(&publicKey, &secretKey) == 0 else { throw ZeroMQError("zmq_curve_keypair") }
-        func text(_ key: [CChar]) -> String { String(decoding: key.prefix(40).map { UInt8(bitPattern: $0) }, as: UTF8.self) }
+        func text(_ key: [CChar]) -> String {
+            String(decoding: key.prefix(40).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        }
         return (text(publicKey), text(secretKey))
     }
 }

@@ -94,7 +94,9 @@ package struct Dispatcher<Origin> {
 
     // MARK: Requests
 
-    package mutating func request(_ message: BusMessage, from origin: Origin, now: BusClock.Milliseconds, _ actions: inout [Action]) {
+    package mutating func request(
+        _ message: BusMessage, from origin: Origin, now: BusClock.Milliseconds, _ actions: inout [Action]
+    ) {
         let envelope = message.envelope
         guard envelope.deadline > now else {
             return refuse(message, origin, .timedOut(envelope.kind), &actions)
@@ -116,7 +118,9 @@ package struct Dispatcher<Origin> {
         }
     }
 
-    package mutating func reply(_ message: BusMessage, from id: LaneID, now: BusClock.Milliseconds, _ actions: inout [Action]) {
+    package mutating func reply(
+        _ message: BusMessage, from id: LaneID, now: BusClock.Milliseconds, _ actions: inout [Action]
+    ) {
         lanes[id]?.lastHeard = now
         lanes[id]?.inFlight.remove(message.envelope.correlation)
         // Absent: the deadline passed, or a lane that was given up answered after all.
@@ -140,7 +144,8 @@ package struct Dispatcher<Origin> {
             if entry.lane == nil, entry.attempts == 0 || !envelope.writes,
                 min(entry.laneDeadline, envelope.deadline) <= now
             {
-                finish(correlation, with: .unavailable("\(envelope.destination) is not available; try again."), &actions)
+                finish(
+                    correlation, with: .unavailable("\(envelope.destination) is not available; try again."), &actions)
             } else if envelope.deadline <= now {
                 finish(correlation, with: .timedOut(envelope.kind), &actions)
             }
@@ -156,7 +161,8 @@ package struct Dispatcher<Origin> {
             let mayBeDone = entry.message.envelope.writes && entry.attempts > 0
             finish(
                 correlation,
-                with: mayBeDone ? .outcomeUnknown(entry.message.envelope.kind) : .unavailable("Satchel is stopping."), &actions)
+                with: mayBeDone ? .outcomeUnknown(entry.message.envelope.kind) : .unavailable("Satchel is stopping."),
+                &actions)
         }
     }
 
@@ -177,7 +183,9 @@ package struct Dispatcher<Origin> {
         var best: (id: LaneID, load: Int)?
         for offset in ids.indices {
             let id = ids[Int((turn &+ UInt(offset)) % UInt(ids.count))]
-            guard let lane = lanes[id], isEligible(lane, writes: false), lane.inFlight.count < best?.load ?? .max else { continue }
+            guard let lane = lanes[id], isEligible(lane, writes: false), lane.inFlight.count < best?.load ?? .max else {
+                continue
+            }
             best = (id, lane.inFlight.count)
         }
         return best?.id

@@ -103,10 +103,12 @@ final class LaneDriver: SocketDriver {
         case .request:
             // Nobody waits for it any more; carrying it out would only delay those that are waited for.
             guard message.envelope.deadline > BusClock.now else {
-                return send(BusMessage(envelope: message.envelope.reply(BusFailure.timedOut(message.envelope.kind).failure)))
+                return send(
+                    BusMessage(envelope: message.envelope.reply(BusFailure.timedOut(message.envelope.kind).failure)))
             }
             handler.handle(
-                ServiceRequest(envelope: message.envelope, body: message.body, documents: message.documents, lane: link))
+                ServiceRequest(envelope: message.envelope, body: message.body, documents: message.documents, lane: link)
+            )
         case .reply:
             guard let call = calls.removeValue(forKey: message.envelope.correlation) else { return }
             call.completion(Result { () throws(BusFailure) in try BusReply(message) })
@@ -136,7 +138,8 @@ final class LaneDriver: SocketDriver {
             // Without a high-water mark a DEALER is never full; before the first connection it queues.
             _ = try socket.send(message.frames)
         } catch {
-            logger.error("A message could not be sent.", metadata: ["bus.kind": "\(message.envelope.kind)", "error": "\(error)"])
+            logger.error(
+                "A message could not be sent.", metadata: ["bus.kind": "\(message.envelope.kind)", "error": "\(error)"])
         }
     }
 

@@ -27,7 +27,8 @@ final class SocketThread<Work: Sendable>: Sendable {
     /// Starts the thread. `makeDriver` runs on it, so that the socket is created by the thread that uses it.
     func start(
         name: String, monitoring events: Int32, logger: Logger,
-        makeDriver: @escaping @Sendable () throws -> any SocketDriver<Work>, started: @escaping @Sendable (Result<Void, any Error>) -> Void,
+        makeDriver: @escaping @Sendable () throws -> any SocketDriver<Work>,
+        started: @escaping @Sendable (Result<Void, any Error>) -> Void,
         ended: @escaping @Sendable () -> Void = {}
     ) {
         let mailbox = mailbox
@@ -56,8 +57,8 @@ final class SocketThread<Work: Sendable>: Sendable {
     /// The same in time, for handlers that are slow: between two of them replies and heartbeats leave.
     private static var batchDurationMax: Duration { .milliseconds(5) }
 
-
-    private static func drive<D: SocketDriver<Work>>(_ driver: D, monitor: ZeroMQSocket, mailbox: Mailbox<Work>) throws {
+    private static func drive<D: SocketDriver<Work>>(_ driver: D, monitor: ZeroMQSocket, mailbox: Mailbox<Work>) throws
+    {
         var work: [Work] = []
         let clock = ContinuousClock()  // Not the wall clock, which may be set back.
         var lastTick = clock.now

@@ -246,7 +246,9 @@ private struct JSONParser {
 
     private mutating func digits() throws(JSONError) {
         let start = position
-        while position < bytes.count, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[position]) { position += 1 }
+        while position < bytes.count, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[position]) {
+            position += 1
+        }
         guard position > start else { throw malformed }
     }
 }

@@ -58,8 +58,9 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     public var wire: JSON { ["__type": "Date", "iso": .string(iso)] }
 
     public func advanced(by duration: Duration) -> Timestamp {
-        Timestamp(milliseconds: milliseconds + duration.components.seconds * 1000
-            + duration.components.attoseconds / 1_000_000_000_000_000)
+        Timestamp(
+            milliseconds: milliseconds + duration.components.seconds * 1000
+                + duration.components.attoseconds / 1_000_000_000_000_000)
     }
 
     public static func < (a: Timestamp, b: Timestamp) -> Bool { a.milliseconds < b.milliseconds }

@@ -21,7 +21,9 @@ public struct ProposedChange: Sendable {
     /// What `prepare` found out for `before`, for example a password's hash.
     public var notes: [String: JSON] = [:]
 
-    public init(verb: Verb, className: String, objectId: String?, proposedId: String? = nil, object: JSON, principal: Principal) {
+    public init(
+        verb: Verb, className: String, objectId: String?, proposedId: String? = nil, object: JSON, principal: Principal
+    ) {
         self.verb = verb
         self.proposedId = proposedId
         self.className = className
@@ -63,7 +65,8 @@ extension ClassRules {
     public func prepare(_ change: inout ProposedChange) async throws {}
     public func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {}
     public func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? { nil }
-    public func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws {}
+    public func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws
+    {}
 }
 
 extension ChangeOutcome {

@@ -36,7 +36,9 @@ public enum KeyedReplies {
         let key = request.envelope.idempotencyKey
         guard !key.isEmpty else { return try work(transaction) }
         let table = key.hasPrefix(outboxPrefix) ? "deliveredReplies" : "keyedReplies"
-        if let kept = try transaction.rows("SELECT reply FROM \(table) WHERE key = ?", [.text(key)]).first?.blob("reply") {
+        if let kept = try transaction.rows("SELECT reply FROM \(table) WHERE key = ?", [.text(key)]).first?.blob(
+            "reply")
+        {
             return try decode(kept)
         }
         let reply = try work(transaction)
@@ -50,9 +52,11 @@ public enum KeyedReplies {
     static func prune(_ transaction: StoreTransaction) throws -> Bool {
         var removed = 0
         for (table, kept) in [("keyedReplies", keptForRequests), ("deliveredReplies", keptForDeliveries)] {
-            removed = max(removed, try transaction.execute(
-                "DELETE FROM \(table) WHERE id IN (SELECT id FROM \(table) ORDER BY id LIMIT ?) AND keptSince < ?",
-                [.int(Int64(pruneRowsMax)), .int(transaction.now.milliseconds - kept.milliseconds)]))
+            removed = max(
+                removed,
+                try transaction.execute(
+                    "DELETE FROM \(table) WHERE id IN (SELECT id FROM \(table) ORDER BY id LIMIT ?) AND keptSince < ?",
+                    [.int(Int64(pruneRowsMax)), .int(transaction.now.milliseconds - kept.milliseconds)]))
         }
         return removed == pruneRowsMax
     }

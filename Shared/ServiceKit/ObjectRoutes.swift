@@ -30,7 +30,10 @@ extension ServiceRoutes {
                 let found = try reader.fetch(
                     wanted.className, ids: wanted.objectIds, keys: wanted.keys, caller: request.caller)
                 for (objectId, document) in found {
-                    reply.found.append(.with { $0.className = wanted.className; $0.objectID = objectId })
+                    reply.found.append(
+                        .with {
+                            $0.className = wanted.className; $0.objectID = objectId
+                        })
                     documents.append(document)
                 }
             }
@@ -71,7 +74,8 @@ extension ServiceRoutes {
                 guard case .object = object else { throw ParseError(.invalidJSON, "An object is needed.") }
                 return ProposedChange(
                     verb: verb, className: change.className, objectId: change.objectID.isEmpty ? nil : change.objectID,
-                    proposedId: change.proposedID.isEmpty ? nil : change.proposedID, object: object, principal: request.envelope.principal)
+                    proposedId: change.proposedID.isEmpty ? nil : change.proposedID, object: object,
+                    principal: request.envelope.principal)
             }
         }
     }
@@ -102,7 +106,8 @@ extension ServiceRoutes {
             do {
                 let change = try change.get()
                 // All or nothing is what the job's own savepoint does already.
-                let outcome = atomic
+                let outcome =
+                    atomic
                     ? try apply(change, rules[change.className], in: transaction)
                     : try transaction.nested { try apply(change, rules[change.className], in: transaction) }
                 reply.outcomes.append(.with { $0.objectID = outcome.objectId })
@@ -131,7 +136,8 @@ extension ServiceRoutes {
             let updated = try transaction.update(
                 change.className, try change.requiredObjectId, change.object, caller: change.caller)
             outcome = ChangeOutcome(
-                objectId: try change.requiredObjectId, before: updated.before, after: updated.document, answer: updated.answer)
+                objectId: try change.requiredObjectId, before: updated.before, after: updated.document,
+                answer: updated.answer)
         case .delete:
             let before = try transaction.delete(change.className, try change.requiredObjectId, caller: change.caller)
             outcome = ChangeOutcome(objectId: try change.requiredObjectId, before: before, after: nil, answer: [:])
@@ -149,8 +155,10 @@ extension ServiceRoutes {
     private static func create(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome {
         do {
             let created = try transaction.create(
-                change.className, change.object, objectId: change.objectId, proposedId: change.proposedId, caller: change.caller)
-            return ChangeOutcome(objectId: created.objectId, before: nil, after: created.document, answer: created.answer)
+                change.className, change.object, objectId: change.objectId, proposedId: change.proposedId,
+                caller: change.caller)
+            return ChangeOutcome(
+                objectId: created.objectId, before: nil, after: created.document, answer: created.answer)
         } catch let error as ParseError where error.code == .duplicateValue {
             guard let id = change.proposedId,
                 let stored = try? JSON(parsing: transaction.get(change.className, id, caller: .master)),
@@ -158,7 +166,8 @@ extension ServiceRoutes {
                 transaction.now < time.advanced(by: repetitionMax)
             else { throw error }
             return ChangeOutcome(
-                objectId: id, before: nil, after: stored, answer: ["objectId": .string(id), "createdAt": .string(createdAt)])
+                objectId: id, before: nil, after: stored,
+                answer: ["objectId": .string(id), "createdAt": .string(createdAt)])
         }
     }
 }
@@ -167,7 +176,8 @@ extension Result<ProposedChange, ParseError> {
     /// A create that gets the id the gateway proposed, not one the client chose.
     fileprivate var isRepeatableCreate: Bool {
         guard case .success(let change) = self else { return false }
-        return change.verb == .create && change.objectId == nil && change.proposedId != nil && change.object["objectId"] == nil
+        return change.verb == .create && change.objectId == nil && change.proposedId != nil
+            && change.object["objectId"] == nil
     }
 }
 

@@ -59,7 +59,8 @@ public final class Outbox: Sendable {
         defer { timer.cancel() }
         for await _ in wakeUps {
             do {
-                for destination in try await dueDestinations() where busy.withLock({ $0.insert(destination).inserted }) {
+                for destination in try await dueDestinations() where busy.withLock({ $0.insert(destination).inserted })
+                {
                     Task { await deliver(to: destination) }
                 }
             } catch {
@@ -83,7 +84,8 @@ public final class Outbox: Sendable {
         do {
             while try await deliverDue(to: destination) > 0 {}
         } catch {
-            logger.error("The outbox could not be delivered.", metadata: ["outbox.to": "\(destination)", "error": "\(error)"])
+            logger.error(
+                "The outbox could not be delivered.", metadata: ["outbox.to": "\(destination)", "error": "\(error)"])
         }
         _ = busy.withLock { $0.remove(destination) }
     }

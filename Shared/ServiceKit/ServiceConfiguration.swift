@@ -19,7 +19,8 @@ public struct ServiceConfiguration: Sendable {
     /// - Throws: `BusConfiguration.Problem` when the bus cannot work as configured.
     public init(service: String, reader: ConfigReader = ConfigReader(provider: EnvironmentVariablesProvider())) throws {
         self.reader = reader
-        dataDirectory = URL(fileURLWithPath: reader.string(forKey: "satchel.data", default: "./data")).standardizedFileURL.path
+        dataDirectory =
+            URL(fileURLWithPath: reader.string(forKey: "satchel.data", default: "./data")).standardizedFileURL.path
         replica = reader.string(forKey: "satchel.replica", default: "\(service)-1")
         laneCount = reader.int(forKey: "satchel.lanes", default: 2)
         logLevel = Logger.Level(rawValue: reader.string(forKey: "satchel.log.level", default: "info")) ?? .info

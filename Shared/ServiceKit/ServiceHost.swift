@@ -28,7 +28,8 @@ public final class ServiceHost: Sendable {
             allowCustomObjectId: configuration.reader.bool(forKey: "satchel.allow.custom.object.id", default: false),
             schema: KeyedReplies.tables + Outbox.tables + plan.tables, logger: logger)
         bus = try BusEndpoint(
-            configuration: configuration.bus, service: plan.name, replica: configuration.replica, release: satchelRelease,
+            configuration: configuration.bus, service: plan.name, replica: configuration.replica,
+            release: satchelRelease,
             laneCount: configuration.laneCount, logger: logger)
         outbox = Outbox(store: store, bus: bus, logger: logger)
     }
@@ -49,7 +50,8 @@ public final class ServiceHost: Sendable {
     /// - Throws: `ParseError`, the other service's error or that it could not be reached.
     public func call<Reply: Message>(
         _ kind: String, _ message: some Message, as principal: Principal = .satchel, writes: Bool = false,
-        idempotencyKey: String = "", traceId: String = "", timeout: Duration = .seconds(10), reply: Reply.Type = Reply.self
+        idempotencyKey: String = "", traceId: String = "", timeout: Duration = .seconds(10),
+        reply: Reply.Type = Reply.self
     ) async throws -> Reply {
         var request = try BusRequest(kind, message, timeout: timeout)
         request.principal = principal
@@ -82,7 +84,8 @@ extension Principal {
 extension Caller {
     public init(_ principal: Principal) {
         self.init(
-            userId: principal.userID.isEmpty ? nil : principal.userID, roles: principal.roles, isMaster: principal.master,
+            userId: principal.userID.isEmpty ? nil : principal.userID, roles: principal.roles,
+            isMaster: principal.master,
             installationId: principal.installationID.isEmpty ? nil : principal.installationID)
     }
 }
@@ -106,22 +109,6 @@ extension ServiceRequest {
     public func document(_ index: Int = 0) throws -> JSON {
         guard documents.indices.contains(index) else { throw ParseError(.invalidJSON, "The request has no document.") }
         return try JSON(clientText: documents[index])
-    }
-}
-
-extension JSON {
-    /// JSON as a client sent it.
-    /// - Throws: 107 with a text for the client.
-    public init(clientText: [UInt8]) throws(ParseError) {
-        do {
-            try self.init(parsing: clientText)
-        } catch .tooDeep {
-            throw ParseError(.invalidJSON, "The JSON is nested deeper than \(JSON.depthMax) levels.")
-        } catch .tooManyValues {
-            throw ParseError(.invalidJSON, "The JSON has more than \(JSON.valuesMax) values.")
-        } catch {
-            throw ParseError(.invalidJSON, "The body is not valid JSON.")
-        }
     }
 }
 

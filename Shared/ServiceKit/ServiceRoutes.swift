@@ -40,7 +40,8 @@ public struct ServiceRoutes: Sendable {
 
     /// Answers from a task, for what waits for other services or for the writer.
     public mutating func task<Request: Message>(
-        _ kind: String, _ type: Request.Type, _ body: @escaping @Sendable (Request, ServiceRequest) async throws -> BusReply
+        _ kind: String, _ type: Request.Type,
+        _ body: @escaping @Sendable (Request, ServiceRequest) async throws -> BusReply
     ) {
         routes[kind] = .task { try await body(Request(serializedBytes: $0.body), $0) }
     }
@@ -176,7 +177,9 @@ final class RouteHandler: LaneHandler {
         default:
             logger.error(
                 "A request failed.",
-                metadata: ["bus.kind": "\(request.kind)", "request.id": "\(request.envelope.traceID)", "error": "\(error)"])
+                metadata: [
+                    "bus.kind": "\(request.kind)", "request.id": "\(request.envelope.traceID)", "error": "\(error)",
+                ])
             return BusFailure(.internalError)
         }
     }

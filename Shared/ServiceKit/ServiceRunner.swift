@@ -35,7 +35,8 @@ private func run(
     try build(host, &routes)
     routes.installFunctions()
     let group = ServiceGroup(
-        services: [RunningService(host: host, routes: routes)], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        services: [RunningService(host: host, routes: routes)], gracefulShutdownSignals: [.sigterm, .sigint],
+        logger: logger)
     try await group.run()
 }
 

@@ -23,18 +23,22 @@ import Testing
     private func garbage() throws -> [[[UInt8]]] {
         var generator = SplitMix(state: 7)
         func random(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) } }
-        let good = try Envelope.with {
-            $0.version = 1
-            $0.form = .request
-            $0.kind = "catalog.echo.v1"
-            $0.deadline = BusClock.now + 5000
-        }.serializedBytes() as [UInt8]
-        let otherVersion = try Envelope.with {
-            $0.version = 99
-            $0.form = .request
-            $0.correlation = 5
-        }.serializedBytes() as [UInt8]
-        var messages: [[[UInt8]]] = [[[]], [[], []], [good], [otherVersion, []], [random(4096)], [[], random(1 << 20)]]
+        let good =
+            try Envelope.with {
+                $0.version = 1
+                $0.form = .request
+                $0.kind = "catalog.echo.v1"
+                $0.deadline = BusClock.now + 5000
+            }.serializedBytes() as [UInt8]
+        let otherVersion =
+            try Envelope.with {
+                $0.version = 99
+                $0.form = .request
+                $0.correlation = 5
+            }.serializedBytes() as [UInt8]
+        var messages: [[[UInt8]]] = [
+            [[]], [[], []], [good], [otherVersion, []], [random(4096)], [[], random(1 << 20)],
+        ]
         messages += (1..<good.count).map { [Array(good.prefix($0)), [1]] }
         messages += (0..<300).map { n in (0...(n % 4)).map { _ in random(Int.random(in: 0...200, using: &generator)) } }
         messages += (0..<200).map { _ in
@@ -52,7 +56,8 @@ import Testing
         try await broker.start()
         defer { broker.stop() }
         let endpoint = try BusEndpoint(
-            configuration: configuration, service: "catalog", replica: "catalog-1", release: "test", laneCount: 1, logger: logger)
+            configuration: configuration, service: "catalog", replica: "catalog-1", release: "test", laneCount: 1,
+            logger: logger)
         try await endpoint.start { _ in Echo() }
         defer { endpoint.stop() }
 
@@ -115,7 +120,8 @@ import Testing
             return false
         }
         let endpoint = try BusEndpoint(
-            configuration: configuration, service: "catalog", replica: "catalog-1", release: "test", laneCount: 1, logger: logger)
+            configuration: configuration, service: "catalog", replica: "catalog-1", release: "test", laneCount: 1,
+            logger: logger)
         try await endpoint.start { _ in Echo() }
         defer { endpoint.stop() }
         #expect(try await answered.value)

@@ -30,18 +30,23 @@ import Testing
         try BusConfiguration(endpoint: "ipc:///tmp/satchel-bus-\(UUID().uuidString.prefix(8)).ipc")
     }
 
-    private func endpoint(_ configuration: BusConfiguration, _ service: String, replica: String = "one", isSilent: Bool = false) async throws
+    private func endpoint(
+        _ configuration: BusConfiguration, _ service: String, replica: String = "one", isSilent: Bool = false
+    ) async throws
         -> BusEndpoint
     {
         let endpoint = try BusEndpoint(
-            configuration: configuration, service: service, replica: "\(service)-\(replica)", release: "test", laneCount: 2,
+            configuration: configuration, service: service, replica: "\(service)-\(replica)", release: "test",
+            laneCount: 2,
             logger: logger)
         try await endpoint.start { _ in Echo(isSilent: isSilent) }
         endpoint.setWriter(true)
         return endpoint
     }
 
-    private func request(_ kind: String, _ body: String = "body", documents: [[UInt8]] = [], timeout: Duration = .seconds(5)) -> BusRequest {
+    private func request(
+        _ kind: String, _ body: String = "body", documents: [[UInt8]] = [], timeout: Duration = .seconds(5)
+    ) -> BusRequest {
         var request = BusRequest(kind: kind, body: Array(body.utf8), timeout: timeout)
         request.documents = documents
         return request

@@ -32,7 +32,9 @@ import Testing
     }
 
     /// Runs one event and returns what it asks for: the lanes that get something, and the answers by origin.
-    private func after(_ event: (inout Subject, inout [Subject.Action]) -> Void) -> (
+    private func after(
+        _ event: (inout Subject, inout [Subject.Action]) -> Void
+    ) -> (
         sent: [(lane: [UInt8], message: BusMessage)], answered: [String: BusMessage]
     ) {
         var actions: [Subject.Action] = []
@@ -125,7 +127,9 @@ import Testing
 
     @Test func aLaneGetsNoMoreThanItsWindow() {
         _ = after { $0.hello(first, hello(), now: 0, &$1) }
-        let sent = (0...Subject.windowMax).map { n in after { $0.request(request(), from: "\(n)", now: 0, &$1) }.sent.count }
+        let sent = (0...Subject.windowMax).map { n in
+            after { $0.request(request(), from: "\(n)", now: 0, &$1) }.sent.count
+        }
         #expect(sent.reduce(0, +) == Subject.windowMax)
     }
 
@@ -164,6 +168,7 @@ import Testing
         let sent = try #require(after { $0.request(request(), from: "a", now: 0, &$1) }.sent.first).message
         _ = after { $0.hello(second, hello(), now: 0, &$1) }
         _ = after { $0.gone(first, &$1) }
-        #expect(after { $0.reply(BusMessage(envelope: sent.envelope.reply()), from: first, now: 0, &$1) }.answered.isEmpty)
+        #expect(
+            after { $0.reply(BusMessage(envelope: sent.envelope.reply()), from: first, now: 0, &$1) }.answered.isEmpty)
     }
 }

@@ -5,7 +5,8 @@ import GRDB
 /// Plain SQLite that commits 64 rows at a time, durably: the most one writer of the store could do.
 struct RawSQLite: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "raw-sqlite", abstract: "Inserts documents into a table like the store's and prints rows per second.")
+        commandName: "raw-sqlite",
+        abstract: "Inserts documents into a table like the store's and prints rows per second.")
 
     @Option var path: String
     @Option var seconds = 5.0
@@ -25,7 +26,9 @@ struct RawSQLite: ParsableCommand {
                     updatedAt INTEGER NOT NULL, publicRead INTEGER NOT NULL, publicWrite INTEGER NOT NULL, doc TEXT NOT NULL)
                     """)
             let insert = try database.makeStatement(
-                sql: "INSERT INTO o1(objectId, createdAt, updatedAt, publicRead, publicWrite, doc) VALUES (?, ?, ?, 1, 1, ?)")
+                sql:
+                    "INSERT INTO o1(objectId, createdAt, updatedAt, publicRead, publicWrite, doc) VALUES (?, ?, ?, 1, 1, ?)"
+            )
             let document = String(repeating: "x", count: documentBytes)
             let start = Date()
             var rows = 0

@@ -19,7 +19,9 @@ struct RawZeroMQ: ParsableCommand {
             let dealer = zmq_socket(context, ZMQ_DEALER), zmq_connect(dealer, "ipc://\(path)") == 0
         else { throw ExitCode.failure }
         let echo = Thread {
-            guard let socket = zmq_socket(context, ZMQ_DEALER), zmq_connect(socket, "ipc://\(path)") == 0 else { return }
+            guard let socket = zmq_socket(context, ZMQ_DEALER), zmq_connect(socket, "ipc://\(path)") == 0 else {
+                return
+            }
             zmq_send(socket, "ready", 5, 0)
             var message = zmq_msg_t()
             zmq_msg_init(&message)
