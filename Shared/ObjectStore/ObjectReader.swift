@@ -35,6 +35,12 @@ public class ObjectReader: ObjectReading {
         let kind: CallerKind
     }
 
+    /// Lets go of prepared statements, without which the connection cannot be closed.
+    func releaseStatements() {
+        queries = [:]
+        singles = [:]
+    }
+
     /// Runs one read within the time limit; a reader also looks whether the schema changed.
     func reading<T>(_ body: () throws -> T) throws -> T {
         try connection.limited(to: timeLimit, body)

@@ -122,6 +122,7 @@ final class WriterThread: @unchecked Sendable {
         logger.info("store.writer.became", metadata: ["store.path": "\(settings.path)"])
         became()
         while let group = nextGroup() { commit(group, connection, transaction) }
+        transaction.releaseStatements()
         try connection.close()
     }
 
