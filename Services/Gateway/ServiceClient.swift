@@ -7,11 +7,11 @@ import SwiftProtobuf
 struct ServiceClient: Sendable {
     let broker: Broker
 
-    /// A request that changes nothing.
+    /// A request that changes nothing; a function that only looks carries its parameters as a document.
     func read(
-        _ kind: String, _ message: some Message, for principal: Principal, trace: String
+        _ kind: String, _ message: some Message, documents: [[UInt8]] = [], for principal: Principal, trace: String
     ) async throws(ParseError) -> BusReply {
-        try await send(kind, message, [], principal, trace, key: "", timeout: .seconds(10))
+        try await send(kind, message, documents, principal, trace, key: "", timeout: .seconds(10))
     }
 
     /// A request that changes something. It may be repeated when a process dies: the receiver answers it once.
@@ -20,13 +20,6 @@ struct ServiceClient: Sendable {
         timeout: Duration = .seconds(10)
     ) async throws(ParseError) -> BusReply {
         try await send(kind, message, documents, principal, trace, key: RequestIds.next(), timeout: timeout)
-    }
-
-    /// A read that carries a document, such as a function that only looks.
-    func read(
-        _ kind: String, _ message: some Message, documents: [[UInt8]], for principal: Principal, trace: String
-    ) async throws(ParseError) -> BusReply {
-        try await send(kind, message, documents, principal, trace, key: "", timeout: .seconds(10))
     }
 
     private func send(

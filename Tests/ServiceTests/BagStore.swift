@@ -64,30 +64,7 @@ final class BagStore: Sendable {
         change.notes["prices"] = prices
         let proposed = change
         let rules = plan.rules[className]
-        return try await store.write { transaction in
-            var change = proposed
-            if let outcome = try rules?.replaces(change, in: transaction) { return outcome }
-            try rules?.before(&change, in: transaction)
-            var outcome: ChangeOutcome
-            switch change.verb {
-            case .create:
-                let created = try transaction.create(
-                    className, change.object, objectId: change.objectId, caller: change.caller)
-                outcome = ChangeOutcome(
-                    objectId: created.objectId, before: nil, after: created.document, answer: created.answer)
-            case .update:
-                let updated = try transaction.update(
-                    className, try change.requiredObjectId, change.object, caller: change.caller)
-                outcome = ChangeOutcome(
-                    objectId: try change.requiredObjectId, before: updated.before, after: updated.document,
-                    answer: updated.answer)
-            case .delete:
-                let before = try transaction.delete(className, try change.requiredObjectId, caller: change.caller)
-                outcome = ChangeOutcome(objectId: try change.requiredObjectId, before: before, after: nil, answer: [:])
-            }
-            try rules?.after(change, &outcome, in: transaction)
-            return outcome
-        }
+        return try await store.write { try ServiceRoutes.apply(proposed, rules, in: $0) }
     }
 
     func document(_ className: String, _ objectId: String) async throws -> JSON? {
