@@ -34,6 +34,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
+        .package(url: "https://github.com/vapor/jwt-kit", exact: "5.7.1"),
         .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
         .package(url: "https://github.com/apple/swift-configuration", exact: "1.4.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
@@ -45,6 +46,9 @@ let package = Package(
         .systemLibrary(name: "CZeroMQ", path: "Shared/CZeroMQ", providers: [.apt(["libzmq3-dev"])]),
         .systemLibrary(
             name: "CPCRE2", path: "Shared/CPCRE2", pkgConfig: "libpcre2-8", providers: [.apt(["libpcre2-dev"])]),
+
+        .systemLibrary(name: "CCurl", path: "Shared/CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CZlib", path: "Shared/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
         // Shared modules, lowest first. A module only knows the ones above it.
         .target(name: "ParseProtocol", path: "Shared/ParseProtocol"),
@@ -73,6 +77,7 @@ let package = Package(
             ],
             path: "Shared/ObjectStore"
         ),
+        .target(name: "Outbound", dependencies: ["CCurl"], path: "Shared/Outbound"),
         .target(
             name: "ServiceKit",
             dependencies: [
@@ -90,6 +95,7 @@ let package = Package(
             dependencies: [
                 "MessageBus", "Messages", "ParseProtocol",
                 .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Mustache", package: "swift-mustache"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -100,15 +106,17 @@ let package = Package(
         service(
             "Users",
             dependencies: [
+                "Outbound",
+                .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ]),
         service("Bag"),
-        service("Payments"),
-        service("Mail", dependencies: [.product(name: "Mustache", package: "swift-mustache")]),
-        service("Push"),
+        service("Payments", dependencies: ["Outbound", .product(name: "Crypto", package: "swift-crypto")]),
+        service("Mail", dependencies: ["Outbound", .product(name: "Mustache", package: "swift-mustache")]),
+        service("Push", dependencies: ["Outbound", .product(name: "JWTKit", package: "jwt-kit")]),
         service("Analytics"),
-        service("Crash"),
+        service("Crash", dependencies: ["CZlib"]),
 
         // Tools behind scripts/up, scripts/load-demo and scripts/bench.
         .executableTarget(
@@ -143,11 +151,12 @@ let package = Package(
         .testTarget(
             name: "MessageBusTests",
             dependencies: ["MessageBus", "Messages", "CZeroMQ", .product(name: "Logging", package: "swift-log")]),
+        .testTarget(name: "OutboundTests", dependencies: ["Outbound", "TestSupport", "ParseProtocol"]),
         .testTarget(name: "ObjectStoreTests", dependencies: ["ObjectStore", "ParseProtocol"]),
         .testTarget(
             name: "ServiceTests",
             dependencies: [
-                "ServiceKit", "ObjectStore", "MessageBus", "Messages", "ParseProtocol",
+                "ServiceKit", "ObjectStore", "MessageBus", "Messages", "Outbound", "ParseProtocol", "TestSupport",
                 "BagService", "CatalogService", "MailService", "PaymentsService", "UsersService",
             ]),
         .testTarget(name: "ScenarioTests", dependencies: ["TestSupport", "ParseProtocol"]),

@@ -60,6 +60,7 @@ struct HTTPFront: HTTPResponder {
             clientAddress: context.clientAddress)
         parsed.credentials = Credentials(headers: request.headers)
         parsed.query = request.uri.query
+        parsed.headers = request.headers
         // GET and DELETE carry no body that means anything, except to clients that say so.
         if method == .post || method == .put || request.headers[.contentLength] != nil {
             let body = try await request.body.collect(upTo: configuration.bodyBytesMax)
@@ -73,9 +74,10 @@ struct HTTPFront: HTTPResponder {
         headers[Self.requestIdName] = requestId
         if let location = answer.location { headers[.location] = location }
         if let seconds = answer.retryAfterSeconds { headers[.retryAfter] = String(seconds) }
+        for field in answer.headers { headers[field.name] = field.value }
         return Response(
             status: .init(code: answer.status), headers: headers,
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: answer.body)))
+            body: answer.stream ?? ResponseBody(byteBuffer: ByteBuffer(bytes: answer.body)))
     }
 
     private static let requestIdName = headerName("X-Satchel-Request-Id")

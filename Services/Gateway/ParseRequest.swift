@@ -1,4 +1,6 @@
 import Foundation
+import HTTPTypes
+import Hummingbird
 import NIOCore
 import ParseProtocol
 
@@ -21,6 +23,8 @@ struct ParseRequest: Sendable {
     var query: String?
     /// The body as it came.
     var body: [UInt8] = []
+    /// The headers as they came; empty inside a batch.
+    var headers: HTTPFields = [:]
     /// The body as an object, when credentials were taken out of it (or it came in a batch); then `body` is stale.
     var tunnelled: [String: JSON]?
     /// True inside a batch, where another batch is refused.
@@ -119,13 +123,23 @@ struct ParseRequest: Sendable {
 struct ParseResponse: Sendable {
     var status: Int
     var body: [UInt8]
+    /// Sent instead of `body` when it is set, a part at a time: files.
+    var stream: ResponseBody?
     var location: String?
     var retryAfterSeconds: Int?
+    /// What else the answer says; they replace headers that every answer has, such as the content type.
+    var headers: HTTPFields = [:]
 
     init(status: Int = 200, body: [UInt8], location: String? = nil) {
         self.status = status
         self.body = body
         self.location = location
+    }
+
+    /// A page for a person's browser.
+    init(status: Int = 200, html: String) {
+        self.init(status: status, body: Array(html.utf8))
+        headers[.contentType] = "text/html; charset=utf-8"
     }
 
     init(status: Int = 200, _ json: JSON, location: String? = nil) {

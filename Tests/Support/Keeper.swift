@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// Stops a suite and removes its data when it is told to, and also when this process ends in any way: a shell that
-/// waits for the end of its input, which the kernel closes with us.
+/// Cleans up when it is told to, and also when this process ends in any way: a shell that waits for the end of its input,
+/// which the kernel closes with us.
 final class Keeper: Sendable {
     private let shell: ChildProcess
     /// The pipe's writing end; nil once it is closed.
@@ -12,28 +12,26 @@ final class Keeper: Sendable {
     /// `exit` waits for the suites to stop, so that a test run leaves no process behind.
     private static let stopAtExit: Void = { _ = atexit { Keeper.stopAll() } }()
 
-    private static let program = """
-        trap '' INT TERM HUP
-        read -r _
-        "$1/scripts/down" >/dev/null 2>&1
-        rm -rf -- "$SATCHEL_DATA"
-        """
-
-    init(environment: [String: String]) throws {
+    /// - Parameters:
+    ///   - program: bash; it reads a line from its input, which ends when it is time to clean up.
+    ///   - arguments: its `$1` and on.
+    init(
+        program: String, arguments: [String], environment: [String: String], output: String = "/dev/null"
+    ) throws {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0, fcntl(ends[1], F_SETFD, FD_CLOEXEC) == 0 else {
             throw Command.Failed(description: "No pipe (error \(errno)).")
         }
         defer { Glibc.close(ends[0]) }
         shell = try ChildProcess(
-            ["/bin/bash", "-c", Self.program, "satchel-keeper", checkoutDirectory], environment: environment,
-            input: ends[0])
+            ["/bin/bash", "-c", "trap '' INT TERM HUP\n\(program)", "satchel-keeper"] + arguments,
+            environment: environment, input: ends[0], output: output)
         input = Mutex(ends[1])
         _ = Self.stopAtExit
         Self.all.withLock { $0.append(self) }
     }
 
-    /// Stops the suite and waits until it has stopped. A second call does nothing.
+    /// Cleans up and waits until that is done. A second call does nothing.
     func finish() async {
         if close() { _ = await shell.ended() }
     }

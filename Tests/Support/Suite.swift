@@ -22,8 +22,14 @@ package final class Suite: Sendable {
             "SATCHEL_DATA": dataDirectory, "SATCHEL_PORT": "\(port)", "SATCHEL_MASTER_KEY": Suite.masterKey,
             "SATCHEL_PASSWORD_WORK": "1",
         ].merging(settings) { _, setting in setting }
-        keeper = try Keeper(environment: environment)
+        keeper = try Keeper(program: Self.cleanUp, arguments: [checkoutDirectory], environment: environment)
     }
+
+    private static let cleanUp = """
+        read -r _
+        "$1/scripts/down" >/dev/null 2>&1
+        rm -rf -- "$SATCHEL_DATA"
+        """
 
     /// Starts a suite with an admin and nothing else in it, and waits until it is healthy.
     /// - Parameters:

@@ -75,6 +75,67 @@ public nonisolated struct OrderMade: Sendable {
   public init() {}
 }
 
+/// Kinds `analytics.orderChanged.v1` and `push.orderChanged.v1`: a made order went on. Sender: bag.
+public nonisolated struct OrderChanged: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var orderID: String = String()
+
+  public var orderNumber: Int64 = 0
+
+  public var userID: String = String()
+
+  /// The order's new status: 2 shipped, 3 delivered, -1 cancelled, -2 refunded.
+  public var status: Int32 = 0
+
+  /// What goes back to the customer, 0 when nothing does.
+  public var refundedMinorUnits: Int64 = 0
+
+  public var currency: String = String()
+
+  /// Unix time in milliseconds.
+  public var changedAt: Int64 = 0
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// Kinds `<service>.userDeleted.v1` of every service that knows users: an account was deleted. Each removes what is only the
+/// user's and takes the name off what the shop must keep. Sender: users. Reply: Accepted.
+public nonisolated struct UserDeleted: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var userID: String = String()
+
+  /// Unix time in milliseconds.
+  public var deletedAt: Int64 = 0
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// Kind `bag.merge.v1`: somebody who filled a bag anonymously signed in to an account; the bag moves there. Sender: users.
+/// Quantities add up, bounded by the stock. Reply: Accepted, also when there was nothing to move.
+public nonisolated struct MergeBag: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var fromUserID: String = String()
+
+  public var toUserID: String = String()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
 /// Kind `analytics.event.v1`: an app event. Sender: gateway. One frame follows: the client's JSON body.
 public nonisolated struct AppEvent: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
@@ -217,6 +278,136 @@ nonisolated extension OrderMade: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
     if lhs.currency != rhs.currency {return false}
     if lhs.pieces != rhs.pieces {return false}
     if lhs.madeAt != rhs.madeAt {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension OrderChanged: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".OrderChanged"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}order_id\0\u{3}order_number\0\u{3}user_id\0\u{1}status\0\u{3}refunded_minor_units\0\u{1}currency\0\u{3}changed_at\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.orderID) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.orderNumber) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.userID) }()
+      case 4: try { try decoder.decodeSingularInt32Field(value: &self.status) }()
+      case 5: try { try decoder.decodeSingularInt64Field(value: &self.refundedMinorUnits) }()
+      case 6: try { try decoder.decodeSingularStringField(value: &self.currency) }()
+      case 7: try { try decoder.decodeSingularInt64Field(value: &self.changedAt) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.orderID.isEmpty {
+      try visitor.visitSingularStringField(value: self.orderID, fieldNumber: 1)
+    }
+    if self.orderNumber != 0 {
+      try visitor.visitSingularInt64Field(value: self.orderNumber, fieldNumber: 2)
+    }
+    if !self.userID.isEmpty {
+      try visitor.visitSingularStringField(value: self.userID, fieldNumber: 3)
+    }
+    if self.status != 0 {
+      try visitor.visitSingularInt32Field(value: self.status, fieldNumber: 4)
+    }
+    if self.refundedMinorUnits != 0 {
+      try visitor.visitSingularInt64Field(value: self.refundedMinorUnits, fieldNumber: 5)
+    }
+    if !self.currency.isEmpty {
+      try visitor.visitSingularStringField(value: self.currency, fieldNumber: 6)
+    }
+    if self.changedAt != 0 {
+      try visitor.visitSingularInt64Field(value: self.changedAt, fieldNumber: 7)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: OrderChanged, rhs: OrderChanged) -> Bool {
+    if lhs.orderID != rhs.orderID {return false}
+    if lhs.orderNumber != rhs.orderNumber {return false}
+    if lhs.userID != rhs.userID {return false}
+    if lhs.status != rhs.status {return false}
+    if lhs.refundedMinorUnits != rhs.refundedMinorUnits {return false}
+    if lhs.currency != rhs.currency {return false}
+    if lhs.changedAt != rhs.changedAt {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension UserDeleted: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".UserDeleted"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}user_id\0\u{3}deleted_at\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.userID) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.deletedAt) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.userID.isEmpty {
+      try visitor.visitSingularStringField(value: self.userID, fieldNumber: 1)
+    }
+    if self.deletedAt != 0 {
+      try visitor.visitSingularInt64Field(value: self.deletedAt, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: UserDeleted, rhs: UserDeleted) -> Bool {
+    if lhs.userID != rhs.userID {return false}
+    if lhs.deletedAt != rhs.deletedAt {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension MergeBag: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".MergeBag"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}from_user_id\0\u{3}to_user_id\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.fromUserID) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.toUserID) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.fromUserID.isEmpty {
+      try visitor.visitSingularStringField(value: self.fromUserID, fieldNumber: 1)
+    }
+    if !self.toUserID.isEmpty {
+      try visitor.visitSingularStringField(value: self.toUserID, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: MergeBag, rhs: MergeBag) -> Bool {
+    if lhs.fromUserID != rhs.fromUserID {return false}
+    if lhs.toUserID != rhs.toUserID {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

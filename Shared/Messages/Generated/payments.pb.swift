@@ -85,6 +85,56 @@ public nonisolated struct ChargeRequest: Sendable {
   public init() {}
 }
 
+/// Kind `payments.findCharge.v1`: what became of a charge, without making one. Sender: bag. Fails like `payments.charge.v1` when it was
+/// declined, with 101 when the operation was never begun, and then it never will be: a charge that arrives later is refused.
+public nonisolated struct FindChargeRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var operationID: String = String()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// Kind `payments.refund.v1`: gives money back. Sender: bag. The same operation id always has the same outcome.
+/// Fails with 101 for an unknown charge, 142 when more would go back than was charged, with `retriable` when nothing was decided.
+public nonisolated struct RefundRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// Chosen by the sender, one per refund; also the provider's idempotency key.
+  public var operationID: String = String()
+
+  /// The operation id of the charge.
+  public var chargeOperationID: String = String()
+
+  /// 1 to what is left of the charge; 0 means all that is left.
+  public var amountMinorUnits: Int64 = 0
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+public nonisolated struct RefundReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The provider's id, `re_…`.
+  public var refundID: String = String()
+
+  public var amountMinorUnits: Int64 = 0
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
 public nonisolated struct ChargeReply: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -195,6 +245,111 @@ nonisolated extension ChargeRequest: SwiftProtobuf.Message, SwiftProtobuf._Messa
     if lhs.amountMinorUnits != rhs.amountMinorUnits {return false}
     if lhs.currency != rhs.currency {return false}
     if lhs.source != rhs.source {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension FindChargeRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".FindChargeRequest"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}operation_id\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.operationID) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.operationID.isEmpty {
+      try visitor.visitSingularStringField(value: self.operationID, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: FindChargeRequest, rhs: FindChargeRequest) -> Bool {
+    if lhs.operationID != rhs.operationID {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension RefundRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".RefundRequest"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}operation_id\0\u{3}charge_operation_id\0\u{3}amount_minor_units\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.operationID) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.chargeOperationID) }()
+      case 3: try { try decoder.decodeSingularInt64Field(value: &self.amountMinorUnits) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.operationID.isEmpty {
+      try visitor.visitSingularStringField(value: self.operationID, fieldNumber: 1)
+    }
+    if !self.chargeOperationID.isEmpty {
+      try visitor.visitSingularStringField(value: self.chargeOperationID, fieldNumber: 2)
+    }
+    if self.amountMinorUnits != 0 {
+      try visitor.visitSingularInt64Field(value: self.amountMinorUnits, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: RefundRequest, rhs: RefundRequest) -> Bool {
+    if lhs.operationID != rhs.operationID {return false}
+    if lhs.chargeOperationID != rhs.chargeOperationID {return false}
+    if lhs.amountMinorUnits != rhs.amountMinorUnits {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension RefundReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".RefundReply"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}refund_id\0\u{3}amount_minor_units\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.refundID) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.amountMinorUnits) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.refundID.isEmpty {
+      try visitor.visitSingularStringField(value: self.refundID, fieldNumber: 1)
+    }
+    if self.amountMinorUnits != 0 {
+      try visitor.visitSingularInt64Field(value: self.amountMinorUnits, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: RefundReply, rhs: RefundReply) -> Bool {
+    if lhs.refundID != rhs.refundID {return false}
+    if lhs.amountMinorUnits != rhs.amountMinorUnits {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

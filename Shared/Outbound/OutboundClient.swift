@@ -1,0 +1,40 @@
+import Foundation
+import Synchronization
+
+/// HTTP requests and mails to the world outside, over libcurl's multi interface: one thread drives every transfer of the
+/// process, connections are kept and shared, and no Swift task ever blocks.
+public final class OutboundClient: Sendable {
+    private let thread: TransferThread
+
+    /// - Parameter authorities: a PEM file of certificate authorities instead of the system's (`SATCHEL_CA_FILE`).
+    public init(authorities: String? = nil) {
+        thread = TransferThread(authorities: authorities)
+        thread.start()
+    }
+
+    deinit { thread.close() }
+
+    /// Sends a request and returns the answer, whatever its status.
+    /// - Throws: when there is no complete answer. Cancelling the task ends the transfer.
+    public func send(_ request: OutboundRequest) async throws(OutboundFailure) -> OutboundResponse {
+        let outcome = try await run(.http(request))
+        return OutboundResponse(status: outcome.status, headers: outcome.headers, body: outcome.body)
+    }
+
+    /// Hands a mail to an SMTP server and returns when the server has taken responsibility for it.
+    /// - Throws: otherwise. After `broken` or `timedOut` with `wasNotSent` false the server may have the mail all the same.
+    public func send(_ mail: OutboundMail) async throws(OutboundFailure) {
+        _ = try await run(.mail(mail))
+    }
+
+    private func run(_ work: Transfer.Work) async throws(OutboundFailure) -> Transfer.Outcome {
+        let ticket = thread.newTicket()
+        return try await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                thread.submit(work, ticket: ticket) { continuation.resume(returning: $0) }
+            }
+        } onCancel: {
+            thread.cancel(ticket)
+        }.get()
+    }
+}

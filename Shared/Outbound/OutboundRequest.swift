@@ -1,0 +1,84 @@
+/// An HTTP request to a provider.
+public struct OutboundRequest: Sendable {
+    public enum Method: String, Sendable {
+        case get = "GET"
+        case post = "POST"
+        case put = "PUT"
+        case delete = "DELETE"
+    }
+
+    public enum Version: Sendable {
+        /// HTTP/1.1, or HTTP/2 where TLS negotiates it.
+        case automatic
+        /// HTTP/2 from the first byte: requests to a host share one connection. Over `http://` without negotiation.
+        case http2
+    }
+
+    public var method: Method
+    /// `http://` or `https://`; nothing else is fetched, and redirects are not followed.
+    public var url: String
+    /// Names and values without line breaks; a value may be a secret and is never logged.
+    public var headers: [(name: String, value: String)]
+    public var body: [UInt8]
+    public var version = Version.automatic
+    /// From the call to the last byte of the answer, 1 ms at least.
+    public var timeout: Duration
+    /// A longer answer fails the request.
+    public var answerBytesMax = 1 << 20
+
+    public init(
+        _ method: Method = .get, _ url: String, headers: [(name: String, value: String)] = [], body: [UInt8] = [],
+        timeout: Duration = .seconds(30)
+    ) {
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.body = body
+        self.timeout = timeout
+    }
+}
+
+/// A provider's answer, whatever its status.
+public struct OutboundResponse: Sendable {
+    public let status: Int
+    /// Names in lower case; of a repeated header the last value.
+    public let headers: [String: String]
+    public let body: [UInt8]
+
+    public init(status: Int, headers: [String: String] = [:], body: [UInt8]) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+}
+
+/// A mail for an SMTP server.
+public struct OutboundMail: Sendable {
+    public enum Encryption: Sendable {
+        /// Never; for servers on the same host.
+        case none
+        /// STARTTLS when the server offers it.
+        case opportunistic
+        /// STARTTLS, or no mail. With `smtps://` the connection is encrypted from the start anyway.
+        case required
+    }
+
+    /// `smtp://host:587` or `smtps://host:465`.
+    public var url: String
+    /// Nil for a server that asks for none. The password is never logged.
+    public var login: (user: String, password: String)?
+    public var encryption = Encryption.required
+    /// The envelope's sender and recipients: addresses without names or brackets.
+    public var sender: String
+    public var recipients: [String]
+    /// Headers and body with CRLF line ends.
+    public var message: [UInt8]
+    public var timeout = Duration.seconds(60)
+
+    public init(url: String, sender: String, recipients: [String], message: [UInt8]) {
+        self.url = url
+        self.sender = sender
+        self.recipients = recipients
+        self.message = message
+    }
+}

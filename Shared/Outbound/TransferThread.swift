@@ -1,0 +1,159 @@
+import CCurl
+import Foundation
+import Synchronization
+
+/// The thread that owns the multi handle; libcurl allows a handle to one thread at a time
+/// (https://curl.se/libcurl/c/threadsafe.html). Only `curl_multi_wakeup` is called from others.
+final class TransferThread: Sendable {
+    typealias Ticket = UInt64
+    typealias Completion = @Sendable (Result<Transfer.Outcome, OutboundFailure>) -> Void
+
+    private struct Order {
+        let ticket: Ticket
+        let work: Transfer.Work
+        let completion: Completion
+    }
+
+    private struct Inbox {
+        var orders: [Order] = []
+        var cancelled: [Ticket] = []
+        var isClosed = false
+        /// Orders given and not yet answered.
+        var open = 0
+    }
+
+    /// More than this wait for a provider that does not answer: a fault, not load. Callers queue on disk.
+    private static let openMax = 4096
+    /// A provider that accepts slowly must not get a thousand connections; HTTP/2 shares them anyway.
+    private static let connectionsPerHostMax = 16
+    /// Providers such as APNs allow a thousand streams; libcurl heeds the peer's own limit as well.
+    private static let streamsMax = 1000
+
+    private let inbox = Mutex(Inbox())
+    private let lastTicket = Atomic<Ticket>(0)
+    private let authorities: String?
+    /// Set once; `curl_multi_wakeup` may be called from any thread until the cleanup, which follows `isClosed`.
+    private nonisolated(unsafe) let multi: UnsafeMutableRawPointer
+
+    /// curl_global_init is not safe to run twice at once; a static is initialised once.
+    private static let isReady: Bool = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
+
+    init(authorities: String?) {
+        precondition(Self.isReady, "libcurl cannot be initialised.")
+        guard let multi = curl_multi_init() else { preconditionFailure("No memory for libcurl's handle.") }
+        self.multi = multi
+        self.authorities = authorities
+        for (option, value) in [
+            (CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX)),
+            (CURLMOPT_MAX_HOST_CONNECTIONS, Self.connectionsPerHostMax),
+            (CURLMOPT_MAX_CONCURRENT_STREAMS, Self.streamsMax),
+        ] {
+            let result = satchel_curl_multi_set_long(multi, option, value)
+            precondition(result == CURLM_OK, "libcurl does not know an option of ours.")
+        }
+    }
+
+    func start() {
+        let thread = Thread { [self] in
+            Thread.current.name = "outbound"
+            run()
+        }
+        thread.start()
+    }
+
+    func newTicket() -> Ticket { lastTicket.wrappingAdd(1, ordering: .relaxed).newValue }
+
+    func submit(_ work: Transfer.Work, ticket: Ticket, completion: @escaping Completion) {
+        let isTaken = inbox.withLock { inbox in
+            guard !inbox.isClosed, inbox.open < Self.openMax else { return false }
+            inbox.open += 1
+            inbox.orders.append(Order(ticket: ticket, work: work, completion: completion))
+            // Inside the lock: after `isClosed` the handle may be gone.
+            curl_multi_wakeup(multi)
+            return true
+        }
+        if !isTaken {
+            completion(.failure(OutboundFailure(.refused, wasNotSent: true, detail: "too many requests are waiting")))
+        }
+    }
+
+    func cancel(_ ticket: Ticket) {
+        inbox.withLock { inbox in
+            guard !inbox.isClosed else { return }
+            inbox.cancelled.append(ticket)
+            curl_multi_wakeup(multi)
+        }
+    }
+
+    /// Ends the thread; transfers under way fail as cancelled.
+    func close() {
+        inbox.withLock { inbox in
+            guard !inbox.isClosed else { return }
+            inbox.isClosed = true
+            curl_multi_wakeup(multi)
+        }
+    }
+
+    // MARK: - On the thread
+
+    private func run() {
+        var running: [Ticket: (transfer: Transfer, completion: Completion)] = [:]
+        while true {
+            let (orders, cancelled, isClosed) = inbox.withLock { inbox in
+                defer { (inbox.orders, inbox.cancelled) = ([], []) }
+                return (inbox.orders, inbox.cancelled, inbox.isClosed)
+            }
+            for order in orders { start(order, &running) }
+            for ticket in isClosed ? Array(running.keys) : cancelled {
+                guard let (transfer, completion) = running.removeValue(forKey: ticket) else { continue }
+                curl_multi_remove_handle(multi, transfer.handle)
+                finish(completion, .failure(transfer.cancelled()))
+            }
+            if isClosed { break }
+            var count: Int32 = 0
+            if curl_multi_perform(multi, &count) != CURLM_OK { failAll(&running) }
+            collect(&running)
+            // Wakes for sockets, libcurl's own timers and `curl_multi_wakeup`; the second bounds a wake-up that was lost.
+            if curl_multi_poll(multi, nil, 0, 1000, nil) != CURLM_OK { Thread.sleep(forTimeInterval: 0.01) }
+        }
+        curl_multi_cleanup(multi)
+    }
+
+    private func start(_ order: Order, _ running: inout [Ticket: (transfer: Transfer, completion: Completion)]) {
+        do throws(OutboundFailure) {
+            let transfer = try Transfer(order.work, ticket: order.ticket, authorities: authorities)
+            guard curl_multi_add_handle(multi, transfer.handle) == CURLM_OK else {
+                throw OutboundFailure(.refused, wasNotSent: true, detail: "libcurl does not take the request")
+            }
+            running[order.ticket] = (transfer, order.completion)
+        } catch {
+            finish(order.completion, .failure(error))
+        }
+    }
+
+    private func collect(_ running: inout [Ticket: (transfer: Transfer, completion: Completion)]) {
+        var left: Int32 = 0
+        while let message = curl_multi_info_read(multi, &left) {
+            guard message.pointee.msg == CURLMSG_DONE, let handle = message.pointee.easy_handle,
+                let (ticket, result) = Transfer.ticket(of: handle).map({ ($0, satchel_curl_message_result(message)) })
+            else { continue }
+            curl_multi_remove_handle(multi, handle)
+            guard let (transfer, completion) = running.removeValue(forKey: ticket) else { continue }
+            finish(completion, transfer.outcome(result))
+        }
+    }
+
+    /// The multi handle itself failed, which only happens without memory.
+    private func failAll(_ running: inout [Ticket: (transfer: Transfer, completion: Completion)]) {
+        for (transfer, completion) in running.values {
+            curl_multi_remove_handle(multi, transfer.handle)
+            finish(completion, .failure(OutboundFailure(.broken, wasNotSent: false, detail: "libcurl failed")))
+        }
+        running = [:]
+    }
+
+    private func finish(_ completion: Completion, _ result: Result<Transfer.Outcome, OutboundFailure>) {
+        inbox.withLock { $0.open -= 1 }
+        completion(result)
+    }
+}

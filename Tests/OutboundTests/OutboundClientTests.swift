@@ -1,0 +1,117 @@
+import Outbound
+import ParseProtocol
+import TestSupport
+import Testing
+
+/// What a provider may answer, and what the client makes of it. A request that may have arrived is never called unsent.
+@Suite struct OutboundClientTests {
+    private let client = OutboundClient()
+
+    private func failure(_ request: OutboundRequest) async -> OutboundFailure? {
+        do throws(OutboundFailure) {
+            _ = try await client.send(request)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test func everyVerbArrivesWithItsHeadersAndBody() async throws {
+        try await Peer.with("http_answers.py") { peer in
+            for method in [OutboundRequest.Method.get, .post, .put, .delete] {
+                let body = method == .get ? [] : Array(#"{"amount":350}"#.utf8)
+                let response = try await client.send(
+                    OutboundRequest(
+                        method, peer.url + "/echo", headers: [("Content-Type", "application/json"), ("X-Key", "k1")],
+                        body: body))
+                let seen = try JSON(parsing: response.body)
+                #expect(response.status == 200)
+                #expect(response.headers["content-type"] == "application/json")
+                #expect(seen["method"] == .string(method.rawValue))
+                #expect(seen["headers"]?["X-Key"] == "k1")
+                #expect(seen["headers"]?["Content-Type"] == "application/json")
+                #expect(seen["body"] == .string(String(decoding: body, as: UTF8.self)))
+            }
+        }
+    }
+
+    @Test func connectionsAreUsedAgain() async throws {
+        try await Peer.with("http_answers.py") { peer in
+            for _ in 0..<10 { _ = try await client.send(OutboundRequest(.post, peer.url + "/echo")) }
+            #expect(Set(peer.reports().compactMap { $0["connection"]?.intValue }).count == 1)
+        }
+    }
+
+    @Test func manyRequestsAtOnceAreAllAnswered() async throws {
+        try await Peer.with("http_answers.py") { peer in
+            let statuses = await withTaskGroup(of: Int?.self) { group in
+                for _ in 0..<200 {
+                    group.addTask { try? await client.send(OutboundRequest(.post, peer.url + "/echo")).status }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(statuses == Array(repeating: 200, count: 200))
+            #expect(Set(peer.reports().compactMap { $0["connection"]?.intValue }).count <= 16)
+        }
+    }
+
+    @Test func errorsOfTheServerAreAnswers() async throws {
+        try await Peer.with("http_answers.py") { peer in
+            for status in [400, 404, 429, 500, 503] {
+                let response = try await client.send(OutboundRequest(.get, "\(peer.url)/status/\(status)"))
+                #expect(response.status == status)
+            }
+        }
+    }
+
+    @Test func whatWasCertainlyNotSentIsTold() async throws {
+        // Port 1 is nobody's.
+        let refused = await failure(OutboundRequest(.post, "http://127.0.0.1:1/"))
+        #expect(refused?.reason == .unreachable)
+        #expect(refused?.wasNotSent == true)
+        let unknown = await failure(OutboundRequest(.post, "http://no-such-host.invalid/"))
+        #expect(unknown?.reason == .unreachable)
+        #expect(unknown?.wasNotSent == true)
+        for url in ["file:///etc/passwd", "gopher://127.0.0.1/", "", "http://"] {
+            let bad = await failure(OutboundRequest(.get, url))
+            #expect(bad?.reason == .refused, "\(url)")
+            #expect(bad?.wasNotSent == true)
+        }
+        let split = await failure(OutboundRequest(.get, "http://127.0.0.1:1/", headers: [("X-A", "1\r\nX-B: 2")]))
+        #expect(split?.reason == .refused)
+    }
+
+    @Test(arguments: [
+        ("garbage", OutboundFailure.Reason.broken), ("half", .broken), ("close", .broken), ("slow/5", .timedOut),
+    ])
+    func whatMayHaveArrivedIsNotCalledUnsent(path: String, reason: OutboundFailure.Reason) async throws {
+        try await Peer.with("http_answers.py") { peer in
+            let failure = await failure(
+                OutboundRequest(.post, "\(peer.url)/\(path)", body: [1], timeout: .milliseconds(500)))
+            #expect(failure?.reason == reason)
+            #expect(failure?.wasNotSent == false)
+        }
+    }
+
+    @Test func anAnswerThatIsTooLargeIsRefused() async throws {
+        try await Peer.with("http_answers.py") { peer in
+            var request = OutboundRequest(.get, "\(peer.url)/large/2000")
+            request.answerBytesMax = 1999
+            #expect(await failure(request)?.reason == .answerTooLarge)
+            request.answerBytesMax = 2000
+            let response = try await client.send(request)
+            #expect(response.body.count == 2000)
+        }
+    }
+
+    @Test func aCancelledTaskEndsItsTransfer() async throws {
+        try await Peer.with("http_answers.py") { peer in
+            let task = Task { await failure(OutboundRequest(.get, "\(peer.url)/slow/30")) }
+            try await eventually("the request arrived") { !peer.reports().isEmpty }
+            let start = ContinuousClock.now
+            task.cancel()
+            #expect(await task.value?.reason == .cancelled)
+            #expect(ContinuousClock.now - start < .seconds(5))
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import ParseProtocol
+
+/// A program that is not ours, from `Tests/Peers`, running for a test: a mail server, a payment provider.
+package final class Peer: Sendable {
+    /// Where it listens on 127.0.0.1; 0 for a program that does not.
+    package let port: Int
+    private let keeper: Keeper
+    private let output: String
+
+    package var url: String { "http://127.0.0.1:\(port)" }
+
+    /// The Python that has the peers' libraries.
+    package static let python = "\(checkoutDirectory)/.build/peers/bin/python"
+
+    /// Starts `Tests/Peers/<script>` and waits until it says that it listens.
+    package static func start(_ script: String, _ arguments: [String] = []) async throws -> Peer {
+        try await start([python, "-u", "\(checkoutDirectory)/Tests/Peers/\(script)"] + arguments)
+    }
+
+    private static func start(_ command: [String]) async throws -> Peer {
+        let output = FileManager.default.temporaryDirectory.path + "/satchel-peer-\(UUID().uuidString)"
+        let keeper = try Keeper(program: program, arguments: [output] + command, environment: [:], output: output)
+        func port() -> Int? {
+            lines(of: output).first { $0.hasPrefix("listening ") }.flatMap { Int($0.dropFirst("listening ".count)) }
+        }
+        do {
+            try await eventually("\(command[2]) listens", within: .seconds(30)) { port() != nil }
+        } catch {
+            let said = lines(of: output).joined(separator: "\n")
+            await keeper.finish()
+            throw Command.Failed(description: "\(error)\n\(said)")
+        }
+        return Peer(port: port() ?? 0, keeper: keeper, output: output)
+    }
+
+    private static let program = """
+        output=$1; shift
+        "$@" </dev/null & pid=$!
+        read -r _
+        kill -KILL $pid; wait $pid; rm -f -- "$output"
+        """
+
+    private init(port: Int, keeper: Keeper, output: String) {
+        self.port = port
+        self.keeper = keeper
+        self.output = output
+    }
+
+    /// What it reported so far, one JSON object a line.
+    package func reports() -> [JSON] {
+        Self.lines(of: output).compactMap { $0.hasPrefix("{") ? try? JSON(parsing: $0) : nil }
+    }
+
+    package func stop() async { await keeper.finish() }
+
+    /// Starts a peer for `body`.
+    package static func with(
+        _ script: String, _ arguments: [String] = [], _ body: (Peer) async throws -> Void
+    ) async throws {
+        let peer = try await start(script, arguments)
+        do {
+            try await body(peer)
+        } catch {
+            await peer.stop()
+            throw error
+        }
+        await peer.stop()
+    }
+
+    /// Complete lines only: a report that is being written is not there yet.
+    private static func lines(of file: String) -> [String] {
+        let text = String(decoding: FileManager.default.contents(atPath: file) ?? Data(), as: UTF8.self)
+        return text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
+    }
+}
