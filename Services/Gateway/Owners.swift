@@ -23,6 +23,9 @@ enum Owners {
 
     private static let readingFunctions: Set<String> = ["bag", "analyticsEvents", "crashReports"]
 
+    /// The services that keep Parse objects.
+    static var objectServices: [String] { Array(Set(classes.values).union(["catalog"])).sorted() }
+
     /// Every service of the suite, for `health`.
     static let services = ["catalog", "users", "bag", "payments", "mail", "push", "analytics", "crash"]
 }

@@ -10,6 +10,7 @@ struct ParseRouter: Sendable {
     let accounts: AccountsController
     let functions: FunctionsController
     let intake: IntakeController
+    let schemas: SchemasController
     let system: SystemController
     let logger: Logger
 
@@ -104,18 +105,33 @@ struct ParseRouter: Sendable {
         case (.post, "functions", 2): return try await functions.call(String(path[1]), request, principal)
         case (.post, "batch", 1): return try await BatchController(router: self).run(request, principal)
         case (.post, "events", 2): return try await intake.event(String(path[1]), request, principal)
-        case (.get, "serverInfo", 1):
+        case (_, "schemas", 1...2), (.delete, "purge", 2), (.get, "serverInfo", 1):
             guard principal.master else { return .forbidden("unauthorized: master key is required") }
-            return system.serverInfo()
+            return try await managed(request, principal)
         default:
             if let first = path.first, Self.notBuilt.contains(first) { throw .notBuilt("/\(first)") }
             throw Self.noRoute
         }
     }
 
+    /// What the master key manages.
+    private func managed(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
+        let className = request.path.dropFirst().first.map(String.init)
+        switch (request.method, request.path.first, className) {
+        case (.get, "serverInfo", nil): return system.serverInfo()
+        case (.get, "schemas", nil): return try await schemas.list(request, principal)
+        case (.get, "schemas", let name?): return try await schemas.get(name, request, principal)
+        case (.post, "schemas", let name): return try await schemas.save(.create, name, request, principal)
+        case (.put, "schemas", let name?): return try await schemas.save(.change, name, request, principal)
+        case (.delete, "schemas", let name?): return try await schemas.drop(name, request, principal)
+        case (.delete, "purge", let name?): return try await schemas.purge(name, request, principal)
+        default: throw Self.noRoute
+        }
+    }
+
     /// Routes of the protocol that answer that they are not there yet; README's status table lists them.
     private static let notBuilt: Set<Substring> = [
-        "files", "schemas", "purge", "aggregate", "config", "push", "push_audiences", "jobs", "hooks", "cloud_code",
+        "files", "aggregate", "config", "push", "push_audiences", "jobs", "hooks", "cloud_code",
         "loginAs", "verifyPassword", "requestPasswordReset", "verificationEmailRequest", "challenge",
         "upgradeToRevocableSession", "validate_purchase", "scriptlog", "security",
     ]

@@ -36,9 +36,9 @@ struct SystemController: Sendable {
                     "localization": none,
                 ],
                 "schemas": [
-                    "addField": none, "removeField": none, "addClass": none, "removeClass": none,
-                    "clearAllDataFromClass": none, "exportClass": none, "editClassLevelPermissions": none,
-                    "editPointerPermissions": none,
+                    "addField": true, "removeField": true, "addClass": true, "removeClass": true,
+                    "clearAllDataFromClass": true, "exportClass": true, "editClassLevelPermissions": true,
+                    "editPointerPermissions": true,
                 ],
                 "settings": [:],
             ],

@@ -11,6 +11,8 @@ struct ObjectDraft {
     /// Fields changed by an operator whose result the client is told.
     private(set) var echoed: [String] = []
     private(set) var relationChanges: [RelationChange] = []
+    /// Fields that the class filled in, of which the client is told.
+    private(set) var defaulted: [String] = []
     private(set) var access: AccessControl
 
     struct RelationChange {
@@ -48,6 +50,19 @@ struct ObjectDraft {
             }
         }
         for (name, target) in info.relationFields { document[name] = .relation(target) }
+        try applyOptions(changes)
+    }
+
+    /// Fills in defaults and refuses what lacks a required field. An update is only asked about the fields it changes.
+    private mutating func applyOptions(_ changes: [String: JSON]) throws {
+        for (name, options) in info.fieldOptions.sorted(by: { $0.key < $1.key }) {
+            if isNew, document[name] == nil, let value = options.defaultValue {
+                document[name] = value
+                defaulted.append(name)
+            }
+            guard options.isRequired, isNew || changes[name] != nil, document[name]?.isNull ?? true else { continue }
+            throw ParseError(.validationError, "\(name) is required")
+        }
     }
 
     private mutating func setAccess(_ value: JSON) throws {
@@ -155,7 +170,8 @@ struct ObjectDraft {
     func serialized() throws -> [UInt8] {
         let document = JSON.object(document)
         guard !document.isNested(deeperThan: ObjectDraft.depthMax) else {
-            throw ParseError(.invalidJSON, "The object is nested too deeply; \(ObjectDraft.depthMax) levels are possible.")
+            throw ParseError(
+                .invalidJSON, "The object is nested too deeply; \(ObjectDraft.depthMax) levels are possible.")
         }
         let text = document.serialized
         guard text.count <= ObjectDraft.documentBytesMax else {

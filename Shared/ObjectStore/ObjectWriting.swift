@@ -43,9 +43,10 @@ extension StoreTransaction {
         try saveAccess(draft.access, row: row, info)
         try TextIndex.update(draft.info, row: row, from: nil, to: document, connection)
         try saveRelations(draft.relationChanges, owner: id, info)
-        return Created(
-            objectId: id, createdAt: now, document: document,
-            answer: ["objectId": .string(id), "createdAt": .string(nowISO)])
+        var answer: [String: JSON] = ["objectId": .string(id), "createdAt": .string(nowISO)]
+        let hidden = draft.defaulted.isEmpty ? [] : info.permissions.hiddenFields(from: caller)
+        for field in draft.defaulted where !hidden.contains(field) { answer[field] = draft.document[field] }
+        return Created(objectId: id, createdAt: now, document: document, answer: .object(answer))
     }
 
     /// Changes an object.

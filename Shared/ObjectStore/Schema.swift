@@ -5,7 +5,11 @@ struct ClassInfo: Sendable {
     let id: Int64
     let name: String
     var fields: [String: FieldType]
+    /// What operators demand of a field beyond its type.
+    var fieldOptions: [String: FieldOptions] = [:]
     var permissions: ClassPermissions
+    /// What operators changed through the schemas API; it outlives the definitions in code.
+    var edits = ClassEdits()
     /// Fields with full-text search, in the order of the columns `c0`, `c1`, … of the text index.
     var textFields: [String]
 
@@ -42,6 +46,10 @@ struct Schema: Sendable {
             class INTEGER NOT NULL, key TEXT NOT NULL, owner TEXT NOT NULL, target TEXT NOT NULL,
             PRIMARY KEY(class, key, owner, target)) WITHOUT ROWID
         """,
+        """
+        CREATE TABLE IF NOT EXISTS classEdits(
+            class INTEGER PRIMARY KEY, hasPermissions INTEGER NOT NULL, indexes TEXT NOT NULL)
+        """,
         "CREATE INDEX IF NOT EXISTS relationsByTarget ON relations(class, key, target, owner)",
     ]
 
@@ -53,12 +61,24 @@ struct Schema: Sendable {
 
     static func load(_ connection: Connection) throws -> Schema {
         var schema = Schema(generation: try generation(connection), classes: [:])
-        for row in try connection.rows("SELECT id, name, fields, permissions, textFields FROM classes") {
+        let rows = try connection.rows(
+            """
+            SELECT id, name, fields, permissions, textFields, hasPermissions, indexes
+            FROM classes LEFT JOIN classEdits ON class = id
+            """)
+        for row in rows {
             let fields = try JSON(parsing: row.text(2)).objectValue ?? [:]
-            schema.classes[row.text(1)] = ClassInfo(
+            var info = ClassInfo(
                 id: row.int(0), name: row.text(1), fields: fields.compactMapValues(FieldType.init(json:)),
                 permissions: ClassPermissions(json: try JSON(parsing: row.text(3))),
                 textFields: try JSON(parsing: row.text(4)).arrayValue?.compactMap(\.stringValue) ?? [])
+            info.fieldOptions = fields.compactMapValues(FieldOptions.init(json:))
+            if let indexes = row[6].textValue {
+                info.edits = ClassEdits(
+                    hasPermissions: row.int(5) != 0,
+                    indexes: try JSON(parsing: indexes).objectValue?.compactMapValues(ClassIndex.init(json:)) ?? [:])
+            }
+            schema.classes[info.name] = info
         }
         return schema
     }

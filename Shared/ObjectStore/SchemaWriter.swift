@@ -30,13 +30,52 @@ struct SchemaWriter {
         try connection.execute(
             "UPDATE classes SET fields = ?, permissions = ?, textFields = ? WHERE id = ?",
             [
-                .text(JSON.object(info.fields.mapValues(\.json)).serializedText),
+                .text(JSON.object(info.fieldsJSON).serializedText),
                 .text(info.permissions.json.serializedText),
                 .text(JSON.array(info.textFields.map(JSON.string)).serializedText), .int(info.id),
             ])
+        if info.edits != schema.classes[info.name]?.edits ?? ClassEdits() {
+            try connection.execute(
+                """
+                INSERT INTO classEdits(class, hasPermissions, indexes) VALUES(?, ?, ?)
+                ON CONFLICT(class) DO UPDATE SET hasPermissions = excluded.hasPermissions, indexes = excluded.indexes
+                """,
+                [
+                    .int(info.id), .int(info.edits.hasPermissions ? 1 : 0),
+                    .text(JSON.object(info.edits.indexes.mapValues(\.json)).serializedText),
+                ])
+        }
         schema.classes[info.name] = info
+        try advance(&schema)
+    }
+
+    /// Tells readers that they must look anew.
+    private func advance(_ schema: inout Schema) throws {
         schema.generation += 1
         try connection.executeOnce("PRAGMA user_version = \(schema.generation)")
+    }
+
+    /// Removes a class with everything of it.
+    func drop(_ info: ClassInfo, in schema: inout Schema) throws {
+        try TextIndex.drop(info, connection)
+        try connection.executeOnce("DROP TABLE o\(info.id); DROP TABLE p\(info.id)")
+        for table in ["classes WHERE id", "classEdits WHERE class", "relations WHERE class"] {
+            try connection.execute("DELETE FROM \(table) = ?", [.int(info.id)])
+        }
+        schema.classes[info.name] = nil
+        try advance(&schema)
+    }
+
+    /// Removes a field from a class and from its objects.
+    func removeField(_ field: String, type: FieldType, of info: ClassInfo) throws {
+        let path = try FieldPath(field)
+        try connection.execute(
+            "UPDATE o\(info.id) SET doc = json_remove(doc, \(path.literal())) WHERE \(path.type(in: "doc")) IS NOT NULL"
+        )
+        if case .relation = type {
+            try connection.execute(
+                "DELETE FROM relations WHERE class = ? AND key = ?", [.int(info.id), .text(field)])
+        }
     }
 
     /// Objects show every relation field of their class, also those saved before the class had it.
@@ -57,22 +96,22 @@ struct SchemaWriter {
                 try addRelationToObjects(name, target: target, of: info)
             }
         }
-        info.permissions = definition.permissions
+        if !info.edits.hasPermissions { info.permissions = definition.permissions }
         let changesText = info.textFields != definition.textFields
         if changesText {
             try TextIndex.drop(info, connection)
             info.textFields = definition.textFields
             try TextIndex.create(info, connection)
         }
-        try updateIndexes(of: info, definition)
+        try updateIndexes(of: info, definition.indexes, unique: definition.uniqueIndexes)
         if stored == nil || changesText || stored?.fields != info.fields || stored?.permissions != info.permissions {
             try save(info, in: &schema)
         }
     }
 
-    private func updateIndexes(of info: ClassInfo, _ definition: ClassDefinition) throws {
+    private func updateIndexes(of info: ClassInfo, _ indexes: [[String]], unique uniqueIndexes: [[String]]) throws {
         var wanted: [String: String] = [:]
-        for (isUnique, lists) in [(false, definition.indexes), (true, definition.uniqueIndexes)] {
+        for (isUnique, lists) in [(false, indexes), (true, uniqueIndexes)] {
             for fields in lists {
                 let name = "\(isUnique ? "u" : "i")\(info.id)_" + fields.joined(separator: "_")
                 let columns = try fields.map { try column($0, info) }.joined(separator: ", ")
@@ -82,9 +121,33 @@ struct SchemaWriter {
         let existing = try connection.rows(
             "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
             [.text("o\(info.id)")]
-        ).map { $0.text(0) }
+        ).map { $0.text(0) }.filter { !$0.hasPrefix(Self.editedIndexPrefix) }
         for name in existing where wanted[name] == nil { try connection.executeOnce("DROP INDEX \(name)") }
         for (name, sql) in wanted where !existing.contains(name) { try connection.executeOnce(sql) }
+    }
+
+    /// Indexes of operators have names of their own, so that the definitions in code leave them alone.
+    private static let editedIndexPrefix = "x"
+
+    /// - Throws: `StoreError` with `isUniqueViolation` when stored objects are not unique.
+    func addIndex(_ name: String, _ index: ClassIndex, to info: ClassInfo) throws {
+        let columns = try index.fields.map { field in
+            try column(field.name, info) + (field.isDescending ? " DESC" : "")
+        }
+        try connection.executeOnce(
+            """
+            CREATE \(index.isUnique ? "UNIQUE " : "")INDEX \(try sqlName(name, info)) \
+            ON o\(info.id)(\(columns.joined(separator: ", ")))
+            """)
+    }
+
+    func dropIndex(_ name: String, of info: ClassInfo) throws {
+        try connection.executeOnce("DROP INDEX IF EXISTS \(try sqlName(name, info))")
+    }
+
+    /// `FieldPath` lets only identifiers through, which is what may become part of SQL.
+    private func sqlName(_ name: String, _ info: ClassInfo) throws -> String {
+        "\(Self.editedIndexPrefix)\(info.id)_\(try FieldPath(name).root)"
     }
 
     private func column(_ field: String, _ info: ClassInfo) throws -> String {

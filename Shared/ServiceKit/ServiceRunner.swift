@@ -32,6 +32,7 @@ private func run(
     let host = try ServiceHost(plan: plan, configuration: configuration, logger: logger)
     var routes = ServiceRoutes(host: host)
     routes.installObjects()
+    routes.installSchemas()
     try build(host, &routes)
     routes.installFunctions()
     let group = ServiceGroup(

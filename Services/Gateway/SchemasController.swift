@@ -1,0 +1,84 @@
+import MessageBus
+import Messages
+import ParseProtocol
+
+/// `/schemas` and `/purge`: classes, their fields, permissions and indexes, for the master key (PARSE_PROTOCOL section 7).
+struct SchemasController: Sendable {
+    let services: ServiceClient
+
+    func list(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
+        var schemas: [JSON] = []
+        for service in Owners.objectServices {
+            let reply = try await services.read(
+                "\(service).schemas.v1", SchemasRequest(), for: principal, trace: request.requestId)
+            schemas += try JSON(reply: reply.document).arrayValue ?? []
+        }
+        return ParseResponse(["results": .array(schemas)])
+    }
+
+    func get(
+        _ className: String, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> ParseResponse {
+        let reply = try await services.read(
+            "\(Owners.service(ofClass: className)).schemas.v1", SchemasRequest.with { $0.className = className },
+            for: principal, trace: request.requestId)
+        return ParseResponse(body: try reply.document)
+    }
+
+    /// Creates or changes a class; the body may name it as well as the path.
+    func save(
+        _ verb: SchemaChange.Verb, _ named: String?, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> ParseResponse {
+        let inBody = try request.object["className"]
+        if let inBody, inBody.stringValue == nil {
+            throw ParseError(.invalidClassName, "The class name must be a string.")
+        }
+        guard let className = named ?? inBody?.stringValue else {
+            throw ParseError(.missingRequiredField, "POST /schemas needs a class name.")
+        }
+        if let other = inBody?.stringValue, other != className {
+            throw ParseError(
+                .invalidClassName, "Class name mismatch between \(other.prefix(128)) and \(className.prefix(128)).")
+        }
+        return try await change(verb, className, [request.document], request, principal)
+    }
+
+    func drop(
+        _ className: String, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> ParseResponse {
+        try await change(.drop, className, [], request, principal)
+    }
+
+    /// A large class takes its time.
+    private static let purgeTimeout = Duration.seconds(120)
+
+    func purge(
+        _ className: String, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> ParseResponse {
+        let reply = try await services.write(
+            "\(try owner(className)).purge.v1", SchemaChange.with { $0.className = className }, for: principal,
+            trace: request.requestId, timeout: Self.purgeTimeout)
+        return ParseResponse(body: try reply.document)
+    }
+
+    private func change(
+        _ verb: SchemaChange.Verb, _ className: String, _ documents: [[UInt8]], _ request: ParseRequest,
+        _ principal: Principal
+    ) async throws(ParseError) -> ParseResponse {
+        let message = SchemaChange.with {
+            $0.verb = verb
+            $0.className = className
+        }
+        let reply = try await services.write(
+            "\(try owner(className)).schema.v1", message, documents: documents, for: principal,
+            trace: request.requestId, timeout: Self.purgeTimeout)
+        return ParseResponse(body: try reply.document)
+    }
+
+    private func owner(_ className: String) throws(ParseError) -> String {
+        guard Names.isClassName(className) else {
+            throw ParseError(.invalidClassName, "Invalid classname: \(className.prefix(128)).")
+        }
+        return Owners.service(ofClass: className)
+    }
+}

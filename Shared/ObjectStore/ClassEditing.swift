@@ -1,0 +1,188 @@
+import ParseProtocol
+
+/// The schemas API (PARSE_PROTOCOL section 7). Whoever calls it has checked that the master key asks.
+extension StoreTransaction {
+    /// Creates a class from a schema.
+    /// - Parameter wish: `fields`, `classLevelPermissions` and `indexes`, each optional.
+    /// - Returns: the schema.
+    /// - Throws: `ParseError` 103 when it exists or the name is bad, else as `changeClass`.
+    public func createClass(_ name: String, _ wish: JSON) throws -> JSON {
+        guard schema.classes[name] == nil else {
+            throw ParseError(.invalidClassName, "Class \(name.prefix(128)) already exists.")
+        }
+        _ = try classForCreating(name, .master)
+        return try changeClass(name, wish, keeping: [])
+    }
+
+    /// Adds and removes fields and indexes, and replaces the permissions when some are given.
+    /// - Parameter keeping: fields that the service's own code needs.
+    /// - Throws: `ParseError` 103 for an unknown class, 255 for a field that exists or does not, 111 and 135 for types, 105 for
+    ///   names, 136 for fields that cannot be changed, 102 for indexes, 137 when stored objects are not unique, 107 for bad JSON.
+    public func changeClass(_ name: String, _ wish: JSON, keeping: Set<String>) throws -> JSON {
+        guard var info = schema.classes[name] else { throw ClassSchemaError.missing(name) }
+        for (field, change) in try members(wish, "fields") {
+            try changeField(field, change, of: &info, keeping: keeping)
+        }
+        if let permissions = wish["classLevelPermissions"], !permissions.isNull {
+            info.permissions = try ClassPermissions(wire: permissions, fields: info.fields)
+            info.edits.hasPermissions = true
+        }
+        for (index, change) in try members(wish, "indexes") { try changeIndex(index, change, of: &info) }
+        try writer.save(info, in: &schema)
+        return info.wireSchema
+    }
+
+    /// Removes an empty class. A class that does not exist is removed already.
+    /// - Throws: `ParseError` 255 when it has objects.
+    public func dropClass(_ name: String) throws {
+        guard let info = schema.classes[name] else { return }
+        let count = try rows("SELECT count(*) AS n FROM o\(info.id)", [])[0].int("n")
+        guard count == 0 else {
+            throw ParseError(
+                .classNotEmpty, "Class \(name) is not empty, contains \(count) objects, cannot drop schema.")
+        }
+        try writer.drop(info, in: &schema)
+    }
+
+    /// Removes up to `max` objects of a class, whoever may see them.
+    /// - Returns: how many were removed; fewer than `max` means that none is left.
+    public func purge(_ name: String, max: Int) throws -> Int {
+        guard let info = schema.classes[name] else { return 0 }
+        let found = try rows("SELECT objectId FROM o\(info.id) LIMIT ?", [.int(Int64(max))])
+        for row in found { try delete(name, row.text("objectId"), caller: .master) }
+        return found.count
+    }
+
+    private func members(_ wish: JSON, _ name: String) throws -> [(key: String, value: JSON)] {
+        guard let value = wish[name], !value.isNull else { return [] }
+        guard let members = value.objectValue else { throw ParseError(.invalidJSON, "\(name) must be an object.") }
+        return members.sorted { $0.key < $1.key }
+    }
+
+    // MARK: Fields
+
+    private static let standardFields: Set<String> = ["objectId", "createdAt", "updatedAt", "ACL"]
+
+    private func changeField(
+        _ field: String, _ change: JSON, of info: inout ClassInfo, keeping: Set<String>
+    ) throws {
+        if change["__op"] == "Delete" {
+            guard !Self.standardFields.contains(field), !keeping.contains(field) else {
+                throw ParseError(.changedImmutableField, "field \(field.prefix(128)) cannot be changed")
+            }
+            guard let type = info.fields.removeValue(forKey: field) else {
+                throw ParseError(.classNotEmpty, "Field \(field.prefix(128)) does not exist, cannot delete.")
+            }
+            info.fieldOptions[field] = nil
+            for (name, index) in info.edits.indexes where index.fields.contains(where: { $0.name == field }) {
+                try writer.dropIndex(name, of: info)
+                info.edits.indexes[name] = nil
+            }
+            try writer.removeField(field, type: type, of: info)
+            return
+        }
+        guard !Self.standardFields.contains(field) else {
+            // A client that sends back the schema it got changes nothing.
+            if info.wireSchema["fields"]?[field] == change { return }
+            throw ParseError(.changedImmutableField, "field \(field) cannot be added")
+        }
+        guard Names.isFieldName(field) else {
+            throw ParseError(.invalidKeyName, "Invalid field name: \(field.prefix(128)).")
+        }
+        let type = try fieldType(change)
+        if let existing = info.fields[field] {
+            guard existing == type else {
+                throw ParseError(.classNotEmpty, "Field \(field) exists, cannot update.")
+            }
+        } else {
+            try addField(field, type, to: &info)
+        }
+        info.fieldOptions[field] = try options(change, type, field, info)
+    }
+
+    private func addField(_ field: String, _ type: FieldType, to info: inout ClassInfo) throws {
+        if type == .geoPoint, info.fields.values.contains(.geoPoint) {
+            throw ParseError(.incorrectType, "there can only be one geopoint field in a class")
+        }
+        guard info.fields.count < ClassInfo.fieldsMax else {
+            throw ParseError(.objectTooLarge, "A class can have at most \(ClassInfo.fieldsMax) fields.")
+        }
+        info.fields[field] = type
+        if case .relation(let target) = type { try writer.addRelationToObjects(field, target: target, of: info) }
+    }
+
+    private func fieldType(_ json: JSON) throws -> FieldType {
+        guard let name = json["type"]?.stringValue else { throw ParseError(.invalidJSON, "invalid JSON") }
+        if name == "Pointer" || name == "Relation" {
+            guard let target = json["targetClass"]?.stringValue else {
+                throw ParseError(.missingRequiredField, "type \(name) needs a class name")
+            }
+            guard Names.isClassName(target) else {
+                throw ParseError(.invalidClassName, "Invalid classname: \(target.prefix(128)).")
+            }
+        }
+        guard let type = FieldType(json: json) else {
+            throw ParseError(.incorrectType, "invalid field type: \(name.prefix(64))")
+        }
+        return type
+    }
+
+    private func options(_ json: JSON, _ type: FieldType, _ field: String, _ info: ClassInfo) throws -> FieldOptions? {
+        if let required = json["required"], required.boolValue == nil {
+            throw ParseError(.incorrectType, "required must be true or false")
+        }
+        guard var options = FieldOptions(json: json) else { return nil }
+        if case .relation = type {
+            throw ParseError(
+                .incorrectType, "The 'required' and 'defaultValue' options are not applicable for Relation")
+        }
+        if let value = options.defaultValue {
+            let normalized = try WireValue.normalized(value)
+            guard let found = FieldType(of: normalized), found == type else {
+                throw ParseError(
+                    .incorrectType, "schema mismatch for \(info.name).\(field) default value; expected \(type.label)")
+            }
+            options.defaultValue = normalized
+        }
+        return options
+    }
+
+    // MARK: Indexes
+
+    /// More would make every write of the class slow.
+    private static let indexesMax = 16
+    private static let indexFieldsMax = 8
+
+    private func changeIndex(_ name: String, _ change: JSON, of info: inout ClassInfo) throws {
+        if name == "_id_", change == ["_id": 1] { return }
+        if change["__op"] == "Delete" {
+            guard info.edits.indexes.removeValue(forKey: name) != nil else {
+                throw ParseError(.invalidQuery, "Index \(name.prefix(128)) does not exist, cannot delete.")
+            }
+            try writer.dropIndex(name, of: info)
+            return
+        }
+        guard Names.isIdentifier(name) else {
+            throw ParseError(.invalidQuery, "Invalid index name: \(name.prefix(128)).")
+        }
+        guard let index = ClassIndex(json: change), index.fields.count <= Self.indexFieldsMax else {
+            throw ParseError(.invalidQuery, "Index \(name) must map up to \(Self.indexFieldsMax) fields to 1 or -1.")
+        }
+        if let existing = info.edits.indexes[name] {
+            if existing == index { return }
+            throw ParseError(.invalidQuery, "Index \(name) exists, cannot update.")
+        }
+        for field in index.fields where info.fields[field.name] == nil && BuiltInField(rawValue: field.name) == nil {
+            throw ParseError(.invalidQuery, "Field \(field.name.prefix(128)) does not exist, cannot add index.")
+        }
+        guard info.edits.indexes.count < Self.indexesMax else {
+            throw ParseError(.invalidQuery, "A class can have at most \(Self.indexesMax) indexes.")
+        }
+        do {
+            try writer.addIndex(name, index, to: info)
+        } catch let error as StoreError where error.isUniqueViolation {
+            throw ParseError(.duplicateValue, "Index \(name) cannot be unique: stored objects have the same values.")
+        }
+        info.edits.indexes[name] = index
+    }
+}

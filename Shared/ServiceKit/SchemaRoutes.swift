@@ -1,0 +1,57 @@
+import MessageBus
+import Messages
+import ObjectStore
+import ParseProtocol
+
+/// The kinds about classes themselves (Shared/Messages/Protos/schemas.proto), which every service with Parse objects answers.
+extension ServiceRoutes {
+    /// Objects removed in one transaction by a purge: some milliseconds, so that other writes get their turn.
+    private static let purgedAtOnce = 500
+
+    mutating func installSchemas() {
+        let name = host.plan.name
+        let defined = Dictionary(uniqueKeysWithValues: host.plan.classes.map { ($0.name, Set($0.fields.keys)) })
+
+        read("\(name).schemas.v1", SchemasRequest.self) { message, request, reader in
+            try request.requireMaster()
+            let answer =
+                message.className.isEmpty ? JSON.array(try reader.schemas()) : try reader.schema(of: message.className)
+            return try BusReply(Accepted(), documents: [answer.serialized])
+        }
+
+        write("\(name).schema.v1", SchemaChange.self) { message, request, transaction in
+            try request.requireMaster()
+            var answer: JSON = [:]
+            switch message.verb {
+            case .create: answer = try transaction.createClass(message.className, try request.document())
+            case .change:
+                answer = try transaction.changeClass(
+                    message.className, try request.document(), keeping: defined[message.className] ?? [])
+            case .drop:
+                guard defined[message.className] == nil else {
+                    throw ParseError(.operationForbidden, "The class \(message.className) is part of Satchel.")
+                }
+                try transaction.dropClass(message.className)
+            case .unknown, .UNRECOGNIZED: throw ParseError(.invalidJSON, "Unknown verb.")
+            }
+            return try BusReply(Accepted(), documents: [answer.serialized])
+        }
+
+        task("\(name).purge.v1", SchemaChange.self) { [host] message, request in
+            try request.requireMaster()
+            let purgedAtOnce = Self.purgedAtOnce
+            let className = message.className
+            while try await host.store.write({ try $0.purge(className, max: purgedAtOnce) }) == purgedAtOnce {}
+            return try BusReply(Accepted(), documents: [JSON.object([:]).serialized])
+        }
+    }
+}
+
+extension ServiceRequest {
+    /// - Throws: 119 unless the master key asks.
+    public func requireMaster() throws {
+        guard envelope.principal.master else {
+            throw ParseError(.operationForbidden, "unauthorized: master key is required")
+        }
+    }
+}
