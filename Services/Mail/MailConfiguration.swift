@@ -6,6 +6,8 @@ struct MailConfiguration: Sendable {
     let sender: MailAddress
     /// `SATCHEL_SHOP_NAME`: how the shop calls itself in mails.
     let shopName: String
+    /// `SATCHEL_MAIL_TEMPLATES`: a folder with files in place of the installed templates.
+    let templatesFolder: String?
 
     enum Problem: Error, CustomStringConvertible {
         case provider(String)
@@ -25,6 +27,7 @@ struct MailConfiguration: Sendable {
         let provider = reader.string(forKey: "satchel.mail", default: "spool")
         guard provider == "spool" else { throw Problem.provider(provider) }
         shopName = reader.string(forKey: "satchel.shop.name", default: "Satchel")
+        templatesFolder = reader.string(forKey: "satchel.mail.templates").flatMap { $0.isEmpty ? nil : $0 }
         let address = reader.string(forKey: "satchel.mail.from", default: "shop@satchel.example")
         guard let sender = MailAddress(address, name: shopName) else { throw Problem.sender(address) }
         self.sender = sender

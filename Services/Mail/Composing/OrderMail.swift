@@ -1,11 +1,12 @@
 import Foundation
 import ParseProtocol
 
-/// The values of the template `order-confirmation`, from the receipt that the bag sends.
-struct OrderConfirmation {
+/// The values of the templates about an order, from the receipt that the bag sends.
+struct OrderMail {
     let values: [String: Any]
 
-    /// Nil for a model that is not a receipt.
+    /// - Parameter model: `orderNo`, `totalMinorUnits`, `currency` and `items`; optional `orderDate`, `shippingAddress`, `note`,
+    ///   `giftMessage`, `carrier`, `trackingNumber`, `trackingUrl`, `reason` and `refundedMinorUnits`. Nil for anything else.
     init?(_ model: JSON) {
         guard let number = model["orderNo"]?.intValue, let total = model["totalMinorUnits"]?.intValue,
             let currency = model["currency"]?.stringValue, let items = model["items"]?.arrayValue
@@ -22,13 +23,23 @@ struct OrderConfirmation {
                 "lineTotal": Money.text(minorUnits: lineTotal, currency: currency),
             ])
         }
+        let address = Self.address(model["shippingAddress"] ?? [:])
         var values: [String: Any] = [
             "orderNo": String(number), "items": lines, "total": Money.text(minorUnits: total, currency: currency),
-            "address": Self.address(model["shippingAddress"] ?? [:]).map { ["line": $0] },
+            "address": address.map { ["line": $0] }, "hasAddress": !address.isEmpty,
         ]
         if let date = model["orderDate"]?["iso"]?.stringValue { values["date"] = String(date.prefix(10)) }
-        for name in ["note", "giftMessage"] {
+        for name in ["note", "giftMessage", "reason"] {
             if let text = model[name]?.stringValue, !text.isEmpty { values[name] = text }
+        }
+        for name in ["carrier", "trackingNumber"] {
+            let text = HeaderText.singleLine(model[name]?.stringValue ?? "")
+            if !text.isEmpty { values[name] = text }
+        }
+        // A link that is none is left out: a mistyped one is no reason to keep the customer waiting for the mail.
+        if let link = model["trackingUrl"]?.stringValue.flatMap(WebLink.init) { values["trackingUrl"] = link.url }
+        if let refunded = model["refundedMinorUnits"]?.intValue, refunded > 0 {
+            values["refunded"] = Money.text(minorUnits: refunded, currency: currency)
         }
         self.values = values
     }

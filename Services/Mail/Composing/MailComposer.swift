@@ -1,0 +1,51 @@
+import Foundation
+import ParseProtocol
+
+/// Makes a mail of what was asked for.
+package struct MailComposer: Sendable {
+    private let sender: MailAddress
+    private let shopName: String
+    private let templates: MailTemplates
+
+    /// Why a mail can never be sent. It stays in the queue's table for the operator.
+    package enum Problem: Error, Equatable, CustomStringConvertible {
+        case unknownTemplate
+        case address
+        case model
+
+        package var description: String {
+            switch self {
+            case .unknownTemplate: "There is no such template."
+            case .address: "The address cannot be written to."
+            case .model: "The template's values are not as they should be."
+            }
+        }
+    }
+
+    package init(sender: MailAddress, shopName: String, templates: MailTemplates) {
+        self.sender = sender
+        self.shopName = shopName
+        self.templates = templates
+    }
+
+    package func compose(_ mail: QueuedMail) throws(Problem) -> MailMessage {
+        guard let kind = MailTemplates.models[mail.template] else { throw .unknownTemplate }
+        guard MailAddress(mail.toAddress, name: "") != nil else { throw .address }
+        guard let model = try? JSON(parsing: mail.model), var values = kind.values(model) else { throw .model }
+        let name = Self.harmlessName(mail.toName.isEmpty ? values["name"] as? String ?? "" : mail.toName)
+        guard let to = MailAddress(mail.toAddress, name: name) else { throw .address }
+        values["shopName"] = shopName
+        values["name"] = to.name.isEmpty ? nil : to.name
+        let content = templates.render(mail.template, values)
+        return MailMessage(
+            from: sender, to: to, subject: content.subject, text: content.text, html: content.html, date: mail.queuedAt,
+            messageId: "\(mail.messageId)@\(sender.domain)")
+    }
+
+    /// Whoever signs up with somebody else's address chooses a name as well, and would have us mail an advertisement to that
+    /// address: a name that looks like a link is not repeated.
+    private static func harmlessName(_ name: String) -> String {
+        let looksLikeLink = name.contains("/") || name.contains("@") || name.lowercased().contains("www.")
+        return looksLikeLink ? "" : name
+    }
+}

@@ -1,0 +1,52 @@
+import Foundation
+import Mustache
+
+/// The shop's mails: for each name three Mustache files, `<name>.subject.mustache`, `.text.mustache` and `.html.mustache`,
+/// and the parts that several of them share. Only the HTML is escaped.
+///
+/// An operator changes them with files of the same names in a folder of their own (`SATCHEL_MAIL_TEMPLATES`). Templates are read
+/// once, at start; each is tried on an example, so that a broken one stops the start and not the mail to a customer.
+package struct MailTemplates: Sendable {
+    package struct Content: Sendable {
+        package let subject: String
+        package let text: String
+        package let html: String
+    }
+
+    /// Every template and what it is given.
+    package static let models: [String: MailModel] = [
+        "email-verification": .link, "password-reset": .link,
+        "order-confirmation": .order, "order-shipped": .order, "order-delivered": .order, "order-cancelled": .order,
+        "order-refunded": .order,
+    ]
+
+    /// What other templates include: `{{> order-lines.text}}`, `{{<layout.html}}`.
+    static let parts = ["layout.html", "order-lines.html", "order-lines.text"]
+
+    private let library: MustacheLibrary
+
+    /// Reads the templates that are installed beside the executable, and those that replace them.
+    /// - Parameter replacements: a folder, or nil for none.
+    /// - Throws: `TemplateFiles.Problem`, which ends the service's start.
+    package init(replacements: String? = nil) throws {
+        let names = Self.models.keys.flatMap { ["\($0).subject", "\($0).text", "\($0).html"] } + Self.parts
+        let files = try TemplateFiles(names: names, includable: Self.parts, replacements: replacements)
+        library = MustacheLibrary(templates: files.templates)
+        for (name, model) in Self.models {
+            let example = render(name, model.example)
+            guard !HeaderText.singleLine(example.subject).isEmpty else {
+                throw TemplateFiles.Problem.incomplete("\(name).subject", "has no text")
+            }
+            for (part, content) in [("text", example.text), ("html", example.html)]
+            where !content.contains(model.exampleMustContain) {
+                throw TemplateFiles.Problem.incomplete("\(name).\(part)", "does not contain \(model.mustContain)")
+            }
+        }
+    }
+
+    /// - Parameter name: one of `models`; empty content for any other.
+    func render(_ name: String, _ values: [String: Any]) -> Content {
+        func part(_ part: String) -> String { library.render(values, withTemplate: "\(name).\(part)") ?? "" }
+        return Content(subject: part("subject"), text: part("text"), html: part("html"))
+    }
+}
