@@ -282,3 +282,6 @@ load_master_key() {
     [[ -n ${SATCHEL_MASTER_KEY-} ]] || SATCHEL_MASTER_KEY=$(cat -- "$SATCHEL_DATA/master.key" 2>/dev/null) ||
         die "there is no master key: neither SATCHEL_MASTER_KEY nor $SATCHEL_DATA/master.key"
 }
+
+# The credentials of a request by the master key, for `curl -H @-`: a process list shows arguments.
+master_headers() { printf 'X-Parse-Application-Id: %s\nX-Parse-Master-Key: %s\n' "$SATCHEL_APP_ID" "$SATCHEL_MASTER_KEY"; }

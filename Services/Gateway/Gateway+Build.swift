@@ -14,14 +14,17 @@ func runGateway() async throws {
     let broker = try Broker(configuration: configuration.bus, logger: logger) { sessions.forget($0) }
     let services = ServiceClient(broker: broker)
     let federation = Federation(services: services, limitMax: configuration.limitMax)
+    let objects = ObjectsController(services: services, federation: federation, configuration: configuration)
     let router = ParseRouter(
         configuration: configuration,
         principals: PrincipalResolver(configuration: configuration, sessions: sessions, services: services),
-        objects: ObjectsController(services: services, federation: federation, configuration: configuration),
+        objects: objects,
         accounts: AccountsController(services: services, configuration: configuration),
         functions: FunctionsController(services: services),
         intake: IntakeController(services: services),
         schemas: SchemasController(services: services),
+        exports: ExportController(services: services, federation: federation),
+        imports: ImportController(objects: objects, services: services),
         system: SystemController(broker: broker),
         logger: logger)
 

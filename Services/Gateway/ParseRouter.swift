@@ -11,6 +11,8 @@ struct ParseRouter: Sendable {
     let functions: FunctionsController
     let intake: IntakeController
     let schemas: SchemasController
+    let exports: ExportController
+    let imports: ImportController
     let system: SystemController
     let logger: Logger
 
@@ -68,7 +70,8 @@ struct ParseRouter: Sendable {
     /// A body may carry credentials, options and the real verb, whatever its content type says (PARSE_PROTOCOL section 1.2).
     private func untunnel(_ request: inout ParseRequest) throws(ParseError) {
         // A client that knows its headers sends the application id there; its body is passed on as it is.
-        guard request.method == .post, request.credentials.applicationId == nil || mayOverrideMethod(request.body)
+        guard request.method == .post, request.credentials.applicationId == nil || mayOverrideMethod(request.body),
+            request.path.first != "import"
         else { return }
         var body = try request.object
         if let method = try request.credentials.take(from: &body) {
@@ -105,6 +108,8 @@ struct ParseRouter: Sendable {
         case (.post, "functions", 2): return try await functions.call(String(path[1]), request, principal)
         case (.post, "batch", 1): return try await BatchController(router: self).run(request, principal)
         case (.post, "events", 2): return try await intake.event(String(path[1]), request, principal)
+        case (.get, "export", 2): return try await exports.run(String(path[1]), request, principal)
+        case (.post, "import", 2): return try await imports.run(String(path[1]), request, principal)
         case (_, "schemas", 1...2), (.delete, "purge", 2), (.get, "serverInfo", 1):
             guard principal.master else { return .forbidden("unauthorized: master key is required") }
             return try await managed(request, principal)

@@ -6,23 +6,28 @@ extension StoreTransaction {
     ///   - object: fields and operators as a client sends them.
     ///   - objectId: an id chosen by the service (with the master's rights) or, where that is allowed, by the client.
     ///   - proposedId: the id to take when nobody chose one; made by the gateway in the form of `Names.objectId()`.
+    ///   - isImported: from a file of an operator: the id may be chosen, and `createdAt` and `updatedAt` are kept.
     /// - Throws: `ParseError`: 119 not permitted, 105 and 121 bad names, 107 and 111 bad values or types, 116 too large,
     ///   123 bad ACL, 137 a value or id that has to be unique is taken.
     public func create(
-        _ className: String, _ object: JSON, objectId: String? = nil, proposedId: String? = nil, caller: Caller
+        _ className: String, _ object: JSON, objectId: String? = nil, proposedId: String? = nil,
+        isImported: Bool = false, caller: Caller
     ) throws -> Created {
         guard case .object(let fields) = object else {
             throw ParseError(.invalidJSON, "An object to save must be a JSON object.")
         }
         let info = try classForCreating(className, caller)
         _ = try info.permissions.decide(.create, caller, className: className)
-        let id = try newObjectId(objectId, fields, caller) ?? proposedId ?? Names.objectId()
+        let id = try newObjectId(objectId, fields, caller, isImported) ?? proposedId ?? Names.objectId()
+        let createdAt = try isImported ? Self.moment(fields["createdAt"]) ?? now : now
+        let updatedAt = try isImported ? Self.moment(fields["updatedAt"]) ?? createdAt : now
         var draft = try ObjectDraft(info: info, document: [:], isNew: true, caller: caller)
         try draft.apply(fields)
         try checkNewFields(draft, caller)
         draft.document["objectId"] = .string(id)
-        draft.document["createdAt"] = .string(nowISO)
-        draft.document["updatedAt"] = .string(nowISO)
+        let createdAtText = JSON.string(createdAt == now ? nowISO : createdAt.iso)
+        draft.document["createdAt"] = createdAtText
+        draft.document["updatedAt"] = updatedAt == createdAt ? createdAtText : .string(updatedAt.iso)
         let text = try draft.serialized()
         try saveNewFields(draft.newFields, of: draft.info)
 
@@ -32,8 +37,8 @@ extension StoreTransaction {
             VALUES(?, ?, ?, ?, ?, ?)
             """)
         statement.bind(id, at: 1)
-        statement.bind(now.milliseconds, at: 2)
-        statement.bind(now.milliseconds, at: 3)
+        statement.bind(createdAt.milliseconds, at: 2)
+        statement.bind(updatedAt.milliseconds, at: 3)
         statement.bind(SQLValue.int(draft.access.publicRead ? 1 : 0), at: 4)
         statement.bind(SQLValue.int(draft.access.publicWrite ? 1 : 0), at: 5)
         statement.bind(utf8: text, at: 6)
@@ -43,10 +48,10 @@ extension StoreTransaction {
         try saveAccess(draft.access, row: row, info)
         try TextIndex.update(draft.info, row: row, from: nil, to: document, connection)
         try saveRelations(draft.relationChanges, owner: id, info)
-        var answer: [String: JSON] = ["objectId": .string(id), "createdAt": .string(nowISO)]
+        var answer: [String: JSON] = ["objectId": .string(id), "createdAt": createdAtText]
         let hidden = draft.defaulted.isEmpty ? [] : info.permissions.hiddenFields(from: caller)
         for field in draft.defaulted where !hidden.contains(field) { answer[field] = draft.document[field] }
-        return Created(objectId: id, createdAt: now, document: document, answer: .object(answer))
+        return Created(objectId: id, createdAt: createdAt, document: document, answer: .object(answer))
     }
 
     /// Changes an object.
@@ -102,13 +107,30 @@ extension StoreTransaction {
         return document
     }
 
+    /// Whether there is such an object, whoever may see it.
+    public func exists(_ className: String, _ objectId: String) throws -> Bool {
+        guard let info = schema.classes[className] else { return false }
+        return try !rows("SELECT 1 FROM o\(info.id) WHERE objectId = ?", [.text(objectId)]).isEmpty
+    }
+
     // MARK: Checks
 
-    private func newObjectId(_ given: String?, _ fields: [String: JSON], _ caller: Caller) throws -> String? {
-        if fields["objectId"] != nil, !allowCustomObjectId {
+    /// A time in a file, as a text or as a Date.
+    private static func moment(_ value: JSON?) throws -> Timestamp? {
+        guard let value, !value.isNull else { return nil }
+        guard let iso = value.stringValue ?? value["iso"]?.stringValue, let moment = Timestamp(iso: iso) else {
+            throw ParseError(.incorrectType, "createdAt and updatedAt must be ISO 8601 times.")
+        }
+        return moment
+    }
+
+    private func newObjectId(
+        _ given: String?, _ fields: [String: JSON], _ caller: Caller, _ isImported: Bool
+    ) throws -> String? {
+        if fields["objectId"] != nil, !allowCustomObjectId, !isImported {
             throw ParseError(.invalidKeyName, "objectId is an invalid field name.")
         }
-        if given != nil, !caller.isMaster, !allowCustomObjectId {
+        if given != nil, !caller.isMaster, !allowCustomObjectId, !isImported {
             throw ParseError(.invalidKeyName, "objectId is an invalid field name.")
         }
         guard let wanted = given.map(JSON.string) ?? fields["objectId"] else { return nil }

@@ -6,12 +6,14 @@ import ParseProtocol
 public struct ProposedChange: Sendable {
     public enum Verb: Sendable { case create, update, delete }
 
-    public let verb: Verb
+    public package(set) var verb: Verb
     public let className: String
     /// Nil on create, unless the client chose one.
     public var objectId: String?
     /// The id a create gets when nobody chose one; a repetition of the create is recognised by it.
     public let proposedId: String?
+    /// A create from a file, which keeps its id and times.
+    public let isImported: Bool
     /// What the client sent, `__op` hashes included; rules may change it. Empty on delete.
     public var object: JSON
     /// Whose rights count. A rule that already decided may raise it to `.master`, for instance to write fields clients cannot.
@@ -22,9 +24,11 @@ public struct ProposedChange: Sendable {
     public var notes: [String: JSON] = [:]
 
     public init(
-        verb: Verb, className: String, objectId: String?, proposedId: String? = nil, object: JSON, principal: Principal
+        verb: Verb, className: String, objectId: String?, proposedId: String? = nil, object: JSON,
+        principal: Principal, isImported: Bool = false
     ) {
         self.verb = verb
+        self.isImported = isImported
         self.proposedId = proposedId
         self.className = className
         self.objectId = objectId

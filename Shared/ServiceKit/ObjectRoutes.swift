@@ -72,10 +72,11 @@ extension ServiceRoutes {
                 let verb = try ProposedChange.Verb(change.verb)
                 let object = verb == .delete ? [:] : try JSON(clientText: document)
                 guard case .object = object else { throw ParseError(.invalidJSON, "An object is needed.") }
+                let chosenId = change.imports ? object["objectId"]?.stringValue ?? "" : change.objectID
                 return ProposedChange(
-                    verb: verb, className: change.className, objectId: change.objectID.isEmpty ? nil : change.objectID,
+                    verb: verb, className: change.className, objectId: chosenId.isEmpty ? nil : chosenId,
                     proposedId: change.proposedID.isEmpty ? nil : change.proposedID, object: object,
-                    principal: request.envelope.principal)
+                    principal: request.envelope.principal, isImported: change.imports)
             }
         }
     }
@@ -126,6 +127,9 @@ extension ServiceRoutes {
         _ proposed: ProposedChange, _ rules: (any ClassRules)?, in transaction: StoreTransaction
     ) throws -> ChangeOutcome {
         var change = proposed
+        if change.isImported, let id = change.objectId, try transaction.exists(change.className, id) {
+            change.verb = .update
+        }
         if let outcome = try rules?.replaces(change, in: transaction) { return outcome }
         try rules?.before(&change, in: transaction)
         var outcome: ChangeOutcome
@@ -156,7 +160,7 @@ extension ServiceRoutes {
         do {
             let created = try transaction.create(
                 change.className, change.object, objectId: change.objectId, proposedId: change.proposedId,
-                caller: change.caller)
+                isImported: change.isImported, caller: change.caller)
             return ChangeOutcome(
                 objectId: created.objectId, before: nil, after: created.document, answer: created.answer)
         } catch let error as ParseError where error.code == .duplicateValue {
@@ -176,7 +180,7 @@ extension Result<ProposedChange, ParseError> {
     /// A create that gets the id the gateway proposed, not one the client chose.
     fileprivate var isRepeatableCreate: Bool {
         guard case .success(let change) = self else { return false }
-        return change.verb == .create && change.objectId == nil && change.proposedId != nil
+        return change.verb == .create && !change.isImported && change.objectId == nil && change.proposedId != nil
             && change.object["objectId"] == nil
     }
 }

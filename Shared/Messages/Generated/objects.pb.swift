@@ -194,6 +194,10 @@ public nonisolated struct Change: Sendable {
   /// recognised by the object itself and needs no stored reply.
   public var proposedID: String = String()
 
+  /// A CREATE from a file: the document's objectId, createdAt and updatedAt are kept, and an object of that id that is there already is
+  /// changed instead. The gateway sets it for operators only; every other right is the principal's own.
+  public var imports: Bool = false
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public nonisolated enum Verb: SwiftProtobuf.Enum, Swift.CaseIterable {
@@ -638,7 +642,7 @@ nonisolated extension WriteRequest: SwiftProtobuf.Message, SwiftProtobuf._Messag
 
 nonisolated extension Change: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".Change"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}verb\0\u{3}class_name\0\u{3}object_id\0\u{3}proposed_id\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}verb\0\u{3}class_name\0\u{3}object_id\0\u{3}proposed_id\0\u{1}imports\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -650,6 +654,7 @@ nonisolated extension Change: SwiftProtobuf.Message, SwiftProtobuf._MessageImple
       case 2: try { try decoder.decodeSingularStringField(value: &self.className) }()
       case 3: try { try decoder.decodeSingularStringField(value: &self.objectID) }()
       case 4: try { try decoder.decodeSingularStringField(value: &self.proposedID) }()
+      case 5: try { try decoder.decodeSingularBoolField(value: &self.imports) }()
       default: break
       }
     }
@@ -668,6 +673,9 @@ nonisolated extension Change: SwiftProtobuf.Message, SwiftProtobuf._MessageImple
     if !self.proposedID.isEmpty {
       try visitor.visitSingularStringField(value: self.proposedID, fieldNumber: 4)
     }
+    if self.imports != false {
+      try visitor.visitSingularBoolField(value: self.imports, fieldNumber: 5)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -676,6 +684,7 @@ nonisolated extension Change: SwiftProtobuf.Message, SwiftProtobuf._MessageImple
     if lhs.className != rhs.className {return false}
     if lhs.objectID != rhs.objectID {return false}
     if lhs.proposedID != rhs.proposedID {return false}
+    if lhs.imports != rhs.imports {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

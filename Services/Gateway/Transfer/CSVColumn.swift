@@ -1,0 +1,56 @@
+import ParseProtocol
+
+/// A column of an exported class: how a field's values become texts, and texts values again.
+struct CSVColumn {
+    let name: String
+    /// The type's name in the class's schema; nil for a field that the class does not have yet.
+    let type: String?
+    let targetClass: String?
+
+    init(_ name: String, schema: JSON?) {
+        self.name = name
+        type = schema?["type"]?.stringValue
+        targetClass = schema?["targetClass"]?.stringValue
+    }
+
+    /// The columns of a class: its id first, its times and ACL last. Relations are not part of an object.
+    static func all(of schema: JSON) -> [CSVColumn] {
+        let fields = schema["fields"]?.objectValue ?? [:]
+        let own = fields.keys.filter { !ends.contains($0) && $0 != "objectId" && fields[$0]?["type"] != "Relation" }
+        return (["objectId"] + own.sorted() + ends).map { CSVColumn($0, schema: fields[$0]) }
+    }
+
+    private static let ends = ["createdAt", "updatedAt", "ACL"]
+
+    /// A missing field is an empty text; so is null, which reads back as missing.
+    func text(_ value: JSON?) -> String {
+        guard let value, !value.isNull else { return "" }
+        switch value {
+        case .string(let text): return text
+        case .object where value.wireType == "Date": return value["iso"]?.stringValue ?? ""
+        case .object where value.wireType == "Pointer": return value["objectId"]?.stringValue ?? ""
+        default: return value.serializedText
+        }
+    }
+
+    /// - Returns: nil for an empty text, which says nothing about the field.
+    /// - Throws: 111 when the text is not of the field's type.
+    func value(_ text: String) throws(ParseError) -> JSON? {
+        guard !text.isEmpty else { return nil }
+        switch type {
+        case "String": return .string(text)
+        case "Date":
+            if ["createdAt", "updatedAt"].contains(name) { return .string(text) }
+            return ["__type": "Date", "iso": .string(text)]
+        case "Pointer": return .pointer(targetClass ?? "", text)
+        case nil:
+            // A new field: what looks like JSON is JSON.
+            return (try? JSON(parsing: text)) ?? .string(text)
+        default:
+            guard let value = try? JSON(parsing: text) else {
+                throw ParseError(.incorrectType, "\(name) must be of type \(type ?? "").")
+            }
+            return value
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import HTTPTypes
+import Hummingbird
+import Messages
+import NIOCore
+import ParseProtocol
+
+/// `GET /export/<Class>?format=json|csv&where=…`: every object of a class that the caller may read, in the order of their ids. The JSON
+/// form is that of hosted Parse's exports. Objects travel a page at a time, so a class of any size needs the memory of a page.
+struct ExportController: Sendable {
+    let services: ServiceClient
+    let federation: Federation
+
+    /// Some hundred kilobytes a page.
+    private static let pageRows = 500
+
+    func run(
+        _ className: String, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> ParseResponse {
+        try Transfers.requireOperator(principal)
+        let options = try request.options()
+        let format = options["format"]?.stringValue ?? "json"
+        guard format == "json" || format == "csv" else {
+            throw ParseError(.invalidQuery, "format must be json or csv.")
+        }
+        let filter = try QueryOptions(find: options.filter { $0.key == "where" }, limitMax: Self.pageRows).filter
+        // The first page and the schema are read before the answer begins, so that an error can still be one.
+        let pages = ExportPages(
+            className: className, condition: filter.isEmpty ? [:] : try JSON(clientText: filter), rows: Self.pageRows,
+            federation: federation, principal: principal, trace: request.requestId)
+        let first = try await pages.after(nil)
+        let columns =
+            format == "csv"
+            ? CSVColumn.all(of: try await Transfers.schema(of: className, services, trace: request.requestId)) : []
+        let (head, tail) =
+            format == "csv"
+            ? (CSVTable.line(columns.map(\.name)), []) : (Array("{\"results\":[\n".utf8), Array("\n]}\n".utf8))
+        var response = ParseResponse(body: [])
+        response.headers[.contentType] = format == "csv" ? "text/csv; charset=utf-8" : "application/json; charset=utf-8"
+        response.headers[.contentDisposition] = "attachment; filename=\"\(className).\(format)\""
+        response.stream = ResponseBody { writer in
+            try await writer.write(ByteBuffer(bytes: head))
+            var page = first
+            var isFirst = true
+            while !page.isEmpty {
+                var bytes: [UInt8] = []
+                for object in page {
+                    if format == "csv" {
+                        bytes += CSVTable.line(columns.map { $0.text(object[$0.name]) })
+                    } else {
+                        if !isFirst { bytes += ",\n".utf8 }
+                        bytes += object.serialized
+                        isFirst = false
+                    }
+                }
+                try await writer.write(ByteBuffer(bytes: bytes))
+                // Ending the connection tells the client that the file is not complete.
+                page = try await pages.after(page.last?["objectId"]?.stringValue)
+            }
+            try await writer.write(ByteBuffer(bytes: tail))
+            try await writer.finish(nil)
+        }
+        return response
+    }
+}
+
+/// The objects of a class in pages by id: what others write meanwhile makes no page skip or repeat an object.
+private struct ExportPages: Sendable {
+    let className: String
+    let condition: JSON
+    let rows: Int
+    let federation: Federation
+    let principal: Principal
+    let trace: String
+
+    func after(_ objectId: String?) async throws(ParseError) -> [JSON] {
+        var options = QueryOptions()
+        let filter: JSON = objectId.map { ["$and": [condition, ["objectId": ["$gt": .string($0)]]]] } ?? condition
+        options.filter = filter.serialized
+        options.order = ["objectId"]
+        options.limit = rows
+        let answer = try JSON(reply: try await federation.find(className, options, principal, trace: trace))
+        return answer["results"]?.arrayValue ?? []
+    }
+}

@@ -1,0 +1,109 @@
+import HTTPTypes
+import Messages
+import ParseProtocol
+
+/// `POST /import/<Class>`: objects from a JSON or CSV file, as exported here or by hosted Parse. An object whose id is there already is
+/// changed, others are created with their id and times. Each stands for itself; those that fail are listed.
+struct ImportController: Sendable {
+    let objects: ObjectsController
+    let services: ServiceClient
+
+    /// One message and one commit; a batch's limit as well.
+    private static let changesAtOnce = 200
+    /// A file that is wrong is wrong in every row.
+    private static let failuresListedMax = 100
+
+    func run(
+        _ className: String, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> ParseResponse {
+        try Transfers.requireOperator(principal)
+        guard Names.isIdentifier(className) else {
+            throw ParseError(
+                .operationForbidden, "Objects of the class \(className.prefix(128)) cannot be imported.")
+        }
+        let rows = try await rows(className, request)
+        var imported = 0
+        var failures: [JSON] = []
+        for start in stride(from: 0, to: rows.count, by: Self.changesAtOnce) {
+            let part = rows[start..<min(start + Self.changesAtOnce, rows.count)]
+            let outcomes = try await objects.write(
+                part.map { (Self.change(className), $0.serialized) }, to: Owners.service(ofClass: className),
+                atomic: false, principal, request.requestId)
+            for (index, outcome) in outcomes.enumerated() {
+                guard outcome.outcome.hasFailure else {
+                    imported += 1
+                    continue
+                }
+                guard failures.count < Self.failuresListedMax else { continue }
+                failures.append([
+                    "row": .int(Int64(start + index + 1)), "code": .int(Int64(outcome.outcome.failure.code)),
+                    "error": .string(outcome.outcome.failure.message),
+                ])
+            }
+        }
+        return ParseResponse([
+            "imported": .int(Int64(imported)), "failed": .int(Int64(rows.count - imported)),
+            "failures": .array(failures),
+        ])
+    }
+
+    private static func change(_ className: String) -> Change {
+        Change.with {
+            $0.verb = .create
+            $0.className = className
+            $0.proposedID = Names.objectId()
+            $0.imports = true
+        }
+    }
+
+    private func rows(_ className: String, _ request: ParseRequest) async throws(ParseError) -> [JSON] {
+        let contentType = request.headers[.contentType]?.prefix { $0 != ";" }.lowercased()
+        guard contentType == "text/csv" else {
+            let body = try JSON(clientText: request.body)
+            guard let rows = body.arrayValue ?? body["results"]?.arrayValue else {
+                throw ParseError(.invalidJSON, "A file to import is an array of objects, or {\"results\": […]}.")
+            }
+            return rows
+        }
+        let table = try CSVTable(parsing: request.body).rows
+        guard let header = table.first else { return [] }
+        let schema = try await Transfers.schema(of: className, services, trace: request.requestId)
+        let columns = header.map { CSVColumn($0, schema: schema["fields"]?[$0]) }
+        var rows: [JSON] = []
+        for (index, fields) in table.dropFirst().enumerated() {
+            guard fields.count == columns.count else {
+                throw ParseError(
+                    .invalidJSON, "Row \(index + 2) has \(fields.count) fields, the header has \(columns.count).")
+            }
+            var object: [String: JSON] = [:]
+            for (column, field) in zip(columns, fields) { object[column.name] = try column.value(field) }
+            rows.append(.object(object))
+        }
+        return rows
+    }
+}
+
+/// What export and import have in common.
+enum Transfers {
+    /// The shop's admins and the master key; each sees and changes what its rights allow.
+    /// - Throws: 119 for anybody else.
+    static func requireOperator(_ principal: Principal) throws(ParseError) {
+        guard principal.master || principal.roles.contains("admins") else {
+            throw ParseError(.operationForbidden, "Only members of the role admins may do this.")
+        }
+    }
+
+    /// The class's schema, empty for a class that is not there yet. Only names and types come of it.
+    static func schema(
+        of className: String, _ services: ServiceClient, trace: String
+    ) async throws(ParseError) -> JSON {
+        do {
+            let reply = try await services.read(
+                "\(Owners.service(ofClass: className)).schemas.v1", SchemasRequest.with { $0.className = className },
+                for: .with { $0.master = true }, trace: trace)
+            return try JSON(reply: reply.document)
+        } catch  where error.code == .invalidClassName {
+            return ["fields": ["objectId": ["type": "String"], "ACL": ["type": "ACL"]]]
+        }
+    }
+}
