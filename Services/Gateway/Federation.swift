@@ -64,7 +64,7 @@ struct Federation: Sendable {
         while !level.isEmpty {
             var targetsOfLevel: [Name] = []
             for (object, tree) in level {
-                for field in tree.children.keys {
+                for (field, _) in tree.branches(of: object) {
                     let targets = Self.targets(of: object[field])
                     included += targets.count
                     guard included <= Self.includedMax else { throw Self.tooMany }
@@ -76,7 +76,7 @@ struct Federation: Sendable {
             for name in targetsOfLevel { bytes += fetched[name]?.bytes ?? 0 }
             guard bytes <= Self.includedBytesMax else { throw Self.tooLarge }
             level = level.flatMap { object, tree in
-                tree.children.filter { !$0.value.isEmpty }.flatMap { field, subtree in
+                tree.branches(of: object).filter { !$0.tree.isEmpty }.flatMap { field, subtree in
                     Self.targets(of: object[field]).compactMap { fetched[$0] }.map { ($0.object, subtree) }
                 }
             }
@@ -101,7 +101,7 @@ struct Federation: Sendable {
             target["className"] = .string(name.className)
             return target
         }
-        for (field, subtree) in tree.children {
+        for (field, subtree) in tree.branches(of: object) {
             guard let value = object[field] else { continue }
             if case .array(let elements) = value {
                 object[field] = .array(elements.compactMap { $0.pointerTarget == nil ? $0 : replacement($0, subtree) })

@@ -3,6 +3,8 @@ import ParseProtocol
 /// The pointers to replace by their objects: `["items": ["product": ["brand": []]]]` for `include=items.product.brand`.
 struct IncludeTree: Sendable {
     private(set) var children: [String: IncludeTree] = [:]
+    /// `include=*`: every pointer and array of pointers of the object itself.
+    private(set) var includesAll = false
     /// Fields of an included object to send; empty means all.
     private(set) var keys: Set<String> = []
 
@@ -10,21 +12,32 @@ struct IncludeTree: Sendable {
     private static let depthMax = 10
     private static let pathsMax = 100
 
-    var isEmpty: Bool { children.isEmpty }
+    var isEmpty: Bool { children.isEmpty && !includesAll }
 
-    /// - Throws: 102 for too many or too deep paths, or for `*`.
+    /// - Throws: 102 for too many or too deep paths.
     mutating func add(paths: [String]) throws(ParseError) {
         guard paths.count <= Self.pathsMax else {
             throw ParseError(.invalidQuery, "At most \(Self.pathsMax) includes are possible.")
         }
         for path in paths {
-            if path == "*" { throw .notBuilt("include=*") }
+            if path == "*" {
+                includeAll()
+                continue
+            }
             let components = path.split(separator: ".", omittingEmptySubsequences: false)
             guard components.count <= Self.depthMax, components.allSatisfy({ Names.isIdentifier(String($0)) }) else {
                 throw ParseError(.invalidQuery, "Invalid include: \(path.prefix(128))")
             }
             add(components[...])
         }
+    }
+
+    mutating func includeAll() { includesAll = true }
+
+    /// What to replace in an object: its fields and the trees below them.
+    func branches(of object: JSON) -> [(field: String, tree: IncludeTree)] {
+        guard includesAll, case .object(let members) = object else { return children.map { ($0, $1) } }
+        return members.keys.map { ($0, children[$0] ?? IncludeTree()) }
     }
 
     /// A key with a dot includes what is before it (PARSE_PROTOCOL section 4).

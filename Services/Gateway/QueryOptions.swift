@@ -43,7 +43,7 @@ struct QueryOptions: Sendable {
                 self.skip = Int(skip)
             case "count": wantsCount = value == 1 || value == true
             case "hint", "comment": break
-            case "explain", "redirectClassNameForKey", "includeAll": throw .notBuilt("The query option \(name)")
+            case "explain", "redirectClassNameForKey": throw .notBuilt("The query option \(name)")
             default:
                 guard try readShared(name, value) else {
                     throw ParseError(.invalidQuery, "Invalid parameter for query: \(name.prefix(64))")
@@ -65,6 +65,7 @@ struct QueryOptions: Sendable {
         case "keys": keys = try Self.list(value, name)
         case "excludeKeys": excludeKeys = try Self.list(value, name)
         case "include": try include.add(paths: try Self.list(value, name))
+        case "includeAll": if value == true || value == 1 { include.includeAll() }
         case "readPreference", "includeReadPreference", "subqueryReadPreference": break
         default: return false
         }

@@ -43,6 +43,27 @@ import Testing
         #expect(other.results[0]["readers"] == [])
     }
 
+    @Test(arguments: [["include": "*"], ["includeAll": true]] as [[String: JSON]])
+    func everyPointerOfAnObjectIsIncluded(options: [String: JSON]) async throws {
+        let suite = try await Suite.shared
+        let master = ParseClient.master(suite)
+        let leaf = "Leaf\(Names.random(6))"
+        let inner = try await master.create(leaf, ["name": "inner"]).objectId
+        let outer = try await master.create(leaf, ["name": "outer", "next": .pointer(leaf, inner)]).objectId
+        let id = try await master.create(
+            "Tree\(leaf)", ["one": .pointer(leaf, outer), "many": [.pointer(leaf, inner), "text"], "n": 1]
+        ).objectId
+        for object in [
+            try await master.get("/classes/Tree\(leaf)/\(id)", options).json,
+            try await master.find("Tree\(leaf)", [:], options).results[0],
+        ] {
+            #expect(object.at("one", "name") == "outer")
+            #expect(object.at("one", "next", "__type") == "Pointer", "One level only.")
+            #expect(object.at("many", 0, "name") == "inner")
+            #expect(object.at("many", 1) == "text")
+        }
+    }
+
     @Test func subQueriesReachOtherServices() async throws {
         let suite = try await Suite.shared
         let shelf = try await Shelf.fill(suite, names: ["In", "Out"].map { "\($0) \(Names.random(4))" })
