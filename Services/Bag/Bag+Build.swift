@@ -1,4 +1,5 @@
 import MessageBus
+import Messages
 import ObjectStore
 import ParseProtocol
 import ServiceKit
@@ -17,8 +18,13 @@ package func bagPlan(_ link: HostLink) -> ServicePlan {
                     "customer": .pointer("_User"), "orderNo": .number, "orderDate": .date, "items": .array,
                     "orderStatus": .number, "stripePaymentId": .string, "note": .string, "giftMessage": .string,
                     "shippingAddress": .object, "total": .number, "currency": .string,
+                    "shippedAt": .date, "deliveredAt": .date, "cancelledAt": .date, "refundedAt": .date,
+                    "refundedTotal": .number, "refundState": .string, "carrier": .string, "trackingNumber": .string,
+                    "trackingUrl": .string, "cancelReason": .string,
                 ],
-                indexes: [["customer", "orderStatus"], ["customer", "orderNo"], ["orderStatus", "orderNo"]],
+                indexes: [
+                    ["customer", "orderStatus"], ["customer", "orderNo"], ["orderStatus", "orderNo"], ["orderDate"],
+                ],
                 uniqueIndexes: [["orderNo"]], permissions: permissions),
             ClassDefinition(
                 "OrderItem",
@@ -27,9 +33,12 @@ package func bagPlan(_ link: HostLink) -> ServicePlan {
                     "unitPriceMinorUnits": .number, "name": .string,
                 ],
                 indexes: [["customer"]], permissions: permissions),
+            .address,
         ],
-        rules: ["Order": OrderRules(link: link), "OrderItem": OrderItemRules(link: link)],
-        tables: KnownPrices.tables + CheckoutLedger.tables + OrderNumbers.tables)
+        rules: [
+            "Order": OrderRules(link: link), "OrderItem": OrderItemRules(link: link), "Address": AddressRules(),
+        ],
+        tables: KnownPrices.tables + CheckoutLedger.tables + RefundLedger.tables + OrderNumbers.tables)
 }
 
 func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ link: HostLink) throws {
@@ -49,4 +58,20 @@ func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ link: HostLi
     routes.function("chargeCustomer") { try await checkout.answer($1, try CheckoutRequest(chargeCustomer: $0)) }
     routes.function("ChargeToken") { try await checkout.answer($1, try CheckoutRequest(chargeToken: $0)) }
     host.whenWriter { await runner.resumeUnfinished() }
+
+    let contacts = CustomerContacts(host: host)
+    let refunds = RefundRunner(
+        ledger: RefundLedger(store: host.store, outbox: host.outbox), steps: RefundSteps(bus: host.bus),
+        logger: host.logger, contact: { await contacts.email(of: $0) })
+    OrderFunctions(
+        host: host, ledger: OrderLedger(store: host.store, outbox: host.outbox), runner: refunds, contacts: contacts
+    ).install(in: &routes)
+    host.whenWriter { await refunds.resumeUnfinished() }
+
+    let merges = BagMerges(host: host, currency: currency.code)
+    routes.task("bag.merge.v1", MergeBag.self) { try await merges.merge($0, $1) }
+    routes.write("bag.userDeleted.v1", UserDeleted.self) { message, _, transaction in
+        try DeletedUser.forget(message.userID, in: transaction)
+        return try BusReply(Accepted())
+    }
 }

@@ -10,7 +10,7 @@ package let catalogPlan = ServicePlan(
     rules: [
         "Product": ProductRules(), "ProductReview": ReviewRules(), "FavoriteProduct": FavoriteRules(),
     ],
-    tables: ProductRatings.tables + Reservations.tables,
+    tables: ProductRatings.tables + Reservations.tables + Restocks.tables,
     ownsUnknownClasses: true)
 
 func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
@@ -36,6 +36,10 @@ func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
             try reservations.release(message.reservationID, in: transaction)
             return try BusReply(ReleaseReservationReply())
         }
+    }
+    routes.write("catalog.restock.v1", RestockRequest.self) { message, _, transaction in
+        try Restocks.add(message, in: transaction)
+        return try BusReply(Accepted())
     }
     host.whenWriter { await returnExpiredStock(host, reservations) }
 }

@@ -9,7 +9,7 @@ enum Owners {
 
     private static let classes: [String: String] = [
         "_User": "users", "_Session": "users", "_Role": "users",
-        "Order": "bag", "OrderItem": "bag",
+        "Order": "bag", "OrderItem": "bag", "Address": "bag",
         "PaymentMethod": "payments",
         "Promotion": "push", "_Installation": "push",
     ]
@@ -17,11 +17,12 @@ enum Owners {
     private static let functions: [String: String] = [
         "addToBag": "bag", "setBagQuantity": "bag", "emptyBag": "bag", "bag": "bag",
         "checkout": "bag", "chargeCustomer": "bag", "ChargeToken": "bag",
+        "cancelOrder": "bag", "shipOrder": "bag", "deliverOrder": "bag", "refundOrder": "bag", "orders": "bag",
         "createStripeCustomer": "payments", "addPaymentMethod": "payments", "setDefaultPaymentMethod": "payments",
         "analyticsEvents": "analytics", "crashReports": "crash",
     ]
 
-    private static let readingFunctions: Set<String> = ["bag", "analyticsEvents", "crashReports"]
+    private static let readingFunctions: Set<String> = ["bag", "orders", "analyticsEvents", "crashReports"]
 
     /// The services that keep Parse objects.
     static var objectServices: [String] { Array(Set(classes.values).union(["catalog"])).sorted() }

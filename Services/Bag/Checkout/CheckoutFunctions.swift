@@ -91,7 +91,7 @@ struct CheckoutFunctions: Sendable {
         async let contact = host.call(
             "users.contact.v1", ContactRequest.with { $0.userID = userId }, traceId: traceId, reply: ContactReply.self)
         let profile =
-            wanted.shippingAddress == nil
+            wanted.shippingAddress == nil && wanted.addressId == nil
             ? try await host.objects("_User", ids: [userId], as: request.envelope.principal, traceId: traceId)[userId]
             : nil
         return Customer(userId: userId, email: try await contact.email, profile: profile)

@@ -85,7 +85,7 @@ extension CheckoutLedger {
         try requireOffered(order.items, prices)
         // They become the order's when it is made: a checkout that fails leaves the order as it was.
         var fields = JSON.object(request.texts)
-        fields["shippingAddress"] = try address(request, order, customer).json
+        fields["shippingAddress"] = try address(request, order, customer, in: transaction).json
         try forgetRequestKeys(of: customer.userId, in: transaction)
         let checkout = Checkout(
             id: "co_" + Names.random(20), orderId: order.objectId, customerId: customer.userId,
@@ -130,11 +130,13 @@ extension CheckoutLedger {
     }
 
     private static func address(
-        _ request: CheckoutRequest, _ order: OpenOrder, _ customer: Customer
+        _ request: CheckoutRequest, _ order: OpenOrder, _ customer: Customer, in transaction: StoreTransaction
     ) throws -> ShippingAddress {
         let address =
             if let sent = request.shippingAddress {
                 sent
+            } else if let id = request.addressId {
+                try AddressBook.shippingAddress(id, of: customer.userId, in: transaction)
             } else if let ofOrder = order.document["shippingAddress"], !ofOrder.isNull {
                 try ShippingAddress(ofOrder)
             } else {

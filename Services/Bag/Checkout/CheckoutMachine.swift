@@ -4,9 +4,11 @@ import ParseProtocol
 ///
 /// `CheckoutRunner` performs each action and reports the event that follows. Every step repeats safely: reservation and
 /// charge by the checkout's id, storing because it is one transaction. After a crash `resume` goes on from what is stored; what
-/// was reserved some time ago is reserved again before it is charged.
+/// was reserved some time ago is reserved again before it is charged. When that is refused and a charge may have been made, payments is
+/// asked what became of it; a first charge is never made without the goods.
 ///
 ///     started ── reserve ──> reserved ── charge ──> charged ── make ──> decided (receipt)
+///        │                     └── find charge ──> charged
 ///        └───────── fail ──────┴──────── fail ───────────────────────> decided (reason)
 ///
 /// A failure needs no point between: its reply, the end of the checkout and the message that releases the reservation are one
@@ -17,6 +19,8 @@ package struct CheckoutMachine: Sendable {
         case reserve([String: Int])
         /// Ask payments to take the order's total under the checkout's id.
         case charge(PricedOrder)
+        /// Ask payments what became of the charge, without making one.
+        case findCharge
         /// Store the point, then report `stored` or `notStored`.
         case store(RecoveryPoint)
         /// Number the order, mark it made and tell the others, in one transaction.
@@ -57,6 +61,8 @@ package struct CheckoutMachine: Sendable {
     private var reservedAt: ContinuousClock.Instant?
     /// Payments may have been asked. From the disk nobody knows, and a charge that was made must not be lost.
     private var mayBeCharged = false
+    /// Why the stock cannot be had any more. Nothing may be charged from then on; a charge that was made counts.
+    private var stockRefusal: ParseError?
 
     package init(
         _ checkout: Checkout, at point: RecoveryPoint, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
@@ -102,12 +108,25 @@ package struct CheckoutMachine: Sendable {
     private mutating func reservedAgain(_ answer: Result<Reservation, StepFailure>) -> Action {
         switch answer {
         case .failure(.undecided): return again()
-        case .failure(.refused(let error)) where !mayBeCharged:
-            return .fail(Self.publicReason(error), holdsStock: false)
-        // Payments knows whether the money was taken; if so, the order is made of what is left.
-        case .success, .failure(.refused):
+        case .failure(.refused(let error)):
+            guard mayBeCharged else { return .fail(Self.publicReason(error), holdsStock: false) }
+            stockRefusal = Self.publicReason(error)
+            repetitions = 0
+            return next()
+        case .success:
             reservedAt = now()
             return next()
+        }
+    }
+
+    /// Payments knows whether the money was taken. If it was, the order is made of what is left; if not, it never will be.
+    package mutating func chargeFound(_ answer: Result<String, StepFailure>) -> Action {
+        guard case .at(.reserved(let order)) = state, let stockRefusal else { return next() }
+        switch answer {
+        case .success(let chargeId): return store(.charged(order, chargeId: chargeId), from: .reserved(order))
+        case .failure(.undecided): return again()
+        case .failure(.refused(let error)):
+            return .fail(error.code == .objectNotFound ? stockRefusal : error, holdsStock: false)
         }
     }
 
@@ -145,6 +164,7 @@ package struct CheckoutMachine: Sendable {
         switch state {
         case .storing(let point, _): return .store(point)
         case .at(.started): return reserve
+        case .at(.reserved) where stockRefusal != nil: return .findCharge
         case .at(.reserved(let order)):
             guard let reservedAt, now() < reservedAt + Self.reservationTrusted else { return reserve }
             mayBeCharged = true

@@ -11,12 +11,14 @@ package struct CheckoutRequest: Sendable, Equatable {
     /// Names the attempt, so that asking again gets the same answer.
     package var clientKey: String?
     package var shippingAddress: ShippingAddress?
+    /// An `Address` of the customer's, instead.
+    package var addressId: String?
     /// `note` and `giftMessage`, as far as they were sent.
     package var texts: [String: JSON]
 
     private static let keyBytesMax = 200
 
-    /// `checkout {paymentMethodId | tokenId, idempotencyKey?, orderId?, shippingAddress?, note?, giftMessage?, amount?}`
+    /// `checkout {paymentMethodId | tokenId, idempotencyKey?, orderId?, addressId? | shippingAddress?, note?, giftMessage?, amount?}`
     package init(checkout parameters: JSON) throws {
         try self.init(parameters, orderIsRequired: false) {
             switch (try Self.text($0, "paymentMethodId"), try Self.text($0, "tokenId")) {
@@ -47,6 +49,13 @@ package struct CheckoutRequest: Sendable, Equatable {
         amount = try Self.amount(parameters["amount"] ?? parameters["chargeAmount"])
         if let address = parameters["shippingAddress"], !address.isNull {
             shippingAddress = try ShippingAddress(address)
+        }
+        addressId = try Self.text(parameters, "addressId")
+        if let addressId {
+            guard shippingAddress == nil else {
+                throw ParseError(.validationError, "Either addressId or shippingAddress is possible.")
+            }
+            guard Names.isObjectId(addressId) else { throw ParseError.objectNotFound }
         }
         var order: [String: JSON] = [:]
         for name in ["note", "giftMessage"] {

@@ -1,21 +1,12 @@
 import Logging
 import ParseProtocol
-import Synchronization
 
 /// Drives checkouts to their end, each by one task in the process that writes, whoever still waits for it.
 package final class CheckoutRunner: Sendable {
-    private typealias Waiter = CheckedContinuation<CheckoutOutcome?, Never>
-
-    private struct Running {
-        /// Clients waiting, by checkout and ticket. A checkout is in here while its task runs.
-        var waiters: [String: [Int: Waiter]] = [:]
-        var lastTicket = 0
-    }
-
     private let ledger: CheckoutLedger
     private let steps: any CheckoutStepping
     private let logger: Logger
-    private let running = Mutex(Running())
+    private let flights = SingleFlight<CheckoutOutcome>()
 
     package init(ledger: CheckoutLedger, steps: any CheckoutStepping, logger: Logger) {
         self.ledger = ledger
@@ -25,13 +16,7 @@ package final class CheckoutRunner: Sendable {
 
     /// Joins the checkout, or sets it going, and waits for its end. Nil when it is not decided within `limit`; it goes on then.
     package func outcome(of id: String, within limit: Duration) async -> CheckoutOutcome? {
-        await withCheckedContinuation { waiter in
-            let ticket = join(id, waiter)
-            Task { [self] in
-                try? await Task.sleep(for: limit)
-                running.withLock { $0.waiters[id]?.removeValue(forKey: ticket) }?.resume(returning: nil)
-            }
-        }
+        await flights.outcome(of: id, within: limit) { [self] in await drive(id) }
     }
 
     /// Goes on with what a crash interrupted. Called when this process became the writer.
@@ -39,7 +24,7 @@ package final class CheckoutRunner: Sendable {
         while true {
             do {
                 let ids = try await ledger.unfinished()
-                for id in ids { begin(id) }
+                for id in ids { flights.begin(id) { [self] in await drive(id) } }
                 if !ids.isEmpty {
                     logger.notice("Checkouts go on.", metadata: ["checkout.count": "\(ids.count)"])
                 }
@@ -51,39 +36,14 @@ package final class CheckoutRunner: Sendable {
         }
     }
 
-    private func join(_ id: String, _ waiter: Waiter) -> Int {
-        let (ticket, isNew) = running.withLock { running in
-            running.lastTicket += 1
-            let isNew = running.waiters[id] == nil
-            running.waiters[id, default: [:]][running.lastTicket] = waiter
-            return (running.lastTicket, isNew)
-        }
-        if isNew { Task { await drive(id) } }
-        return ticket
-    }
-
-    private func begin(_ id: String) {
-        let isNew = running.withLock { running in
-            guard running.waiters[id] == nil else { return false }
-            running.waiters[id] = [:]
-            return true
-        }
-        if isNew { Task { await drive(id) } }
-    }
-
     // MARK: - Performing
 
-    private func drive(_ id: String) async {
+    private func drive(_ id: String) async -> CheckoutOutcome {
         let record = await load(id)
         var machine = CheckoutMachine(record.checkout, at: record.point)
         var action = machine.resume()
         while true {
-            if case .answer(let outcome) = action {
-                for waiter in running.withLock({ $0.waiters.removeValue(forKey: id) })?.values ?? [:].values {
-                    waiter.resume(returning: outcome)
-                }
-                return
-            }
+            if case .answer(let outcome) = action { return outcome }
             action = await perform(action, of: record.checkout, &machine)
         }
     }
@@ -107,6 +67,7 @@ package final class CheckoutRunner: Sendable {
             case .reserve(let products):
                 return machine.reservationAnswered(await steps.reserve(products, for: checkout))
             case .charge(let order): return machine.chargeAnswered(await steps.charge(order, for: checkout))
+            case .findCharge: return machine.chargeFound(await steps.findCharge(for: checkout))
             case .store(let point):
                 try await ledger.store(point, of: checkout)
                 return machine.stored()

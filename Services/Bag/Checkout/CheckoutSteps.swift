@@ -11,6 +11,9 @@ package protocol CheckoutStepping: Sendable {
     ) async -> Result<Reservation, CheckoutMachine.StepFailure>
     /// - Returns: the provider's id of the charge.
     func charge(_ order: PricedOrder, for checkout: Checkout) async -> Result<String, CheckoutMachine.StepFailure>
+    /// Asks what became of a charge without making one. Refused with 101 when it was never begun; then it never will be.
+    /// - Returns: the provider's id of the charge.
+    func findCharge(for checkout: Checkout) async -> Result<String, CheckoutMachine.StepFailure>
     /// Puts reserved pieces back before the customer hears of a declined card, who may try another card at once. The outbox
     /// does the same and does not give up; this only makes it soon.
     func releaseSoon(_ checkout: Checkout) async
@@ -61,6 +64,14 @@ struct CheckoutSteps: CheckoutStepping {
             }
         }
         return await ask("payments.charge.v1", request, key: "\(checkout.id):charge", reply: ChargeReply.self) {
+            CheckoutMachine.StepFailure(charging: $0)
+        }.map(\.chargeID)
+    }
+
+    /// Without a key: an answer that is kept could be out of date when it is asked again.
+    func findCharge(for checkout: Checkout) async -> Result<String, CheckoutMachine.StepFailure> {
+        let request = FindChargeRequest.with { $0.operationID = checkout.id }
+        return await ask("payments.findCharge.v1", request, key: "", reply: ChargeReply.self) {
             CheckoutMachine.StepFailure(charging: $0)
         }.map(\.chargeID)
     }

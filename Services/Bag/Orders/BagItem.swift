@@ -51,4 +51,7 @@ enum Privacy {
     static func acl(_ customerId: String) -> JSON {
         [customerId: ["read": true], "role:admins": ["read": true]]
     }
+
+    /// Of a customer whose account was deleted.
+    static let adminsOnly: JSON = ["role:admins": ["read": true]]
 }

@@ -8,9 +8,8 @@ package struct OrderChange: Sendable, Equatable {
 
     private static let noteBytesMax = 2000
     /// Written by the server alone.
-    private static let serversFields: Set<String> = [
-        "orderNo", "orderDate", "orderStatus", "total", "stripePaymentId", "currency",
-    ]
+    private static let serversFields: Set<String> = Set(
+        ["orderNo", "orderDate", "orderStatus", "total", "stripePaymentId", "currency"] + OrderRecord.fields)
     /// Clients that send whole objects back send these too; they mean nothing.
     private static let ignored: Set<String> = ["ACL", "objectId", "createdAt", "updatedAt", "className", "__type"]
 
@@ -42,14 +41,7 @@ package struct OrderChange: Sendable, Equatable {
 
     private static func text(_ value: JSON, _ name: String) throws -> JSON {
         if removes(value) { return ["__op": "Delete"] }
-        guard let text = value.stringValue else {
-            throw ParseError(.incorrectType, "schema mismatch for Order.\(name); expected String")
-        }
-        guard text.utf8.count <= noteBytesMax else {
-            throw ParseError(.validationError, "\(name) is longer than \(noteBytesMax) bytes.")
-        }
-        guard !text.utf8.contains(0) else { throw ParseError(.validationError, "\(name) contains U+0000.") }
-        return value
+        return .string(try PlainText.parse(value, name, bytesMax: noteBytesMax))
     }
 
     private static func removes(_ value: JSON) -> Bool { value.isNull || value["__op"] == "Delete" }

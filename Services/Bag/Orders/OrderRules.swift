@@ -39,7 +39,8 @@ package struct OrderRules: ClassRules {
         }
         let objectId = try change.requiredObjectId
         guard !change.caller.isMaster else {
-            return try CheckoutLedger.requireNotBeingPaid(objectId, in: transaction)
+            try CheckoutLedger.requireNotBeingPaid(objectId, in: transaction)
+            return try RefundLedger.requireNonePending(objectId, in: transaction)
         }
         let userId = try change.customerId
         let present = try transaction.document("Order", objectId, caller: change.caller)

@@ -1,0 +1,31 @@
+import Messages
+import ParseProtocol
+import ServiceKit
+
+/// How to reach customers now; they may have changed their address since they ordered.
+struct CustomerContacts: Sendable {
+    let host: ServiceHost
+
+    /// Nobody waits long for this: the address that an order has will do.
+    private static let waitMax = Duration.seconds(3)
+
+    /// Nil when it cannot be learnt; empty when the customer has none.
+    func email(of userId: String, traceId: String = "") async -> String? {
+        guard !userId.isEmpty else { return nil }
+        return try? await host.call(
+            "users.contact.v1", ContactRequest.with { $0.userID = userId }, traceId: traceId, timeout: Self.waitMax,
+            reply: ContactReply.self
+        ).email
+    }
+
+    /// E-mail address, name and phone number of users, by objectId, for the shop's admins.
+    func contacts(of userIds: Set<String>, traceId: String) async throws -> [String: JSON] {
+        try await host.objects("_User", ids: userIds, as: .satchel, traceId: traceId).mapValues { user in
+            var contact: JSON = [:]
+            for name in ["email", "firstName", "lastName", "name", "phone"] {
+                if let value = user[name], !value.isNull { contact[name] = value }
+            }
+            return contact
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import MessageBus
+import ParseProtocol
+import ServiceKit
+
+/// What the shop and its customers do with made orders. Each may be asked again and answers the same.
+struct OrderFunctions: Sendable {
+    let host: ServiceHost
+    let ledger: OrderLedger
+    let runner: RefundRunner
+    let contacts: CustomerContacts
+
+    /// The gateway waits 30 s. A refund that takes longer than this is shown as pending.
+    private static let waitMax = Duration.seconds(10)
+    private static let reasonBytesMax = 500
+
+    func install(in routes: inout ServiceRoutes) {
+        routes.function("shipOrder") { parameters, request in
+            try request.requireAdmin()
+            return try await take(.init(.ship(try Shipment(parameters)), by: nil), parameters, request)
+        }
+        routes.function("deliverOrder") { parameters, request in
+            try request.requireAdmin()
+            return try await take(.init(.deliver, by: nil), parameters, request)
+        }
+        routes.function("cancelOrder") { parameters, request in
+            let customerId = request.isFromAdmin ? nil : try request.userId
+            let wish = OrderLedger.Wish(.cancel, by: customerId, reason: try Self.reason(parameters))
+            return try await take(wish, parameters, request)
+        }
+        routes.function("refundOrder") { parameters, request in
+            try request.requireAdmin()
+            let wish = OrderLedger.Wish(
+                .refund(try Self.amount(parameters)), by: nil, reason: try Self.reason(parameters),
+                restock: try Self.flag(parameters, "restock"))
+            return try await take(wish, parameters, request)
+        }
+        routes.function("orders") { parameters, request in
+            try request.requireAdmin()
+            let list = try OrderList(parameters)
+            let (orders, count) = try await host.store.read { try list.read(in: $0) }
+            let customers = Set(orders.compactMap { $0["customer"]?.pointerTarget?.objectId })
+            let known = try await contacts.contacts(of: customers, traceId: request.envelope.traceID)
+            return try .result(OrderList.json(orders, contacts: known, count: count))
+        }
+    }
+
+    private func take(_ wish: OrderLedger.Wish, _ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply {
+        guard !CardNumber.isPresent(in: parameters) else { throw CardNumber.refused }
+        let orderId = try Self.orderId(parameters)
+        let customer = try await ledger.customer(orderId, for: wish.customerId)
+        let email = await contacts.email(of: customer, traceId: request.envelope.traceID)
+        switch try await ledger.take(wish, orderId, email: email) {
+        case .done(let answer): return try .result(answer)
+        case .waits(let refundId):
+            if case .refused(let error) = await runner.progress(of: refundId, within: Self.waitMax) {
+                throw ParseError(.validationError, "The refund was refused: \(error.message)")
+            }
+            return try .result(try await ledger.answer(orderId))
+        }
+    }
+
+    // MARK: Parameters
+
+    private static func orderId(_ parameters: JSON) throws -> String {
+        guard let id = parameters["orderId"]?.stringValue else {
+            throw ParseError(.validationError, "orderId is missing or not a string.")
+        }
+        guard Names.isObjectId(id) else { throw ParseError.objectNotFound }
+        return id
+    }
+
+    private static func reason(_ parameters: JSON) throws -> String {
+        try PlainText.optional(parameters["reason"], "reason", bytesMax: reasonBytesMax)
+    }
+
+    private static func amount(_ parameters: JSON) throws -> Int64? {
+        guard let value = parameters["amount"], !value.isNull else { return nil }
+        guard let amount = value.intValue, amount >= 1 else {
+            throw ParseError(.validationError, "amount must be a whole number of minor units from 1.")
+        }
+        return amount
+    }
+
+    private static func flag(_ parameters: JSON, _ name: String) throws -> Bool {
+        guard let value = parameters[name], !value.isNull else { return false }
+        guard let flag = value.boolValue else { throw ParseError(.validationError, "\(name) must be true or false.") }
+        return flag
+    }
+}

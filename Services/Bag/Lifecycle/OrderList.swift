@@ -1,0 +1,74 @@
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// `orders {status?, from?, to?, limit?, skip?}`: made orders for the shop's admins, newest first, with their lines and whom to reach.
+package struct OrderList: Sendable {
+    private let condition: JSON
+    private let limit: Int
+    private let skip: Int
+
+    /// A page of orders with 200 lines each is some megabytes.
+    private static let limitMax: Int64 = 100
+    private static let skipMax: Int64 = 1_000_000
+
+    /// - Parameter parameters: `status` is an `orderStatus` other than 0; `from` (included) and `to` (excluded) are dates, ISO 8601 or
+    ///   Date hashes, of when the orders were made.
+    /// - Throws: 142 for what is none of these.
+    package init(_ parameters: JSON) throws {
+        var condition: JSON = ["orderStatus": ["$ne": 0]]
+        if let value = parameters["status"], !value.isNull {
+            guard let status = value.intValue.flatMap(OrderStatus.init), status != .open else {
+                throw ParseError(.validationError, "status must be 1, 2, 3, -1 or -2.")
+            }
+            condition["orderStatus"] = .int(status.rawValue)
+        }
+        var dates: JSON = [:]
+        for (name, comparison) in [("from", "$gte"), ("to", "$lt")] {
+            dates[comparison] = try Self.date(parameters[name], name)?.wire
+        }
+        if dates != [:] { condition["orderDate"] = dates }
+        self.condition = condition
+        limit = Int(try parameters.listLimit(standard: 50, maximum: Self.limitMax))
+        guard let skip = (parameters["skip"] ?? 0).intValue, (0...Self.skipMax).contains(skip) else {
+            throw ParseError(.validationError, "skip must be a whole number from 0 to \(Self.skipMax).")
+        }
+        self.skip = Int(skip)
+    }
+
+    private static func date(_ value: JSON?, _ name: String) throws -> Timestamp? {
+        guard let value, !value.isNull else { return nil }
+        let text = value.stringValue ?? (value.wireType == "Date" ? value["iso"]?.stringValue : nil)
+        guard let date = text.flatMap(Timestamp.init(iso:)) else {
+            throw ParseError(.validationError, "\(name) must be a date such as 2030-01-31T00:00:00.000Z.")
+        }
+        return date
+    }
+
+    /// The page, `items` being the lines themselves, and the number of all that match.
+    package func read(in store: some ObjectReading) throws -> (orders: [JSON], count: Int) {
+        let query = Query(className: "Order", where: condition, order: ["-orderNo"], limit: limit, skip: skip)
+        let orders = try store.documents(query, caller: .master)
+        let ids = orders.flatMap(\.itemIds)
+        let lines = try store.fetch("OrderItem", ids: ids, keys: [], caller: .master).map { id, text in
+            (id, try JSON(parsing: text))
+        }
+        let byId = Dictionary(lines, uniquingKeysWith: { first, _ in first })
+        let whole = orders.map { order in
+            var order = order
+            order["items"] = .array(order.itemIds.compactMap { byId[$0] })
+            return order
+        }
+        return (whole, try store.count(query, caller: .master))
+    }
+
+    /// - Parameter contacts: by the customers' ids; an order whose customer's account was deleted has none.
+    package static func json(_ orders: [JSON], contacts: [String: JSON], count: Int) -> JSON {
+        let results = orders.map { order in
+            var order = order
+            order["contact"] = order["customer"]?.pointerTarget.flatMap { contacts[$0.objectId] } ?? .null
+            return order
+        }
+        return ["results": .array(results), "count": .int(Int64(count))]
+    }
+}

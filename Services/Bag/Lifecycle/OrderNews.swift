@@ -1,0 +1,63 @@
+import Foundation
+import Messages
+import ObjectStore
+import ParseProtocol
+
+/// What mail, push and analytics hear when an order went on.
+struct OrderNews {
+    /// The order as it is stored now.
+    let order: OrderRecord
+    let status: OrderStatus
+    /// What names this change among those of the order; a second change of that name is not told.
+    let name: String
+    /// What goes back, in minor units.
+    var givenBack: Int64 = 0
+    var reason = ""
+    /// The customer's present address; nil when it is not known.
+    let email: String?
+
+    func tell(_ outbox: any EventSink, in transaction: StoreTransaction) throws {
+        let key = "order:\(order.objectId):\(name)"
+        let priced = try order.priced(in: transaction)
+        let changed = OrderChanged.with {
+            $0.orderID = order.objectId
+            $0.orderNumber = order.orderNo
+            $0.userID = order.customerId
+            $0.status = Int32(clamping: status.rawValue)
+            $0.refundedMinorUnits = givenBack
+            $0.currency = priced.currency
+            $0.changedAt = transaction.now.milliseconds
+        }
+        for service in ["analytics", "push"] {
+            try outbox.add("\(service).orderChanged.v1", changed, key: "\(key):\(service)", in: transaction)
+        }
+        let address = email ?? order.payment?.email ?? ""
+        guard !address.isEmpty, let template else { return }
+        let receipt = Receipt(order: order.document, priced: priced)
+        let mail = SendMailRequest.with {
+            $0.template = template
+            $0.toAddress = address
+            $0.toName = receipt.customerName
+            $0.model = Data(model(receipt).serialized)
+        }
+        try outbox.add("mail.send.v1", mail, key: "\(key):mail", in: transaction)
+    }
+
+    private var template: String? {
+        switch status {
+        case .open, .made: nil
+        case .shipped: "order-shipped"
+        case .delivered: "order-delivered"
+        case .cancelled: "order-cancelled"
+        case .refunded: "order-refunded"
+        }
+    }
+
+    private func model(_ receipt: Receipt) -> JSON {
+        var model = receipt.mailModel
+        for (name, value) in Shipment(order: order.document).fields { model[name] = value }
+        if !reason.isEmpty { model["reason"] = .string(reason) }
+        if givenBack > 0 { model["refundedMinorUnits"] = .int(givenBack) }
+        return model
+    }
+}

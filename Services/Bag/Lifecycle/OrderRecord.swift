@@ -1,0 +1,83 @@
+import ObjectStore
+import ParseProtocol
+
+/// A made order with what is stored about its money: all that decides what may become of it.
+struct OrderRecord {
+    /// The checkout that paid it.
+    struct Payment {
+        let checkoutId: String
+        let priced: PricedOrder
+        /// The customer's address when the order was made; empty when there was none.
+        let email: String
+    }
+
+    let document: JSON
+    /// Nil for an order that was imported.
+    let payment: Payment?
+    let lifecycle: OrderLifecycle
+
+    var objectId: String { document["objectId"]?.stringValue ?? "" }
+    /// Empty when the account was deleted.
+    var customerId: String { document["customer"]?.pointerTarget?.objectId ?? "" }
+    var orderNo: Int64 { document["orderNo"]?.intValue ?? 0 }
+
+    /// - Throws: 101 when there is no such order.
+    init(_ orderId: String, in store: some ObjectReading) throws {
+        try self.init(document: try store.document("Order", orderId, caller: .master), in: store)
+    }
+
+    init(document: JSON, in store: some ObjectReading) throws {
+        self.document = document
+        let orderId = document["objectId"]?.stringValue ?? ""
+        payment = try store.rows(
+            "SELECT id, priced, email FROM checkouts WHERE orderId = ? AND state = 'made'", [.text(orderId)]
+        ).first.map {
+            Payment(
+                checkoutId: $0.text("id"), priced: try PricedOrder(text: $0.text("priced")), email: $0.text("email"))
+        }
+        var lifecycle = OrderLifecycle(
+            document["orderStatus"]?.intValue.flatMap(OrderStatus.init), charged: payment?.priced.totalMinorUnits ?? 0)
+        lifecycle.shipment = Shipment(order: document)
+        for row in try RefundLedger.rows(of: orderId, in: store) {
+            let refund = OrderLifecycle.Refund(RefundPurpose(rawValue: row.text("purpose")) ?? .refund, row.int("amount"))
+            switch row.text("state") {
+            case "pending": lifecycle.underWay = refund
+            case "done":
+                lifecycle.last = refund
+                lifecycle.givenBack += refund.amount
+            default: continue
+            }
+        }
+        self.lifecycle = lifecycle
+    }
+
+    /// The lines with the prices that were paid. Of an imported order what its lines say.
+    func priced(in store: some ObjectReading) throws -> PricedOrder {
+        if let payment { return payment.priced }
+        let documents = try store.fetch("OrderItem", ids: document.itemIds, keys: [], caller: .master)
+        let lines = try documents.compactMap { _, text -> PricedOrder.Line? in
+            let line = try JSON(parsing: text)
+            guard let item = BagItem(document: line) else { return nil }
+            return PricedOrder.Line(
+                itemId: item.objectId, productId: item.productId, name: line["name"]?.stringValue ?? "",
+                quantity: item.quantity, unitPriceMinorUnits: line["unitPriceMinorUnits"]?.intValue ?? 0)
+        }
+        return PricedOrder(lines: lines, currency: document["currency"]?.stringValue ?? "usd")
+    }
+
+    /// What the order's functions answer. It depends on nothing but the order, so that asking again gets the same.
+    var answer: JSON {
+        var answer: JSON = ["orderId": .string(objectId)]
+        for name in ["orderNo", "orderDate", "orderStatus", "total", "currency"] + Self.fields {
+            if let value = document[name], !value.isNull { answer[name] = value }
+        }
+        return answer
+    }
+
+    /// Fields that an order gets after it was made, by the server only. `refundedTotal` counts minor units; `refundState` is `pending`,
+    /// `done` or `failed`.
+    static let fields = [
+        "shippedAt", "deliveredAt", "cancelledAt", "refundedAt", "refundedTotal", "refundState", "carrier",
+        "trackingNumber", "trackingUrl", "cancelReason",
+    ]
+}

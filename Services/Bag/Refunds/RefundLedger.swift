@@ -1,0 +1,194 @@
+import Messages
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// The stored side of refunds. Every method is one transaction, or part of one.
+package struct RefundLedger: Sendable {
+    package static let tables = [
+        """
+        CREATE TABLE IF NOT EXISTS refunds(id TEXT PRIMARY KEY, orderId TEXT NOT NULL, checkoutId TEXT NOT NULL,
+        purpose TEXT NOT NULL, amount INTEGER NOT NULL, reason TEXT NOT NULL, restock INTEGER NOT NULL, state TEXT NOT NULL,
+        providerId TEXT, problemCode INTEGER, problem TEXT, createdAt INTEGER NOT NULL, changedAt INTEGER NOT NULL)
+        """,
+        "CREATE INDEX IF NOT EXISTS refundsOfOrder ON refunds(orderId, createdAt)",
+        // Money of an order goes back in one refund at a time.
+        "CREATE UNIQUE INDEX IF NOT EXISTS refundsPending ON refunds(orderId) WHERE state = 'pending'",
+    ]
+
+    let store: ClassStore
+    let outbox: any EventSink
+
+    package init(store: ClassStore, outbox: any EventSink) {
+        self.store = store
+        self.outbox = outbox
+    }
+
+    // MARK: Reading
+
+    /// Oldest first.
+    static func rows(of orderId: String, in store: some ObjectReading) throws -> [SQLRow] {
+        try store.rows("SELECT * FROM refunds WHERE orderId = ? ORDER BY createdAt, id", [.text(orderId)])
+    }
+
+    static func pending(_ orderId: String, in store: some ObjectReading) throws -> String? {
+        try store.rows("SELECT id FROM refunds WHERE orderId = ? AND state = 'pending'", [.text(orderId)])
+            .first?.text("id")
+    }
+
+    /// - Throws: 142 while money of the order is on its way back.
+    static func requireNonePending(_ orderId: String, in store: some ObjectReading) throws {
+        guard try pending(orderId, in: store) == nil else {
+            throw ParseError(.validationError, "A refund of this order is pending.")
+        }
+    }
+
+    func unfinished() async throws -> [String] {
+        try await store.read { try $0.rows("SELECT id FROM refunds WHERE state = 'pending'").map { $0.text("id") } }
+    }
+
+    func load(_ id: String) async throws -> (refund: Refund, point: RefundMachine.Point, customerId: String) {
+        try await store.read { reader in
+            let row = try Self.row(id, in: reader)
+            let order = try reader.documentIfFound("Order", row.text("orderId"), caller: .master)
+            return (
+                try Refund(row), try RefundMachine.Point(row), order?["customer"]?.pointerTarget?.objectId ?? ""
+            )
+        }
+    }
+
+    private static func row(_ id: String, in store: some ObjectReading) throws -> SQLRow {
+        guard let row = try store.rows("SELECT * FROM refunds WHERE id = ?", [.text(id)]).first else {
+            throw ParseError.internalError
+        }
+        return row
+    }
+
+    // MARK: Changes
+
+    static func insert(_ refund: Refund, reason: String, restock: Bool, in transaction: StoreTransaction) throws {
+        _ = try transaction.execute(
+            """
+            INSERT INTO refunds(id, orderId, checkoutId, purpose, amount, reason, restock, state, createdAt, changedAt)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'pending', ?8, ?8)
+            """,
+            [
+                .text(refund.id), .text(refund.orderId), .text(refund.checkoutId), .text(refund.purpose.rawValue),
+                .int(refund.amount), .text(reason), .int(restock || refund.purpose == .cancel ? 1 : 0),
+                .int(transaction.now.milliseconds),
+            ])
+    }
+
+    private struct Undone: Error {}
+
+    /// Proves, before money goes back, that the store will take the order as it is then. Leaves nothing behind.
+    /// - Throws: `ParseError` for what the store refuses.
+    static func proveFinishable(_ refund: Refund, reason: String, in transaction: StoreTransaction) throws {
+        do {
+            try transaction.nested {
+                _ = try complete(refund, reason: reason, in: transaction)
+                throw Undone()
+            }
+        } catch is Undone {}
+    }
+
+    /// The money is on its way: the order's new status and what the others must hear are one transaction.
+    /// - Parameter email: the customer's present address; nil when it is not known.
+    package func finish(_ refund: Refund, providerId: String, email: String?) async throws {
+        try await store.write { [outbox] transaction in
+            let row = try Self.row(refund.id, in: transaction)
+            try Self.settle(refund.id, "done", providerId: .text(providerId), in: transaction)
+            let reason = row.text("reason")
+            // An order that was removed by force has nothing left to tell.
+            guard let order = try Self.complete(refund, reason: reason, in: transaction) else { return }
+            if row.int("restock") == 1 { try Self.restock(order, outbox, in: transaction) }
+            try OrderNews(
+                order: order, status: refund.purpose.status, name: refund.id, givenBack: refund.amount, reason: reason,
+                email: email
+            ).tell(outbox, in: transaction)
+        }
+    }
+
+    /// Payments decided against it. The order stays what it was, and says so.
+    package func fail(_ refund: Refund, _ error: ParseError) async throws {
+        try await store.write { transaction in
+            try Self.settle(refund.id, "failed", problem: error, in: transaction)
+            guard try transaction.documentIfFound("Order", refund.orderId, caller: .master) != nil else { return }
+            _ = try transaction.update("Order", refund.orderId, ["refundState": "failed"], caller: .master)
+        }
+    }
+
+    private static func settle(
+        _ id: String, _ state: String, providerId: SQLValue = .null, problem: ParseError? = nil,
+        in transaction: StoreTransaction
+    ) throws {
+        let changed = try transaction.execute(
+            """
+            UPDATE refunds SET state = ?, providerId = ?, problemCode = ?, problem = ?, changedAt = ?
+            WHERE id = ? AND state = 'pending'
+            """,
+            [
+                .text(state), providerId, problem.map { .int(Int64($0.code.rawValue)) } ?? .null,
+                problem.map { .text($0.message) } ?? .null, .int(transaction.now.milliseconds), .text(id),
+            ])
+        // Two drivers of one refund would be our own mistake; the second one must not count it again.
+        guard changed == 1 else { throw ParseError.internalError }
+    }
+
+    /// Writes what the order is after the refund; nil when it does not exist any more.
+    private static func complete(
+        _ refund: Refund, reason: String, in transaction: StoreTransaction
+    ) throws -> OrderRecord? {
+        guard let present = try transaction.documentIfFound("Order", refund.orderId, caller: .master) else { return nil }
+        let before = present["refundedTotal"]?.intValue ?? 0
+        var fields: [String: JSON] = [
+            "orderStatus": .int(refund.purpose.status.rawValue), "refundedAt": transaction.now.wire,
+            "refundedTotal": .int(before.addingReportingOverflow(refund.amount).partialValue), "refundState": "done",
+        ]
+        if refund.purpose == .cancel {
+            fields.merge(OrderLedger.cancelled(reason, transaction.now)) { _, new in new }
+        }
+        let updated = try transaction.update("Order", refund.orderId, .object(fields), caller: .master)
+        return try OrderRecord(document: updated.document, in: transaction)
+    }
+
+    /// Once per order, whatever is refunded afterwards.
+    private static func restock(
+        _ order: OrderRecord, _ outbox: any EventSink, in transaction: StoreTransaction
+    ) throws {
+        let lines = try order.priced(in: transaction).lines
+        guard !lines.isEmpty else { return }
+        let id = "order:\(order.objectId)"
+        let message = RestockRequest.with { message in
+            message.restockID = id
+            message.lines = lines.map { line in
+                .with {
+                    $0.productID = line.productId; $0.quantity = UInt32(clamping: line.quantity)
+                }
+            }
+        }
+        try outbox.add("catalog.restock.v1", message, key: "\(id):restock", in: transaction)
+    }
+}
+
+extension Refund {
+    init(_ row: SQLRow) throws {
+        guard let purpose = RefundPurpose(rawValue: row.text("purpose")) else { throw ParseError.internalError }
+        self.init(
+            id: row.text("id"), orderId: row.text("orderId"), checkoutId: row.text("checkoutId"), purpose: purpose,
+            amount: row.int("amount"))
+    }
+}
+
+extension RefundMachine.Point {
+    init(_ row: SQLRow) throws {
+        switch row.text("state") {
+        case "pending": self = .pending
+        case "done": self = .done
+        case "failed":
+            let code = ParseError.Code(rawValue: Int(row["problemCode"].intValue ?? 142))
+            self = .failed(ParseError(code, row["problem"].textValue ?? ""))
+        default: throw ParseError.internalError
+        }
+    }
+}

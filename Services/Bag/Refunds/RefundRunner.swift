@@ -1,0 +1,104 @@
+import Logging
+import ParseProtocol
+
+/// Drives refunds to their end, each by one task in the process that writes, whoever still waits for it.
+package final class RefundRunner: Sendable {
+    /// A customer's present address; nil when it is not known.
+    package typealias Contact = @Sendable (_ customerId: String) async -> String?
+
+    private let ledger: RefundLedger
+    private let steps: any RefundStepping
+    private let contact: Contact
+    private let logger: Logger
+    private let flights = SingleFlight<ParseError?>()
+
+    package init(ledger: RefundLedger, steps: any RefundStepping, logger: Logger, contact: @escaping Contact) {
+        self.ledger = ledger
+        self.steps = steps
+        self.logger = logger
+        self.contact = contact
+    }
+
+    /// Whether a refund was decided within the time a client waits.
+    package enum Progress: Sendable, Equatable {
+        case done
+        case refused(ParseError)
+        /// It goes on.
+        case pending
+    }
+
+    /// Joins the refund, or sets it going, and waits for its end.
+    package func progress(of id: String, within limit: Duration) async -> Progress {
+        switch await flights.outcome(of: id, within: limit, { [self] in await drive(id) }) {
+        case .some(.some(let error)): .refused(error)
+        case .some(.none): .done
+        case .none: .pending
+        }
+    }
+
+    /// Goes on with what a crash interrupted. Called when this process became the writer.
+    package func resumeUnfinished() async {
+        while true {
+            do {
+                let ids = try await ledger.unfinished()
+                for id in ids { flights.begin(id) { [self] in await drive(id) } }
+                if !ids.isEmpty { logger.notice("Refunds go on.", metadata: ["refund.count": "\(ids.count)"]) }
+                return
+            } catch {
+                logger.error("Unfinished refunds could not be read.", metadata: ["error": "\(error)"])
+                try? await Task.sleep(for: .seconds(1))
+            }
+        }
+    }
+
+    // MARK: - Performing
+
+    private func drive(_ id: String) async -> ParseError? {
+        let (refund, point, customerId) = await load(id)
+        var machine = RefundMachine(at: point)
+        var action = machine.resume()
+        while true {
+            if case .answer(let problem) = action { return problem }
+            action = await perform(action, of: refund, customerId, &machine)
+        }
+    }
+
+    private func load(_ id: String) async -> (Refund, RefundMachine.Point, String) {
+        while true {
+            do {
+                return try await ledger.load(id)
+            } catch {
+                logger.error("A refund could not be read.", metadata: ["refund.id": "\(id)", "error": "\(error)"])
+                try? await Task.sleep(for: .seconds(1))
+            }
+        }
+    }
+
+    private func perform(
+        _ action: RefundMachine.Action, of refund: Refund, _ customerId: String, _ machine: inout RefundMachine
+    ) async -> RefundMachine.Action {
+        let metadata: Logger.Metadata = ["refund.id": "\(refund.id)", "order.id": "\(refund.orderId)"]
+        do {
+            switch action {
+            case .giveBack: return machine.answered(await steps.giveBack(refund))
+            case .finish(let providerId):
+                try await ledger.finish(refund, providerId: providerId, email: await contact(customerId))
+                logger.info("Money of an order went back.", metadata: metadata)
+                return machine.stored()
+            case .fail(let error):
+                try await ledger.fail(refund, error)
+                logger.error("A refund was refused.", metadata: metadata.merging(["error": "\(error)"]) { $1 })
+                return machine.stored()
+            case .wait(let pause):
+                logger.warning("A refund waits.", metadata: metadata.merging(["pause": "\(pause)"]) { $1 })
+                try? await Task.sleep(for: pause)
+                return machine.waited()
+            case .answer: return action
+            }
+        } catch {
+            logger.error(
+                "A refund's end could not be stored.", metadata: metadata.merging(["error": "\(error)"]) { $1 })
+            return machine.notStored()
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import MessageBus
+import Messages
+import ParseProtocol
+import ServiceKit
+
+/// The part of a refund that another service does. It can be asked any number of times with the same outcome.
+package protocol RefundStepping: Sendable {
+    /// - Returns: the provider's id of the refund.
+    func giveBack(_ refund: Refund) async -> Result<String, CheckoutMachine.StepFailure>
+}
+
+/// The step as a message to payments.
+struct RefundSteps: RefundStepping {
+    let bus: BusEndpoint
+
+    func giveBack(_ refund: Refund) async -> Result<String, CheckoutMachine.StepFailure> {
+        let message = RefundRequest.with {
+            $0.operationID = refund.id
+            $0.chargeOperationID = refund.checkoutId
+            $0.amountMinorUnits = refund.amount
+        }
+        do {
+            var request = try BusRequest("payments.refund.v1", message, timeout: .seconds(10))
+            request.principal = .satchel
+            request.writes = true
+            request.idempotencyKey = "\(refund.id):refund"
+            let reply = try RefundReply(serializedBytes: try await bus.call(request).body)
+            return .success(reply.refundID)
+        } catch let failure as BusFailure {
+            return .failure(CheckoutMachine.StepFailure(charging: failure))  // Payments says no with the same codes.
+        } catch {
+            return .failure(.undecided)  // An answer that cannot be read tells nothing.
+        }
+    }
+}
