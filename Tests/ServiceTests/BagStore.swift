@@ -12,6 +12,8 @@ import Synchronization
 final class BagStore: Sendable {
     let store: ClassStore
     let ledger: CheckoutLedger
+    let orders: OrderLedger
+    let refunds: RefundLedger
     let events = Events()
     private let plan: ServicePlan
     private let directory: String
@@ -28,6 +30,8 @@ final class BagStore: Sendable {
             allowCustomObjectId: false,
             schema: plan.tables, logger: logger)
         ledger = CheckoutLedger(store: store, outbox: events)
+        orders = OrderLedger(store: store, outbox: events)
+        refunds = RefundLedger(store: store, outbox: events)
         await withCheckedContinuation { started in store.startWriting { started.resume() } }
     }
 
@@ -38,11 +42,21 @@ final class BagStore: Sendable {
 
     /// What would have gone into the outbox.
     final class Events: EventSink {
-        private let added = Mutex<[(kind: String, key: String)]>([])
+        private let added = Mutex<[(kind: String, key: String, body: [UInt8])]>([])
+        /// A second message of a key is ignored, as in the outbox.
         func add(_ kind: String, _ message: some Message, key: String, in transaction: StoreTransaction) throws {
-            added.withLock { $0.append((kind, key)) }
+            let body: [UInt8] = try message.serializedBytes()
+            added.withLock { added in
+                if !added.contains(where: { $0.key == key }) { added.append((kind, key, body)) }
+            }
         }
         var kinds: [String] { added.withLock { $0.map(\.kind) } }
+
+        /// The messages of a kind.
+        func all<Sent: Message>(_ kind: String, _ type: Sent.Type) throws -> [Sent] {
+            try added.withLock { $0.filter { $0.kind == kind } }.map { try Sent(serializedBytes: $0.body) }
+        }
+        func forget() { added.withLock { $0 = [] } }
     }
 
     /// A client's save or delete through the class's rules. `prices` stands for what `prepare` asked the catalog.

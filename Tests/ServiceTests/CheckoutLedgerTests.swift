@@ -28,19 +28,34 @@ import Testing
             var released: [String] = []
             /// Charges whose answer gets lost.
             var lost = 0
+            /// How often it was asked what became of a charge.
+            var looks = 0
         }
 
         let seen: Mutex<Seen>
         let decline: ParseError?
+        /// Why no reservation is made; nil when it is.
+        let short: ParseError?
+        /// The charge that was made before.
+        let made: String?
 
-        init(lost: Int = 0, decline: ParseError? = nil) {
+        init(lost: Int = 0, decline: ParseError? = nil, short: ParseError? = nil, made: String? = nil) {
             seen = Mutex(Seen(lost: lost))
             self.decline = decline
+            self.short = short
+            self.made = made
         }
 
         func reserve(
             _ products: [String: Int], for checkout: Checkout
-        ) async -> Result<Reservation, CheckoutMachine.StepFailure> { .success(Self.reservation) }
+        ) async -> Result<Reservation, CheckoutMachine.StepFailure> {
+            short.map { .failure(.refused($0)) } ?? .success(Self.reservation)
+        }
+
+        func findCharge(for checkout: Checkout) async -> Result<String, CheckoutMachine.StepFailure> {
+            seen.withLock { $0.looks += 1 }
+            return made.map { .success($0) } ?? .failure(.refused(.objectNotFound))
+        }
 
         func charge(
             _ order: PricedOrder, for checkout: Checkout
@@ -107,6 +122,37 @@ import Testing
         #expect(receipt["orderNo"] == 1_000_001)
         #expect(receipt["stripePaymentId"] == .string(index == 2 ? "ch_before" : "ch_\(id)"))
         #expect(services.seen.withLock { $0.charges.count } == (index == 2 ? 0 : 1))
+    }
+
+    /// A crash after the reservation, which is gone when the checkout goes on: nothing is charged for goods that are not there.
+    @Test(arguments: [nil, "ch_before"]) func anExpiredReservationThatCannotBeHadAgainIsNotCharged(made: String?) async throws {
+        let bag = try await BagStore()
+        let (order, item) = try await bag.bag(of: "u1")
+        let id = try await bag.start(by: "u1")
+        let checkout = Checkout(
+            id: id, orderId: order, customerId: "u1", lines: [.init(itemId: item, productId: "soap", quantity: 2)],
+            expectedAmount: nil, source: .token("tok_visa"), email: "")
+        var machine = CheckoutMachine(checkout, at: .started)
+        guard case .store(let point) = machine.reservationAnswered(.success(Catalog.reservation)) else {
+            Issue.record("The machine prices the order.")
+            return
+        }
+        try await bag.ledger.store(point, of: checkout)
+        let short = ParseError(.validationError, "Only 0 of Soap are left.")
+        let services = Catalog(short: short, made: made)
+        let runner = Self.runner(bag, services)
+        await runner.resumeUnfinished()
+        let outcome = await runner.outcome(of: id, within: .seconds(20))
+        #expect(services.seen.withLock { $0.charges } == [:])
+        #expect(services.seen.withLock { $0.looks } == 1)
+        if let made {
+            #expect(try receipt(outcome)["stripePaymentId"] == .string(made))
+            #expect(try await bag.document("Order", order)?["orderStatus"] == 1)
+        } else {
+            #expect(outcome == .failure(short))
+            #expect(bag.events.kinds == ["catalog.releaseReservation.v1"])
+            #expect(try await bag.document("Order", order)?["orderStatus"] == 0)
+        }
     }
 
     @Test func lostAnswersAreAskedForAgainUnderOneId() async throws {

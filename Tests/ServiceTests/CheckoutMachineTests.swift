@@ -62,12 +62,55 @@ import Testing
         #expect(machine.reservationAnswered(.success(Self.reservation)) == .charge(order))
     }
 
-    @Test func aPaymentThatMayHaveBeenMadeIsAskedForAlsoWhenTheStockIsGone() throws {
+    private static let short = ParseError(.validationError, "Only 0 of Soap are left.")
+
+    /// What a charge whose goods are gone turns out to be, and what follows.
+    static func found() throws -> [(Result<String, CheckoutMachine.StepFailure>, CheckoutMachine.Action)] {
+        let order = try priced()
+        return [
+            (.success("ch_1"), .store(.charged(order, chargeId: "ch_1"))),
+            (.failure(.refused(.objectNotFound)), .fail(short, holdsStock: false)),
+            (.failure(.refused(declined)), .fail(declined, holdsStock: false)),
+            (.failure(.undecided), .wait(.milliseconds(50))),
+        ]
+    }
+
+    @Test(arguments: 0..<4) func withoutTheGoodsNoFirstChargeIsMade(index: Int) throws {
+        let (answer, action) = try Self.found()[index]
+        var machine = Self.machine(at: .reserved(try Self.priced()))
+        #expect(machine.resume() == .reserve(["soap": 2, "comb": 1]))
+        #expect(machine.reservationAnswered(.failure(.refused(Self.short))) == .findCharge)
+        #expect(machine.chargeFound(answer) == action)
+    }
+
+    /// Payments may have noted by then that the charge will never be made: the reservation is not tried again.
+    @Test func aLostAnswerAboutAChargeIsAskedForAgain() throws {
         let order = try Self.priced()
-        let short = ParseError(.validationError, "Only 0 of Soap are left.")
         var machine = Self.machine(at: .reserved(order))
         _ = machine.resume()
-        #expect(machine.reservationAnswered(.failure(.refused(short))) == .charge(order))
+        _ = machine.reservationAnswered(.failure(.refused(Self.short)))
+        for _ in 0..<20 {
+            _ = machine.chargeFound(.failure(.undecided))
+            #expect(machine.waited() == .findCharge)
+        }
+        #expect(machine.chargeFound(.success("ch_1")) == .store(.charged(order, chargeId: "ch_1")))
+        #expect(machine.notStored() != .charge(order))
+        #expect(machine.waited() == .findCharge)
+        _ = machine.chargeFound(.success("ch_1"))
+        #expect(machine.stored() == .make(order, chargeId: "ch_1"))
+    }
+
+    @Test func aChargeThatMayHaveBeenMadeIsLookedForAlsoWithoutARestart() throws {
+        let order = try Self.priced()
+        let clock = Clock()
+        var machine = CheckoutMachine(Self.checkout(), at: .started, now: { clock.now })
+        _ = machine.resume()
+        _ = machine.reservationAnswered(.success(Self.reservation))
+        #expect(machine.stored() == .charge(order))
+        _ = machine.chargeAnswered(.failure(.undecided))
+        clock.advance(CheckoutMachine.reservationTrusted)
+        #expect(machine.waited() == .reserve(["soap": 2, "comb": 1]))
+        #expect(machine.reservationAnswered(.failure(.refused(Self.short))) == .findCharge)
     }
 
     @Test func anOldReservationIsMadeAgainBeforeTheFirstCharge() throws {

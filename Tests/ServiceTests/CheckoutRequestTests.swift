@@ -48,6 +48,11 @@ import Testing
         (["tokenId": "tok_visa", "idempotencyKey": 7], 142),
         (["tokenId": "tok_visa", "shippingAddress": "here"], 142),
         (["tokenId": "tok_visa", "note": ["a"]], 111),
+        (["tokenId": "tok_visa", "note": "a\u{7}"], 142),
+        (["tokenId": "tok_visa", "giftMessage": .string(String(repeating: "x", count: 2001))], 142),
+        (["tokenId": "tok_visa", "addressId": "role:admins"], 101),
+        (["tokenId": "tok_visa", "addressId": ["$ne": "x"]], 142),
+        (["tokenId": "tok_visa", "addressId": "a1", "shippingAddress": [:]], 142),
     ]
 
     @Test(arguments: refused) func badParametersAreRefused(parameters: JSON, code: Int) {
