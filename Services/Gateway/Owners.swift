@@ -19,9 +19,10 @@ enum Owners {
         "checkout": "bag", "chargeCustomer": "bag", "ChargeToken": "bag",
         "createStripeCustomer": "payments", "addPaymentMethod": "payments", "setDefaultPaymentMethod": "payments",
         "analyticsEvents": "analytics", "crashReports": "crash",
+        "sessionsOf": "users", "revokeSessions": "users",
     ]
 
-    private static let readingFunctions: Set<String> = ["bag", "analyticsEvents", "crashReports"]
+    private static let readingFunctions: Set<String> = ["bag", "analyticsEvents", "crashReports", "sessionsOf"]
 
     /// The services that keep Parse objects.
     static var objectServices: [String] { Array(Set(classes.values).union(["catalog"])).sorted() }
