@@ -100,7 +100,8 @@ let package = Package(
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
-            path: "Services/Gateway"
+            path: "Services/Gateway",
+            resources: [.copy("Pages")]
         ),
         service("Catalog"),
         service(

@@ -8,6 +8,7 @@ struct AccountsController: Sendable {
     let configuration: GatewayConfiguration
 
     func signUp(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
+        // A restricted session must not be a way around what it may not do; `users` refuses it.
         let (account, answer) = try await ask("users.signup.v1", request, request.document, principal)
         guard account.created else { return ParseResponse(body: answer) }
         return ParseResponse(
@@ -15,10 +16,49 @@ struct AccountsController: Sendable {
     }
 
     func logIn(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
-        // GET carries its parameters in the query string, and so may POST instead of in the body.
+        ParseResponse(body: try await ask("users.login.v1", request, try parameters(request), principal).answer)
+    }
+
+    /// Checks a password without signing in.
+    func verifyPassword(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
+        ParseResponse(
+            body: try await ask("users.verifyPassword.v1", request, try parameters(request), principal).answer)
+    }
+
+    /// A session for any user, for the master key only.
+    func logInAs(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
+        guard principal.master else { return .forbidden("unauthorized: master key is required") }
+        return ParseResponse(
+            body: try await ask("users.loginAs.v1", request, try parameters(request), principal).answer)
+    }
+
+    /// GET carries its parameters in the query string, and so may POST instead of in the body.
+    private func parameters(_ request: ParseRequest) throws(ParseError) -> [UInt8] {
         let isQuery = request.method == .get || (request.body.isEmpty && request.tunnelled == nil)
-        let parameters = isQuery ? JSON.object(try request.options(asTexts: true)).serialized : request.document
-        return ParseResponse(body: try await ask("users.login.v1", request, parameters, principal).answer)
+        return isQuery ? JSON.object(try request.options(asTexts: true)).serialized : request.document
+    }
+
+    /// Asks for a mail with a link. The answer is the same whether or not the address is somebody's.
+    func requestMail(_ link: MailedLink, _ request: ParseRequest) async throws(ParseError) -> ParseResponse {
+        guard let email = try request.object["email"], !email.isNull, email != "" else {
+            throw ParseError(.emailMissing, "you must provide an email")
+        }
+        guard case .string(let address) = email else {
+            throw ParseError(.invalidEmailAddress, "you must provide a valid email string")
+        }
+        try await requestMail(link, to: address, for: request)
+        return ParseResponse([:])
+    }
+
+    func requestMail(
+        _ link: MailedLink, to address: String, for request: ParseRequest
+    ) async throws(ParseError) {
+        let message = MailRequest.with {
+            $0.link = link
+            $0.email = address
+            $0.clientAddress = request.clientAddress?.ipAddress ?? ""
+        }
+        _ = try await services.write("users.requestMail.v1", message, for: .init(), trace: request.requestId)
     }
 
     func logOut(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
@@ -40,7 +80,8 @@ struct AccountsController: Sendable {
     ) async throws(ParseError) -> ParseResponse {
         guard !principal.sessionToken.isEmpty else { throw .invalidSession }
         let reply = try await services.read(
-            kind, accountRequest(request), documents: [Array("{}".utf8)], for: principal, trace: request.requestId)
+            kind, accountRequest(request, principal), documents: [Array("{}".utf8)], for: principal,
+            trace: request.requestId)
         return ParseResponse(body: try reply.document)
     }
 
@@ -48,11 +89,16 @@ struct AccountsController: Sendable {
         _ kind: String, _ request: ParseRequest, _ document: [UInt8], _ principal: Principal
     ) async throws(ParseError) -> (account: AccountReply, answer: [UInt8]) {
         let reply = try await services.write(
-            kind, accountRequest(request), documents: [document], for: principal, trace: request.requestId)
+            kind, accountRequest(request, principal), documents: [document], for: principal, trace: request.requestId)
         return (try reply.message(), try reply.document)
     }
 
-    private func accountRequest(_ request: ParseRequest) -> AccountRequest {
-        AccountRequest.with { $0.clientAddress = request.clientAddress?.ipAddress ?? "" }
+    private func accountRequest(_ request: ParseRequest, _ principal: Principal) -> AccountRequest {
+        AccountRequest.with {
+            $0.clientAddress = request.clientAddress?.ipAddress ?? ""
+            // At sign-in the token was not resolved, so that a void one does no harm.
+            $0.previousSessionToken =
+                principal.sessionToken.isEmpty ? request.credentials.sessionToken ?? "" : principal.sessionToken
+        }
     }
 }

@@ -15,17 +15,20 @@ func runGateway() async throws {
     let services = ServiceClient(broker: broker)
     let federation = Federation(services: services, limitMax: configuration.limitMax)
     let objects = ObjectsController(services: services, federation: federation, configuration: configuration)
+    let accounts = AccountsController(services: services, configuration: configuration)
     let router = ParseRouter(
         configuration: configuration,
         principals: PrincipalResolver(configuration: configuration, sessions: sessions, services: services),
         objects: objects,
-        accounts: AccountsController(services: services, configuration: configuration),
+        accounts: accounts,
         functions: FunctionsController(services: services),
         intake: IntakeController(services: services),
         schemas: SchemasController(services: services),
         exports: ExportController(services: services, federation: federation),
         imports: ImportController(objects: objects, services: services),
         system: SystemController(broker: broker),
+        pages: PagesController(
+            pages: try Pages(configuration: configuration), accounts: accounts, configuration: configuration),
         logger: logger)
 
     let application = Application(

@@ -22,6 +22,10 @@ struct GatewayConfiguration: Sendable {
     let limitMax: Int
     /// Largest JSON body. A batch of 200 objects of a usual size fits; a single object is limited to 128 KB by the store.
     let bodyBytesMax: Int
+    /// Name of the shop on pages for people.
+    let shopName: String
+    /// `SATCHEL_PAGES`: a folder with pages that replace the ones that come with Satchel; nil for none.
+    let pagesDirectory: String?
     let bus: BusConfiguration
     let logLevel: Logger.Level
 
@@ -33,8 +37,7 @@ struct GatewayConfiguration: Sendable {
         port = reader.int(forKey: "satchel.port", default: 1337)
         let mountPath = reader.string(forKey: "satchel.mount", default: "/parse")
         mount = mountPath.split(separator: "/")
-        let publicURL = reader.string(forKey: "satchel.public.url", default: "http://\(host):\(port)\(mountPath)")
-        self.publicURL = publicURL.hasSuffix("/") ? String(publicURL.dropLast()) : publicURL
+        publicURL = PublicURL { reader.string(forKey: ConfigKey($0)) }.text
         applicationId = reader.string(forKey: "satchel.app.id", default: "satchel")
         let data = URL(fileURLWithPath: reader.string(forKey: "satchel.data", default: "./data")).standardizedFileURL
             .path
@@ -47,6 +50,8 @@ struct GatewayConfiguration: Sendable {
             .split(separator: ",").map { try Network(String($0)) }
         limitMax = reader.int(forKey: "satchel.limit.max", default: 1000)
         bodyBytesMax = reader.int(forKey: "satchel.body.bytes.max", default: 8 << 20)
+        shopName = reader.string(forKey: "satchel.shop.name", default: "Satchel")
+        pagesDirectory = Self.nonEmpty(reader, "satchel.pages")
         bus = try BusConfiguration(reader: reader, dataDirectory: data)
         logLevel = Logger.Level(rawValue: reader.string(forKey: "satchel.log.level", default: "info")) ?? .info
     }

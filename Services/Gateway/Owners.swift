@@ -2,27 +2,60 @@
 enum Owners {
     static func service(ofClass className: String) -> String { classes[className] ?? "catalog" }
 
-    /// The owner of a cloud function and whether it only reads; nil when there is none of that name.
-    static func service(ofFunction name: String) -> (service: String, writes: Bool)? {
-        functions[name].map { ($0, !readingFunctions.contains(name)) }
-    }
+    /// The owner of a cloud function and whether it changes something; nil when there is none of that name.
+    static func service(ofFunction name: String) -> (service: String, writes: Bool)? { functions[name] }
 
     private static let classes: [String: String] = [
         "_User": "users", "_Session": "users", "_Role": "users",
         "Order": "bag", "OrderItem": "bag", "Address": "bag",
         "PaymentMethod": "payments",
-        "Promotion": "push", "_Installation": "push",
+        "Promotion": "push", "_Installation": "push", "_PushStatus": "push", "_Audience": "push",
     ]
 
-    private static let functions: [String: String] = [
-        "addToBag": "bag", "setBagQuantity": "bag", "emptyBag": "bag", "bag": "bag",
-        "checkout": "bag", "chargeCustomer": "bag", "ChargeToken": "bag",
-        "cancelOrder": "bag", "shipOrder": "bag", "deliverOrder": "bag", "refundOrder": "bag", "orders": "bag",
-        "createStripeCustomer": "payments", "addPaymentMethod": "payments", "setDefaultPaymentMethod": "payments",
-        "analyticsEvents": "analytics", "crashReports": "crash",
-    ]
+    /// Internal classes that `/classes` shows to the master key and to nobody else (PARSE_PROTOCOL section 8). They are in no
+    /// pointer, include or sub-query.
+    static let masterClasses: Set<String> = ["_PushStatus", "_Audience"]
 
-    private static let readingFunctions: Set<String> = ["bag", "orders", "analyticsEvents", "crashReports"]
+    private static let functions = table(
+        reading: [
+            "catalog": ["nearestStores", "reviewsToModerate"],
+            "users": ["sessionsOf"],
+            "bag": ["bag", "orders"],
+            "payments": ["charges", "paymentEvents"],
+            "mail": ["mails", "suppressedAddresses"],
+            "push": ["promotionReport"],
+            "analytics": [
+                "analyticsEvents", "analyticsSeries", "analyticsTop", "analyticsActiveUsers", "analyticsSales",
+                "analyticsRequests", "pushOpens",
+            ],
+            "crash": ["crashReports", "crashIssues", "crashIssue", "crashProjects"],
+        ],
+        writing: [
+            "catalog": ["hideReview", "showReview", "reportReview"],
+            "users": ["revokeSessions"],
+            "bag": [
+                "addToBag", "setBagQuantity", "emptyBag", "checkout", "chargeCustomer", "ChargeToken", "cancelOrder",
+                "shipOrder", "deliverOrder", "refundOrder",
+            ],
+            "payments": ["createStripeCustomer", "addPaymentMethod", "setDefaultPaymentMethod"],
+            "mail": ["unsuppressAddress", "retryMail"],
+            "push": ["sendPromotion", "cancelPromotion"],
+            "crash": [
+                "resolveCrashIssue", "ignoreCrashIssue", "reopenCrashIssue", "createCrashProject", "disableCrashKey",
+            ],
+        ])
+
+    private static func table(
+        reading: [String: [String]], writing: [String: [String]]
+    ) -> [String: (service: String, writes: Bool)] {
+        var table: [String: (service: String, writes: Bool)] = [:]
+        for (functions, writes) in [(reading, false), (writing, true)] {
+            for (service, names) in functions {
+                for name in names { table[name] = (service, writes) }
+            }
+        }
+        return table
+    }
 
     /// The services that keep Parse objects.
     static var objectServices: [String] { Array(Set(classes.values).union(["catalog"])).sorted() }

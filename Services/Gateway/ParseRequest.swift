@@ -79,14 +79,24 @@ struct ParseRequest: Sendable {
         if let tunnelled { return tunnelled }
         guard let query, !query.isEmpty else { return method == .get ? try object : [:] }
         var options: [String: JSON] = [:]
-        for pair in query.utf8.split(separator: UInt8(ascii: "&")) {
-            let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = Self.decoded(parts[0]), let value = parts.count > 1 ? Self.decoded(parts[1]) : "" else {
-                throw ParseError(.invalidJSON, "The query string is not valid.")
-            }
+        for (name, value) in try Self.pairs(Substring(query).utf8) {
             options[name] = asTexts || name == "where" ? .string(value) : (try? JSON(parsing: value)) ?? .string(value)
         }
         return options
+    }
+
+    /// Names and values of a query string or a form (application/x-www-form-urlencoded); of a repeated name the last value counts.
+    /// - Throws: 107 when it cannot be decoded.
+    static func pairs(_ text: Substring.UTF8View) throws(ParseError) -> [String: String] {
+        var pairs: [String: String] = [:]
+        for pair in text.split(separator: UInt8(ascii: "&")) {
+            let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = decoded(parts[0]), let value = parts.count > 1 ? decoded(parts[1]) : "" else {
+                throw ParseError(.invalidJSON, "The query string is not valid.")
+            }
+            pairs[name] = value
+        }
+        return pairs
     }
 
     /// A name or value of a query string (application/x-www-form-urlencoded: percent escapes, and `+` for a space), or nil when an

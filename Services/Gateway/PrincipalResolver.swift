@@ -27,6 +27,14 @@ struct PrincipalResolver: Sendable {
         return matches ? principal : nil
     }
 
+    /// Asks for more time for a session in use. Nobody waits for it: the next look-up asks again.
+    private func extend(_ token: String, trace: String) {
+        Task {
+            _ = try? await services.write(
+                "users.extendSession.v1", ExtendSession.with { $0.sessionToken = token }, for: .init(), trace: trace)
+        }
+    }
+
     /// The admitted principal with the user of its session token.
     /// - Throws: 209 for a token that is unknown or expired.
     func signIn(_ admitted: Principal, _ credentials: Credentials, trace: String) async throws(ParseError) -> Principal
@@ -46,6 +54,8 @@ struct PrincipalResolver: Sendable {
         principal.roles = session.roles
         principal.sessionToken = token
         principal.anonymous = session.anonymous
+        principal.restricted = session.restricted
+        if session.extendable { extend(token, trace: trace) }
         sessions.keep(principal, expiresAt: session.expiresAt, generation: generation)
         principal.installationID = admitted.installationID
         return principal

@@ -15,6 +15,8 @@ package struct AccountFields: Sendable {
     package let email: Wish
     /// The id in `authData.anonymous`.
     package let anonymousId: Wish
+    /// What `authData` says of the other providers: a proof, or nil to unlink.
+    package let links: [AuthProvider: AuthProof?]
     /// The objectId a sign-up asks for.
     package let objectId: String?
     /// Fields only Satchel changes, as a client sent them: allowed only where they say what is stored already.
@@ -39,7 +41,14 @@ package struct AccountFields: Sendable {
         username = try members.removeValue(forKey: "username").map(AccountFields.username)
         password = try members.removeValue(forKey: "password").map(AccountFields.password)
         email = try AccountFields.email(members.removeValue(forKey: "email"))
-        anonymousId = try AccountFields.anonymousId(members.removeValue(forKey: "authData"))
+        let authData = try AuthProof.wishes(members.removeValue(forKey: "authData"))
+        anonymousId =
+            switch authData[.anonymous] {
+            case nil: .keep
+            case .some(nil): .remove
+            case .some(let proof?): .set(proof.id)
+            }
+        links = authData.filter { $0.key != .anonymous }
         if let token = members.removeValue(forKey: "sessionToken"), !token.isNull {
             throw ParseError(.operationForbidden, "Clients aren't allowed to set sessionToken.")
         }
@@ -93,25 +102,6 @@ package struct AccountFields: Sendable {
         default: throw ParseError(.invalidEmailAddress, "Email address format is invalid.")
         }
     }
-
-    private static func anonymousId(_ value: JSON?) throws -> Wish {
-        guard let value, !value.isNull else { return .keep }
-        guard case .object(let providers) = value else {
-            throw ParseError(.invalidAuthData, "authData must be an object.")
-        }
-        for (provider, proof) in providers where provider != "anonymous" && !proof.isNull {
-            throw ParseError(.unsupportedService, "This authentication method is unsupported.")
-        }
-        switch providers["anonymous"] {
-        case nil: return .keep
-        case .null: return .remove
-        case let proof?:
-            guard let id = proof["id"]?.stringValue, (1...64).contains(id.utf8.count) else {
-                throw ParseError(.invalidAuthData, "The anonymous id must be a text of 1 to 64 bytes.")
-            }
-            return .set(id)
-        }
-    }
 }
 
 extension AccountFields {
@@ -129,8 +119,30 @@ extension AccountFields {
             throw ParseError(.invalidKeyName, "objectId is an invalid field name.")
         }
         try checkClaims(against: [:])
-        if case .set = anonymousId, password == nil { return }
+        if password == nil, !identities(hasPassword: false).isEmpty { return }
         guard username != nil else { throw ParseError(.usernameMissing, "bad or missing username") }
         guard password != nil else { throw ParseError(.passwordMissing, "password is required") }
+    }
+
+    /// The proofs of providers other than `anonymous`, in a fixed order.
+    package var proofs: [AuthProof] {
+        links.values.compactMap(\.self).sorted { $0.provider.rawValue < $1.provider.rawValue }
+    }
+
+    /// What is stored as `authData` for those identities.
+    package func authData(hasPassword: Bool) -> [String: JSON] {
+        var stored = Dictionary(uniqueKeysWithValues: proofs.map { ($0.provider.rawValue, $0.stored) })
+        if stored.isEmpty, !hasPassword, case .set(let id) = anonymousId {
+            stored[AuthProvider.anonymous.rawValue] = ["id": .string(id)]
+        }
+        return stored
+    }
+
+    /// The identities that a sign-up brings beside its names. An anonymous id counts only where it is all there is: next to
+    /// another key it would be a second one that nobody watches.
+    package func identities(hasPassword: Bool) -> [Identity] {
+        let proven = proofs.map { Identity.provider($0.provider, id: $0.id) }
+        guard !hasPassword, proven.isEmpty, case .set(let id) = anonymousId else { return proven }
+        return [.anonymous(id)]
     }
 }

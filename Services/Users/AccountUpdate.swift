@@ -22,8 +22,14 @@ package struct AccountUpdate {
         }
         change(email: fields.email, of: stored)
         try change(
-            anonymousId: fields.anonymousId, of: stored, willHavePassword: hasPassword || fields.password != nil)
+            authDataBy: fields, of: stored, willHavePassword: hasPassword || fields.password != nil)
         if let acl = fields.rest["ACL"] { changes["ACL"] = AccountUpdate.acl(acl, of: userId) }
+    }
+
+    /// Only what a sign-in's proofs add to a user; everything else that came with it is not a change.
+    package init(linking fields: AccountFields, to stored: JSON, hasPassword: Bool) throws {
+        changes = [:]
+        try change(authDataBy: fields, of: stored, willHavePassword: hasPassword)
     }
 
     private mutating func change(email: AccountFields.Wish, of stored: JSON) {
@@ -42,16 +48,40 @@ package struct AccountUpdate {
         if stored["emailVerified"] == true, changes["emailVerified"] == nil { changes["emailVerified"] = false }
     }
 
-    /// A password turns an anonymous user into a full one, who keeps the objectId and with it all data. The anonymous id ends
-    /// there: it would be a second key to the account that nobody watches.
-    private mutating func change(anonymousId: AccountFields.Wish, of stored: JSON, willHavePassword: Bool) throws {
-        var authData = stored["authData"]?.objectValue ?? [:]
-        let current = authData["anonymous"]?["id"]?.stringValue
-        if willHavePassword {
+    /// A password or a provider turns an anonymous user into a full one, who keeps the objectId and with it all data. The anonymous
+    /// id ends there: it would be a second key to the account that nobody watches.
+    private mutating func change(authDataBy fields: AccountFields, of stored: JSON, willHavePassword: Bool) throws {
+        let old = stored["authData"]?.objectValue ?? [:]
+        var authData = old
+        for (provider, proof) in fields.links.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            let current = old[provider.rawValue]?["id"]?.stringValue
+            guard let proof else {
+                guard current != nil else { continue }
+                authData[provider.rawValue] = nil
+                given.append(.provider(provider))
+                continue
+            }
+            guard proof.id != current else { continue }
+            // Apps save what they read, which is the id alone. Only the one that is linked needs no proof.
+            guard !proof.isIdOnly else { throw provider.refused }
+            authData[provider.rawValue] = proof.stored
+            taken.append(.provider(provider, id: proof.id))
+        }
+        let isFull = willHavePassword || authData.keys.contains { $0 != AuthProvider.anonymous.rawValue }
+        try change(anonymousId: fields.anonymousId, in: &authData, isFull: isFull)
+        guard authData != old else { return }
+        changes["authData"] = authData.isEmpty ? ["__op": "Delete"] : .object(authData)
+    }
+
+    private mutating func change(
+        anonymousId: AccountFields.Wish, in authData: inout [String: JSON], isFull: Bool
+    ) throws {
+        let name = AuthProvider.anonymous.rawValue
+        let current = authData[name]?["id"]?.stringValue
+        if isFull {
             // Apps repeat the old id after the conversion; that is not a wish to link it again.
             guard current != nil else { return }
-            authData["anonymous"] = nil
-            changes["authData"] = authData.isEmpty ? ["__op": "Delete"] : .object(authData)
+            authData[name] = nil
             given.append(.anonymous)
             return
         }
@@ -63,8 +93,7 @@ package struct AccountUpdate {
             }
         case .set(let id):
             guard id != current else { return }
-            authData["anonymous"] = ["id": .string(id)]
-            changes["authData"] = .object(authData)
+            authData[name] = ["id": .string(id)]
             taken.append(.anonymous(id))
         }
     }

@@ -27,13 +27,15 @@ struct Housekeeping: Sendable {
         }
     }
 
-    /// Removes sessions and counters whose time is over.
+    /// Removes sessions, links and counters whose time is over.
     func run() async {
         while !Task.isCancelled {
             do {
                 try await host.store.write { transaction in
                     try Sessions.closeExpired(in: transaction)
                     try SignInFailures.clearExpired(in: transaction)
+                    try MailedTokens.removeExpired(in: transaction)
+                    try MailQuota.removeExpired(in: transaction)
                 }
             } catch {
                 host.logger.error("Old sessions could not be removed.", metadata: ["error": "\(error)"])

@@ -3,9 +3,20 @@ import ParseProtocol
 
 /// A name under which a user is found.
 package struct Identity: Hashable, Sendable {
-    package enum Kind: String, Sendable {
+    package enum Kind: Hashable, Sendable {
         case username, email
-        case anonymous = "auth:anonymous"
+        case provider(AuthProvider)
+
+        package static let anonymous = Kind.provider(.anonymous)
+
+        /// As it is stored.
+        var text: String {
+            switch self {
+            case .username: "username"
+            case .email: "email"
+            case .provider(let provider): "auth:\(provider.rawValue)"
+            }
+        }
     }
 
     package let kind: Kind
@@ -21,7 +32,12 @@ package struct Identity: Hashable, Sendable {
     }
 
     /// The id in `authData.anonymous`, which is compared as it is.
-    package static func anonymous(_ id: String) -> Identity { Identity(kind: .anonymous, value: id) }
+    package static func anonymous(_ id: String) -> Identity { .provider(.anonymous, id: id) }
+
+    /// The id that a provider knows the user by, which is compared as it is.
+    package static func provider(_ provider: AuthProvider, id: String) -> Identity {
+        Identity(kind: .provider(provider), value: id)
+    }
 }
 
 /// The table of names: each belongs to one user.
@@ -37,7 +53,7 @@ enum Identities {
     static func owner(of identity: Identity, _ reader: some ObjectReading) throws -> String? {
         try reader.rows(
             "SELECT userId FROM identities WHERE kind = ? AND value = ?",
-            [.text(identity.kind.rawValue), .text(identity.value)]
+            [.text(identity.kind.text), .text(identity.value)]
         ).first?.text("userId")
     }
 
@@ -45,11 +61,11 @@ enum Identities {
     /// - Throws: 202, 203 or 208 when it is another user's.
     static func take(_ identity: Identity, for userId: String, in transaction: StoreTransaction) throws {
         // People sign in with either, so that one's user name must not be another's address.
-        let rivals =
+        let rivals: [Identity] =
             switch identity.kind {
             case .username, .email:
                 [Identity(kind: .username, value: identity.value), Identity(kind: .email, value: identity.value)]
-            case .anonymous: [identity]
+            case .provider: [identity]
             }
         for rival in rivals {
             if let owner = try owner(of: rival, transaction), owner != userId { throw taken(identity.kind) }
@@ -57,13 +73,21 @@ enum Identities {
         try give(identity.kind, of: userId, in: transaction)
         _ = try transaction.execute(
             "INSERT INTO identities(kind, value, userId) VALUES (?, ?, ?)",
-            [.text(identity.kind.rawValue), .text(identity.value), .text(userId)])
+            [.text(identity.kind.text), .text(identity.value), .text(userId)])
     }
 
     /// Makes the user's name of this kind free.
     static func give(_ kind: Identity.Kind, of userId: String, in transaction: StoreTransaction) throws {
         _ = try transaction.execute(
-            "DELETE FROM identities WHERE userId = ? AND kind = ?", [.text(userId), .text(kind.rawValue)])
+            "DELETE FROM identities WHERE userId = ? AND kind = ?", [.text(userId), .text(kind.text)])
+    }
+
+    /// Whether the user has nothing but the id in `authData.anonymous`, which ends when a password or another provider is added.
+    static func isAnonymous(_ userId: String, _ reader: some ObjectReading) throws -> Bool {
+        try !reader.rows(
+            "SELECT 1 FROM identities WHERE userId = ? AND kind = ?",
+            [.text(userId), .text(Identity.Kind.anonymous.text)]
+        ).isEmpty
     }
 
     static func giveAll(of userId: String, in transaction: StoreTransaction) throws {
@@ -74,7 +98,7 @@ enum Identities {
         switch kind {
         case .username: ParseError(.usernameTaken, "Account already exists for this username.")
         case .email: ParseError(.emailTaken, "Account already exists for this email address.")
-        case .anonymous: ParseError(.accountAlreadyLinked, "this auth is already used")
+        case .provider: ParseError(.accountAlreadyLinked, "this auth is already used")
         }
     }
 }

@@ -3,8 +3,14 @@ import ServiceKit
 /// The service that knows who is who: users, sessions and roles.
 @main
 struct Users {
-    static func main() async throws {
-        let hashers = PasswordHashers(cost: ScryptCost(try ServiceConfiguration(service: usersName)))
-        await runService(usersPlan(hasher: hashers.newPasswords)) { buildUsers($0, &$1, hashers: hashers) }
+    static func main() async {
+        await runService {
+            let configuration = try ServiceConfiguration(service: usersName)
+            let hashers = PasswordHashers(cost: ScryptCost(configuration))
+            let rules = UserRules(
+                hasher: hashers.newPasswords, providers: try IdentityProviders(configuration.reader),
+                settings: try UsersSettings(configuration.reader), messages: AccountMessages())
+            return (usersPlan(rules), { buildUsers($0, &$1, rules: rules, signIns: hashers.signIns) })
+        }
     }
 }

@@ -8,6 +8,7 @@ package struct RoleRules: ClassRules {
     static let nameBytesMax = 100
 
     package func prepare(_ change: inout ProposedChange) async throws {
+        try change.requireFullSession()
         switch change.verb {
         case .create:
             try RoleRules.checkNew(change.object, isMaster: change.caller.isMaster)

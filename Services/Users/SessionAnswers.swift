@@ -7,17 +7,21 @@ import ServiceKit
 /// Answers to questions about a session and the user behind it.
 enum SessionAnswers {
     /// Who is behind a token, for the gateway.
-    static func principal(of token: String, _ reader: StoreReader) throws -> BusReply {
+    /// - Parameter lifetime: of a session that is extended by its use; nil when none is.
+    static func principal(of token: String, lifetime: Duration?, _ reader: StoreReader) throws -> BusReply {
         let session = try Sessions.live(token, at: .now, reader)
         guard let userId = session["user"]?.pointerTarget?.objectId else { throw ParseError.invalidSession }
+        let isAnonymous = try Identities.isAnonymous(userId, reader)
+        let isExtendable = try Sessions.isExtendable(session, lifetime: lifetime, at: .now, reader)
         let roles = try RoleHierarchy.roles(of: userId, reader)
-        let isAnonymous = try Credentials.hash(of: userId, reader) == nil
         return try BusReply(
             SessionReply.with {
                 $0.userID = userId
                 $0.roles = roles.map(\.name).sorted()
                 $0.expiresAt = Sessions.expiry(of: session)?.milliseconds ?? 0
                 $0.anonymous = isAnonymous
+                $0.restricted = session["restricted"] == true
+                $0.extendable = isExtendable
             })
     }
 
@@ -50,21 +54,31 @@ enum SessionAnswers {
     /// How to reach a user; empty for one who is not there or left no address.
     static func contact(of userId: String, _ reader: StoreReader) throws -> BusReply {
         let user = try reader.documentIfFound("_User", userId, caller: .master) ?? [:]
-        func texts(_ fields: [String]) -> [String] {
-            fields.compactMap { user[$0]?.stringValue }.filter { !$0.isEmpty }
-        }
         return try BusReply(
             ContactReply.with {
                 $0.email = user["email"]?.stringValue ?? ""
-                $0.name = texts(["name"]).first ?? texts(["firstName", "lastName"]).joined(separator: " ")
+                $0.name = name(of: user)
             })
     }
 
+    /// What a mail calls a user; may be empty.
+    static func name(of user: JSON) -> String {
+        func texts(_ fields: [String]) -> [String] {
+            fields.compactMap { user[$0]?.stringValue }.filter { !$0.isEmpty }
+        }
+        return texts(["name"]).first ?? texts(["firstName", "lastName"]).joined(separator: " ")
+    }
+
     /// An `AccountReply` with its document.
-    static func account(_ document: JSON, created: Bool = false, forget: Forget? = nil) throws -> BusReply {
+    static func account(
+        _ document: JSON, created: Bool = false, forget: Forget? = nil, merged: String? = nil
+    ) throws -> BusReply {
+        var forget = forget
+        if let merged { forget = (forget ?? Forget()).adding(userId: merged) }
         let reply = AccountReply.with {
             $0.created = created
             $0.objectID = document["objectId"]?.stringValue ?? ""
+            $0.mergedUserID = merged ?? ""
         }
         return try BusReply(reply, documents: [document.serialized], forget: forget)
     }
@@ -80,6 +94,12 @@ extension JSON {
 }
 
 extension Forget {
+    func adding(userId: String) -> Forget {
+        var sum = self
+        sum.userIds.append(userId)
+        return sum
+    }
+
     /// Nil when there is nothing to forget.
     static func tokens(_ tokens: [String]) -> Forget? {
         tokens.isEmpty ? nil : Forget.with { $0.sessionTokens = tokens }

@@ -5,6 +5,10 @@ import ServiceKit
 
 /// What is special about `_Session`: clients see, extend with fields of their own and end their sessions; the rest is ours.
 package struct SessionRules: ClassRules {
+    let settings: UsersSettings
+
+    package init(settings: UsersSettings = UsersSettings()) { self.settings = settings }
+
     private static let fixed: Set<String> = [
         "user", "sessionToken", "expiresAt", "createdWith", "installationId", "restricted", "ACL",
     ]
@@ -12,6 +16,8 @@ package struct SessionRules: ClassRules {
     private static let operated: Set<String> = ["expiresAt", "restricted"]
 
     package func prepare(_ change: inout ProposedChange) async throws {
+        // Ending itself is all that a restricted session may do with sessions; that is `POST /logout`.
+        try change.requireFullSession()
         guard change.verb != .delete else { return }
         try SessionRules.check(change.object, isMaster: change.caller.isMaster && change.verb == .update)
     }
@@ -26,13 +32,15 @@ package struct SessionRules: ClassRules {
         }
     }
 
-    /// `POST /sessions`: another session for the caller.
+    /// `POST /sessions`: another session for the caller, for a device that should not be able to take the account over. It is
+    /// restricted, as every session that a client made was in hosted Parse.
     package func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? {
         guard change.verb == .create else { return nil }
         guard let userId = change.caller.userId else { throw ParseError.invalidSession }
         let opened = try Sessions.open(
             for: userId, SessionOrigin(action: .create, provider: nil), installationId: nil,
-            fields: change.object.objectValue ?? [:], in: transaction)
+            fields: change.object.objectValue ?? [:], isRestricted: true, lifetime: settings.sessionLifetime,
+            in: transaction)
         var answer = opened.document
         answer["ACL"] = nil
         return ChangeOutcome(
@@ -44,6 +52,18 @@ package struct SessionRules: ClassRules {
     package func after(
         _ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction
     ) throws {
+        if change.verb == .update, outcome.before?["expiresAt"] != outcome.after?["expiresAt"] {
+            try Sessions.fix(outcome.objectId, in: transaction)
+        }
+        if change.verb == .delete { try Sessions.unfix(outcome.objectId, in: transaction) }
         outcome.forget = .tokens([outcome.before?["sessionToken"]?.stringValue].compactMap(\.self))
+    }
+}
+
+extension ProposedChange {
+    /// - Throws: 119 for a change of users, sessions or roles with a restricted session.
+    func requireFullSession() throws {
+        guard principal.restricted, !caller.isMaster else { return }
+        throw ParseError(.operationForbidden, "A restricted session cannot change users, sessions and roles.")
     }
 }

@@ -5,7 +5,19 @@ import ServiceKit
 /// How a session came to be, as its `createdWith` tells.
 struct SessionOrigin {
     enum Action: String { case login, signup, create }
-    enum Provider: String { case password, anonymous }
+
+    enum Provider {
+        case password, masterKey
+        case vouching(AuthProvider)
+
+        var wire: String {
+            switch self {
+            case .password: "password"
+            case .masterKey: "masterkey"
+            case .vouching(let provider): provider.rawValue
+            }
+        }
+    }
 
     let action: Action
     /// Nil for a session made from another session.
@@ -13,15 +25,20 @@ struct SessionOrigin {
 
     var wire: JSON {
         var members: [String: JSON] = ["action": .string(action.rawValue)]
-        members["authProvider"] = (provider?.rawValue).map(JSON.string)
+        members["authProvider"] = (provider?.wire).map(JSON.string)
         return .object(members)
     }
 }
 
 /// Opening, finding and closing sessions, which are objects of the class `_Session`.
 enum Sessions {
-    /// A year, as in Parse.
-    static let lifetime = Duration.seconds(31_536_000)
+    static let tables = [
+        // Sessions whose end the master key chose; use does not extend them.
+        "CREATE TABLE IF NOT EXISTS fixedSessions(sessionId TEXT PRIMARY KEY) WITHOUT ROWID"
+    ]
+
+    /// One user's sessions; of more the oldest end. Nobody has so many devices, but a script that signs in each time may.
+    static let perUserMax = 100
     /// Apps send UUIDs; a longer text is not kept.
     private static let installationIdBytesMax = 128
     private static let pageRows = 500
@@ -35,7 +52,7 @@ enum Sessions {
 
     static func open(
         for userId: String, _ origin: SessionOrigin, installationId: String?, fields: [String: JSON] = [:],
-        in transaction: StoreTransaction
+        isRestricted: Bool = false, lifetime: Duration, in transaction: StoreTransaction
     ) throws -> Opened {
         let user = JSON.pointer("_User", userId)
         var session = fields
@@ -45,11 +62,12 @@ enum Sessions {
                 where: ["user": user, "installationId": .string(installationId)], in: transaction)
             session["installationId"] = .string(installationId)
         }
+        replaced += try makeRoom(user, in: transaction)
         let token = newToken()
         session["user"] = user
         session["sessionToken"] = .string(token)
         session["createdWith"] = origin.wire
-        session["restricted"] = false
+        session["restricted"] = .bool(isRestricted)
         session["expiresAt"] = transaction.now.advanced(by: lifetime).wire
         session["ACL"] = .privateACL(userId)
         let created = try transaction.create("_Session", .object(session), caller: .master)
@@ -74,8 +92,49 @@ enum Sessions {
         (session["expiresAt"]?["iso"]?.stringValue).flatMap { Timestamp(iso: $0) }
     }
 
-    static func close(of userId: String, in transaction: StoreTransaction) throws {
-        _ = try close(where: ["user": .pointer("_User", userId)], in: transaction)
+    @discardableResult
+    static func close(of userId: String, in transaction: StoreTransaction) throws -> Int {
+        try close(where: ["user": .pointer("_User", userId)], in: transaction).count
+    }
+
+    /// Ends the oldest sessions until there is room for one more.
+    private static func makeRoom(_ user: JSON, in transaction: StoreTransaction) throws -> [String] {
+        try transaction.documents(
+            Query(
+                className: "_Session", where: ["user": user], order: ["-createdAt"], limit: pageRows,
+                skip: perUserMax - 1), caller: .master
+        ).map { try end($0, in: transaction) }
+    }
+
+    /// Whether more than half of a session's time is over. The rest is long enough that a write each time it is used would be waste.
+    static func isExtendable(
+        _ session: JSON, lifetime: Duration?, at now: Timestamp, _ reader: some ObjectReading
+    ) throws -> Bool {
+        guard let lifetime, let end = expiry(of: session), end < now.advanced(by: lifetime / 2) else { return false }
+        return try reader.rows(
+            "SELECT 1 FROM fixedSessions WHERE sessionId = ?", [.text(session["objectId"]?.stringValue ?? "")]
+        ).isEmpty
+    }
+
+    /// Gives a session that is in use its full time again.
+    static func extend(_ token: String, lifetime: Duration?, in transaction: StoreTransaction) throws {
+        let session = try live(token, at: transaction.now, transaction)
+        guard let lifetime, try isExtendable(session, lifetime: lifetime, at: transaction.now, transaction) else {
+            return
+        }
+        try transaction.update(
+            "_Session", session["objectId"]?.stringValue ?? "",
+            ["expiresAt": transaction.now.advanced(by: lifetime).wire], caller: .master)
+    }
+
+    /// Remembers that the master key chose when a session ends.
+    static func fix(_ sessionId: String, in transaction: StoreTransaction) throws {
+        try transaction.execute(
+            "INSERT INTO fixedSessions(sessionId) VALUES (?) ON CONFLICT DO NOTHING", [.text(sessionId)])
+    }
+
+    static func unfix(_ sessionId: String, in transaction: StoreTransaction) throws {
+        try transaction.execute("DELETE FROM fixedSessions WHERE sessionId = ?", [.text(sessionId)])
     }
 
     /// Removes what nobody can use any more, at most a page of it.
@@ -93,10 +152,15 @@ enum Sessions {
     private static func closePage(where condition: JSON, in transaction: StoreTransaction) throws -> [String] {
         try transaction.documents(
             Query(className: "_Session", where: condition, limit: pageRows), caller: .master
-        ).map { session in
-            try transaction.delete("_Session", session["objectId"]?.stringValue ?? "", caller: .master)
-            return session["sessionToken"]?.stringValue ?? ""
-        }
+        ).map { try end($0, in: transaction) }
+    }
+
+    /// - Returns: the session's token.
+    private static func end(_ session: JSON, in transaction: StoreTransaction) throws -> String {
+        let sessionId = session["objectId"]?.stringValue ?? ""
+        try transaction.delete("_Session", sessionId, caller: .master)
+        try unfix(sessionId, in: transaction)
+        return session["sessionToken"]?.stringValue ?? ""
     }
 
     /// `r:` and 128 random bits in hex.

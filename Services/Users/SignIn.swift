@@ -39,10 +39,12 @@ package struct SignInRequest: Sendable, Equatable {
     }
 }
 
-/// Answers `POST /login`: a user name or e-mail address, and the password.
+/// Answers `POST /login` and `POST /verifyPassword`: a user name or e-mail address, and the password.
 struct SignIn: Sendable {
     let host: ServiceHost
     let hasher: PasswordHasher
+    let settings: UsersSettings
+    let messages: AccountMessages
 
     /// One answer for every wrong pair, so that nobody learns which accounts exist.
     static let refused = ParseError(.objectNotFound, "Invalid username/password.")
@@ -53,7 +55,37 @@ struct SignIn: Sendable {
         let subject: SignInSubject
     }
 
-    func answer(_ request: ServiceRequest, from clientAddress: String) async throws -> BusReply {
+    /// Opens a session. The session that the client came with is only looked at for an anonymous user's bag.
+    func answer(_ message: AccountRequest, _ request: ServiceRequest) async throws -> BusReply {
+        let candidate = try await proven(request, from: message.clientAddress)
+        let reply = try await host.commit(request) { [settings, messages] transaction in
+            let user = try Self.user(candidate, mustBeVerified: settings.refusesUnverified, in: transaction)
+            let userId = user["objectId"]?.stringValue ?? ""
+            let session = try Sessions.open(
+                for: userId, SessionOrigin(action: .login, provider: .password),
+                installationId: request.caller.installationId, lifetime: settings.sessionLifetime, in: transaction)
+            let merged = try AnonymousMerge.perform(
+                from: message.previousSessionToken, to: userId, messages: messages, in: transaction)
+            return try SessionAnswers.account(
+                user.with(sessionToken: session.token), forget: .tokens(session.replaced), merged: merged)
+        }
+        await AnonymousMerge.settle(reply, messages: messages)
+        return reply
+    }
+
+    /// Checks the pair and answers with the user, without a session. The master key may look past an unverified address.
+    func verify(_ message: AccountRequest, _ request: ServiceRequest) async throws -> BusReply {
+        let isIgnored = try request.caller.isMaster && request.document()["ignoreEmailVerification"] == true
+        let candidate = try await proven(request, from: message.clientAddress)
+        return try await host.commit(request) { [settings] transaction in
+            try SessionAnswers.account(
+                try Self.user(
+                    candidate, mustBeVerified: settings.refusesUnverified && !isIgnored, in: transaction))
+        }
+    }
+
+    /// Whose password it is; wrong ones are counted.
+    private func proven(_ request: ServiceRequest, from clientAddress: String) async throws -> Candidate {
         let wanted = try SignInRequest(try request.document())
         let address: SignInSubject? = clientAddress.isEmpty ? nil : .address(clientAddress)
         let candidate = try await host.store.read { reader in
@@ -63,7 +95,7 @@ struct SignIn: Sendable {
             return candidate
         }
         guard wanted.password.utf8.count <= AccountNames.passwordBytesMax,
-            try await hasher.verify(wanted.password, against: candidate.hash), let userId = candidate.userId
+            try await hasher.verify(wanted.password, against: candidate.hash), candidate.userId != nil
         else {
             try await host.store.write { transaction in
                 for subject in [candidate.subject, address].compactMap(\.self) {
@@ -72,12 +104,7 @@ struct SignIn: Sendable {
             }
             throw Self.refused
         }
-        return try await host.commit(request) { transaction in
-            // Guesses that were checked side by side count against each other here, one after the other.
-            try SignInFailures.check(candidate.subject, at: transaction.now, transaction)
-            try SignInFailures.clear(candidate.subject, in: transaction)
-            return try Self.open(userId, candidate, request.caller.installationId, in: transaction)
-        }
+        return candidate
     }
 
     private static func candidate(_ wanted: SignInRequest, _ reader: StoreReader) throws -> Candidate {
@@ -95,16 +122,20 @@ struct SignIn: Sendable {
             userId: userId, hash: try Credentials.hash(of: userId, reader), subject: .account(userId))
     }
 
-    private static func open(
-        _ userId: String, _ candidate: Candidate, _ installationId: String?, in transaction: StoreTransaction
-    ) throws -> BusReply {
+    /// The user of a proven candidate.
+    private static func user(
+        _ candidate: Candidate, mustBeVerified: Bool, in transaction: StoreTransaction
+    ) throws -> JSON {
+        // Guesses that were checked side by side count against each other here, one after the other.
+        try SignInFailures.check(candidate.subject, at: transaction.now, transaction)
+        try SignInFailures.clear(candidate.subject, in: transaction)
         // The password may have changed, and the user may be gone, since the hash was read.
-        guard try Credentials.hash(of: userId, transaction) == candidate.hash,
+        guard let userId = candidate.userId, try Credentials.hash(of: userId, transaction) == candidate.hash,
             let user = try transaction.documentIfFound("_User", userId, caller: .master), user["ACL"] != [:]
         else { throw refused }
-        let session = try Sessions.open(
-            for: userId, SessionOrigin(action: .login, provider: .password), installationId: installationId,
-            in: transaction)
-        return try SessionAnswers.account(user.with(sessionToken: session.token), forget: .tokens(session.replaced))
+        guard !mustBeVerified || user["email"] == nil || user["emailVerified"] == true else {
+            throw ParseError(.emailNotVerified, "User email is not verified.")
+        }
+        return user
     }
 }

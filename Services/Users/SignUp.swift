@@ -9,6 +9,8 @@ struct SignUp {
     /// Nil for an anonymous user.
     let passwordHash: String?
     let caller: Caller
+    let settings: UsersSettings
+    let mails: LinkMails
 
     /// Length of a generated user name, as Parse makes them.
     private static let generatedNameCharacters = 25
@@ -16,20 +18,24 @@ struct SignUp {
     /// Creates the user and opens a session. An anonymous id that is known signs its user in instead: then `before` is set.
     /// - Throws: 202, 203 when a name is taken; what the store refuses.
     func commit(in transaction: StoreTransaction) throws -> ChangeOutcome {
-        if passwordHash == nil, case .set(let id) = fields.anonymousId,
-            let userId = try Identities.owner(of: .anonymous(id), transaction)
-        {
-            return try signIn(userId, in: transaction)
-        }
+        if passwordHash == nil, let userId = try holder(transaction) { return try signIn(userId, in: transaction) }
         let username = fields.username ?? Names.random(Self.generatedNameCharacters)
         let created = try create(username, in: transaction)
         let userId = created.objectId
         if let passwordHash { try Credentials.set(passwordHash, of: userId, in: transaction) }
-        let session = try Sessions.open(
-            for: userId, SessionOrigin(action: .signup, provider: passwordHash == nil ? .anonymous : .password),
-            installationId: caller.installationId, in: transaction)
-        var answer = created.answer.with(sessionToken: session.token)
+        var answer = created.answer
         if fields.username == nil { answer["username"] = .string(username) }
+        if case .set(let address) = fields.email {
+            try mails.addressChanged(of: userId, to: address, user: created.document, in: transaction)
+            // Who could not sign in now is not signed in by signing up either.
+            if passwordHash != nil, settings.refusesUnverified, created.document["emailVerified"] != true {
+                return ChangeOutcome(objectId: userId, before: nil, after: created.document, answer: answer)
+            }
+        }
+        let session = try Sessions.open(
+            for: userId, SessionOrigin(action: .signup, provider: origin), installationId: caller.installationId,
+            lifetime: settings.sessionLifetime, in: transaction)
+        answer["sessionToken"] = .string(session.token)
         var outcome = ChangeOutcome(objectId: userId, before: nil, after: created.document, answer: answer)
         outcome.forget = .tokens(session.replaced)
         return outcome
@@ -39,30 +45,54 @@ struct SignUp {
         var object = fields.rest
         object["username"] = .string(username)
         if case .set(let address) = fields.email { object["email"] = .string(address) }
-        if passwordHash == nil, case .set(let id) = fields.anonymousId {
-            object["authData"] = ["anonymous": ["id": .string(id)]]
-        }
+        let authData = fields.authData(hasPassword: passwordHash != nil)
+        if !authData.isEmpty { object["authData"] = .object(authData) }
         object["ACL"] = nil
         // With the client's own rights, so that class-level permissions and what clients cannot write are the store's to decide.
         var created = try transaction.create("_User", .object(object), objectId: fields.objectId, caller: caller)
         let userId = created.objectId
-        created.document = try transaction.update(
-            "_User", userId, ["ACL": AccountUpdate.acl(fields.rest["ACL"], of: userId)], caller: .master
-        ).document
+        var ours: [String: JSON] = ["ACL": AccountUpdate.acl(fields.rest["ACL"], of: userId)]
+        if case .set = fields.email, settings.verifiesEmail, created.document["emailVerified"] == nil {
+            ours["emailVerified"] = false
+        }
+        created.document = try transaction.update("_User", userId, .object(ours), caller: .master).document
         try Identities.take(.username(username), for: userId, in: transaction)
         if case .set(let address) = fields.email { try Identities.take(.email(address), for: userId, in: transaction) }
-        if passwordHash == nil, case .set(let id) = fields.anonymousId {
-            try Identities.take(.anonymous(id), for: userId, in: transaction)
+        for identity in fields.identities(hasPassword: passwordHash != nil) {
+            try Identities.take(identity, for: userId, in: transaction)
         }
         return created
     }
 
+    /// The first provider named; a password counts more.
+    private var origin: SessionOrigin.Provider {
+        guard passwordHash == nil else { return .password }
+        return .vouching(fields.proofs.first?.provider ?? .anonymous)
+    }
+
+    /// The user that the proofs belong to already; nil when they are nobody's.
+    /// - Throws: 208 when they belong to different users.
+    private func holder(_ reader: some ObjectReading) throws -> String? {
+        let owners = Set(
+            try fields.identities(hasPassword: false).compactMap { try Identities.owner(of: $0, reader) })
+        guard owners.count <= 1 else { throw ParseError(.accountAlreadyLinked, "this auth is already used") }
+        return owners.first
+    }
+
     private func signIn(_ userId: String, in transaction: StoreTransaction) throws -> ChangeOutcome {
-        let user = try transaction.document("_User", userId, caller: .master)
+        var user = try transaction.document("_User", userId, caller: .master)
         guard user["ACL"] != [:] else { throw SignIn.refused }
+        // Proven together with one that is the user's, the others are, too.
+        let update = try AccountUpdate(
+            linking: fields, to: user, hasPassword: Credentials.hash(of: userId, transaction) != nil)
+        for kind in update.given { try Identities.give(kind, of: userId, in: transaction) }
+        for identity in update.taken { try Identities.take(identity, for: userId, in: transaction) }
+        if !update.changes.isEmpty {
+            user = try transaction.update("_User", userId, .object(update.changes), caller: .master).document
+        }
         let session = try Sessions.open(
-            for: userId, SessionOrigin(action: .login, provider: .anonymous), installationId: caller.installationId,
-            in: transaction)
+            for: userId, SessionOrigin(action: .login, provider: origin), installationId: caller.installationId,
+            lifetime: settings.sessionLifetime, in: transaction)
         var outcome = ChangeOutcome(
             objectId: userId, before: user, after: user, answer: user.with(sessionToken: session.token))
         outcome.forget = .tokens(session.replaced)

@@ -7,6 +7,11 @@ import ServiceKit
 /// What is special about `_User`: creating one is signing up, and only the user and the master key change one.
 package struct UserRules: ClassRules {
     let hasher: PasswordHasher
+    let providers: IdentityProviders
+    let settings: UsersSettings
+    let messages: AccountMessages
+
+    private var mails: LinkMails { LinkMails(settings: settings, messages: messages) }
 
     package func prepare(_ change: inout ProposedChange) async throws {
         // Before anything that depends on the user or on other users is looked at.
@@ -15,6 +20,8 @@ package struct UserRules: ClassRules {
         let fields = try AccountFields(change.object, isMaster: change.caller.isMaster)
         guard !fields.holdCardNumber else { throw CardNumber.refused }
         if change.verb == .create { try fields.checkSignUp() }
+        // An app that saves what it read repeats a linked id without proof; the transaction compares it.
+        for proof in fields.proofs where change.verb == .create || !proof.isIdOnly { try await providers.verify(proof) }
         if let password = fields.password {
             change.notes["passwordHash"] = .string(try await hasher.hash(password))
         }
@@ -23,8 +30,9 @@ package struct UserRules: ClassRules {
     package func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? {
         guard change.verb == .create else { return nil }
         let fields = try AccountFields(change.object, isMaster: change.caller.isMaster)
-        return try SignUp(fields: fields, passwordHash: change.passwordHash, caller: change.caller)
-            .commit(in: transaction)
+        return try SignUp(
+            fields: fields, passwordHash: change.passwordHash, caller: change.caller, settings: settings, mails: mails
+        ).commit(in: transaction)
     }
 
     package func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
@@ -35,6 +43,11 @@ package struct UserRules: ClassRules {
             of: transaction.document("_User", userId, caller: .master), userId: userId,
             hasPassword: Credentials.hash(of: userId, transaction) != nil)
         change.object = .object(update.changes)
+        if update.taken.contains(where: { $0.kind == .email }), settings.verifiesEmail,
+            update.changes["emailVerified"] == nil
+        {
+            change.object["emailVerified"] = false
+        }
         for kind in update.given { try Identities.give(kind, of: userId, in: transaction) }
         for identity in update.taken { try Identities.take(identity, for: userId, in: transaction) }
     }
@@ -45,14 +58,21 @@ package struct UserRules: ClassRules {
         switch change.verb {
         case .create: return
         case .update:
-            guard let hash = change.passwordHash else { return }
+            let email = outcome.after?["email"]
+            if email != outcome.before?["email"] {
+                try mails.addressChanged(
+                    of: outcome.objectId, to: email?.stringValue, user: outcome.after ?? [:], in: transaction)
+            }
+            // Who a user is to the other services may have changed with a link or a password.
+            guard let hash = change.passwordHash else {
+                if outcome.after?["authData"] != outcome.before?["authData"] {
+                    outcome.forget = Forget.with { $0.userIds = [outcome.objectId] }
+                }
+                return
+            }
             try replacePassword(hash, change, &outcome, in: transaction)
         case .delete:
-            try Credentials.remove(of: outcome.objectId, in: transaction)
-            try Identities.giveAll(of: outcome.objectId, in: transaction)
-            try Sessions.close(of: outcome.objectId, in: transaction)
-            // An id that is given again, where clients may choose ids, must not come with rights.
-            try RoleHierarchy.remove(outcome.objectId, in: transaction)
+            try AccountRemoval.finish(outcome.objectId, messages: messages, in: transaction)
         }
         outcome.forget = Forget.with { $0.userIds = [outcome.objectId] }
     }
@@ -63,16 +83,18 @@ package struct UserRules: ClassRules {
     ) throws {
         try Credentials.set(hash, of: outcome.objectId, in: transaction)
         try SignInFailures.clear(.account(outcome.objectId), in: transaction)
+        try MailedTokens.void(.passwordReset, of: outcome.objectId, in: transaction)
         try Sessions.close(of: outcome.objectId, in: transaction)
         guard !change.caller.isMaster else { return }
         let session = try Sessions.open(
             for: outcome.objectId, SessionOrigin(action: .login, provider: .password),
-            installationId: change.caller.installationId, in: transaction)
+            installationId: change.caller.installationId, lifetime: settings.sessionLifetime, in: transaction)
         outcome.answer["sessionToken"] = .string(session.token)
     }
 
-    /// - Throws: 206 unless the user or the master key asks.
+    /// - Throws: 206 unless the user or the master key asks, 119 with a restricted session.
     package static func authorize(_ change: ProposedChange) throws {
+        try change.requireFullSession()
         guard change.verb != .create, !change.caller.isMaster else { return }
         let userId = try change.requiredObjectId
         guard change.caller.userId != userId else { return }
@@ -86,15 +108,34 @@ package struct UserRules: ClassRules {
 
 extension UserRules {
     /// Answers `POST /users`.
-    func signUp(_ request: ServiceRequest, host: ServiceHost) async throws -> BusReply {
+    func signUp(_ message: AccountRequest, _ request: ServiceRequest, host: ServiceHost) async throws -> BusReply {
         var change = ProposedChange(
             verb: .create, className: "_User", objectId: nil, object: try request.document(),
             principal: request.envelope.principal)
-        try await prepare(&change)
-        return try await host.commit(request) { [change] transaction in
+        try await prepare(&change, from: message.clientAddress, store: host.store)
+        let reply = try await host.commit(request) { [change] transaction in
             guard let outcome = try replaces(change, in: transaction) else { throw ParseError.internalError }
+            let merged = try AnonymousMerge.perform(
+                from: message.previousSessionToken, to: outcome.objectId, messages: messages, in: transaction)
             return try SessionAnswers.account(
-                outcome.answer, created: outcome.before == nil, forget: outcome.forget)
+                outcome.answer, created: outcome.before == nil, forget: outcome.forget, merged: merged)
+        }
+        await AnonymousMerge.settle(reply, messages: messages)
+        return reply
+    }
+
+    /// Proofs that do not hold count like wrong passwords: each makes us ask a provider.
+    private func prepare(
+        _ change: inout ProposedChange, from clientAddress: String, store: ClassStore
+    ) async throws {
+        let address: SignInSubject? = clientAddress.isEmpty ? nil : .address(clientAddress)
+        let isProof = change.object["authData"] != nil
+        if isProof, let address { try await store.read { try SignInFailures.check(address, at: .now, $0) } }
+        do {
+            try await prepare(&change)
+        } catch let error as ParseError where isProof && error.code == .objectNotFound {
+            if let address { try await store.write { try SignInFailures.count(address, in: $0) } }
+            throw error
         }
     }
 }

@@ -1,17 +1,25 @@
+import MessageBus
 import Messages
 import ServiceKit
 
 /// Registers what the service answers beside the reads and writes of its classes.
-func buildUsers(_ host: ServiceHost, _ routes: inout ServiceRoutes, hashers: PasswordHashers) {
-    let rules = UserRules(hasher: hashers.newPasswords)
-    let signIn = SignIn(host: host, hasher: hashers.signIns)
+func buildUsers(_ host: ServiceHost, _ routes: inout ServiceRoutes, rules: UserRules, signIns: PasswordHasher) {
+    let settings = rules.settings
+    rules.messages.connect(host.outbox)
+    let signIn = SignIn(host: host, hasher: signIns, settings: settings, messages: rules.messages)
     let housekeeping = Housekeeping(host: host)
 
-    routes.task("users.signup.v1", AccountRequest.self) { _, request in
-        try await rules.signUp(request, host: host)
+    routes.task("users.signup.v1", AccountRequest.self) { message, request in
+        try await rules.signUp(message, request, host: host)
     }
     routes.task("users.login.v1", AccountRequest.self) { message, request in
-        try await signIn.answer(request, from: message.clientAddress)
+        try await signIn.answer(message, request)
+    }
+    routes.task("users.verifyPassword.v1", AccountRequest.self) { message, request in
+        try await signIn.verify(message, request)
+    }
+    routes.write("users.loginAs.v1", AccountRequest.self) { _, request, transaction in
+        try SessionAdministration.logInAs(request, lifetime: settings.sessionLifetime, in: transaction)
     }
     routes.write("users.logout.v1", AccountRequest.self) { _, request, transaction in
         try SessionAnswers.logOut(request, in: transaction)
@@ -23,12 +31,47 @@ func buildUsers(_ host: ServiceHost, _ routes: inout ServiceRoutes, hashers: Pas
         try SessionAnswers.session(request, reader)
     }
     routes.read("users.session.v1", SessionRequest.self) { message, _, reader in
-        try SessionAnswers.principal(of: message.sessionToken, reader)
+        try SessionAnswers.principal(of: message.sessionToken, lifetime: settings.extensionLifetime, reader)
+    }
+    routes.write("users.extendSession.v1", ExtendSession.self) { message, _, transaction in
+        try Sessions.extend(message.sessionToken, lifetime: settings.extensionLifetime, in: transaction)
+        return try BusReply(Accepted())
     }
     routes.read("users.contact.v1", ContactRequest.self) { message, _, reader in
         try SessionAnswers.contact(of: message.userID, reader)
     }
+    routes.function("sessionsOf") { parameters, request in
+        try await SessionAdministration.list(parameters, request, host: host)
+    }
+    routes.function("revokeSessions") { parameters, request in
+        try await SessionAdministration.revoke(parameters, request, host: host)
+    }
+    buildLinks(host, &routes, rules: rules)
 
     host.whenWriter { await housekeeping.seedAdmins() }
     host.whenWriter { await housekeeping.run() }
+}
+
+/// What has to do with links in mails.
+private func buildLinks(_ host: ServiceHost, _ routes: inout ServiceRoutes, rules: UserRules) {
+    let mails = LinkMails(settings: rules.settings, messages: rules.messages)
+    let visits = LinkVisits(host: host, rules: rules)
+
+    routes.write("users.requestMail.v1", MailRequest.self) { message, _, transaction in
+        try mails.request(message, in: transaction)
+        return try BusReply(Accepted())
+    }
+    routes.write("users.mailLink.v1", MailLink.self) { message, _, transaction in
+        try mails.mail(message, in: transaction)
+        return try BusReply(Accepted())
+    }
+    routes.write("users.verifyEmail.v1", LinkRequest.self) { message, _, transaction in
+        try LinkVisits.verifyEmail(message, in: transaction)
+    }
+    routes.read("users.checkReset.v1", LinkRequest.self) { message, _, reader in
+        try LinkVisits.checkReset(message, reader)
+    }
+    routes.task("users.resetPassword.v1", LinkRequest.self) { message, request in
+        try await visits.resetPassword(message, request)
+    }
 }

@@ -1,16 +1,23 @@
+import Messages
 import ObjectStore
+import ParseProtocol
 import ServiceKit
 
 /// First component of this service's kinds and name of its file.
 let usersName = "users"
 
 /// The classes and tables of the service.
-/// - Parameter hasher: for new passwords.
-package func usersPlan(hasher: PasswordHasher) -> ServicePlan {
-    ServicePlan(
+package func usersPlan(_ rules: UserRules) -> ServicePlan {
+    var plan = ServicePlan(
         name: usersName, classes: [userClass, sessionClass, roleClass],
-        rules: ["_User": UserRules(hasher: hasher), "_Session": SessionRules(), "_Role": RoleRules()],
-        tables: Credentials.tables + Identities.tables + SignInFailures.tables)
+        rules: [
+            "_User": rules, "_Session": SessionRules(settings: rules.settings), "_Role": RoleRules(),
+        ],
+        tables: Credentials.tables + Identities.tables + SignInFailures.tables + Sessions.tables + MailedTokens.tables
+            + MailQuota.tables)
+    // A restricted session sees of users, sessions and roles what everybody sees.
+    plan.readingCaller = { $0.restricted && !$0.master ? Caller.anonymous : Caller($0) }
+    return plan
 }
 
 /// Users are private by their ACL. E-mail and authData stay with the user even where the ACL lets others read the rest.
@@ -49,3 +56,10 @@ private let roleCreation: ClassPermissions = {
     permissions[.create] = .signedIn
     return permissions
 }()
+
+/// The plan of a suite without settings and providers, for tests.
+package func usersPlan(hasher: PasswordHasher) -> ServicePlan {
+    usersPlan(
+        UserRules(
+            hasher: hasher, providers: IdentityProviders(), settings: UsersSettings(), messages: AccountMessages()))
+}

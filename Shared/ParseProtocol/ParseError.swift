@@ -55,6 +55,7 @@ public struct ParseError: Error, Hashable, Sendable {
         public static let usernameTaken = Code(202)
         public static let emailTaken = Code(203)
         public static let emailMissing = Code(204)
+        public static let emailNotVerified = Code(205)
         public static let sessionMissing = Code(206)
         public static let accountAlreadyLinked = Code(208)
         public static let invalidSessionToken = Code(209)

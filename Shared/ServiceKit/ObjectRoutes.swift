@@ -9,17 +9,18 @@ extension ServiceRoutes {
     mutating func installObjects() {
         let name = host.plan.name
         let rules = host.plan.rules
+        let caller = host.plan.readingCaller
 
         read("\(name).get.v1", GetRequest.self) { message, request, reader in
             BusReply(documents: [
                 try reader.get(
                     message.className, message.objectID, keys: message.keys, excludeKeys: message.excludeKeys,
-                    caller: request.caller)
+                    caller: caller(request.envelope.principal))
             ])
         }
 
         read("\(name).find.v1", FindRequest.self) { message, request, reader in
-            let page = try reader.find(Query(message), caller: request.caller)
+            let page = try reader.find(Query(message), caller: caller(request.envelope.principal))
             return try BusReply(FindReply.with { $0.rows = UInt32(page.rows) }, documents: [page.body])
         }
 
@@ -28,7 +29,8 @@ extension ServiceRoutes {
             var documents: [[UInt8]] = []
             for wanted in message.wanted {
                 let found = try reader.fetch(
-                    wanted.className, ids: wanted.objectIds, keys: wanted.keys, caller: request.caller)
+                    wanted.className, ids: wanted.objectIds, keys: wanted.keys,
+                    caller: caller(request.envelope.principal))
                 for (objectId, document) in found {
                     reply.found.append(
                         .with {

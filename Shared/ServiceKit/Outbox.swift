@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 import MessageBus
 import Messages
@@ -28,6 +29,8 @@ public final class Outbox: Sendable {
     private let busy = Mutex<Set<String>>([])
     private let wakeUps: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
+    /// Who waits for a delivery, by the message's key.
+    private let waiters = Mutex<[String: [UUID: AsyncStream<Void>.Continuation]]>([:])
 
     init(store: ClassStore, bus: BusEndpoint, logger: Logger) {
         self.store = store
@@ -45,6 +48,35 @@ public final class Outbox: Sendable {
                 .int(transaction.now.milliseconds),
             ])
         transaction.afterCommit { [wake] in wake.yield() }
+    }
+
+    /// Waits until the message of a committed transaction was delivered, for answers that are better when the other service
+    /// already knows. Whether it was or not, it will be.
+    /// - Returns: false when the time was over first.
+    @discardableResult
+    public func waitUntilDelivered(key: String, within limit: Duration) async -> Bool {
+        let key = KeyedReplies.outboxPrefix + key
+        let id = UUID()
+        let (deliveries, continuation) = AsyncStream<Void>.makeStream()
+        waiters.withLock { $0[key, default: [:]][id] = continuation }
+        defer {
+            waiters.withLock { waiters in
+                waiters[key]?[id] = nil
+                if waiters[key]?.isEmpty == true { waiters[key] = nil }
+            }
+        }
+        // After the registration: a delivery in between is either seen here or reported there.
+        let isStored = try? await store.read {
+            try !$0.rows("SELECT 1 FROM outbox WHERE key = ?", [.text(key)]).isEmpty
+        }
+        guard isStored ?? true else { return true }
+        let timer = Task {
+            try? await Task.sleep(for: limit)
+            continuation.finish()
+        }
+        defer { timer.cancel() }
+        for await _ in deliveries { return true }
+        return false
     }
 
     /// Delivers until the task is cancelled. Only the writer runs it.
@@ -117,7 +149,14 @@ public final class Outbox: Sendable {
                 }
             }
         }
-        return outcomes.filter { $0.1 == .delivered }.count
+        let delivered = Set(outcomes.filter { $0.1 == .delivered }.map(\.0))
+        waiters.withLock { waiters in
+            guard !waiters.isEmpty else { return }
+            for row in rows where delivered.contains(row.int("id")) {
+                waiters[row.text("key")]?.values.forEach { $0.yield() }
+            }
+        }
+        return delivered.count
     }
 
     private enum Delivery: Equatable {

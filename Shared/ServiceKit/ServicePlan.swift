@@ -1,4 +1,6 @@
+import Messages
 import ObjectStore
+import ParseProtocol
 
 /// What a service is before it runs: its name, the classes it owns and the tables of its own.
 public struct ServicePlan: Sendable {
@@ -12,6 +14,8 @@ public struct ServicePlan: Sendable {
     public let synchronous: Synchronous
     /// Whether it is the owner of classes that nobody defined (only the catalog is).
     public let ownsUnknownClasses: Bool
+    /// Whose rights a reading client has; a service with sessions of fewer rights says so here.
+    public var readingCaller: @Sendable (Principal) -> Caller = { Caller($0) }
 
     public init(
         name: String, classes: [ClassDefinition] = [], rules: [String: any ClassRules] = [:], tables: [String] = [],

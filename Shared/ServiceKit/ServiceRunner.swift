@@ -8,14 +8,25 @@ import ServiceLifecycle
 ///   - plan: what the service is.
 ///   - build: registers its routes; called once before the first request.
 public func runService(
-    _ plan: ServicePlan, build: @Sendable (_ host: ServiceHost, _ routes: inout ServiceRoutes) throws -> Void
+    _ plan: ServicePlan, build: @escaping @Sendable (_ host: ServiceHost, _ routes: inout ServiceRoutes) throws -> Void
+) async {
+    await runService { (plan, build) }
+}
+
+/// As above, for a service whose plan depends on settings that may be wrong.
+public func runService(
+    _ make:
+        @Sendable () throws -> (
+            plan: ServicePlan, build: @Sendable (_ host: ServiceHost, _ routes: inout ServiceRoutes) throws -> Void
+        )
 ) async {
     LoggingSystem.bootstrap(StreamLogHandler.standardError)
     do {
+        let (plan, build) = try make()
         try await run(plan, build)
     } catch {
         // Thrown out of `main` it would end in a trap and a backtrace, which hide what is wrong with the configuration.
-        Logger(label: plan.name).critical("The service cannot run.", metadata: ["error": "\(error)"])
+        Logger(label: "satchel").critical("The service cannot run.", metadata: ["error": "\(error)"])
         exit(1)
     }
 }

@@ -35,7 +35,9 @@ import UsersService
         (["authData": ["anonymous": ["id": ["$ne": ""]]]], 253), (["authData": ["anonymous": [:]]], 253),
         (["authData": ["anonymous": ["id": ""]]], 253),
         (["authData": ["anonymous": ["id": .string(String(repeating: "x", count: 65))]]], 253),
-        (["authData": ["facebook": ["id": "1"]]], 252),
+        (["authData": ["facebook": ["id": 1]]], 253), (["authData": ["facebook": ["id": ["$regex": "^1"]]]], 253),
+        (["authData": ["facebook": "1"]], 253), (["authData": ["facebook": [:]]], 253),
+        (["authData": ["myspace": ["id": "1"]]], 252), (["authData.facebook.id": "1"], 105),
         (["authData": ["anonymous": ["id": "1"], "nobody": ["id": "1"]]], 252),
     ]
 
@@ -183,7 +185,9 @@ import UsersService
 
     @Test(arguments: ["username", "email"])
     func aSignInWithALongNameIsAWrongOne(_ field: String) throws {
-        func body(_ bytes: Int) -> JSON { .object([field: .string(String(repeating: "x", count: bytes)), "password": "secret1"]) }
+        func body(_ bytes: Int) -> JSON {
+            .object([field: .string(String(repeating: "x", count: bytes)), "password": "secret1"])
+        }
         _ = try SignInRequest(body(320))
         #expect(Self.code { _ = try SignInRequest(body(321)) } == 101)
     }

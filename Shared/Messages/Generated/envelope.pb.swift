@@ -189,6 +189,9 @@ public nonisolated struct Principal: Sendable {
   /// True for a user who has no password and no linked account: he may fill a bag, but not keep favourites.
   public var anonymous: Bool = false
 
+  /// The session may not touch users, sessions and roles, beside itself and its own user.
+  public var restricted: Bool = false
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -406,7 +409,7 @@ nonisolated extension Envelope.Form: SwiftProtobuf._ProtoNameProviding {
 
 nonisolated extension Principal: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".Principal"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}user_id\0\u{1}roles\0\u{1}master\0\u{3}installation_id\0\u{3}session_token\0\u{1}anonymous\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}user_id\0\u{1}roles\0\u{1}master\0\u{3}installation_id\0\u{3}session_token\0\u{1}anonymous\0\u{1}restricted\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -420,6 +423,7 @@ nonisolated extension Principal: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
       case 4: try { try decoder.decodeSingularStringField(value: &self.installationID) }()
       case 5: try { try decoder.decodeSingularStringField(value: &self.sessionToken) }()
       case 6: try { try decoder.decodeSingularBoolField(value: &self.anonymous) }()
+      case 7: try { try decoder.decodeSingularBoolField(value: &self.restricted) }()
       default: break
       }
     }
@@ -444,6 +448,9 @@ nonisolated extension Principal: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
     if self.anonymous != false {
       try visitor.visitSingularBoolField(value: self.anonymous, fieldNumber: 6)
     }
+    if self.restricted != false {
+      try visitor.visitSingularBoolField(value: self.restricted, fieldNumber: 7)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -454,6 +461,7 @@ nonisolated extension Principal: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
     if lhs.installationID != rhs.installationID {return false}
     if lhs.sessionToken != rhs.sessionToken {return false}
     if lhs.anonymous != rhs.anonymous {return false}
+    if lhs.restricted != rhs.restricted {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -22,6 +22,45 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
+/// What a link in a mail is for.
+public nonisolated enum MailedLink: SwiftProtobuf.Enum, Swift.CaseIterable {
+  public typealias RawValue = Int
+  case noLink // = 0
+  case emailVerification // = 1
+  case passwordReset // = 2
+  case UNRECOGNIZED(Int)
+
+  public init() {
+    self = .noLink
+  }
+
+  public init?(rawValue: Int) {
+    switch rawValue {
+    case 0: self = .noLink
+    case 1: self = .emailVerification
+    case 2: self = .passwordReset
+    default: self = .UNRECOGNIZED(rawValue)
+    }
+  }
+
+  public var rawValue: Int {
+    switch self {
+    case .noLink: return 0
+    case .emailVerification: return 1
+    case .passwordReset: return 2
+    case .UNRECOGNIZED(let i): return i
+    }
+  }
+
+  // The compiler won't synthesize support with the UNRECOGNIZED case.
+  public static let allCases: [MailedLink] = [
+    .noLink,
+    .emailVerification,
+    .passwordReset,
+  ]
+
+}
+
 /// Kind `users.session.v1`: who is behind a session token. Sender: gateway. Fails with 209 for an unknown or expired one.
 public nonisolated struct SessionRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
@@ -50,13 +89,32 @@ public nonisolated struct SessionReply: Sendable {
   /// The user only has `authData.anonymous`; see Principal.anonymous.
   public var anonymous: Bool = false
 
+  /// See Principal.restricted.
+  public var restricted: Bool = false
+
+  /// The session is in use and past half of its time: the sender asks for `users.extendSession.v1`.
+  public var extendable: Bool = false
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
 }
 
-/// Kinds `users.login.v1`, `users.signup.v1`, `users.logout.v1`, `users.become.v1`. Sender: gateway. One frame follows: the client's JSON body.
-/// Reply: AccountReply with one frame, the JSON answer.
+/// Kind `users.extendSession.v1`: the session of a token is in use and lasts longer. Sender: gateway. Reply: Accepted.
+public nonisolated struct ExtendSession: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var sessionToken: String = String()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// Kinds `users.login.v1`, `users.verifyPassword.v1`, `users.loginAs.v1`, `users.signup.v1`, `users.logout.v1`, `users.me.v1`, `users.become.v1`,
+/// `users.sessionMe.v1`. Sender: gateway. One frame follows: the client's JSON body. Reply: AccountReply with one frame, the JSON answer.
 public nonisolated struct AccountRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -64,6 +122,9 @@ public nonisolated struct AccountRequest: Sendable {
 
   /// The client's address, for the sign-in rate limit.
   public var clientAddress: String = String()
+
+  /// The session a client came with when it signs in; may be void. That of an anonymous user hands its bag over.
+  public var previousSessionToken: String = String()
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -80,7 +141,115 @@ public nonisolated struct AccountReply: Sendable {
 
   public var objectID: String = String()
 
+  /// The anonymous user whose bag moves to `object_id`; empty when there is none.
+  public var mergedUserID: String = String()
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// Kind `users.requestMail.v1`: somebody asks for a link. Sender: gateway. Reply: Accepted, whether or not the address is known. Fails with 100
+/// when a client asks too often. Whether a mail is due is decided after the answer, by `users.mailLink.v1`.
+public nonisolated struct MailRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var link: MailedLink = .noLink
+
+  public var email: String = String()
+
+  /// The client's address, for the rate limit.
+  public var clientAddress: String = String()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// Kind `users.mailLink.v1`: make a link and mail it, if the address is somebody's. Sender: users itself, through its outbox. Reply: Accepted.
+public nonisolated struct MailLink: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var link: MailedLink = .noLink
+
+  public var email: String = String()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// Kinds `users.verifyEmail.v1` and `users.resetPassword.v1`, which use the link up, and `users.checkReset.v1`, which only looks. Sender: gateway.
+/// Reply: LinkReply. Fails with 142 for a password that breaks the rules.
+public nonisolated struct LinkRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var token: String = String()
+
+  /// The new password, for `users.resetPassword.v1` only.
+  public var password: String = String()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+public nonisolated struct LinkReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var outcome: LinkReply.Outcome = .void
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public nonisolated enum Outcome: SwiftProtobuf.Enum, Swift.CaseIterable {
+    public typealias RawValue = Int
+
+    /// Unknown, used up, expired, or replaced by a newer address.
+    case void // = 0
+    case done // = 1
+
+    /// The address was verified by this link before.
+    case alreadyVerified // = 2
+    case UNRECOGNIZED(Int)
+
+    public init() {
+      self = .void
+    }
+
+    public init?(rawValue: Int) {
+      switch rawValue {
+      case 0: self = .void
+      case 1: self = .done
+      case 2: self = .alreadyVerified
+      default: self = .UNRECOGNIZED(rawValue)
+      }
+    }
+
+    public var rawValue: Int {
+      switch self {
+      case .void: return 0
+      case .done: return 1
+      case .alreadyVerified: return 2
+      case .UNRECOGNIZED(let i): return i
+      }
+    }
+
+    // The compiler won't synthesize support with the UNRECOGNIZED case.
+    public static let allCases: [LinkReply.Outcome] = [
+      .void,
+      .done,
+      .alreadyVerified,
+    ]
+
+  }
 
   public init() {}
 }
@@ -117,6 +286,10 @@ public nonisolated struct ContactReply: Sendable {
 
 fileprivate nonisolated let _protobuf_package = "satchel"
 
+nonisolated extension MailedLink: SwiftProtobuf._ProtoNameProviding {
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0NO_LINK\0\u{1}EMAIL_VERIFICATION\0\u{1}PASSWORD_RESET\0")
+}
+
 nonisolated extension SessionRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".SessionRequest"
   public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}session_token\0")
@@ -149,7 +322,7 @@ nonisolated extension SessionRequest: SwiftProtobuf.Message, SwiftProtobuf._Mess
 
 nonisolated extension SessionReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".SessionReply"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}user_id\0\u{1}roles\0\u{3}expires_at\0\u{1}anonymous\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}user_id\0\u{1}roles\0\u{3}expires_at\0\u{1}anonymous\0\u{1}restricted\0\u{1}extendable\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -161,6 +334,8 @@ nonisolated extension SessionReply: SwiftProtobuf.Message, SwiftProtobuf._Messag
       case 2: try { try decoder.decodeRepeatedStringField(value: &self.roles) }()
       case 3: try { try decoder.decodeSingularInt64Field(value: &self.expiresAt) }()
       case 4: try { try decoder.decodeSingularBoolField(value: &self.anonymous) }()
+      case 5: try { try decoder.decodeSingularBoolField(value: &self.restricted) }()
+      case 6: try { try decoder.decodeSingularBoolField(value: &self.extendable) }()
       default: break
       }
     }
@@ -179,6 +354,12 @@ nonisolated extension SessionReply: SwiftProtobuf.Message, SwiftProtobuf._Messag
     if self.anonymous != false {
       try visitor.visitSingularBoolField(value: self.anonymous, fieldNumber: 4)
     }
+    if self.restricted != false {
+      try visitor.visitSingularBoolField(value: self.restricted, fieldNumber: 5)
+    }
+    if self.extendable != false {
+      try visitor.visitSingularBoolField(value: self.extendable, fieldNumber: 6)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -187,6 +368,38 @@ nonisolated extension SessionReply: SwiftProtobuf.Message, SwiftProtobuf._Messag
     if lhs.roles != rhs.roles {return false}
     if lhs.expiresAt != rhs.expiresAt {return false}
     if lhs.anonymous != rhs.anonymous {return false}
+    if lhs.restricted != rhs.restricted {return false}
+    if lhs.extendable != rhs.extendable {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension ExtendSession: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".ExtendSession"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}session_token\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.sessionToken) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.sessionToken.isEmpty {
+      try visitor.visitSingularStringField(value: self.sessionToken, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: ExtendSession, rhs: ExtendSession) -> Bool {
+    if lhs.sessionToken != rhs.sessionToken {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -194,7 +407,7 @@ nonisolated extension SessionReply: SwiftProtobuf.Message, SwiftProtobuf._Messag
 
 nonisolated extension AccountRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".AccountRequest"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}client_address\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}client_address\0\u{3}previous_session_token\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -203,6 +416,7 @@ nonisolated extension AccountRequest: SwiftProtobuf.Message, SwiftProtobuf._Mess
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularStringField(value: &self.clientAddress) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.previousSessionToken) }()
       default: break
       }
     }
@@ -212,11 +426,15 @@ nonisolated extension AccountRequest: SwiftProtobuf.Message, SwiftProtobuf._Mess
     if !self.clientAddress.isEmpty {
       try visitor.visitSingularStringField(value: self.clientAddress, fieldNumber: 1)
     }
+    if !self.previousSessionToken.isEmpty {
+      try visitor.visitSingularStringField(value: self.previousSessionToken, fieldNumber: 2)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: AccountRequest, rhs: AccountRequest) -> Bool {
     if lhs.clientAddress != rhs.clientAddress {return false}
+    if lhs.previousSessionToken != rhs.previousSessionToken {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -224,7 +442,7 @@ nonisolated extension AccountRequest: SwiftProtobuf.Message, SwiftProtobuf._Mess
 
 nonisolated extension AccountReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".AccountReply"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}created\0\u{3}object_id\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}created\0\u{3}object_id\0\u{3}merged_user_id\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -234,6 +452,7 @@ nonisolated extension AccountReply: SwiftProtobuf.Message, SwiftProtobuf._Messag
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularBoolField(value: &self.created) }()
       case 2: try { try decoder.decodeSingularStringField(value: &self.objectID) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.mergedUserID) }()
       default: break
       }
     }
@@ -246,15 +465,163 @@ nonisolated extension AccountReply: SwiftProtobuf.Message, SwiftProtobuf._Messag
     if !self.objectID.isEmpty {
       try visitor.visitSingularStringField(value: self.objectID, fieldNumber: 2)
     }
+    if !self.mergedUserID.isEmpty {
+      try visitor.visitSingularStringField(value: self.mergedUserID, fieldNumber: 3)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: AccountReply, rhs: AccountReply) -> Bool {
     if lhs.created != rhs.created {return false}
     if lhs.objectID != rhs.objectID {return false}
+    if lhs.mergedUserID != rhs.mergedUserID {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
+}
+
+nonisolated extension MailRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".MailRequest"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}link\0\u{1}email\0\u{3}client_address\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularEnumField(value: &self.link) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.email) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.clientAddress) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.link != .noLink {
+      try visitor.visitSingularEnumField(value: self.link, fieldNumber: 1)
+    }
+    if !self.email.isEmpty {
+      try visitor.visitSingularStringField(value: self.email, fieldNumber: 2)
+    }
+    if !self.clientAddress.isEmpty {
+      try visitor.visitSingularStringField(value: self.clientAddress, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: MailRequest, rhs: MailRequest) -> Bool {
+    if lhs.link != rhs.link {return false}
+    if lhs.email != rhs.email {return false}
+    if lhs.clientAddress != rhs.clientAddress {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension MailLink: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".MailLink"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}link\0\u{1}email\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularEnumField(value: &self.link) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.email) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.link != .noLink {
+      try visitor.visitSingularEnumField(value: self.link, fieldNumber: 1)
+    }
+    if !self.email.isEmpty {
+      try visitor.visitSingularStringField(value: self.email, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: MailLink, rhs: MailLink) -> Bool {
+    if lhs.link != rhs.link {return false}
+    if lhs.email != rhs.email {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LinkRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".LinkRequest"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}token\0\u{1}password\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.token) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.password) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.token.isEmpty {
+      try visitor.visitSingularStringField(value: self.token, fieldNumber: 1)
+    }
+    if !self.password.isEmpty {
+      try visitor.visitSingularStringField(value: self.password, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: LinkRequest, rhs: LinkRequest) -> Bool {
+    if lhs.token != rhs.token {return false}
+    if lhs.password != rhs.password {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LinkReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".LinkReply"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}outcome\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularEnumField(value: &self.outcome) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.outcome != .void {
+      try visitor.visitSingularEnumField(value: self.outcome, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: LinkReply, rhs: LinkReply) -> Bool {
+    if lhs.outcome != rhs.outcome {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LinkReply.Outcome: SwiftProtobuf._ProtoNameProviding {
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0VOID\0\u{1}DONE\0\u{1}ALREADY_VERIFIED\0")
 }
 
 nonisolated extension ContactRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {

@@ -1,0 +1,32 @@
+import Messages
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// What ends with an account, here and in the other services.
+enum AccountRemoval {
+    /// Every service that knows users.
+    static let informed = ["catalog", "bag", "payments", "mail", "push", "analytics", "crash"]
+
+    /// Removes what belongs to a user whose object is gone, and tells the others.
+    /// - Parameter untold: a service that hears of it in another way.
+    static func finish(
+        _ userId: String, untold: String? = nil, messages: AccountMessages, in transaction: StoreTransaction
+    ) throws {
+        try Credentials.remove(of: userId, in: transaction)
+        try Identities.giveAll(of: userId, in: transaction)
+        try Sessions.close(of: userId, in: transaction)
+        try MailedTokens.removeAll(of: userId, in: transaction)
+        // An id that is given again, where clients may choose ids, must not come with rights.
+        try RoleHierarchy.remove(userId, in: transaction)
+        let deleted = UserDeleted.with {
+            $0.userID = userId
+            $0.deletedAt = transaction.now.milliseconds
+        }
+        for service in informed where service != untold {
+            try messages.add(
+                "\(service).userDeleted.v1", deleted,
+                key: "user:\(userId):deleted:\(transaction.now.milliseconds):\(service)", in: transaction)
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import Messages
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// Makes links and mails them: when somebody asks for one, and when an address is new.
+package struct LinkMails: Sendable {
+    let settings: UsersSettings
+    let messages: AccountMessages
+
+    package init(settings: UsersSettings, messages: AccountMessages) {
+        self.settings = settings
+        self.messages = messages
+    }
+
+    private static let tooMany = ParseError(
+        .connectionFailed, "Too many mails were asked for from this address. Please try again later.")
+
+    /// Takes a request for a mail. Nothing here looks at accounts, so that neither the answer nor its time tells whether there is one:
+    /// the outbox brings the request back as `users.mailLink.v1`.
+    /// - Throws: 125 for what is no address, 100 when the client asks too often.
+    func request(_ message: MailRequest, in transaction: StoreTransaction) throws {
+        guard AccountNames.isEmail(message.email) else {
+            throw ParseError(.invalidEmailAddress, "Email address format is invalid.")
+        }
+        if !message.clientAddress.isEmpty,
+            try !MailQuota.admits(.address(message.clientAddress), in: transaction)
+        {
+            throw Self.tooMany
+        }
+        let link = MailLink.with {
+            $0.link = message.link
+            $0.email = message.email
+        }
+        try messages.add("users.mailLink.v1", link, key: "mailLink:\(Names.random(20))", in: transaction)
+    }
+
+    /// Mails a link to the holder of an address, if it has one and it is due.
+    func mail(_ message: MailLink, in transaction: StoreTransaction) throws {
+        guard let userId = try Identities.owner(of: .email(message.email), transaction),
+            let user = try transaction.documentIfFound("_User", userId, caller: .master),
+            let email = user["email"]?.stringValue, user["ACL"] != [:]
+        else { return }
+        switch message.link {
+        case .emailVerification where settings.verifiesEmail && user["emailVerified"] != true,
+            .passwordReset:
+            guard try MailQuota.admits(.account(userId, message.link), in: transaction) else { return }
+            try send(message.link, to: .init(userId, email), user: user, in: transaction)
+        default: return
+        }
+    }
+
+    /// The mail for a new address. The links to the old one end, whether or not there is a mail.
+    func addressChanged(of userId: String, to email: String?, user: JSON, in transaction: StoreTransaction) throws {
+        try MailedTokens.void(.emailVerification, of: userId, in: transaction)
+        try MailedTokens.void(.passwordReset, of: userId, in: transaction)
+        // An address that is changed again and again is a way to write to strangers.
+        guard let email, settings.verifiesEmail, user["emailVerified"] != true,
+            try MailQuota.admits(.account(userId, .emailVerification), in: transaction)
+        else { return }
+        try send(.emailVerification, to: .init(userId, email), user: user, in: transaction)
+    }
+
+    private func send(
+        _ link: MailedLink, to owner: MailedTokens.Owner, user: JSON, in transaction: StoreTransaction
+    ) throws {
+        let isReset = link == .passwordReset
+        let hours = isReset ? settings.resetHours : settings.verificationHours
+        let token = try MailedTokens.make(
+            link, for: owner, lifetime: .seconds(Int64(hours) * 3600), in: transaction)
+        let path = isReset ? "request_password_reset" : "verify_email"
+        let name = SessionAnswers.name(of: user)
+        let model: JSON = [
+            "name": .string(name), "link": .string("\(settings.applicationURL)/\(path)?token=\(token)"),
+            "hours": .int(Int64(hours)),
+        ]
+        let mail = SendMailRequest.with {
+            $0.template = isReset ? "password-reset" : "email-verification"
+            $0.toAddress = owner.email
+            $0.toName = name
+            $0.model = .init(model.serialized)
+        }
+        try messages.add(
+            "mail.send.v1", mail, key: "user:\(owner.userId):link:\(Names.random(20))", in: transaction)
+    }
+}

@@ -1,0 +1,63 @@
+import MessageBus
+import Messages
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// What happens when somebody follows a mailed link.
+struct LinkVisits: Sendable {
+    let host: ServiceHost
+    let rules: UserRules
+
+    /// Verifies the address that the link was mailed to, once. A second click finds that it is verified.
+    static func verifyEmail(_ message: LinkRequest, in transaction: StoreTransaction) throws -> BusReply {
+        func holder(_ owner: MailedTokens.Owner?) throws -> (id: String, user: JSON)? {
+            guard let owner, let user = try transaction.documentIfFound("_User", owner.userId, caller: .master),
+                user["email"]?.stringValue == owner.email
+            else { return nil }
+            return (owner.userId, user)
+        }
+        if let used = try MailedTokens.use(.emailVerification, message.token, in: transaction) {
+            guard let holder = try holder(used) else { return try reply(.void) }
+            try transaction.update("_User", holder.id, ["emailVerified": true], caller: .master)
+            return try reply(.done)
+        }
+        let former = try MailedTokens.formerOwner(.emailVerification, message.token, transaction)
+        return try reply(try holder(former)?.user["emailVerified"] == true ? .alreadyVerified : .void)
+    }
+
+    /// Whether a link would let somebody choose a password. Mail scanners follow links, so looking uses nothing up.
+    static func checkReset(_ message: LinkRequest, _ reader: StoreReader) throws -> BusReply {
+        try reply(MailedTokens.owner(.passwordReset, message.token, at: .now, reader) == nil ? .void : .done)
+    }
+
+    /// Sets a new password by a link, which ends every session of the user.
+    /// - Throws: 142 for a password that breaks the rules; the link can be used again.
+    func resetPassword(_ message: LinkRequest, _ request: ServiceRequest) async throws -> BusReply {
+        try AccountNames.check(password: message.password)
+        // Hashing is slow; nobody gets it done for a guess.
+        let owner = try await host.store.read {
+            try MailedTokens.owner(.passwordReset, message.token, at: .now, $0)
+        }
+        guard let owner else {
+            // Used up, perhaps by this very request, whose answer was lost and is kept.
+            return try await host.commit(request) { _ in try Self.reply(.void) }
+        }
+        var change = ProposedChange(
+            verb: .update, className: "_User", objectId: owner.userId,
+            object: ["password": .string(message.password)], principal: .satchel)
+        try await rules.prepare(&change)
+        return try await host.commit(request) { [change, rules] transaction in
+            guard let used = try MailedTokens.use(.passwordReset, message.token, in: transaction),
+                let user = try transaction.documentIfFound("_User", used.userId, caller: .master),
+                user["email"]?.stringValue == used.email
+            else { return try Self.reply(.void) }
+            let outcome = try ServiceRoutes.apply(change, rules, in: transaction)
+            return try BusReply(LinkReply.with { $0.outcome = .done }, forget: outcome.forget)
+        }
+    }
+
+    private static func reply(_ outcome: LinkReply.Outcome) throws -> BusReply {
+        try BusReply(LinkReply.with { $0.outcome = outcome })
+    }
+}

@@ -1,0 +1,103 @@
+import Crypto
+import Foundation
+import Messages
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// The secrets in mailed links. Each opens one thing once; here only its SHA-256 is kept, so that nobody who reads the
+/// database can use one.
+package enum MailedTokens {
+    static let tables = [
+        """
+        CREATE TABLE IF NOT EXISTS mailedTokens(hash TEXT PRIMARY KEY, link INTEGER NOT NULL, userId TEXT NOT NULL, email TEXT NOT NULL,
+        expiresAt INTEGER NOT NULL, usedAt INTEGER) WITHOUT ROWID
+        """,
+        "CREATE INDEX IF NOT EXISTS mailedTokensByUser ON mailedTokens(userId, link)",
+        "CREATE INDEX IF NOT EXISTS mailedTokensByEnd ON mailedTokens(expiresAt)",
+    ]
+
+    /// Whom a link was mailed to.
+    package struct Owner: Equatable, Sendable {
+        package let userId: String
+        package let email: String
+    }
+
+    /// A new token: 128 random bits in hex.
+    package static func make(
+        _ link: MailedLink, for owner: Owner, lifetime: Duration, in transaction: StoreTransaction
+    ) throws -> String {
+        var generator = SystemRandomNumberGenerator()
+        let token = (0..<32).map { _ in String(UInt8.random(in: 0..<16, using: &generator), radix: 16) }.joined()
+        try transaction.execute(
+            "INSERT INTO mailedTokens(hash, link, userId, email, expiresAt) VALUES (?, ?, ?, ?, ?)",
+            [
+                .text(hash(token)), .int(Int64(link.rawValue)), .text(owner.userId), .text(owner.email),
+                .int(transaction.now.advanced(by: lifetime).milliseconds),
+            ])
+        return token
+    }
+
+    /// Whom an unused token in its time belongs to; uses nothing up.
+    package static func owner(
+        _ link: MailedLink, _ token: String, at now: Timestamp, _ reader: some ObjectReading
+    ) throws -> Owner? {
+        try reader.rows(
+            "SELECT userId, email FROM mailedTokens WHERE hash = ? AND link = ? AND usedAt IS NULL AND expiresAt > ?",
+            [.text(hash(token)), .int(Int64(link.rawValue)), .int(now.milliseconds)]
+        ).first.map(Owner.init)
+    }
+
+    /// Uses a token up, in one statement, and with it every other of the same user and purpose.
+    /// - Returns: nil when it is unknown, used or past its time.
+    package static func use(_ link: MailedLink, _ token: String, in transaction: StoreTransaction) throws -> Owner? {
+        let used = try transaction.rows(
+            """
+            UPDATE mailedTokens SET usedAt = ?1 WHERE hash = ?2 AND link = ?3 AND usedAt IS NULL AND expiresAt > ?1
+            RETURNING userId, email
+            """,
+            [.int(transaction.now.milliseconds), .text(hash(token)), .int(Int64(link.rawValue))]
+        ).first.map(Owner.init)
+        guard let used else { return nil }
+        try transaction.execute(
+            "DELETE FROM mailedTokens WHERE userId = ? AND link = ? AND usedAt IS NULL",
+            [.text(used.userId), .int(Int64(link.rawValue))])
+        return used
+    }
+
+    /// Whom a token that was used up belonged to.
+    package static func formerOwner(_ link: MailedLink, _ token: String, _ reader: some ObjectReading) throws -> Owner?
+    {
+        try reader.rows(
+            "SELECT userId, email FROM mailedTokens WHERE hash = ? AND link = ? AND usedAt IS NOT NULL",
+            [.text(hash(token)), .int(Int64(link.rawValue))]
+        ).first.map(Owner.init)
+    }
+
+    /// Makes a user's links void; used ones stay to be recognised.
+    static func void(_ link: MailedLink, of userId: String, in transaction: StoreTransaction) throws {
+        try transaction.execute(
+            "DELETE FROM mailedTokens WHERE userId = ? AND link = ? AND usedAt IS NULL",
+            [.text(userId), .int(Int64(link.rawValue))])
+    }
+
+    static func removeAll(of userId: String, in transaction: StoreTransaction) throws {
+        try transaction.execute("DELETE FROM mailedTokens WHERE userId = ?", [.text(userId)])
+    }
+
+    static func removeExpired(in transaction: StoreTransaction) throws {
+        try transaction.execute(
+            "DELETE FROM mailedTokens WHERE expiresAt <= ?", [.int(transaction.now.milliseconds)])
+    }
+
+    /// 128 random bits need no salt. The look-up by the hash tells an attacker nothing about the token by its time.
+    private static func hash(_ token: String) -> String {
+        SHA256.hash(data: Data(token.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}
+
+extension MailedTokens.Owner {
+    fileprivate init(_ row: SQLRow) { self.init(userId: row.text("userId"), email: row.text("email")) }
+
+    package init(_ userId: String, _ email: String) { self.init(userId: userId, email: email) }
+}

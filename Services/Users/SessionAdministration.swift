@@ -1,0 +1,63 @@
+import MessageBus
+import Messages
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// What operators do with other people's sessions.
+enum SessionAdministration {
+    /// `POST /loginAs {"userId"}`: a session for any user, with the master key. The gateway has checked it.
+    static func logInAs(
+        _ request: ServiceRequest, lifetime: Duration, in transaction: StoreTransaction
+    ) throws -> BusReply {
+        guard request.caller.isMaster else {
+            throw ParseError(.operationForbidden, "The master key is required.")
+        }
+        let userId = try userId(request.document())
+        guard let user = try transaction.documentIfFound("_User", userId, caller: .master) else {
+            throw ParseError(.objectNotFound, "user not found")
+        }
+        let session = try Sessions.open(
+            for: userId, SessionOrigin(action: .login, provider: .masterKey),
+            installationId: request.caller.installationId, lifetime: lifetime, in: transaction)
+        return try SessionAnswers.account(user.with(sessionToken: session.token), forget: .tokens(session.replaced))
+    }
+
+    /// Function `sessionsOf {userId}`: a user's sessions, newest first, without what would let somebody use them.
+    static func list(_ parameters: JSON, _ request: ServiceRequest, host: ServiceHost) async throws -> BusReply {
+        try request.requireAdmin()
+        let query = Query(
+            className: "_Session", where: ["user": .pointer("_User", try userId(parameters))], order: ["-createdAt"],
+            limit: Sessions.perUserMax, excludeKeys: ["sessionToken"])
+        let sessions = try await host.store.read { try $0.documents(query, caller: .master) }
+        return try .result(
+            .array(
+                sessions.map { session in
+                    var shown = session
+                    for key in ["sessionToken", "ACL"] { shown[key] = nil }
+                    return shown
+                }))
+    }
+
+    /// Function `revokeSessions {userId}`: ends every session of a user, at once; answers how many.
+    static func revoke(_ parameters: JSON, _ request: ServiceRequest, host: ServiceHost) async throws -> BusReply {
+        try request.requireAdmin()
+        guard !request.envelope.principal.restricted else {
+            throw ParseError(.operationForbidden, "A restricted session cannot change users, sessions and roles.")
+        }
+        let userId = try userId(parameters)
+        return try await host.commit(request) { transaction in
+            let revoked = try Sessions.close(of: userId, in: transaction)
+            var reply = try BusReply.result(["revoked": .int(Int64(revoked))])
+            reply.forget = Forget.with { $0.userIds = [userId] }
+            return reply
+        }
+    }
+
+    private static func userId(_ parameters: JSON) throws -> String {
+        guard let userId = parameters["userId"]?.stringValue, (1...64).contains(userId.utf8.count) else {
+            throw ParseError(.validationError, "userId must be a user's objectId.")
+        }
+        return userId
+    }
+}

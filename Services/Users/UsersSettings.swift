@@ -1,0 +1,59 @@
+import Configuration
+import ParseProtocol
+import ServiceKit
+
+/// The settings of the service; README's table lists them.
+package struct UsersSettings: Sendable {
+    /// `SATCHEL_VERIFY_EMAIL`: whether a new address gets a mail with a link that verifies it.
+    package var verifiesEmail = true
+    /// `SATCHEL_PREVENT_LOGIN_UNVERIFIED`: whether somebody with an unverified address may not sign in with a password.
+    package var refusesUnverified = false
+    /// How long a link in a mail works: `SATCHEL_VERIFICATION_HOURS` and `SATCHEL_RESET_HOURS`, 1 to 720.
+    package var verificationHours = 24
+    package var resetHours = 1
+    /// `SATCHEL_SESSION_DAYS`: how long a session lasts, 1 to 3650. A year, as in Parse.
+    package var sessionDays = 365
+    /// `SATCHEL_SESSION_EXTEND`: whether a session that is used lasts longer, so that only an unused one ends.
+    package var extendsSessions = true
+    /// Base of links in mails.
+    package var applicationURL = "http://127.0.0.1:1337/parse/apps/satchel"
+
+    package init() {}
+
+    /// - Throws: `Problem` for a number out of its range, before the service starts.
+    package init(_ reader: ConfigReader) throws {
+        func number(_ key: String, _ standard: Int, _ range: ClosedRange<Int>) throws -> Int {
+            guard let text = reader.string(forKey: ConfigKey(key)), !text.isEmpty else { return standard }
+            guard let number = Int(text), range.contains(number) else {
+                throw Problem(
+                    description:
+                        "SATCHEL_\(key.dropFirst(8).uppercased().replacing(".", with: "_"))=\(text) must be a number from "
+                        + "\(range.lowerBound) to \(range.upperBound).")
+            }
+            return number
+        }
+        verifiesEmail = reader.bool(forKey: "satchel.verify.email", default: true)
+        refusesUnverified = reader.bool(forKey: "satchel.prevent.login.unverified", default: false)
+        verificationHours = try number("satchel.verification.hours", 24, 1...720)
+        resetHours = try number("satchel.reset.hours", 1, 1...720)
+        sessionDays = try number("satchel.session.days", 365, 1...3650)
+        extendsSessions = reader.bool(forKey: "satchel.session.extend", default: true)
+        let applicationId = reader.string(forKey: "satchel.app.id", default: "satchel")
+        applicationURL = PublicURL { reader.string(forKey: ConfigKey($0)) }.text + "/apps/\(applicationId)"
+        guard verifiesEmail || !refusesUnverified else {
+            throw Problem(
+                description:
+                    "SATCHEL_PREVENT_LOGIN_UNVERIFIED needs SATCHEL_VERIFY_EMAIL: nobody new could ever sign in.")
+        }
+    }
+
+    package struct Problem: Error, CustomStringConvertible {
+        /// For the operator, who finds it in the log.
+        package let description: String
+    }
+
+    var sessionLifetime: Duration { .seconds(Int64(sessionDays) * 86_400) }
+
+    /// Nil when use does not extend sessions.
+    var extensionLifetime: Duration? { extendsSessions ? sessionLifetime : nil }
+}

@@ -1,0 +1,20 @@
+/// Where clients reach the gateway from outside: the base of `Location`, of file URLs and of links in mails. Every process
+/// takes it from the same settings by this one rule.
+public struct PublicURL: Sendable, Hashable {
+    /// With the mount path, without a slash at the end.
+    public let text: String
+
+    /// `SATCHEL_PUBLIC_URL`, or what `SATCHEL_HOST`, `SATCHEL_PORT` and `SATCHEL_MOUNT` make together.
+    /// - Parameter setting: the text of a setting, nil when it is not set. An empty one counts as not set.
+    public init(setting: (_ key: String) -> String?) {
+        func value(_ key: String, _ standard: String) -> String {
+            setting(key).flatMap { $0.isEmpty ? nil : $0 } ?? standard
+        }
+        let host = value("satchel.host", "127.0.0.1")
+        let port = value("satchel.port", "1337")
+        let mount = value("satchel.mount", "/parse")
+        var url = value("satchel.public.url", "http://\(host):\(port)\(mount)")
+        while url.hasSuffix("/") { url.removeLast() }
+        text = url
+    }
+}
