@@ -100,7 +100,9 @@ public nonisolated struct FindChargeRequest: Sendable {
 }
 
 /// Kind `payments.refund.v1`: gives money back. Sender: bag. The same operation id always has the same outcome.
-/// Fails with 101 for an unknown charge, 142 when more would go back than was charged, with `retriable` when nothing was decided.
+/// Fails with 101 for a charge that is unknown or was not made, 142 when more would go back than is left, 141 and details
+/// {type, code} when the provider refuses for good, with `retriable` when nothing was decided: payments then goes on by itself, and
+/// asking again tells how it ended.
 public nonisolated struct RefundRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
