@@ -18,10 +18,13 @@ enum Owners {
         "addToBag": "bag", "setBagQuantity": "bag", "emptyBag": "bag", "bag": "bag",
         "checkout": "bag", "chargeCustomer": "bag", "ChargeToken": "bag",
         "createStripeCustomer": "payments", "addPaymentMethod": "payments", "setDefaultPaymentMethod": "payments",
+        "charges": "payments", "paymentEvents": "payments",
         "analyticsEvents": "analytics", "crashReports": "crash",
     ]
 
-    private static let readingFunctions: Set<String> = ["bag", "analyticsEvents", "crashReports"]
+    private static let readingFunctions: Set<String> = [
+        "bag", "charges", "paymentEvents", "analyticsEvents", "crashReports",
+    ]
 
     /// Every service of the suite, for `health`.
     static let services = ["catalog", "users", "bag", "payments", "mail", "push", "analytics", "crash"]

@@ -24,6 +24,7 @@ package enum ChargeLedger {
         "CREATE INDEX IF NOT EXISTS chargesByOrder ON charges(orderId)",
         "CREATE INDEX IF NOT EXISTS chargesOpen ON charges(source) WHERE state = 'created'",
         "CREATE INDEX IF NOT EXISTS chargesByUser ON charges(userId)",
+        "CREATE INDEX IF NOT EXISTS chargesByTime ON charges(createdAt)",
         "CREATE INDEX IF NOT EXISTS chargesByProvidersId ON charges(chargeId)",
     ]
 

@@ -52,6 +52,9 @@ struct PaymentFunctions: Sendable {
             customer = try await provider.createCustomer(token: token, email: email, key: "customer:\(key)")
         } catch let failure as ProviderFailure {
             throw failure.parseError
+        } catch {
+            host.logger.error("A card could not be kept at the provider.", metadata: ["error": "\(error)"])
+            throw ParseError(.serviceUnavailable, "The payment provider does not answer; try again in a moment.")
         }
         do {
             return try await host.commit(request) { transaction in

@@ -111,7 +111,7 @@ package enum RefundLedger {
     }
 
     /// What went back of a charge or is on its way.
-    private static func refunded(of operationId: String, in store: some ObjectReading) throws -> Int64 {
+    static func refunded(of operationId: String, in store: some ObjectReading) throws -> Int64 {
         try store.rows(
             "SELECT COALESCE(SUM(amount), 0) FROM refunds WHERE chargeOperationId = ? AND state <> 'refused'",
             [.text(operationId)]
