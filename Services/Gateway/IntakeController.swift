@@ -2,7 +2,7 @@ import MessageBus
 import Messages
 import ParseProtocol
 
-/// What apps report: events and crashes.
+/// What apps report, events and crashes, and what the payment provider reports.
 struct IntakeController: Sendable {
     let services: ServiceClient
 
@@ -23,5 +23,16 @@ struct IntakeController: Sendable {
             "crash.envelope.v1", CrashReport.with { $0.projectID = String(request.path[1]) }, documents: [request.body],
             for: .init(), trace: request.requestId)
         return ParseResponse(body: try reply.document)
+    }
+
+    private static let stripeSignature = headerName("Stripe-Signature")
+
+    /// `POST <mount>/webhooks/stripe`: the body travels as it came, because the signature is over its bytes.
+    func stripe(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
+        guard request.method == .post else { throw ParseRouter.noRoute }
+        let webhook = PaymentWebhook.with { $0.signature = request.headers[Self.stripeSignature] ?? "" }
+        _ = try await services.write(
+            "payments.webhook.v1", webhook, documents: [request.body], for: .init(), trace: request.requestId)
+        return ParseResponse(["received": true])
     }
 }

@@ -12,7 +12,8 @@ package enum ChargeOutcome: Sendable, Hashable {
 ///
 /// - no row: nothing was asked of the provider;
 /// - `created`: the provider may or may not have taken the money; asking it again with the same key tells;
-/// - `succeeded`, `declined`: decided, and the answer to every repetition.
+/// - `succeeded`, `declined`: decided, and the answer to every repetition;
+/// - `abandoned`: somebody asked what became of it while nothing had, and it never will.
 package enum ChargeLedger {
     package static let tables = [
         """
@@ -22,6 +23,9 @@ package enum ChargeLedger {
         """,
         "CREATE INDEX IF NOT EXISTS chargesByOrder ON charges(orderId)",
         "CREATE INDEX IF NOT EXISTS chargesOpen ON charges(source) WHERE state = 'created'",
+        "CREATE INDEX IF NOT EXISTS chargesByUser ON charges(userId)",
+        "CREATE INDEX IF NOT EXISTS chargesByTime ON charges(createdAt)",
+        "CREATE INDEX IF NOT EXISTS chargesByProvidersId ON charges(chargeId)",
     ]
 
     /// What to do about a request.
@@ -31,14 +35,14 @@ package enum ChargeLedger {
     }
 
     /// Finds the operation or starts it.
-    /// - Throws: 142 when the operation id was used for another charge or the request is out of bounds, 101 when the payment
-    ///   method or customer is not the user's.
+    /// - Throws: 142 when the operation id was used for another charge or given up, 101 when the payment method or customer is
+    ///   not the user's.
     static func begin(_ request: ChargeRequest, in transaction: StoreTransaction) throws -> Step {
         let requested = try RequestedSource(request)
-        let row = try transaction.rows("SELECT * FROM charges WHERE operationId = ?", [.text(request.operationID)])
-            .first
-        if let row {
-            guard row.text("orderId") == request.orderID, row.text("userId") == request.userID,
+        if let row = try row(request.operationID, in: transaction) {
+            guard row.text("state") != "abandoned" else { throw givenUp }
+            // Of a deleted user nothing but the operation is left to compare.
+            guard row.text("orderId") == request.orderID, ["", request.userID].contains(row.text("userId")),
                 row.int("amount") == request.amountMinorUnits, row.text("currency") == request.currency,
                 row.text("requested") == requested.stored
             else { throw ParseError(.validationError, "This operation id was used for another charge.") }
@@ -46,7 +50,8 @@ package enum ChargeLedger {
         }
         let order = ChargeOrder(
             source: try requested.resolve(userId: request.userID, in: transaction),
-            amountMinorUnits: request.amountMinorUnits, currency: request.currency, orderId: request.orderID)
+            amountMinorUnits: request.amountMinorUnits, currency: request.currency, orderId: request.orderID,
+            begunAt: transaction.now)
         _ = try transaction.execute(
             """
             INSERT INTO charges(operationId, orderId, userId, amount, currency, requested, source, state, createdAt, changedAt)
@@ -75,12 +80,28 @@ package enum ChargeLedger {
             UPDATE charges SET state = ?, chargeId = ?, brand = ?, lastFour = ?, failure = ?, changedAt = ?
             WHERE operationId = ? AND state = 'created'
             """, values + [.int(transaction.now.milliseconds), .text(operationId)])
-        let row = try transaction.rows("SELECT * FROM charges WHERE operationId = ?", [.text(operationId)]).first
-        guard let row, case .answer(let stored) = try step(row) else { throw ParseError.internalError }
+        try OpenProblems.clear(operationId, in: transaction)
+        guard let row = try row(operationId, in: transaction) else { throw ParseError.internalError }
+        if row.text("state") == "abandoned", case .succeeded(let charge) = outcome {
+            throw ChargedAfterAll(operationId: operationId, chargeId: charge.id)
+        }
+        guard case .answer(let stored) = try step(row) else { throw ParseError.internalError }
         return stored
     }
 
-    private static func step(_ row: SQLRow) throws -> Step {
+    /// The provider took money for a charge of which it had said that it never would.
+    struct ChargedAfterAll: Error {
+        let operationId: String
+        let chargeId: String
+    }
+
+    static let givenUp = ParseError(.validationError, "This charge was given up before it was made.")
+
+    static func row(_ operationId: String, in store: some ObjectReading) throws -> SQLRow? {
+        try store.rows("SELECT * FROM charges WHERE operationId = ?", [.text(operationId)]).first
+    }
+
+    static func step(_ row: SQLRow) throws -> Step {
         switch row.text("state") {
         case "succeeded":
             .answer(
@@ -89,11 +110,13 @@ package enum ChargeLedger {
                         id: row.text("chargeId"), brand: row.text("brand"), lastFourDigits: row.text("lastFour"))))
         case "declined":
             .answer(.declined(try ProviderFailure(stored: row.text("failure"))))
+        case "abandoned": throw givenUp
         default:
             .askProvider(
                 ChargeOrder(
                     source: try ChargeOrder.Source(stored: row.text("source")), amountMinorUnits: row.int("amount"),
-                    currency: row.text("currency"), orderId: row.text("orderId")))
+                    currency: row.text("currency"), orderId: row.text("orderId"),
+                    begunAt: Timestamp(milliseconds: row.int("createdAt"))))
         }
     }
 }

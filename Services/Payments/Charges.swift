@@ -24,7 +24,60 @@ package struct Charges: Sendable {
     ///   take a lost answer for a decline.
     package func charge(_ request: ChargeRequest) async throws -> ChargeReply {
         try Self.check(request)
-        switch try await outcome(of: request) {
+        return try await decided(request.operationID) {
+            switch try await store.write({ try ChargeLedger.begin(request, in: $0) }) {
+            case .answer(let outcome): return outcome
+            case .askProvider(let order):
+                let outcome = try await outcome { try await provider.charge(order, key: request.operationID) }
+                return try await store.write { try ChargeLedger.decide(request.operationID, outcome, in: $0) }
+            }
+        }
+    }
+
+    /// `payments.findCharge.v1`: what became of a charge, without making one.
+    /// - Throws: as `charge`; 101 when it was never made and never will be.
+    package func find(_ request: FindChargeRequest) async throws -> ChargeReply {
+        let operationId = request.operationID
+        guard Self.operationIdBytes.contains(operationId.utf8.count) else { throw ParseError.objectNotFound }
+        return try await decided(operationId) {
+            switch try await store.write({ try ChargeLedger.find(operationId, in: $0) }) {
+            case .answer(let outcome): return outcome
+            case .never: throw ParseError.objectNotFound
+            case .askProvider(let order):
+                let outcome = try await outcome { () throws -> ProviderCharge in
+                    if let found = try await provider.findCharge(order, key: operationId) { return found }
+                    try await store.write { try ChargeLedger.abandon(operationId, in: $0) }
+                    throw ParseError.objectNotFound
+                }
+                return try await store.write { try ChargeLedger.decide(operationId, outcome, in: $0) }
+            }
+        }
+    }
+
+    private func outcome(_ ask: () async throws -> ProviderCharge) async throws -> ChargeOutcome {
+        do {
+            return .succeeded(try await ask())
+        } catch let failure as ProviderFailure {
+            return .declined(failure)
+        }
+    }
+
+    /// The answer to the sender: the outcome, an error that is final, or that nothing is decided.
+    private func decided(
+        _ operationId: String, _ work: () async throws -> ChargeOutcome
+    ) async throws -> ChargeReply {
+        let outcome: ChargeOutcome
+        do {
+            outcome = try await work()
+        } catch let error as ParseError where Self.isFinal(error) {
+            throw error
+        } catch {
+            logger.error(
+                "A charge is undecided.", metadata: ["charge.operation": "\(operationId)", "error": "\(error)"])
+            await OpenProblems.note(operationId, error, in: store, logger)
+            throw ParseError(.serviceUnavailable, "The payment is being processed. Ask again in a moment.")
+        }
+        switch outcome {
         case .succeeded(let charge):
             return ChargeReply.with {
                 $0.chargeID = charge.id
@@ -35,38 +88,20 @@ package struct Charges: Sendable {
         }
     }
 
-    private func outcome(of request: ChargeRequest) async throws -> ChargeOutcome {
-        do {
-            switch try await store.write({ try ChargeLedger.begin(request, in: $0) }) {
-            case .answer(let outcome): return outcome
-            case .askProvider(let order):
-                let decided: ChargeOutcome
-                do {
-                    decided = .succeeded(try await provider.charge(order, key: request.operationID))
-                } catch let failure as ProviderFailure {
-                    decided = .declined(failure)
-                }
-                return try await store.write { try ChargeLedger.decide(request.operationID, decided, in: $0) }
-            }
-        } catch let error as ParseError where Self.isFinal(error) {
-            throw error
-        } catch {
-            logger.error(
-                "A charge is undecided.", metadata: ["charge.operation": "\(request.operationID)", "error": "\(error)"])
-            throw ParseError(.serviceUnavailable, "The payment is being processed. Ask again in a moment.")
-        }
-    }
-
-    /// Only what `ChargeLedger.begin` refuses before anything was asked of the provider.
+    /// Only what the ledger refuses before anything was asked of the provider.
     private static func isFinal(_ error: ParseError) -> Bool {
         error.code == .validationError || error.code == .objectNotFound
     }
+
+    /// Stripe's bound for an idempotency key (https://docs.stripe.com/api/idempotent_requests), with room for our prefixes.
+    static let operationIdBytes = 1...200
 
     /// Stripe's smallest and largest charge in minor units (https://docs.stripe.com/currencies#minimum-and-maximum-charge-amounts).
     private static let amounts: ClosedRange<Int64> = 1...99_999_999
 
     private static func check(_ request: ChargeRequest) throws {
-        guard (1...255).contains(request.operationID.utf8.count), !request.orderID.isEmpty, !request.userID.isEmpty
+        guard operationIdBytes.contains(request.operationID.utf8.count), !request.orderID.isEmpty,
+            !request.userID.isEmpty
         else {
             throw ParseError(.validationError, "A charge needs an operation id, an order and a user.")
         }

@@ -52,11 +52,21 @@ struct PaymentFunctions: Sendable {
             customer = try await provider.createCustomer(token: token, email: email, key: "customer:\(key)")
         } catch let failure as ProviderFailure {
             throw failure.parseError
+        } catch {
+            host.logger.error("A card could not be kept at the provider.", metadata: ["error": "\(error)"])
+            throw ParseError(.serviceUnavailable, "The payment provider does not answer; try again in a moment.")
         }
-        return try await host.commit(request) { transaction in
-            let known = try PaymentMethods.find(customer: customer.id, owner: userId, in: transaction)
-            let method = try known ?? PaymentMethods.keep(customer, owner: userId, in: transaction)
-            return try .result(answer(customer, method))
+        do {
+            return try await host.commit(request) { transaction in
+                guard try !DeletedUsers.contains(userId, in: transaction) else { throw ParseError.invalidSession }
+                let known = try PaymentMethods.find(customer: customer.id, owner: userId, in: transaction)
+                let method = try known ?? PaymentMethods.keep(customer, owner: userId, in: transaction)
+                return try .result(answer(customer, method))
+            }
+        } catch let error as ParseError where [.invalidSessionToken, .validationError].contains(error.code) {
+            // Nothing here will ever know of the customer.
+            try await host.store.write { try ForgottenCustomers.add(customer.id, in: $0) }
+            throw error
         }
     }
 

@@ -11,6 +11,11 @@ package protocol PaymentProvider: Sendable {
     func deleteCustomer(_ id: String) async throws
     /// Takes money.
     func charge(_ order: ChargeOrder, key: String) async throws -> ProviderCharge
+    /// What became of a charge, without making one. Nil: it was not made and never will be, not even by a request that is still
+    /// on its way.
+    func findCharge(_ order: ChargeOrder, key: String) async throws -> ProviderCharge?
+    /// Gives money back.
+    func refund(_ order: RefundOrder, key: String) async throws -> ProviderRefund
 }
 
 /// What of a card may be kept and shown (PCI DSS 3.4: at most the first six and last four digits).
@@ -43,20 +48,44 @@ package struct ChargeOrder: Sendable, Hashable {
     package let currency: String
     /// Shown in the provider's own records.
     package let orderId: String
+    /// When the provider was asked first: it remembers keys for a limited time.
+    package let begunAt: Timestamp
 
-    package init(source: Source, amountMinorUnits: Int64, currency: String, orderId: String) {
+    package init(
+        source: Source, amountMinorUnits: Int64, currency: String, orderId: String, begunAt: Timestamp = .now
+    ) {
         self.source = source
         self.amountMinorUnits = amountMinorUnits
         self.currency = currency
         self.orderId = orderId
+        self.begunAt = begunAt
     }
 }
 
 package struct ProviderCharge: Sendable, Hashable {
-    /// `ch_…`
+    /// `pi_…` or `ch_…`
     package let id: String
+    /// Empty where the provider does not tell.
     package let brand: String
     package let lastFourDigits: String
+}
+
+/// What is to be given back, of which charge.
+package struct RefundOrder: Sendable, Hashable {
+    /// The provider's id of the charge.
+    package let chargeId: String
+    /// 1 to what is left of the charge.
+    package let amountMinorUnits: Int64
+    package let currency: String
+    /// Shown in the provider's own records.
+    package let orderId: String
+    /// When the provider was asked first.
+    package let begunAt: Timestamp
+}
+
+package struct ProviderRefund: Sendable, Hashable {
+    /// `re_…`
+    package let id: String
 }
 
 /// The provider's refusal in Stripe's terms (https://docs.stripe.com/api/errors), for instance type `card_error`, code

@@ -1,6 +1,7 @@
 import MessageBus
 import Messages
 import ObjectStore
+import Outbound
 import ParseProtocol
 import ServiceKit
 
@@ -8,23 +9,58 @@ package let paymentsPlan = ServicePlan(
     name: "payments",
     classes: [.paymentMethod],
     rules: ["PaymentMethod": PaymentMethodRules()],
-    tables: ChargeLedger.tables + ForgottenCustomers.tables + SandboxProvider.tables)
+    tables: ChargeLedger.tables + RefundLedger.tables + OpenProblems.tables + ForgottenCustomers.tables
+        + DeletedUsers.tables + PaymentEvents.tables + SandboxProvider.tables + StripeOperations.tables)
 
 func buildPayments(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
-    let name = host.configuration.reader.string(forKey: "satchel.payments", default: "sandbox")
-    guard name == "sandbox" else { throw UnknownPaymentProvider(name: name) }
-    let provider = SandboxProvider(store: host.store)
-
+    let (provider, webhooks) = try paymentProvider(host)
     let charges = Charges(store: host.store, provider: provider, logger: host.logger)
     routes.task("payments.charge.v1", ChargeRequest.self) { message, _ in
         try BusReply(await charges.charge(message))
     }
+    routes.task("payments.findCharge.v1", FindChargeRequest.self) { message, _ in
+        try BusReply(await charges.find(message))
+    }
+    let refunds = Refunds(store: host.store, provider: provider, logger: host.logger)
+    routes.task("payments.refund.v1", RefundRequest.self) { message, _ in
+        try BusReply(await refunds.refund(message))
+    }
+    routes.write("payments.userDeleted.v1", UserDeleted.self) { message, _, transaction in
+        try DeletedUsers.forget(message.userID, in: transaction)
+        return try BusReply(Accepted())
+    }
+    routes.task("payments.webhook.v1", PaymentWebhook.self) { message, request in
+        try await webhooks.receive(request.documents.first ?? [], signature: message.signature)
+        return try BusReply(Accepted())
+    }
+    PaymentReports(host: host).install(in: &routes)
     PaymentFunctions(host: host, provider: provider).install(in: &routes)
     host.whenWriter { await ForgottenCustomers.remove(host, provider) }
+    host.whenWriter { await refunds.finish() }
 }
 
-/// `SATCHEL_PAYMENTS` names a provider that is not built. Starting with the sandbox instead would give goods away.
+/// `SATCHEL_PAYMENTS`: the embedded sandbox, or Stripe.
+private func paymentProvider(_ host: ServiceHost) throws -> (any PaymentProvider, Webhooks) {
+    let reader = host.configuration.reader
+    switch reader.string(forKey: "satchel.payments", default: "sandbox") {
+    case "sandbox":
+        return (
+            SandboxProvider(store: host.store), Webhooks(store: host.store, secret: nil, logger: host.logger)
+        )
+    case "stripe":
+        let configuration = try StripeConfiguration(reader: reader)
+        let outbound = OutboundClient(authorities: reader.string(forKey: "satchel.ca.file"))
+        let client = StripeClient(configuration, outbound: outbound, logger: host.logger)
+        return (
+            StripeProvider(api: configuration.api, client: client, store: host.store),
+            Webhooks(store: host.store, secret: configuration.webhookSecret, logger: host.logger)
+        )
+    case let name: throw UnknownPaymentProvider(name: name)
+    }
+}
+
+/// Starting with the sandbox instead of the provider that was meant would give goods away.
 struct UnknownPaymentProvider: Error, CustomStringConvertible {
     let name: String
-    var description: String { "SATCHEL_PAYMENTS=\(name) is not built yet in this version of Satchel; use sandbox." }
+    var description: String { "SATCHEL_PAYMENTS=\(name) is unknown; it is sandbox or stripe." }
 }

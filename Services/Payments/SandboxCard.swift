@@ -78,4 +78,13 @@ extension ProviderFailure {
     static let keyReused = ProviderFailure(
         type: "idempotency_error", code: "idempotency_key_in_use",
         message: "Keys for idempotent requests can only be used with the same parameters they were first used with.")
+
+    /// Stripe's answer to a refund of more than is left.
+    static let alreadyRefunded = ProviderFailure(
+        type: "invalid_request_error", code: "charge_already_refunded", message: "The charge was already refunded.")
+
+    /// The answer to a charge that was given up while nothing had come of it.
+    static let abandoned = ProviderFailure(
+        type: "invalid_request_error", code: "payment_intent_unexpected_state",
+        message: "The payment was given up before it was made.")
 }

@@ -18,6 +18,12 @@ package struct SandboxProvider: PaymentProvider {
         source TEXT NOT NULL, amount INTEGER NOT NULL, currency TEXT NOT NULL, failure TEXT, brand TEXT, lastFour TEXT,
         createdAt INTEGER NOT NULL)
         """,
+        "CREATE INDEX IF NOT EXISTS sandboxChargesById ON sandboxCharges(chargeId)",
+        """
+        CREATE TABLE IF NOT EXISTS sandboxRefunds(key TEXT PRIMARY KEY, refundId TEXT NOT NULL, chargeId TEXT NOT NULL,
+        amount INTEGER NOT NULL, createdAt INTEGER NOT NULL)
+        """,
+        "CREATE INDEX IF NOT EXISTS sandboxRefundsByCharge ON sandboxRefunds(chargeId)",
     ]
 
     package func createCustomer(token: String, email: String?, key: String) async throws -> ProviderCustomer {
@@ -53,25 +59,73 @@ package struct SandboxProvider: PaymentProvider {
             }
             let id = "ch_\(Names.random(24))"
             let outcome = try Self.decide(order, id, in: transaction)
-            var charge: ProviderCharge?
-            var failure: ProviderFailure?
-            switch outcome {
-            case .success(let made): charge = made
-            case .failure(let refused): failure = refused
+            try Self.keep(outcome, of: order, id: id, key: key, in: transaction)
+            return outcome
+        }.get()
+    }
+
+    package func findCharge(_ order: ChargeOrder, key: String) async throws -> ProviderCharge? {
+        let outcome = try await store.write { transaction -> Result<ProviderCharge, ProviderFailure> in
+            if let known = try transaction.rows("SELECT * FROM sandboxCharges WHERE key = ?", [.text(key)]).first {
+                return try Self.replay(known, for: order)
             }
+            // The key is used up, so that a charge that arrives later is refused.
+            try Self.keep(
+                .failure(.abandoned), of: order, id: "ch_\(Names.random(24))", key: key, in: transaction)
+            return .failure(.abandoned)
+        }
+        if case .failure(.abandoned) = outcome { return nil }
+        return try outcome.get()
+    }
+
+    private static func keep(
+        _ outcome: Result<ProviderCharge, ProviderFailure>, of order: ChargeOrder, id: String, key: String,
+        in transaction: StoreTransaction
+    ) throws {
+        var (charge, failure): (ProviderCharge?, ProviderFailure?)
+        switch outcome {
+        case .success(let made): charge = made
+        case .failure(let refused): failure = refused
+        }
+        _ = try transaction.execute(
+            """
+            INSERT INTO sandboxCharges(key, chargeId, orderId, source, amount, currency, failure, brand, lastFour, createdAt)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            [
+                .text(key), .text(id), .text(order.orderId), .text(order.source.stored), .int(order.amountMinorUnits),
+                .text(order.currency), failure.map { .text($0.stored) } ?? .null,
+                charge.map { .text($0.brand) } ?? .null, charge.map { .text($0.lastFourDigits) } ?? .null,
+                .int(transaction.now.milliseconds),
+            ])
+    }
+
+    package func refund(_ order: RefundOrder, key: String) async throws -> ProviderRefund {
+        try await store.write { transaction -> Result<ProviderRefund, ProviderFailure> in
+            if let known = try transaction.rows("SELECT * FROM sandboxRefunds WHERE key = ?", [.text(key)]).first {
+                guard known.text("chargeId") == order.chargeId, known.int("amount") == order.amountMinorUnits else {
+                    return .failure(.keyReused)
+                }
+                return .success(ProviderRefund(id: known.text("refundId")))
+            }
+            let charge = try transaction.rows(
+                "SELECT amount FROM sandboxCharges WHERE chargeId = ? AND failure IS NULL", [.text(order.chargeId)]
+            ).first
+            guard let charge else { return .failure(.noSuch("charge", order.chargeId)) }
+            let refunded = try transaction.rows(
+                "SELECT COALESCE(SUM(amount), 0) FROM sandboxRefunds WHERE chargeId = ?", [.text(order.chargeId)]
+            ).first?.int(0)
+            guard order.amountMinorUnits <= charge.int("amount") - (refunded ?? 0) else {
+                return .failure(.alreadyRefunded)
+            }
+            let id = "re_\(Names.random(24))"
             _ = try transaction.execute(
-                """
-                INSERT INTO sandboxCharges(key, chargeId, orderId, source, amount, currency, failure, brand, lastFour, createdAt)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """,
+                "INSERT INTO sandboxRefunds(key, refundId, chargeId, amount, createdAt) VALUES (?, ?, ?, ?, ?)",
                 [
-                    .text(key), .text(id), .text(order.orderId), .text(order.source.stored),
-                    .int(order.amountMinorUnits),
-                    .text(order.currency), failure.map { .text($0.stored) } ?? .null,
-                    charge.map { .text($0.brand) } ?? .null, charge.map { .text($0.lastFourDigits) } ?? .null,
+                    .text(key), .text(id), .text(order.chargeId), .int(order.amountMinorUnits),
                     .int(transaction.now.milliseconds),
                 ])
-            return outcome
+            return .success(ProviderRefund(id: id))
         }.get()
     }
 

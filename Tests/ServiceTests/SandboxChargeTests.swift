@@ -48,7 +48,7 @@ import Testing
 
     @Test func aCrashAfterTheProviderTookTheMoneyIsFinishedWithoutTakingItAgain() async throws {
         let lost = Charges(
-            store: sandbox.store, provider: FailingProvider(provider, failsAfterCharging: true),
+            store: sandbox.store, provider: LossyProvider(provider, losesAnswers: true),
             logger: Logger(label: "test"))
         #expect(await parseError { _ = try await lost.charge(request()) }?.code == .serviceUnavailable)
         #expect(try await moneyTaken() == 1)
@@ -59,7 +59,7 @@ import Testing
 
     @Test func aCrashBeforeTheProviderWasAskedIsFinished() async throws {
         let unreachable = Charges(
-            store: sandbox.store, provider: FailingProvider(provider, failsAfterCharging: false),
+            store: sandbox.store, provider: LossyProvider(provider, losesAnswers: false),
             logger: Logger(label: "test"))
         #expect(await parseError { _ = try await unreachable.charge(request()) }?.code == .serviceUnavailable)
         #expect(try await moneyTaken() == 0)
@@ -121,27 +121,5 @@ import Testing
         _ = try await provider.charge(order, key: "k")
         let other = ChargeOrder(source: order.source, amountMinorUnits: 1, currency: "usd", orderId: "order1")
         await #expect(throws: ProviderFailure.self) { try await provider.charge(other, key: "k") }
-    }
-}
-
-/// The real provider over a network that loses a message.
-private struct FailingProvider: PaymentProvider {
-    struct ConnectionLost: Error {}
-
-    let provider: SandboxProvider
-    let failsAfterCharging: Bool
-
-    init(_ provider: SandboxProvider, failsAfterCharging: Bool) {
-        self.provider = provider
-        self.failsAfterCharging = failsAfterCharging
-    }
-
-    func createCustomer(token: String, email: String?, key: String) async throws -> ProviderCustomer {
-        throw ConnectionLost()
-    }
-    func deleteCustomer(_ id: String) async throws { throw ConnectionLost() }
-    func charge(_ order: ChargeOrder, key: String) async throws -> ProviderCharge {
-        if failsAfterCharging { _ = try await provider.charge(order, key: key) }
-        throw ConnectionLost()
     }
 }

@@ -43,8 +43,12 @@ import Testing
         struct Away: Error {}
         let sandbox: SandboxProvider
         let kept: String
-        func createCustomer(token: String, email: String?, key: String) async throws -> ProviderCustomer { throw Away() }
+        func createCustomer(token: String, email: String?, key: String) async throws -> ProviderCustomer {
+            throw Away()
+        }
         func charge(_ order: ChargeOrder, key: String) async throws -> ProviderCharge { throw Away() }
+        func findCharge(_ order: ChargeOrder, key: String) async throws -> ProviderCharge? { throw Away() }
+        func refund(_ order: RefundOrder, key: String) async throws -> ProviderRefund { throw Away() }
         func deleteCustomer(_ id: String) async throws {
             if id == kept { throw Away() }
             try await sandbox.deleteCustomer(id)

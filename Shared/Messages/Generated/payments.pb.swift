@@ -100,7 +100,9 @@ public nonisolated struct FindChargeRequest: Sendable {
 }
 
 /// Kind `payments.refund.v1`: gives money back. Sender: bag. The same operation id always has the same outcome.
-/// Fails with 101 for an unknown charge, 142 when more would go back than was charged, with `retriable` when nothing was decided.
+/// Fails with 101 for a charge that is unknown or was not made, 142 when more would go back than is left, 141 and details
+/// {type, code} when the provider refuses for good, with `retriable` when nothing was decided: payments then goes on by itself, and
+/// asking again tells how it ended.
 public nonisolated struct RefundRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -146,6 +148,21 @@ public nonisolated struct ChargeReply: Sendable {
   public var cardBrand: String = String()
 
   public var lastFourDigits: String = String()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// Kind `payments.webhook.v1`: an event from the payment provider. Sender: gateway, which believes nothing of it. One frame follows: the
+/// body as it came. Reply: Accepted, also for an event that is known or of no interest. Fails with 142 for a bad signature.
+public nonisolated struct PaymentWebhook: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The header `Stripe-Signature`.
+  public var signature: String = String()
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -390,6 +407,36 @@ nonisolated extension ChargeReply: SwiftProtobuf.Message, SwiftProtobuf._Message
     if lhs.chargeID != rhs.chargeID {return false}
     if lhs.cardBrand != rhs.cardBrand {return false}
     if lhs.lastFourDigits != rhs.lastFourDigits {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension PaymentWebhook: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".PaymentWebhook"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}signature\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.signature) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.signature.isEmpty {
+      try visitor.visitSingularStringField(value: self.signature, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: PaymentWebhook, rhs: PaymentWebhook) -> Bool {
+    if lhs.signature != rhs.signature {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -1,0 +1,39 @@
+import Logging
+import ObjectStore
+import ParseProtocol
+
+/// Why a charge or a refund is still undecided: what the operator sees beside it. Removed when it is decided.
+enum OpenProblems {
+    static let tables = [
+        """
+        CREATE TABLE IF NOT EXISTS openProblems(operationId TEXT PRIMARY KEY, attempts INTEGER NOT NULL, problem TEXT NOT NULL,
+        changedAt INTEGER NOT NULL)
+        """
+    ]
+
+    /// Enough for a reason and the provider's request id.
+    private static let textMax = 300
+
+    /// Notes that an attempt decided nothing. That the note itself cannot be stored only costs the note.
+    static func note(_ operationId: String, _ error: any Error, in store: ClassStore, _ logger: Logger) async {
+        do {
+            try await store.write {
+                _ = try $0.execute(
+                    """
+                    INSERT INTO openProblems(operationId, attempts, problem, changedAt) VALUES (?, 1, ?, ?)
+                    ON CONFLICT(operationId) DO UPDATE SET attempts = attempts + 1, problem = excluded.problem,
+                    changedAt = excluded.changedAt
+                    """,
+                    [
+                        .text(operationId), .text(String("\(error)".prefix(textMax))), .int($0.now.milliseconds),
+                    ])
+            }
+        } catch {
+            logger.error("A problem could not be noted.", metadata: ["error": "\(error)"])
+        }
+    }
+
+    static func clear(_ operationId: String, in transaction: StoreTransaction) throws {
+        _ = try transaction.execute("DELETE FROM openProblems WHERE operationId = ?", [.text(operationId)])
+    }
+}

@@ -1,0 +1,105 @@
+import ObjectStore
+import ParseProtocol
+
+/// The events that came, each once.
+package enum PaymentEvents {
+    static let tables = [
+        """
+        CREATE TABLE IF NOT EXISTS paymentEvents(id INTEGER PRIMARY KEY, eventId TEXT NOT NULL UNIQUE, type TEXT NOT NULL,
+        objectId TEXT NOT NULL, operationId TEXT NOT NULL, amount INTEGER NOT NULL, currency TEXT NOT NULL, effect TEXT NOT NULL,
+        createdAt INTEGER NOT NULL, receivedAt INTEGER NOT NULL)
+        """
+    ]
+
+    /// What an event meant here.
+    package enum Effect: String, Sendable {
+        /// It decided a charge whose answer was lost.
+        case decided
+        /// It says what is in the books.
+        case known
+        /// It is about nothing that this shop did.
+        case unknown
+        /// Money was taken and the books say otherwise.
+        case contradiction
+        /// Money went back that nobody here gave, for example from Stripe's dashboard.
+        case elsewhere
+        case dispute
+    }
+
+    /// Stores an event with what it decides, in one transaction. Nil for one that came before.
+    static func add(_ event: PaymentEvent, in transaction: StoreTransaction) throws -> Effect? {
+        guard try transaction.rows("SELECT 1 FROM paymentEvents WHERE eventId = ?", [.text(event.id)]).isEmpty else {
+            return nil
+        }
+        let charge = try charge(of: event, in: transaction)
+        let effect = try effect(of: event, on: charge, in: transaction)
+        _ = try transaction.execute(
+            """
+            INSERT INTO paymentEvents(eventId, type, objectId, operationId, amount, currency, effect, createdAt, receivedAt)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            [
+                .text(event.id), .text(event.type), .text(event.objectId),
+                .text(charge?.text("operationId") ?? event.operationId), .int(event.amount), .text(event.currency),
+                .text(effect.rawValue), .int(event.createdAt.multipliedReportingOverflow(by: 1000).partialValue),
+                .int(transaction.now.milliseconds),
+            ])
+        return effect
+    }
+
+    /// By the provider's id; a charge that is undecided has none yet and is found by the operation in the metadata.
+    private static func charge(of event: PaymentEvent, in transaction: StoreTransaction) throws -> SQLRow? {
+        for id in event.chargeIds {
+            if let row = try transaction.rows("SELECT * FROM charges WHERE chargeId = ?", [.text(id)]).first {
+                return row
+            }
+        }
+        return try ChargeLedger.row(event.operationId, in: transaction)
+    }
+
+    private static func effect(
+        of event: PaymentEvent, on charge: SQLRow?, in transaction: StoreTransaction
+    ) throws -> Effect {
+        guard let charge else { return event.kind == .disputed ? .dispute : .unknown }
+        switch event.kind {
+        case .succeeded: return try succeeded(event, charge, in: transaction)
+        case .refunded:
+            let refunded = try RefundLedger.refunded(of: charge.text("operationId"), in: transaction)
+            return event.amount > refunded ? .elsewhere : .known
+        case .disputed: return .dispute
+        case .failed, nil: return .known
+        }
+    }
+
+    private static func succeeded(
+        _ event: PaymentEvent, _ charge: SQLRow, in transaction: StoreTransaction
+    ) throws -> Effect {
+        let operationId = charge.text("operationId")
+        switch charge.text("state") {
+        case "succeeded": return charge.text("chargeId") == event.objectId ? .known : .contradiction
+        case "created":
+            // Only the intent that this service made for the operation decides it.
+            guard try StripeOperations.row(operationId, in: transaction)?.intentId == event.objectId,
+                charge.int("amount") == event.amount, charge.text("currency") == event.currency
+            else { return .contradiction }
+            let made = ProviderCharge(id: event.objectId, brand: "", lastFourDigits: "")
+            _ = try ChargeLedger.decide(operationId, .succeeded(made), in: transaction)
+            return .decided
+        default: return .contradiction
+        }
+    }
+
+    /// Newest first.
+    static func newest(_ limit: Int64, in store: some ObjectReading) throws -> [JSON] {
+        try store.rows("SELECT * FROM paymentEvents ORDER BY id DESC LIMIT ?", [.int(limit)]).map { row in
+            [
+                "eventId": .string(row.text("eventId")), "type": .string(row.text("type")),
+                "providerId": .string(row.text("objectId")), "operationId": .string(row.text("operationId")),
+                "amount": .int(row.int("amount")), "currency": .string(row.text("currency")),
+                "effect": .string(row.text("effect")),
+                "createdAt": .string(Timestamp(milliseconds: row.int("createdAt")).iso),
+                "receivedAt": .string(Timestamp(milliseconds: row.int("receivedAt")).iso),
+            ]
+        }
+    }
+}

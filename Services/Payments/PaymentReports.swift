@@ -1,0 +1,78 @@
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// The functions by which admins look at the money.
+struct PaymentReports: Sendable {
+    let host: ServiceHost
+
+    private static let states: Set<String> = ["created", "succeeded", "declined", "abandoned"]
+
+    func install(in routes: inout ServiceRoutes) {
+        // `charges {limit?, state?}`: newest first, with their refunds; an undecided one says why.
+        routes.function("charges") { [host] parameters, request in
+            try request.requireAdmin()
+            let limit = try parameters.listLimit()
+            let state = parameters["state"] ?? .null
+            guard state.isNull || state.stringValue.map(Self.states.contains) == true else {
+                throw ParseError(
+                    .validationError, "state is one of \(Self.states.sorted().joined(separator: ", ")).")
+            }
+            return try .result(
+                .array(await host.store.read { try Self.charges(limit, state: state.stringValue, in: $0) }))
+        }
+        // `paymentEvents {limit?}`: what the provider reported by itself, newest first.
+        routes.function("paymentEvents") { [host] parameters, request in
+            try request.requireAdmin()
+            let limit = try parameters.listLimit()
+            return try .result(.array(await host.store.read { try PaymentEvents.newest(limit, in: $0) }))
+        }
+    }
+
+    /// Neither tokens nor customers are in it: they can be charged.
+    private static func charges(_ limit: Int64, state: String?, in store: some ObjectReading) throws -> [JSON] {
+        try store.rows(
+            """
+            SELECT charges.*, openProblems.problem, openProblems.attempts FROM charges
+            LEFT JOIN openProblems ON openProblems.operationId = charges.operationId
+            WHERE ?1 IS NULL OR state = ?1 ORDER BY createdAt DESC, charges.operationId LIMIT ?2
+            """, [state.map(SQLValue.text) ?? .null, .int(limit)]
+        ).map { row in
+            let refunds = try refunds(of: row.text("operationId"), in: store)
+            let back = refunds.filter { $0["state"] == "succeeded" }.compactMap { $0["amount"]?.intValue }
+            var charge: [String: JSON] = [
+                "operationId": .string(row.text("operationId")), "orderId": .string(row.text("orderId")),
+                "userId": .string(row.text("userId")), "amount": .int(row.int("amount")),
+                "currency": .string(row.text("currency")), "state": .string(row.text("state")),
+                "createdAt": .string(Timestamp(milliseconds: row.int("createdAt")).iso),
+                "changedAt": .string(Timestamp(milliseconds: row.int("changedAt")).iso),
+                "refunds": .array(refunds), "refundedAmount": .int(back.reduce(0, +)),
+            ]
+            charge["chargeId"] = row["chargeId"].textValue.map(JSON.string)
+            charge["failure"] = row["failure"].textValue.flatMap { try? JSON(parsing: $0) }
+            charge["problem"] = row["problem"].textValue.map(JSON.string)
+            charge["attempts"] = row["attempts"].intValue.map(JSON.int)
+            return .object(charge)
+        }
+    }
+
+    private static func refunds(of operationId: String, in store: some ObjectReading) throws -> [JSON] {
+        try store.rows(
+            """
+            SELECT refunds.*, openProblems.problem FROM refunds
+            LEFT JOIN openProblems ON openProblems.operationId = refunds.operationId
+            WHERE chargeOperationId = ? ORDER BY createdAt, refunds.operationId
+            """, [.text(operationId)]
+        ).map { row in
+            var refund: [String: JSON] = [
+                "operationId": .string(row.text("operationId")), "amount": .int(row.int("amount")),
+                "state": .string(row.text("state")),
+                "createdAt": .string(Timestamp(milliseconds: row.int("createdAt")).iso),
+            ]
+            refund["refundId"] = row["refundId"].textValue.map(JSON.string)
+            refund["failure"] = row["failure"].textValue.flatMap { try? JSON(parsing: $0) }
+            refund["problem"] = row["problem"].textValue.map(JSON.string)
+            return .object(refund)
+        }
+    }
+}

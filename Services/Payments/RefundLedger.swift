@@ -1,0 +1,141 @@
+import Messages
+import ObjectStore
+import ParseProtocol
+
+/// What came of a refund. It never changes once it is stored.
+package enum RefundOutcome: Sendable, Hashable {
+    case succeeded(ProviderRefund, amountMinorUnits: Int64)
+    case refused(ProviderFailure)
+}
+
+/// The stored side of a refund, with the recovery points of a charge: no row, `created`, and `succeeded` or `refused`. The
+/// refunds of a charge that are not refused never add up to more than the charge.
+package enum RefundLedger {
+    package static let tables = [
+        """
+        CREATE TABLE IF NOT EXISTS refunds(operationId TEXT PRIMARY KEY, chargeOperationId TEXT NOT NULL, requested INTEGER NOT NULL,
+        amount INTEGER NOT NULL, state TEXT NOT NULL, refundId TEXT, failure TEXT, attempts INTEGER NOT NULL DEFAULT 0,
+        dueAt INTEGER NOT NULL, createdAt INTEGER NOT NULL, changedAt INTEGER NOT NULL)
+        """,
+        "CREATE INDEX IF NOT EXISTS refundsByCharge ON refunds(chargeOperationId)",
+        "CREATE INDEX IF NOT EXISTS refundsOpen ON refunds(dueAt) WHERE state = 'created'",
+    ]
+
+    package enum Step: Sendable, Hashable {
+        case askProvider(RefundOrder)
+        case answer(RefundOutcome)
+    }
+
+    /// The sender's own attempt takes at most so long; then the background goes on.
+    private static let firstAttempt = Duration.seconds(15)
+
+    /// Finds the operation or starts it.
+    /// - Throws: 101 for a charge that is unknown or was not made, 142 when less than that is left of it or the operation id was
+    ///   used for another refund, 2 when the charge itself is undecided.
+    static func begin(_ request: RefundRequest, in transaction: StoreTransaction) throws -> Step {
+        if let row = try row(request.operationID, in: transaction) {
+            guard row.text("chargeOperationId") == request.chargeOperationID,
+                row.int("requested") == request.amountMinorUnits
+            else { throw ParseError(.validationError, "This operation id was used for another refund.") }
+            return try step(row, in: transaction)
+        }
+        guard let charge = try ChargeLedger.row(request.chargeOperationID, in: transaction) else {
+            throw ParseError.objectNotFound
+        }
+        switch charge.text("state") {
+        case "succeeded": break
+        case "created": throw ParseError(.serviceUnavailable, "The charge is undecided; ask again in a moment.")
+        default: throw ParseError.objectNotFound
+        }
+        let left = try charge.int("amount") - refunded(of: request.chargeOperationID, in: transaction)
+        let amount = request.amountMinorUnits == 0 ? left : request.amountMinorUnits
+        guard amount > 0, amount <= left else {
+            throw ParseError(
+                .validationError, "More would be refunded than is left of the charge, which is \(max(left, 0)).")
+        }
+        _ = try transaction.execute(
+            """
+            INSERT INTO refunds(operationId, chargeOperationId, requested, amount, state, dueAt, createdAt, changedAt)
+            VALUES (?1, ?2, ?3, ?4, 'created', ?5, ?6, ?6)
+            """,
+            [
+                .text(request.operationID), .text(request.chargeOperationID), .int(request.amountMinorUnits),
+                .int(amount), .int(transaction.now.advanced(by: firstAttempt).milliseconds),
+                .int(transaction.now.milliseconds),
+            ])
+        return .askProvider(order(amount, of: charge, begunAt: transaction.now))
+    }
+
+    /// Stores what the provider decided. The first outcome stands.
+    static func decide(
+        _ operationId: String, _ outcome: Result<ProviderRefund, ProviderFailure>, in transaction: StoreTransaction
+    ) throws -> RefundOutcome {
+        let values: [SQLValue] =
+            switch outcome {
+            case .success(let refund): ["succeeded", .text(refund.id), .null]
+            case .failure(let failure): ["refused", .null, .text(failure.stored)]
+            }
+        _ = try transaction.execute(
+            """
+            UPDATE refunds SET state = ?, refundId = ?, failure = ?, changedAt = ?
+            WHERE operationId = ? AND state = 'created'
+            """, values + [.int(transaction.now.milliseconds), .text(operationId)])
+        try OpenProblems.clear(operationId, in: transaction)
+        guard let row = try row(operationId, in: transaction), case .answer(let stored) = try step(row, in: transaction)
+        else { throw ParseError.internalError }
+        return stored
+    }
+
+    /// Puts an undecided refund off: two seconds, doubling up to ten minutes.
+    static func postpone(_ operationId: String, in transaction: StoreTransaction) throws {
+        let attempts = try row(operationId, in: transaction)?.int("attempts") ?? 0
+        let pause = Duration.seconds(min(600, 2 << min(attempts, 10)))
+        _ = try transaction.execute(
+            "UPDATE refunds SET attempts = attempts + 1, dueAt = ? WHERE operationId = ? AND state = 'created'",
+            [.int(transaction.now.advanced(by: pause).milliseconds), .text(operationId)])
+    }
+
+    /// Undecided refunds whose next attempt is due, longest due first.
+    static func due(at now: Timestamp, limit: Int64, in store: some ObjectReading) throws -> [(String, RefundOrder)] {
+        try store.rows(
+            "SELECT * FROM refunds WHERE state = 'created' AND dueAt <= ? ORDER BY dueAt LIMIT ?",
+            [.int(now.milliseconds), .int(limit)]
+        ).compactMap { row in
+            guard case .askProvider(let order) = try step(row, in: store) else { return nil }
+            return (row.text("operationId"), order)
+        }
+    }
+
+    static func row(_ operationId: String, in store: some ObjectReading) throws -> SQLRow? {
+        try store.rows("SELECT * FROM refunds WHERE operationId = ?", [.text(operationId)]).first
+    }
+
+    /// What went back of a charge or is on its way.
+    static func refunded(of operationId: String, in store: some ObjectReading) throws -> Int64 {
+        try store.rows(
+            "SELECT COALESCE(SUM(amount), 0) FROM refunds WHERE chargeOperationId = ? AND state <> 'refused'",
+            [.text(operationId)]
+        ).first?.int(0) ?? 0
+    }
+
+    private static func order(_ amount: Int64, of charge: SQLRow, begunAt: Timestamp) -> RefundOrder {
+        RefundOrder(
+            chargeId: charge.text("chargeId"), amountMinorUnits: amount, currency: charge.text("currency"),
+            orderId: charge.text("orderId"), begunAt: begunAt)
+    }
+
+    private static func step(_ row: SQLRow, in store: some ObjectReading) throws -> Step {
+        switch row.text("state") {
+        case "succeeded":
+            return .answer(
+                .succeeded(ProviderRefund(id: row.text("refundId")), amountMinorUnits: row.int("amount")))
+        case "refused": return .answer(.refused(try ProviderFailure(stored: row.text("failure"))))
+        default:
+            guard let charge = try ChargeLedger.row(row.text("chargeOperationId"), in: store) else {
+                throw ParseError.internalError
+            }
+            return .askProvider(
+                order(row.int("amount"), of: charge, begunAt: Timestamp(milliseconds: row.int("createdAt"))))
+        }
+    }
+}

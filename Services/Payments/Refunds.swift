@@ -1,0 +1,94 @@
+import Logging
+import Messages
+import ObjectStore
+import ParseProtocol
+
+/// `payments.refund.v1`: gives money back once per operation id. What is undecided after the sender's own attempt is finished in
+/// the background, so that a refund once accepted needs nobody to remember it.
+package struct Refunds: Sendable {
+    private let store: ClassStore
+    private let provider: any PaymentProvider
+    private let logger: Logger
+
+    package init(store: ClassStore, provider: any PaymentProvider, logger: Logger) {
+        self.store = store
+        self.provider = provider
+        self.logger = logger
+    }
+
+    /// - Throws: `ParseError` 101, 142 and 141 as the message says, and 2 whenever nothing is decided.
+    package func refund(_ request: RefundRequest) async throws -> RefundReply {
+        guard Charges.operationIdBytes.contains(request.operationID.utf8.count), request.amountMinorUnits >= 0 else {
+            throw ParseError(.validationError, "A refund needs an operation id and an amount that is not negative.")
+        }
+        let outcome: RefundOutcome
+        do {
+            switch try await store.write({ try RefundLedger.begin(request, in: $0) }) {
+            case .answer(let stored): outcome = stored
+            case .askProvider(let order): outcome = try await ask(request.operationID, order)
+            }
+        } catch let error as ParseError where error.code == .validationError || error.code == .objectNotFound {
+            throw error
+        } catch {
+            throw ParseError(.serviceUnavailable, "The refund is being processed. Ask again in a moment.")
+        }
+        switch outcome {
+        case .succeeded(let refund, let amount):
+            return RefundReply.with {
+                $0.refundID = refund.id
+                $0.amountMinorUnits = amount
+            }
+        case .refused(let failure): throw failure.parseError
+        }
+    }
+
+    private func ask(_ operationId: String, _ order: RefundOrder) async throws -> RefundOutcome {
+        do {
+            let outcome: Result<ProviderRefund, ProviderFailure>
+            do {
+                outcome = .success(try await provider.refund(order, key: operationId))
+            } catch let failure as ProviderFailure {
+                logger.error(
+                    "A refund is refused.",
+                    metadata: ["refund.operation": "\(operationId)", "refund.code": "\(failure.code)"])
+                outcome = .failure(failure)
+            }
+            return try await store.write { try RefundLedger.decide(operationId, outcome, in: $0) }
+        } catch {
+            logger.error(
+                "A refund is undecided.", metadata: ["refund.operation": "\(operationId)", "error": "\(error)"])
+            await OpenProblems.note(operationId, error, in: store, logger)
+            throw error
+        }
+    }
+
+    // MARK: - In the background
+
+    private static let pause = Duration.seconds(1)
+    /// Asked at once; each may take as long as the provider's time-out.
+    private static let batchMax: Int64 = 16
+
+    /// Runs on the writer until it stops.
+    func finish() async {
+        while !Task.isCancelled {
+            do {
+                try await finishDue()
+            } catch {
+                logger.error("Undecided refunds could not be read or stored.", metadata: ["error": "\(error)"])
+            }
+            try? await Task.sleep(for: Self.pause)
+        }
+    }
+
+    /// One round. Each refund is put off before it is asked for, so that a crash cannot make the rounds faster.
+    package func finishDue(at now: Timestamp = .now) async throws {
+        let due = try await store.read { try RefundLedger.due(at: now, limit: Self.batchMax, in: $0) }
+        guard !due.isEmpty else { return }
+        try await store.write { transaction in
+            for (operationId, _) in due { try RefundLedger.postpone(operationId, in: transaction) }
+        }
+        await withTaskGroup(of: Void.self) { group in
+            for (operationId, order) in due { group.addTask { _ = try? await ask(operationId, order) } }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import ParseProtocol
+
+/// Charges by the older API: one request, which Stripe repeats safely under its key for 24 hours. A repetition therefore looks
+/// through the charges made since for our operation id, before it asks again.
+struct StripeCharges: Sendable {
+    let client: StripeClient
+    let operations: StripeOperations
+
+    /// How long after it was sent a request may still take money, with room to spare.
+    private static let inFlightMax = Duration.seconds(600)
+    /// The host's clock and Stripe's may differ by so much.
+    private static let clockSlack: Int64 = 300
+    /// 100 charges each. More were not made in the life of an operation by a shop that fits this service.
+    private static let pagesMax = 100
+
+    func charge(_ order: ChargeOrder, key: String) async throws -> ProviderCharge {
+        let before = try await operations.find(key)
+        if before?.isAbandoned == true { throw ProviderFailure.abandoned }
+        if before != nil, let made = try await look(for: key, order) { return made }
+        guard try await !operations.begin(key).isAbandoned else { throw ProviderFailure.abandoned }
+        var form: StripeForm = ["amount": String(order.amountMinorUnits), "currency": order.currency]
+        switch order.source {
+        case .customer(let id): form.add("customer", id)
+        case .token(let id): form.add("source", id)
+        }
+        form.add("metadata[order_id]", order.orderId)
+        form.add("metadata[operation_id]", key)
+        do {
+            return try Self.read(
+                try await client.ask(.post, "/v1/charges", form, key: key, object: "charge"), for: order)
+        } catch let trouble as StripeTrouble {
+            if case .fault(let error) = trouble.reason, let refusal = error.refusal { throw refusal }
+            throw trouble
+        }
+    }
+
+    /// Nothing can stop a request that is on its way, so only time tells that a charge was never made.
+    func find(_ order: ChargeOrder, key: String) async throws -> ProviderCharge? {
+        let known = try await operations.find(key)
+        if known?.isAbandoned == true { return nil }
+        if let known {
+            if let made = try await look(for: key, order) { return made }
+            guard known.askedAt.advanced(by: Self.inFlightMax) < .now else {
+                throw StripeTrouble(.state("perhaps still on its way to Stripe"))
+            }
+        }
+        guard try await operations.abandon(key, asOf: known) else { throw StripeTrouble(.state("just beginning")) }
+        return nil
+    }
+
+    private func look(for key: String, _ order: ChargeOrder) async throws -> ProviderCharge? {
+        var last: String?
+        for _ in 0..<Self.pagesMax {
+            var form: StripeForm = [
+                "limit": "100", "created[gt]": String(order.begunAt.milliseconds / 1000 - Self.clockSlack),
+            ]
+            if case .customer(let id) = order.source { form.add("customer", id) }
+            form.add("starting_after", last)
+            let list = try await client.ask(.get, "/v1/charges", form, object: "list")
+            guard let page = list["data"]?.arrayValue else { throw StripeTrouble(.unreadable(status: 200)) }
+            if let made = page.first(where: { $0["metadata"]?["operation_id"]?.stringValue == key }) {
+                return try Self.read(made, for: order)
+            }
+            last = page.last?["id"]?.stringValue
+            guard list["has_more"] == true, last != nil else { return nil }
+        }
+        throw StripeTrouble(.state("not found among the newest charges"))
+    }
+
+    private static func read(_ json: JSON, for order: ChargeOrder) throws -> ProviderCharge {
+        guard let id = json["id"]?.stringValue, let status = json["status"]?.stringValue else {
+            throw StripeTrouble(.unreadable(status: 200))
+        }
+        try StripeObject.compare(json, amount: order.amountMinorUnits, currency: order.currency)
+        switch status {
+        case "succeeded":
+            return ProviderCharge(id: id, card: json["payment_method_details"]?["card"] ?? json["source"])
+        case "failed":
+            throw ProviderFailure(
+                type: "card_error", code: json["failure_code"]?.stringValue ?? "card_declined",
+                declineCode: json["outcome"]?["reason"]?.stringValue,
+                message: json["failure_message"]?.stringValue ?? "Your card was declined.")
+        default: throw StripeTrouble(.state(status))
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import Logging
+import Outbound
+import ParseProtocol
+
+/// Asks Stripe's REST API and sorts its answers: an object, a decision against the card, or trouble.
+package struct StripeClient: Sendable {
+    /// The version that the answers are written for; without the header the account's own would count.
+    /// https://docs.stripe.com/api/versioning
+    package static let version = "2024-06-20"
+
+    private let configuration: StripeConfiguration
+    private let outbound: OutboundClient
+    private let logger: Logger
+
+    package init(_ configuration: StripeConfiguration, outbound: OutboundClient, logger: Logger) {
+        self.configuration = configuration
+        self.outbound = outbound
+        self.logger = logger
+    }
+
+    /// Asks and returns an object of the type `object`.
+    /// - Parameters:
+    ///   - path: `/v1/customers`.
+    ///   - key: for everything that changes something; Stripe answers a repetition with the first answer for 24 hours.
+    /// - Throws: `ProviderFailure` for a decision against the card, `StripeTrouble` for everything else.
+    package func ask(
+        _ method: OutboundRequest.Method, _ path: String, _ form: StripeForm = [:], key: String? = nil, object: String
+    ) async throws -> JSON {
+        let isQuery = method == .get && !form.isEmpty
+        var request = OutboundRequest(
+            method, configuration.url + path + (isQuery ? "?\(form.encoded)" : ""), timeout: configuration.timeout)
+        request.headers = [
+            ("Authorization", "Bearer \(configuration.secretKey)"), ("Stripe-Version", Self.version),
+            ("User-Agent", "Satchel"),
+        ]
+        if method == .post {
+            request.headers.append(("Content-Type", "application/x-www-form-urlencoded"))
+            request.body = Array(form.encoded.utf8)
+        }
+        if let key { request.headers.append(("Idempotency-Key", key)) }
+        do {
+            let answer: OutboundResponse
+            do {
+                answer = try await outbound.send(request)
+            } catch {
+                throw StripeTrouble(.noAnswer(error))
+            }
+            return try Self.read(answer, object: object)
+        } catch let trouble as StripeTrouble where trouble.needsOperator {
+            logger.critical(
+                "Stripe refuses how it is asked, and nothing is decided until that is put right.",
+                metadata: ["stripe.path": "\(path)", "stripe.problem": "\(trouble)"])
+            throw trouble
+        }
+    }
+
+    /// Sorts an answer. Apart from the transfer, so that it can be tested without one.
+    package static func read(_ answer: OutboundResponse, object: String) throws -> JSON {
+        let requestId = String((answer.headers["request-id"] ?? "").prefix(100))
+        let body = try? JSON(parsing: answer.body)
+        switch answer.status {
+        case 200...299:
+            guard let body, body["object"]?.stringValue == object, object == "list" || body["id"]?.stringValue != nil
+            else { throw StripeTrouble(.unreadable(status: answer.status), requestId: requestId) }
+            return body
+        case 402:
+            guard let error = body.flatMap({ StripeError(status: 402, body: $0) }) else { break }
+            throw error.failure
+        case 400, 401, 403, 404:
+            // A proxy's page, which says nothing about the payment, is no refusal of Stripe's.
+            guard let error = body.flatMap({ StripeError(status: answer.status, body: $0) }) else { break }
+            throw StripeTrouble(.fault(error), requestId: requestId)
+        case 409, 429, 500...599:
+            throw StripeTrouble(
+                .later(status: answer.status, isReplayed: answer.headers["idempotent-replayed"] == "true"),
+                requestId: requestId)
+        default: break
+        }
+        throw StripeTrouble(.unreadable(status: answer.status), requestId: requestId)
+    }
+}

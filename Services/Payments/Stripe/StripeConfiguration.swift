@@ -1,0 +1,83 @@
+import Configuration
+import Foundation
+
+/// How to reach Stripe, or something that speaks like it.
+package struct StripeConfiguration: Sendable {
+    package enum API: String, Sendable {
+        /// Payment intents in two steps: made without moving money, then confirmed. The default.
+        case paymentIntents = "payment_intents"
+        /// The older `/v1/charges`, for servers that know nothing else.
+        case charges
+    }
+
+    /// `SATCHEL_STRIPE_URL`, without a slash at the end.
+    package let url: String
+    /// `SATCHEL_STRIPE_SECRET_KEY`. Never logged and never part of a problem's text.
+    let secretKey: String
+    /// `SATCHEL_STRIPE_WEBHOOK_SECRET`; nil refuses every webhook.
+    let webhookSecret: String?
+    /// `SATCHEL_STRIPE_API`
+    package let api: API
+    /// `SATCHEL_STRIPE_TIMEOUT_SECONDS`: for one request, from the call to the last byte of the answer.
+    package let timeout: Duration
+
+    package enum Problem: Error, CustomStringConvertible {
+        case noKey, keyIsNotSecret, keyIsNoText, url(String), plainURL(String), webhookSecret, api(String), timeout(Int)
+
+        package var description: String {
+            switch self {
+            case .noKey: "SATCHEL_PAYMENTS=stripe needs SATCHEL_STRIPE_SECRET_KEY, which starts with sk_ or rk_."
+            case .keyIsNotSecret:
+                "SATCHEL_STRIPE_SECRET_KEY is not a secret key: it must start with sk_ or rk_, a publishable key cannot charge."
+            case .keyIsNoText: "SATCHEL_STRIPE_SECRET_KEY holds characters that no key of Stripe has."
+            case .url(let url): "SATCHEL_STRIPE_URL=\(url) is not an http or https URL."
+            case .plainURL(let url):
+                "SATCHEL_STRIPE_URL=\(url) would send the secret key in the clear; use https, or http to this host only."
+            case .webhookSecret:
+                "SATCHEL_STRIPE_WEBHOOK_SECRET is too short to prove anything; copy the endpoint's secret (whsec_…) from Stripe."
+            case .api(let name): "SATCHEL_STRIPE_API=\(name) is unknown; it is payment_intents or charges."
+            case .timeout(let seconds):
+                "SATCHEL_STRIPE_TIMEOUT_SECONDS=\(seconds) is not from \(timeouts.lowerBound) to \(timeouts.upperBound)."
+            }
+        }
+    }
+
+    /// Shorter than Stripe itself may take for a bank's answer is useless; longer holds a customer who has gone.
+    private static let timeouts = 1...120
+    private static let webhookSecretBytesMin = 8
+
+    /// - Throws: `Problem`, which ends the service's start.
+    package init(reader: ConfigReader) throws {
+        guard let key = reader.string(forKey: "satchel.stripe.secret.key", isSecret: true), !key.isEmpty else {
+            throw Problem.noKey
+        }
+        let webhookSecret = reader.string(forKey: "satchel.stripe.webhook.secret", isSecret: true)
+        try self.init(
+            url: reader.string(forKey: "satchel.stripe.url", default: "https://api.stripe.com"), secretKey: key,
+            webhookSecret: webhookSecret.flatMap { $0.isEmpty ? nil : $0 },
+            api: reader.string(forKey: "satchel.stripe.api", default: API.paymentIntents.rawValue),
+            timeoutSeconds: reader.int(forKey: "satchel.stripe.timeout.seconds", default: 30))
+    }
+
+    package init(
+        url: String, secretKey: String, webhookSecret: String? = nil, api: String = API.paymentIntents.rawValue,
+        timeoutSeconds: Int = 30
+    ) throws {
+        guard secretKey.hasPrefix("sk_") || secretKey.hasPrefix("rk_") else { throw Problem.keyIsNotSecret }
+        guard secretKey.utf8.allSatisfy({ (33...126).contains($0) }) else { throw Problem.keyIsNoText }
+        guard let parts = URLComponents(string: url), let host = parts.host, !host.isEmpty, parts.query == nil,
+            parts.user == nil, parts.scheme == "https" || parts.scheme == "http"
+        else { throw Problem.url(url) }
+        guard parts.scheme == "https" || ["127.0.0.1", "localhost", "::1", "[::1]"].contains(host) else {
+            throw Problem.plainURL(url)
+        }
+        if let webhookSecret, webhookSecret.utf8.count < Self.webhookSecretBytesMin { throw Problem.webhookSecret }
+        guard let api = API(rawValue: api) else { throw Problem.api(api) }
+        guard Self.timeouts.contains(timeoutSeconds) else { throw Problem.timeout(timeoutSeconds) }
+        self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
+        self.secretKey = secretKey
+        self.webhookSecret = webhookSecret
+        self.api = api
+        timeout = .seconds(timeoutSeconds)
+    }
+}

@@ -1,0 +1,137 @@
+import ParseProtocol
+
+/// Charges by payment intents, in two steps. The intent is made, which moves no money; its id is stored; it is confirmed, which
+/// can take the money once, however often and whenever it is asked. On any doubt the intent itself says what became of it, so
+/// nothing depends on how long Stripe remembers an idempotency key (24 hours).
+struct StripeIntents: Sendable {
+    let client: StripeClient
+    let operations: StripeOperations
+    let customers: StripeCustomers
+
+    func charge(_ order: ChargeOrder, key: String) async throws -> ProviderCharge {
+        let operation: StripeOperations.Operation
+        if let known = try await operations.find(key) {
+            operation = known
+        } else {
+            operation = try await operations.keep(key, intentId: create(order, key: key))
+            if let intentId = operation.intentId, !operation.isAbandoned {
+                return try await confirm(intentId, order, operation)
+            }
+        }
+        guard let intentId = operation.intentId, !operation.isAbandoned else { throw ProviderFailure.abandoned }
+        return try await settle(intentId, order, operation)
+    }
+
+    func find(_ order: ChargeOrder, key: String) async throws -> ProviderCharge? {
+        let known = try await operations.find(key)
+        guard let known, let intentId = known.intentId else {
+            // An intent that is being made right now is never confirmed: its operation is not ours to keep any more.
+            if known?.isAbandoned == true { return nil }
+            guard try await operations.abandon(key, asOf: known) else { throw StripeTrouble(.state("just beginning")) }
+            return nil
+        }
+        let intent = try await retrieve(intentId, order)
+        switch intent.decision {
+        case .succeeded(let charge): return charge
+        case .declined(let failure): throw failure
+        case .cancelled: return try Self.cancelled(known)
+        case .confirm, .cancel:
+            // Cancelled, it cannot take money any more; a confirmation that arrives later is refused by Stripe.
+            try await cancel(intentId, order, known)
+            return nil
+        case .wait: throw StripeTrouble(.state(intent.status))
+        }
+    }
+
+    /// A card that was declined for its bank's question is a decline, also when it is only looked for.
+    private static func cancelled(_ operation: StripeOperations.Operation) throws -> ProviderCharge? {
+        if let failure = operation.failure { throw failure }
+        return nil
+    }
+
+    // MARK: - Steps
+
+    private func create(_ order: ChargeOrder, key: String) async throws -> String {
+        var form: StripeForm = [
+            "amount": String(order.amountMinorUnits), "currency": order.currency, "payment_method_types[]": "card",
+        ]
+        switch order.source {
+        case .customer(let id):
+            form.add("customer", id)
+            form.add("payment_method", try await customers.paymentMethod(of: id))
+        case .token(let id) where id.hasPrefix("pm_"): form.add("payment_method", id)
+        case .token(let id):
+            form.add("payment_method_data[type]", "card")
+            form.add("payment_method_data[card][token]", id)
+        }
+        form.add("metadata[order_id]", order.orderId)
+        form.add("metadata[operation_id]", key)
+        do {
+            let answer = try await ask("/v1/payment_intents", form, key: "\(key):create")
+            return try StripeIntent(answer, for: order).id
+        } catch let trouble as StripeTrouble {
+            if case .fault(let error) = trouble.reason, let refusal = error.refusal { throw refusal }
+            throw trouble
+        }
+    }
+
+    private func confirm(
+        _ intentId: String, _ order: ChargeOrder, _ operation: StripeOperations.Operation
+    ) async throws -> ProviderCharge {
+        let form: StripeForm = ["expand[]": "latest_charge"]
+        let answer = try await ask(
+            "/v1/payment_intents/\(StripeForm.escaped(intentId))/confirm", form, key: "\(operation.key):confirm")
+        return try await conclude(try StripeIntent(answer, for: order), order, operation, mayConfirm: false)
+    }
+
+    /// Goes on with an intent of which nothing is known but its id.
+    private func settle(
+        _ intentId: String, _ order: ChargeOrder, _ operation: StripeOperations.Operation
+    ) async throws -> ProviderCharge {
+        try await conclude(try await retrieve(intentId, order), order, operation, mayConfirm: true)
+    }
+
+    private func conclude(
+        _ intent: StripeIntent, _ order: ChargeOrder, _ operation: StripeOperations.Operation, mayConfirm: Bool
+    ) async throws -> ProviderCharge {
+        switch intent.decision {
+        case .succeeded(let charge): return charge
+        case .declined(let failure): throw failure
+        case .cancelled: throw operation.failure ?? .abandoned
+        case .confirm where mayConfirm: return try await confirm(intent.id, order, operation)
+        case .cancel(let failure):
+            try await operations.note(operation.key, failure)
+            try await cancel(intent.id, order, operation)
+            throw failure
+        case .confirm, .wait: throw StripeTrouble(.state(intent.status))
+        }
+    }
+
+    private func cancel(
+        _ intentId: String, _ order: ChargeOrder, _ operation: StripeOperations.Operation
+    ) async throws {
+        let answer = try await ask(
+            "/v1/payment_intents/\(StripeForm.escaped(intentId))/cancel", [:], key: "\(operation.key):cancel")
+        let intent = try StripeIntent(answer, for: order)
+        guard intent.decision == .cancelled else { throw StripeTrouble(.state(intent.status)) }
+    }
+
+    private func retrieve(_ intentId: String, _ order: ChargeOrder) async throws -> StripeIntent {
+        try StripeIntent(
+            try await client.ask(
+                .get, "/v1/payment_intents/\(StripeForm.escaped(intentId))", ["expand[]": "latest_charge"],
+                object: "payment_intent"), for: order)
+    }
+
+    /// Stripe keeps even its own faults under a key for a day. Every step here is safe by itself, an intent being able to take
+    /// money once only, so it is then taken under another key.
+    private func ask(_ path: String, _ form: StripeForm, key: String) async throws -> JSON {
+        do {
+            return try await client.ask(.post, path, form, key: key, object: "payment_intent")
+        } catch let trouble as StripeTrouble {
+            guard case .later(_, isReplayed: true) = trouble.reason else { throw trouble }
+            return try await client.ask(
+                .post, path, form, key: "\(key):\(Names.random(8))", object: "payment_intent")
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import ParseProtocol
+
+/// A payment intent as far as it matters here (https://docs.stripe.com/api/payment_intents/object).
+package struct StripeIntent: Sendable {
+    package let id: String
+    package let status: String
+    private let lastError: ProviderFailure?
+    private let charge: ProviderCharge
+
+    /// What an intent's state means for the charge.
+    package enum Decision: Sendable, Equatable {
+        case succeeded(ProviderCharge)
+        case declined(ProviderFailure)
+        /// It can be confirmed; no money was taken.
+        case confirm
+        /// The bank wants to see the customer; it must be cancelled, and then the charge is declined.
+        case cancel(ProviderFailure)
+        /// It can never take money any more.
+        case cancelled
+        /// Nothing is decided yet.
+        case wait
+    }
+
+    /// - Throws: `StripeTrouble` when it is not an intent about this order's amount.
+    package init(_ json: JSON, for order: ChargeOrder) throws {
+        guard let id = json["id"]?.stringValue, let status = json["status"]?.stringValue else {
+            throw StripeTrouble(.unreadable(status: 200))
+        }
+        try StripeObject.compare(json, amount: order.amountMinorUnits, currency: order.currency)
+        self.id = id
+        self.status = status
+        lastError = StripeError(status: 402, body: ["error": json["last_payment_error"] ?? .null])?.failure
+        charge = ProviderCharge(id: id, card: json["latest_charge"]?["payment_method_details"]?["card"])
+    }
+
+    package var decision: Decision {
+        switch status {
+        case "succeeded": .succeeded(charge)
+        case "requires_confirmation": .confirm
+        case "requires_payment_method": lastError.map(Decision.declined) ?? .wait
+        case "requires_action": .cancel(.authenticationRequired)
+        case "canceled": .cancelled
+        default: .wait
+        }
+    }
+}
+
+enum StripeObject {
+    /// - Throws: `StripeTrouble` unless amount and currency are those that were asked for.
+    static func compare(_ json: JSON, amount: Int64, currency: String) throws {
+        guard json["amount"]?.intValue == amount, json["currency"]?.stringValue?.lowercased() == currency.lowercased()
+        else {
+            let found =
+                "\(json["amount"]?.intValue.map(String.init) ?? "no amount") \(json["currency"]?.stringValue ?? "")"
+            throw StripeTrouble(.mismatch("\(amount) \(currency) was asked for, the answer has \(found.prefix(50))"))
+        }
+    }
+
+    /// Names of brands as the older API writes them, by the newer one's.
+    private static let brands = [
+        "visa": "Visa", "mastercard": "MasterCard", "amex": "American Express", "discover": "Discover",
+        "diners": "Diners Club", "jcb": "JCB", "unionpay": "UnionPay",
+    ]
+
+    static func brand(_ name: String) -> String { brands[name] ?? String(name.prefix(40)) }
+
+    /// Four digits at most, whatever comes.
+    static func lastFour(_ json: JSON?) -> String { String((json?.stringValue ?? "").suffix(4)) }
+}
+
+extension ProviderCharge {
+    init(id: String, card: JSON?) {
+        self.init(
+            id: id, brand: StripeObject.brand(card?["brand"]?.stringValue ?? ""),
+            lastFourDigits: StripeObject.lastFour(card?["last4"]))
+    }
+}
+
+extension ProviderCustomer {
+    /// A customer with the card expanded: a `card` made from a token, or a payment method.
+    /// - Throws: `StripeTrouble` when the card is not in the answer.
+    init(_ json: JSON) throws {
+        let source = json["default_source"]
+        let card = source?["last4"] != nil ? source : json["invoice_settings"]?["default_payment_method"]?["card"]
+        guard let id = json["id"]?.stringValue, let card, let month = card["exp_month"]?.intValue,
+            (1...12).contains(month),
+            let year = card["exp_year"]?.intValue, (2000...2999).contains(year)
+        else { throw StripeTrouble(.unreadable(status: 200)) }
+        self.init(
+            id: id,
+            card: Card(
+                brand: StripeObject.brand(card["brand"]?.stringValue ?? ""),
+                lastFourDigits: StripeObject.lastFour(card["last4"]), expirationMonth: Int(month),
+                expirationYear: Int(year)))
+    }
+}
+
+extension ProviderFailure {
+    /// Apps of the Parse time cannot show the bank's page, so a card that needs it is declined.
+    static let authenticationRequired = ProviderFailure(
+        type: "card_error", code: "authentication_required", declineCode: "authentication_required",
+        message: "Your bank asks for a confirmation that this shop cannot show. Please use another card.")
+}

@@ -1,0 +1,101 @@
+import Logging
+import ObjectStore
+import ParseProtocol
+
+/// Stripe over its REST API. What it decides stands; on doubt it is asked again in a way that cannot move money twice.
+package struct StripeProvider: PaymentProvider {
+    private let client: StripeClient
+    private let api: StripeConfiguration.API
+    private let operations: StripeOperations
+    private let customers: StripeCustomers
+    private let intents: StripeIntents
+    private let charges: StripeCharges
+
+    package init(api: StripeConfiguration.API, client: StripeClient, store: ClassStore) {
+        operations = StripeOperations(store: store)
+        self.client = client
+        self.api = api
+        customers = StripeCustomers(client: client)
+        intents = StripeIntents(client: client, operations: operations, customers: customers)
+        charges = StripeCharges(client: client, operations: operations)
+    }
+
+    package func createCustomer(token: String, email: String?, key: String) async throws -> ProviderCustomer {
+        try await customers.create(token: token, email: email, key: key)
+    }
+
+    package func deleteCustomer(_ id: String) async throws { try await customers.delete(id) }
+
+    package func charge(_ order: ChargeOrder, key: String) async throws -> ProviderCharge {
+        switch try await api(of: key) {
+        case .paymentIntents: try await intents.charge(order, key: key)
+        case .charges: try await charges.charge(order, key: key)
+        }
+    }
+
+    package func findCharge(_ order: ChargeOrder, key: String) async throws -> ProviderCharge? {
+        switch try await api(of: key) {
+        case .paymentIntents: try await intents.find(order, key: key)
+        case .charges: try await charges.find(order, key: key)
+        }
+    }
+
+    /// An operation goes on by the API it began with, whatever the setting is now.
+    private func api(of key: String) async throws -> StripeConfiguration.API {
+        guard let known = try await operations.find(key), !known.isAbandoned else { return api }
+        return known.intentId == nil ? .charges : .paymentIntents
+    }
+
+    // MARK: - Refunds
+
+    /// A repetition so much later looks for the refund before it asks for it: Stripe forgets keys after a day.
+    private static let lookAfter = Duration.seconds(10)
+    private static let refundsMax = "100"
+
+    package func refund(_ order: RefundOrder, key: String) async throws -> ProviderRefund {
+        let parameter = order.chargeId.hasPrefix("pi_") ? "payment_intent" : "charge"
+        if order.begunAt.advanced(by: Self.lookAfter) < .now {
+            let list = try await client.ask(
+                .get, "/v1/refunds", [parameter: order.chargeId, "limit": Self.refundsMax], object: "list")
+            let made = list["data"]?.arrayValue?.first { $0["metadata"]?["operation_id"]?.stringValue == key }
+            if let made { return try Self.read(made, for: order) }
+        }
+        var form: StripeForm = [:]
+        form.add(parameter, order.chargeId)
+        form.add("amount", String(order.amountMinorUnits))
+        form.add("metadata[order_id]", order.orderId)
+        form.add("metadata[operation_id]", key)
+        do {
+            return try Self.read(
+                try await client.ask(.post, "/v1/refunds", form, key: "\(key):refund", object: "refund"), for: order)
+        } catch let trouble as StripeTrouble {
+            if case .fault(let error) = trouble.reason,
+                Self.refusals.contains(error.code) || error.parameter == "amount"
+            {
+                throw error.failure
+            }
+            throw trouble
+        }
+    }
+
+    /// Codes by which Stripe refuses a refund for good.
+    private static let refusals: Set<String> = [
+        "charge_already_refunded", "charge_disputed", "refund_disputed_payment",
+    ]
+
+    private static func read(_ json: JSON, for order: RefundOrder) throws -> ProviderRefund {
+        guard let id = json["id"]?.stringValue, let status = json["status"]?.stringValue else {
+            throw StripeTrouble(.unreadable(status: 200))
+        }
+        try StripeObject.compare(json, amount: order.amountMinorUnits, currency: order.currency)
+        switch status {
+        // Pending: Stripe has taken it over, the bank is slow.
+        case "succeeded", "pending": return ProviderRefund(id: id)
+        case "failed", "canceled":
+            throw ProviderFailure(
+                type: "invalid_request_error", code: "refund_\(status)",
+                message: "The card's bank did not take the refund.")
+        default: throw StripeTrouble(.state(status))
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import Logging
+import ObjectStore
+import ParseProtocol
+
+/// `payments.webhook.v1`: what Stripe reports by itself. Believed by its signature only, counted once by its event id.
+package struct Webhooks: Sendable {
+    private let store: ClassStore
+    private let secret: String?
+    private let logger: Logger
+
+    /// - Parameter secret: nil refuses every event.
+    package init(store: ClassStore, secret: String?, logger: Logger) {
+        self.store = store
+        self.secret = secret
+        self.logger = logger
+    }
+
+    /// Events are a few kilobytes; the limit bounds what is hashed for a stranger.
+    private static let bodyBytesMax = 512 * 1024
+
+    /// Returns when the event is stored, or known, or of no interest.
+    /// - Throws: 142 unless it is signed, 107 when it cannot be read.
+    package func receive(_ body: [UInt8], signature: String, at now: Timestamp = .now) async throws {
+        guard let secret else {
+            throw ParseError(
+                .validationError, "This shop expects no webhooks: it has no SATCHEL_STRIPE_WEBHOOK_SECRET.")
+        }
+        guard body.count <= Self.bodyBytesMax, let signature = StripeSignature(signature),
+            signature.isValid(for: body, secret: secret, at: now)
+        else { throw ParseError(.validationError, "The webhook is not signed with this shop's secret, or too old.") }
+        guard let json = try? JSON(parsing: body), let event = PaymentEvent(json) else {
+            throw ParseError(.invalidJSON, "The webhook is not an event.")
+        }
+        guard event.kind != nil else { return }
+        let effect = try await store.write { try PaymentEvents.add(event, in: $0) }
+        switch effect {
+        case nil: break
+        case .contradiction:
+            logger.critical(
+                "Money was taken for a charge that is not one here.",
+                metadata: ["charge.operation": "\(event.operationId)", "stripe.object": "\(event.objectId)"])
+        case .elsewhere, .dispute:
+            logger.error(
+                "Somebody has to look at a payment.",
+                metadata: ["event.type": "\(event.type)", "stripe.object": "\(event.objectId)"])
+        case .decided, .known, .unknown:
+            logger.info(
+                "A payment event came.", metadata: ["event.type": "\(event.type)", "event.id": "\(event.id)"])
+        }
+    }
+}
+
+/// An event as far as it matters here (https://docs.stripe.com/api/events/object).
+package struct PaymentEvent: Sendable {
+    enum Kind: String {
+        case succeeded = "payment_intent.succeeded"
+        case failed = "payment_intent.payment_failed"
+        case refunded = "charge.refunded"
+        case disputed = "charge.dispute.created"
+    }
+
+    let id: String
+    let type: String
+    /// Unix time in seconds.
+    let createdAt: Int64
+    let objectId: String
+    /// Our charge in Stripe's books, by either API.
+    let chargeIds: [String]
+    let operationId: String
+    /// What was taken, given back so far, or is disputed, in minor units.
+    let amount: Int64
+    let currency: String
+
+    /// Nil for a type that nothing is done about.
+    var kind: Kind? { Kind(rawValue: type) }
+
+    /// Nil when it is not an event.
+    init?(_ json: JSON) {
+        guard json["object"]?.stringValue == "event", let id = json["id"]?.stringValue,
+            Self.idBytes.contains(id.utf8.count),
+            let type = json["type"]?.stringValue, let object = json["data"]?["object"]
+        else { return nil }
+        func text(_ name: String) -> String {
+            String((object[name]?.stringValue ?? "").prefix(Self.idBytes.upperBound))
+        }
+        self.id = id
+        self.type = type
+        createdAt = json["created"]?.intValue ?? 0
+        objectId = text("id")
+        chargeIds = [objectId, text("payment_intent"), text("charge")].filter { !$0.isEmpty }
+        operationId = String((object["metadata"]?["operation_id"]?.stringValue ?? "").prefix(Self.idBytes.upperBound))
+        currency = text("currency")
+        amount = (object[Kind(rawValue: type) == .refunded ? "amount_refunded" : "amount"]?.intValue) ?? 0
+    }
+
+    private static let idBytes = 1...255
+}
