@@ -21,6 +21,7 @@ func runGateway() async throws {
         accounts: AccountsController(services: services, configuration: configuration),
         functions: FunctionsController(services: services),
         intake: IntakeController(services: services),
+        config: ConfigController(services: services),
         system: SystemController(broker: broker),
         logger: logger)
 

@@ -18,10 +18,14 @@ enum Owners {
         "addToBag": "bag", "setBagQuantity": "bag", "emptyBag": "bag", "bag": "bag",
         "checkout": "bag", "chargeCustomer": "bag", "ChargeToken": "bag",
         "createStripeCustomer": "payments", "addPaymentMethod": "payments", "setDefaultPaymentMethod": "payments",
+        "nearestStores": "catalog", "hideReview": "catalog", "showReview": "catalog", "reportReview": "catalog",
+        "reviewsToModerate": "catalog",
         "analyticsEvents": "analytics", "crashReports": "crash",
     ]
 
-    private static let readingFunctions: Set<String> = ["bag", "analyticsEvents", "crashReports"]
+    private static let readingFunctions: Set<String> = [
+        "bag", "nearestStores", "reviewsToModerate", "analyticsEvents", "crashReports",
+    ]
 
     /// Every service of the suite, for `health`.
     static let services = ["catalog", "users", "bag", "payments", "mail", "push", "analytics", "crash"]
