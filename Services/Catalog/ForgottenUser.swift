@@ -4,11 +4,11 @@ import ServiceKit
 
 /// `catalog.userDeleted.v1`: an account is gone. Favourites were only the user's and go; reviews stay, with their ratings and
 /// without the name.
-enum ForgottenUser {
+package enum ForgottenUser {
     /// Objects looked up at once.
     private static let pageSize = 500
 
-    static func forget(_ userId: String, in transaction: StoreTransaction) throws {
+    package static func forget(_ userId: String, in transaction: StoreTransaction) throws {
         let user = JSON.pointer("_User", userId)
         try forEach("FavoriteProduct", ["customer": user], in: transaction) { favorite, id in
             _ = try transaction.delete("FavoriteProduct", id, caller: .master)

@@ -4,11 +4,11 @@ import ServiceKit
 
 /// What goes with a deleted product: its reviews and favourites. So many as one transaction should hold go in the transaction that
 /// deletes the product; the writer removes the rest of a very popular product in the background, also after a crash.
-enum ProductRemoval {
+package enum ProductRemoval {
     static let tables = ["CREATE TABLE IF NOT EXISTS removedProducts(productId TEXT PRIMARY KEY) WITHOUT ROWID"]
 
     /// Objects that one transaction removes: other writes wait meanwhile.
-    static let objectsMax = 10_000
+    package static let objectsMax = 10_000
     private static let classes = ["ProductReview", "FavoriteProduct"]
 
     static func removeDependents(of productId: String, in transaction: StoreTransaction) throws {
@@ -19,7 +19,7 @@ enum ProductRemoval {
 
     /// Goes on with what was left.
     /// - Returns: whether there is more.
-    static func goOn(in transaction: StoreTransaction) throws -> Bool {
+    package static func goOn(in transaction: StoreTransaction) throws -> Bool {
         guard let productId = try transaction.rows("SELECT productId FROM removedProducts LIMIT 1").first?.text(0)
         else {
             return false

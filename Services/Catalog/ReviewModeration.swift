@@ -5,7 +5,7 @@ import ServiceKit
 
 /// Whether a review is shown. Reviews are visible at once; admins hide what should not be there and may show it again. A hidden
 /// review counts for nothing, and only its author and the admins see it.
-enum ReviewModeration: String {
+package enum ReviewModeration: String {
     case visible, hidden
 
     /// Bytes of the reason that the author gets to read.
@@ -32,7 +32,7 @@ enum ReviewModeration: String {
     /// Hides or shows a review, which settles what customers reported about it. Doing so again changes nothing but the reason.
     /// - Returns: the review's document.
     /// - Throws: `ParseError.objectNotFound`.
-    func apply(to reviewId: String, reason: String? = nil, in transaction: StoreTransaction) throws -> JSON {
+    package func apply(to reviewId: String, reason: String? = nil, in transaction: StoreTransaction) throws -> JSON {
         let review = try transaction.document("ProductReview", reviewId, caller: .master)
         let changes: JSON = [
             "moderation": .string(rawValue), "moderationReason": reason.map(JSON.string) ?? ["__op": "Delete"],

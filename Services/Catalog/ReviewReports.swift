@@ -4,7 +4,7 @@ import ServiceKit
 
 /// What customers think an admin should look at. A customer reports a review once; an admin's decision about the review closes
 /// the reports there are, and only further customers can open the matter again.
-enum ReviewReports {
+package enum ReviewReports {
     static let tables = [
         """
         CREATE TABLE IF NOT EXISTS reviewReports(
@@ -15,7 +15,7 @@ enum ReviewReports {
         "CREATE INDEX IF NOT EXISTS reviewReportsByUser ON reviewReports(userId)",
     ]
 
-    static func add(_ reviewId: String, by userId: String, in transaction: StoreTransaction) throws {
+    package static func add(_ reviewId: String, by userId: String, in transaction: StoreTransaction) throws {
         _ = try transaction.execute(
             "INSERT OR IGNORE INTO reviewReports(reviewId, userId, reportedAt, isOpen) VALUES (?, ?, ?, 1)",
             [.text(reviewId), .text(userId), .int(transaction.now.milliseconds)])
