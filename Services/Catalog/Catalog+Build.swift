@@ -6,11 +6,13 @@ import ServiceKit
 
 package let catalogPlan = ServicePlan(
     name: "catalog",
-    classes: [.category, .product, .inAppProduct, .productReview, .favoriteProduct, .store],
+    classes: [.category, .product, .inAppProduct, .productReview, .favoriteProduct, .store, .page],
     rules: [
         "Product": ProductRules(), "ProductReview": ReviewRules(), "FavoriteProduct": FavoriteRules(),
+        "Page": PageRules(),
     ],
-    tables: ProductRatings.tables + Reservations.tables + Restocks.tables,
+    tables: ProductRatings.tables + Reservations.tables + Restocks.tables + ReviewReports.tables
+        + ProductRemoval.tables + ConfigParameters.tables,
     ownsUnknownClasses: true)
 
 func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
@@ -41,22 +43,45 @@ func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
         try Restocks.add(message, in: transaction)
         return try BusReply(Accepted())
     }
-    host.whenWriter { await returnExpiredStock(host, reservations) }
+    routes.read("catalog.config.v1", ConfigRequest.self) { _, request, reader in
+        try BusReply(ConfigReply(), documents: [ConfigParameters.answer(in: reader, caller: request.caller)])
+    }
+    routes.write("catalog.setConfig.v1", SetConfigRequest.self) { _, request, transaction in
+        guard request.caller.isMaster else {
+            throw ParseError(.operationForbidden, "Only the master key changes Config.")
+        }
+        try ConfigParameters.apply(request.document(), in: transaction)
+        return try BusReply(Accepted())
+    }
+    routes.write("catalog.userDeleted.v1", UserDeleted.self) { message, _, transaction in
+        try ForgottenUser.forget(message.userID, in: transaction)
+        return try BusReply(Accepted())
+    }
+    routes.function("nearestStores") { parameters, request in
+        let search = try NearestStores(parameters)
+        return try .result(await host.store.read { try search.find(in: $0, caller: request.caller) })
+    }
+    ReviewFunctions(host: host).install(in: &routes)
+    host.whenWriter { await keepHouse(host, reservations) }
 }
 
 /// Reservations live for a minute at least, so that a few seconds more do not matter.
 private let expiryPause = Duration.seconds(3)
 
-private func returnExpiredStock(_ host: ServiceHost, _ reservations: Reservations) async {
+/// Returns stock of reservations that expired, and removes what deleted products left.
+private func keepHouse(_ host: ServiceHost, _ reservations: Reservations) async {
     while !Task.isCancelled {
         do {
             let isMoreLeft = try await host.store.write { transaction in
                 try reservations.forgetOld(in: transaction)
                 return try reservations.expire(in: transaction)
             }
-            if isMoreLeft { continue }
+            let isMoreToRemove = try await host.store.write { try ProductRemoval.goOn(in: $0) }
+            if isMoreLeft || isMoreToRemove { continue }
         } catch {
-            host.logger.error("Expired reservations could not be returned to stock.", metadata: ["error": "\(error)"])
+            host.logger.error(
+                "Expired reservations or what deleted products left could not be cleared away.",
+                metadata: ["error": "\(error)"])
         }
         try? await Task.sleep(for: expiryPause)
     }

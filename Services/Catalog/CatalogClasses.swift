@@ -29,8 +29,11 @@ extension ClassDefinition {
     /// Everybody reads reviews, signed-in users write their own; ACLs say which those are. Only admins add fields.
     static let productReview = ClassDefinition(
         "ProductReview",
-        fields: ["user": .pointer("_User"), "product": .pointer("Product"), "content": .string, "rating": .number],
-        indexes: [["product", "createdAt"], ["user", "createdAt"]],
+        fields: [
+            "user": .pointer("_User"), "product": .pointer("Product"), "content": .string, "rating": .number,
+            "moderation": .string, "moderationReason": .string,
+        ],
+        indexes: [["product", "createdAt"], ["user", "createdAt"], ["user", "product"]],
         permissions: ClassPermissions(
             find: .everybody, count: .everybody, get: .everybody, create: .signedIn, update: .signedIn,
             delete: .signedIn,
@@ -53,4 +56,9 @@ extension ClassDefinition {
         ],
         indexes: [["city"], ["zipcode"], ["name"]],
         permissions: .adminWritten())
+
+    /// What the company says about itself.
+    static let page = ClassDefinition(
+        "Page", fields: ["name": .string, "title": .string, "content": .string, "published": .boolean],
+        indexes: [["name"]], permissions: .adminWritten())
 }

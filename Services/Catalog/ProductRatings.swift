@@ -31,9 +31,10 @@ enum ProductRatings {
         let productId: String
         let stars: Int64
 
-        /// Nil for a review without a rating.
+        /// Nil for a review without a rating, and for one that is hidden.
         init?(_ review: JSON) {
-            guard let productId = review["product"]?.pointerTarget?.objectId, let stars = review["rating"]?.intValue
+            guard let productId = review["product"]?.pointerTarget?.objectId, let stars = review["rating"]?.intValue,
+                ReviewModeration(of: review) == .visible
             else {
                 return nil
             }

@@ -13,7 +13,7 @@ struct ProductRules: ClassRules {
 
     func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws {
         guard let product = outcome.after else {
-            return try ProductRatings.forget(productId: outcome.objectId, in: transaction)
+            return try ProductRemoval.removeDependents(of: outcome.objectId, in: transaction)
         }
         guard let name = product["name"]?.stringValue, name.contains(where: { !$0.isWhitespace }) else {
             throw ParseError(.validationError, "A product needs a name.")

@@ -1,14 +1,25 @@
+import Messages
 import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// A review belongs to the user who wrote it and counts towards its product's average.
+/// A review belongs to the signed-up user who wrote it, one per product, and counts towards its product's average while it is visible.
 struct ReviewRules: ClassRules {
     func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
+        if !change.caller.isMaster {
+            // Only functions for admins decide about this; clients that send whole objects bring it along.
+            change.object["moderation"] = nil
+            change.object["moderationReason"] = nil
+        }
         switch change.verb {
         case .create:
+            if change.principal.anonymous, !change.caller.isMaster {
+                throw ParseError(.operationForbidden, "Only a signed-up user can write a review.")
+            }
+            if change.object["moderation"] == nil { change.object["moderation"] = "visible" }
             try change.claim("user", acl: Self.acl)
             change.defaultACL(from: "user", acl: Self.acl)
+            try requireFirst(change.object, in: transaction)
         case .update:
             // Whose a review is and who sees it never changes; clients that send whole objects send the ACL too.
             if !change.caller.isMaster { change.object["ACL"] = nil }
@@ -30,14 +41,28 @@ struct ReviewRules: ClassRules {
                     throw ParseError(.validationError, "rating must be a whole number from 1 to 5.")
                 }
             }
+            guard ReviewModeration(of: review) != nil else {
+                throw ParseError(.validationError, "moderation must be visible or hidden.")
+            }
+        } else {
+            try ReviewReports.forget(review: outcome.objectId, in: transaction)
         }
         try ProductRatings.change(from: outcome.before, to: outcome.after, in: transaction)
     }
 
-    /// Everybody reads, the author and the admins, who moderate, write.
-    static func acl(_ userId: String) -> JSON {
-        .object([
-            "*": ["read": true], userId: ["read": true, "write": true], "role:admins": ["read": true, "write": true],
-        ])
+    /// One writer makes all changes, so that nothing comes between this look and the creation. A unique index would do the same,
+    /// but files from before this rule may hold several reviews of one user and could not have it.
+    private func requireFirst(_ review: JSON, in transaction: StoreTransaction) throws {
+        guard let user = review["user"], user.pointerTarget != nil, let product = review["product"],
+            product.pointerTarget != nil
+        else { return }
+        let same = Query(className: "ProductReview", where: ["user": user, "product": product])
+        guard try transaction.count(same, caller: .master) == 0 else {
+            throw ParseError(
+                .duplicateValue, "There is a review of this product by this user already; change that one.")
+        }
     }
+
+    /// Everybody reads, the author and the admins, who moderate, write.
+    static func acl(_ userId: String) -> JSON { ReviewModeration.visible.acl(author: userId) }
 }

@@ -26,6 +26,7 @@ func runGateway() async throws {
         schemas: SchemasController(services: services),
         exports: ExportController(services: services, federation: federation),
         imports: ImportController(objects: objects, services: services),
+        config: ConfigController(services: services),
         system: SystemController(broker: broker),
         pages: PagesController(
             pages: try Pages(configuration: configuration), accounts: accounts, configuration: configuration),

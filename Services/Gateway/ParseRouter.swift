@@ -13,6 +13,7 @@ struct ParseRouter: Sendable {
     let schemas: SchemasController
     let exports: ExportController
     let imports: ImportController
+    let config: ConfigController
     let system: SystemController
     let pages: PagesController
     let logger: Logger
@@ -123,6 +124,9 @@ struct ParseRouter: Sendable {
         case (.get, "export", 2): return try await exports.run(String(path[1]), request, principal)
         case (.post, "import", 2): return try await imports.run(String(path[1]), request, principal)
         case (_, "schemas", 1...2), (.delete, "purge", 2), (.get, "serverInfo", 1):
+        case (.get, "config", 1): return try await config.get(request, principal)
+        case (.put, "config", 1): return try await config.put(request, principal)
+        case (.get, "serverInfo", 1):
             guard principal.master else { return .forbidden("unauthorized: master key is required") }
             return try await managed(request, principal)
         default:
@@ -150,6 +154,9 @@ struct ParseRouter: Sendable {
     private static let notBuilt: Set<Substring> = [
         "files", "aggregate", "config", "push", "push_audiences", "jobs", "hooks", "cloud_code",
         "challenge", "validate_purchase", "scriptlog", "security",
+        "files", "schemas", "purge", "aggregate", "push", "push_audiences", "jobs", "hooks", "cloud_code",
+        "loginAs", "verifyPassword", "requestPasswordReset", "verificationEmailRequest", "challenge",
+        "upgradeToRevocableSession", "validate_purchase", "scriptlog", "security",
     ]
 
     private func object(

@@ -27,7 +27,7 @@ struct SystemController: Sendable {
             "parseServerVersion": "7.3.0",
             "satchelVersion": "0.1.0",
             "features": [
-                "globalConfig": ["create": none, "read": none, "update": none, "delete": none],
+                "globalConfig": ["create": true, "read": true, "update": true, "delete": true],
                 "hooks": ["create": none, "read": none, "update": none, "delete": none],
                 "cloudCode": ["jobs": none],
                 "logs": ["level": none, "size": none, "order": none, "until": none, "from": none],

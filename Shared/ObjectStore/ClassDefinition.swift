@@ -27,6 +27,8 @@ public struct ClassDefinition: Sendable {
             "An index of class \(name) uses a field without a declared type.")
         precondition(
             textFields.allSatisfy { fields[$0] == .string }, "A text field of class \(name) is not declared as String.")
+        precondition(
+            fields.values.count { $0 == .geoPoint } <= 1, "Class \(name) has more than one GeoPoint field.")
         precondition(fields.keys.allSatisfy(Names.isFieldName), "A field of class \(name) has a reserved name.")
         self.name = name
         self.fields = fields

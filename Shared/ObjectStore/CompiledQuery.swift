@@ -43,26 +43,40 @@ struct CompiledQuery {
         }
         if let userFields { conditions.append(try CompiledQuery.userIs(in: userFields, info)) }
         if let readable = kind.condition(.read, classId: info.id) { conditions.append(readable) }
-        let filter = conditions.isEmpty ? "" : " WHERE " + ConditionCompiler.joined(conditions, " AND ")
+        let filter = conditions.isEmpty ? "" : ConditionCompiler.joined(conditions, " AND ")
         hasScore = isRanked && wantsScore
+        arguments = compiler.arguments
         // FTS5 ranks the best lowest.
         let score = hasScore ? ", -bm25(w\(info.id))" : ""
-        let sorting = try CompiledQuery.sorting(order, info, hidden: compiler.hidden, isRanked: isRanked)
-        pageSQL = "SELECT o.doc, o.objectId\(score) FROM \(from)\(filter) ORDER BY \(sorting) LIMIT ?3 OFFSET ?4"
-        countSQL = "SELECT count(*) FROM \(from)\(filter)"
-        arguments = compiler.arguments
+        var sorting = try CompiledQuery.sorting(order, info, hidden: compiler.hidden, isRanked: isRanked)
+        // Rows that are equal so far come in the order in which they were made, so that pages neither repeat nor skip.
+        let made = order.last?.hasPrefix("-") == true ? "o.id DESC" : "o.id"
+        guard let near = compiler.near else {
+            let rows = "FROM \(from)\(filter.isEmpty ? "" : " WHERE \(filter)")"
+            pageSQL = CompiledQuery.page("o.doc, o.objectId\(score)", rows, sorting + [made])
+            countSQL = "SELECT count(*) \(rows)"
+            return
+        }
+        if isRanked { throw ParseError(.invalidQuery, "$score and $nearSphere are not possible together.") }
+        let rows = near.rows(info, filter: filter, firstOnly: sorting.isEmpty)
+        sorting.append(near.point.distance)
+        pageSQL = CompiledQuery.page("o.doc, o.objectId", rows, sorting + [made])
+        countSQL = "SELECT count(*) \(near.rows(info, filter: filter, firstOnly: false))"
+    }
+
+    private static func page(_ columns: String, _ rows: String, _ sorting: [String]) -> String {
+        "SELECT \(columns) \(rows) ORDER BY \(sorting.joined(separator: ", ")) LIMIT ?3 OFFSET ?4"
     }
 
     private static func sorting(
         _ order: [String], _ info: ClassInfo, hidden: Set<String>, isRanked: Bool
-    ) throws -> String {
+    ) throws -> [String] {
         guard order.count <= orderMax else {
             throw ParseError(.invalidQuery, "A query may be ordered by at most \(orderMax) keys.")
         }
         var terms: [String] = []
-        var isDescending = false
         for key in order {
-            isDescending = key.hasPrefix("-")
+            let isDescending = key.hasPrefix("-")
             let name = isDescending || key.hasPrefix("+") ? String(key.dropFirst()) : key
             let direction = isDescending ? " DESC" : ""
             if name == "$score" {
@@ -84,9 +98,7 @@ struct CompiledQuery {
                 terms.append(path.value(appending: path.isDotted ? nil : type.comparedMember) + direction)
             }
         }
-        // Rows that are equal so far come in the order in which they were made, so that pages neither repeat nor skip.
-        terms.append(isDescending ? "o.id DESC" : "o.id")
-        return terms.joined(separator: ", ")
+        return terms
     }
 
     /// The condition that one of the fields names the user of parameter 1.
@@ -107,7 +119,9 @@ struct CompiledQuery {
     }
 
     /// Binds everything and gives the statement back, ready to step.
-    func prepared(_ sql: String, _ connection: Connection, _ caller: Caller, limit: Int = 0, skip: Int = 0) throws -> Statement {
+    func prepared(
+        _ sql: String, _ connection: Connection, _ caller: Caller, limit: Int = 0, skip: Int = 0
+    ) throws -> Statement {
         let statement = try connection.statement(sql)
         caller.bind(to: statement)
         statement.bind(Int64(max(0, limit)), at: 3)

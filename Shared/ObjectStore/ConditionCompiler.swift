@@ -20,6 +20,8 @@ struct ConditionCompiler {
     private(set) var arguments: [SQLArgument] = []
     /// The parameter that holds the MATCH expression of a `$text` search.
     private(set) var textMatch: String?
+    /// The place of a `$nearSphere`.
+    private(set) var near: NearQuery?
     /// False when the result depends on more than the text of the query, such as the time.
     private(set) var isCacheable = true
     private var constraintCount = 0
@@ -121,8 +123,12 @@ struct ConditionCompiler {
         for (name, operand) in members.sorted(by: { $0.key < $1.key }) {
             try countConstraint()
             if name == "$text" {
-                guard depth == 0 else { throw ParseError(.invalidQuery, "$text is only possible at the top of a query.") }
+                guard depth == 0 else {
+                    throw ParseError(.invalidQuery, "$text is only possible at the top of a query.")
+                }
                 try searchText(operand, path)
+            } else if name == "$nearSphere" {
+                parts += try searchNear(operand, subject, siblings: members, depth)
             } else if let part = try subject.constraint(name, operand, siblings: members, &self) {
                 parts.append(part)
             }
@@ -184,6 +190,22 @@ struct ConditionCompiler {
         }
         guard textMatch == nil else { throw ParseError(.invalidQuery, "A query can have one $text search.") }
         textMatch = bind(.text(try TextIndex.wordsMatch(column: column, term: term)))
+    }
+
+    /// A class has one field with places at most, so that there cannot be a second `$nearSphere`.
+    /// - Returns: a condition that nothing meets when the field holds no places.
+    private mutating func searchNear(
+        _ operand: JSON, _ subject: QuerySubject, siblings: [String: JSON], _ depth: Int
+    ) throws -> [String] {
+        guard depth == 0 else {
+            throw ParseError(
+                .invalidQuery, "$nearSphere is only possible at the top of a query, not in $or, $and or $nor.")
+        }
+        try subject.requireWholeField("$nearSphere")
+        let query = try NearQuery(operand, subject.path, siblings: siblings, &self)
+        guard subject.kind == .json(.geoPoint) else { return ["0"] }
+        near = query
+        return []
     }
 
     mutating func markTimeDependent() { isCacheable = false }

@@ -47,6 +47,7 @@ extension StoreTransaction {
         let document = JSON.object(draft.document)
         try saveAccess(draft.access, row: row, info)
         try TextIndex.update(draft.info, row: row, from: nil, to: document, connection)
+        try GeoIndex.update(draft.info, row: row, from: nil, to: document, connection)
         try saveRelations(draft.relationChanges, owner: id, info)
         var answer: [String: JSON] = ["objectId": .string(id), "createdAt": createdAtText]
         let hidden = draft.defaulted.isEmpty ? [] : info.permissions.hiddenFields(from: caller)
@@ -88,6 +89,7 @@ extension StoreTransaction {
             try saveAccess(draft.access, row: row, info)
         }
         try TextIndex.update(draft.info, row: row, from: before, to: document, connection)
+        try GeoIndex.update(draft.info, row: row, from: before, to: document, connection)
         try saveRelations(draft.relationChanges, owner: objectId, info)
         return Updated(before: before, document: document, answer: answer(to: draft, objectId, caller))
     }
@@ -104,6 +106,7 @@ extension StoreTransaction {
         try connection.execute("DELETE FROM p\(info.id) WHERE object = ?", [.int(row)])
         try connection.execute("DELETE FROM relations WHERE class = ? AND owner = ?", [.int(info.id), .text(objectId)])
         try TextIndex.update(info, row: row, from: document, to: nil, connection)
+        try GeoIndex.remove(info, row: row, connection)
         return document
     }
 

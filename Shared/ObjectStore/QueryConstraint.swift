@@ -30,9 +30,12 @@ extension QuerySubject {
             return nil
         case "$inQuery", "$notInQuery", "$select", "$dontSelect":
             throw ParseError(.invalidQuery, "\(name) cannot be used here.")
-        case "$nearSphere", "$within", "$geoWithin", "$geoIntersects", "$maxDistance", "$maxDistanceInRadians",
-            "$maxDistanceInMiles", "$maxDistanceInKilometers":
-            throw ParseError.notBuilt(name)
+        case "$within", "$geoWithin", "$geoIntersects": return try geo(name, raw, &compiler)
+        case _ where NearQuery.distanceNames.contains(name):
+            guard siblings["$nearSphere"] != nil else {
+                throw ParseError(.invalidQuery, "\(name) needs a $nearSphere.")
+            }
+            return nil
         default: throw ParseError(.invalidJSON, "bad constraint: \(name.prefix(100))")
         }
     }

@@ -93,6 +93,7 @@ public final class StoreTransaction: ObjectReader {
             if case .relation(let target)? = info.fields[name] {
                 try writer.addRelationToObjects(name, target: target, of: info)
             }
+            if info.fields[name] == .geoPoint { try GeoIndex.create(info, connection) }
         }
         if !names.isEmpty { try writer.save(info, in: &schema) }
     }

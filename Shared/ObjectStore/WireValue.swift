@@ -2,10 +2,10 @@ import ParseProtocol
 
 /// Checks values as clients send them and brings them into the one form that is stored and compared:
 /// dates with three decimals, `Object` hashes as pointers, polygons closed, no members the protocol does not know.
-enum WireValue {
+public enum WireValue {
     /// - Throws: `ParseError` 111 for a malformed hash, 107 for a value that cannot be kept, 121 and 105 for nested
     ///   keys that are not allowed.
-    static func normalized(_ value: JSON) throws -> JSON {
+    public static func normalized(_ value: JSON) throws -> JSON {
         switch value {
         case .null, .bool, .int: return value
         case .double(let number):
@@ -67,7 +67,9 @@ enum WireValue {
             guard let target = value["className"]?.stringValue, Names.isClassName(target) else { throw invalid(type) }
             return .relation(target)
         case "File":
-            guard let name = value["name"]?.stringValue, (1...200).contains(name.utf8.count) else { throw invalid(type) }
+            guard let name = value["name"]?.stringValue, (1...200).contains(name.utf8.count) else {
+                throw invalid(type)
+            }
             try checkText(name)
             var file: [String: JSON] = ["__type": "File", "name": .string(name)]
             if let url = value["url"] {

@@ -134,6 +134,10 @@ final class WriterThread: @unchecked Sendable {
             var schema = try Schema.load(connection)
             let writer = SchemaWriter(connection: connection)
             for definition in settings.classes { try writer.upgrade(to: definition, in: &schema) }
+            // Files from before there was such an index, and classes whose definition just got a place.
+            for info in schema.classes.values where info.geoField != nil {
+                if try !GeoIndex.exists(info, connection) { try GeoIndex.create(info, connection) }
+            }
             if schema.generation == 0 {
                 schema.generation = 1
                 try connection.executeOnce("PRAGMA user_version = 1")

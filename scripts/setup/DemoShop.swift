@@ -5,7 +5,7 @@ import ParseProtocol
 /// repeated and never undoes what an operator changed.
 struct DemoShop: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "demo-shop", abstract: "Loads brands, products, stores, promotions and reviews.")
+        commandName: "demo-shop", abstract: "Loads brands, products, stores, pages, promotions and reviews.")
 
     @OptionGroup var gateway: GatewayOptions
     @OptionGroup var data: DataOptions
@@ -41,16 +41,15 @@ struct DemoShopLoad {
             ]
             return store
         }
+        try await load("Page", shop.rows("pages")) {
+            DemoShopLoad.members($0, ["name", "title", "content", "published"])
+        }
         try await load("Promotion", shop.rows("promotions")) { DemoShopLoad.members($0, ["content"]) }
         let people = try await reviewers()
         try await load("ProductReview", shop.rows("reviews")) { row in
-            let author = try DemoShopLoad.reference("_User", row.text("author"), in: people)
             var review = DemoShopLoad.members(row, ["content", "rating"])
             review["product"] = try DemoShopLoad.reference("Product", row.text("product"), in: products)
-            review["user"] = author
-            review["ACL"] = .object([
-                "*": ["read": true], author["objectId"]?.stringValue ?? "": ["read": true, "write": true],
-            ])
+            review["user"] = try DemoShopLoad.reference("_User", row.text("author"), in: people)
             return review
         }
     }

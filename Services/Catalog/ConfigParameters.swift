@@ -1,0 +1,83 @@
+import ObjectStore
+import ParseProtocol
+
+/// The parameters of Config: values that apps ask for at start and operators change without a release (PARSE_PROTOCOL section 12).
+/// Each has a row of its own, so that two changes at once of different parameters both stay.
+enum ConfigParameters {
+    static let tables = [
+        """
+        CREATE TABLE IF NOT EXISTS configParameters(
+            name TEXT PRIMARY KEY, value TEXT NOT NULL, masterKeyOnly INTEGER NOT NULL, changedAt INTEGER NOT NULL)
+        """
+    ]
+
+    /// The hosted service's limits, which apps were written for.
+    static let countMax: Int64 = 100
+    static let bytesMax: Int64 = 131_072
+    /// As deep as an object's document may be nested, so that the answer can always be read.
+    private static let depthMax = 40
+
+    /// The answer to `GET /config`. The values are stored as JSON text and leave as such.
+    static func answer(in reader: some ObjectReading, caller: Caller) throws -> [UInt8] {
+        let filter = caller.isMaster ? "" : "WHERE NOT masterKeyOnly"
+        let rows = try reader.rows(
+            "SELECT name, value, masterKeyOnly FROM configParameters \(filter) ORDER BY name")
+        let values = rows.map { "\"\($0.text(0))\":\($0.text(1))" }.joined(separator: ",")
+        guard caller.isMaster else { return Array("{\"params\":{\(values)}}".utf8) }
+        let flags = rows.map { "\"\($0.text(0))\":\($0.int(2) != 0)" }.joined(separator: ",")
+        return Array("{\"params\":{\(values)},\"masterKeyOnly\":{\(flags)}}".utf8)
+    }
+
+    /// Applies the body of `PUT /config`: parameters that it does not name stay as they are.
+    /// - Throws: 105 for a bad name, 107 and 111 for bad values, 116 for more than fits; then nothing is changed.
+    static func apply(_ body: JSON, in transaction: StoreTransaction) throws {
+        guard case .object(let params) = body["params"] ?? [:],
+            case .object(let flags) = body["masterKeyOnly"] ?? [:],
+            body["params"] != nil || body["masterKeyOnly"] != nil
+        else { throw ParseError(.invalidJSON, "params and masterKeyOnly must be objects.") }
+        for (name, value) in params {
+            guard Names.isFieldName(name) else {
+                throw ParseError(.invalidKeyName, "Invalid parameter name: \(name.prefix(200)).")
+            }
+            if isDelete(value) {
+                _ = try transaction.execute("DELETE FROM configParameters WHERE name = ?", [.text(name)])
+            } else {
+                try set(name, value, in: transaction)
+            }
+        }
+        for (name, flag) in flags {
+            guard let isHidden = isDelete(flag) ? false : flag.boolValue else {
+                throw ParseError(.invalidJSON, "masterKeyOnly must say true or false.")
+            }
+            _ = try transaction.execute(
+                "UPDATE configParameters SET masterKeyOnly = ? WHERE name = ?", [.int(isHidden ? 1 : 0), .text(name)])
+        }
+        try checkSize(in: transaction)
+    }
+
+    private static func isDelete(_ value: JSON) -> Bool { value["__op"] == "Delete" }
+
+    private static func set(_ name: String, _ value: JSON, in transaction: StoreTransaction) throws {
+        let value = try WireValue.normalized(value)
+        guard !value.isNested(deeperThan: depthMax) else {
+            throw ParseError(.invalidJSON, "The parameter \(name) is nested deeper than \(depthMax) levels.")
+        }
+        _ = try transaction.execute(
+            """
+            INSERT INTO configParameters(name, value, masterKeyOnly, changedAt) VALUES (?, ?, 0, ?)
+            ON CONFLICT(name) DO UPDATE SET value = excluded.value, changedAt = excluded.changedAt
+            """, [.text(name), .text(value.serializedText), .int(transaction.now.milliseconds)])
+    }
+
+    private static func checkSize(in transaction: StoreTransaction) throws {
+        let size = try transaction.rows(
+            "SELECT count(*), sum(length(name) + length(CAST(value AS BLOB))) FROM configParameters"
+        ).first
+        guard let size, size.int(0) <= countMax else {
+            throw ParseError(.objectTooLarge, "Config holds at most \(countMax) parameters.")
+        }
+        guard size.int(1) <= bytesMax else {
+            throw ParseError(.objectTooLarge, "Config holds at most \(bytesMax / 1024) KB.")
+        }
+    }
+}

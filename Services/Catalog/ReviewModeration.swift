@@ -1,0 +1,89 @@
+import MessageBus
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// Whether a review is shown. Reviews are visible at once; admins hide what should not be there and may show it again. A hidden
+/// review counts for nothing, and only its author and the admins see it.
+package enum ReviewModeration: String {
+    case visible, hidden
+
+    /// Bytes of the reason that the author gets to read.
+    static let reasonBytesMax = 500
+
+    /// What a review's document says; reviews from before there was moderation are visible. Nil for anything unknown.
+    init?(of review: JSON) {
+        guard let state = review["moderation"], !state.isNull else {
+            self = .visible
+            return
+        }
+        guard let name = state.stringValue else { return nil }
+        self.init(rawValue: name)
+    }
+
+    /// - Parameter author: nil when the account was deleted.
+    func acl(author: String?) -> JSON {
+        var acl: [String: JSON] = ["role:\(adminsRole)": ["read": true, "write": true]]
+        if self == .visible { acl["*"] = ["read": true] }
+        if let author { acl[author] = ["read": true, "write": true] }
+        return .object(acl)
+    }
+
+    /// Hides or shows a review, which settles what customers reported about it. Doing so again changes nothing but the reason.
+    /// - Returns: the review's document.
+    /// - Throws: `ParseError.objectNotFound`.
+    package func apply(to reviewId: String, reason: String? = nil, in transaction: StoreTransaction) throws -> JSON {
+        let review = try transaction.document("ProductReview", reviewId, caller: .master)
+        let changes: JSON = [
+            "moderation": .string(rawValue), "moderationReason": reason.map(JSON.string) ?? ["__op": "Delete"],
+            "ACL": acl(author: review["user"]?.pointerTarget?.objectId),
+        ]
+        let updated = try transaction.update("ProductReview", reviewId, changes, caller: .master)
+        try ProductRatings.change(from: updated.before, to: updated.document, in: transaction)
+        try ReviewReports.settle(reviewId, in: transaction)
+        return updated.document
+    }
+}
+
+/// The cloud functions about reviews.
+struct ReviewFunctions: Sendable {
+    let host: ServiceHost
+
+    func install(in routes: inout ServiceRoutes) {
+        routes.function("hideReview") { parameters, request in
+            try await moderate(.hidden, parameters, request)
+        }
+        routes.function("showReview") { parameters, request in
+            try await moderate(.visible, parameters, request)
+        }
+        routes.function("reportReview") { parameters, request in
+            let userId = try request.userId
+            guard !request.envelope.principal.anonymous else {
+                throw ParseError(.operationForbidden, "Only a signed-up user can report a review.")
+            }
+            let reviewId = try parameters.objectIdParameter("reviewId")
+            return try await host.commit(request) { transaction in
+                _ = try transaction.document("ProductReview", reviewId, caller: request.caller)
+                try ReviewReports.add(reviewId, by: userId, in: transaction)
+                return try .result(["reported": true])
+            }
+        }
+        routes.function("reviewsToModerate") { parameters, request in
+            try request.requireAdmin()
+            let limit = try parameters.listLimit()
+            return try .result(await host.store.read { try ReviewReports.open(limit: limit, in: $0) })
+        }
+    }
+
+    private func moderate(
+        _ state: ReviewModeration, _ parameters: JSON, _ request: ServiceRequest
+    ) async throws -> BusReply {
+        try request.requireAdmin()
+        let reviewId = try parameters.objectIdParameter("reviewId")
+        let reason = try parameters.textParameter("reason", bytesMax: ReviewModeration.reasonBytesMax)
+        return try await host.commit(request) { transaction in
+            let review = try state.apply(to: reviewId, reason: reason, in: transaction)
+            return try .result(review.parseObject(of: "ProductReview"))
+        }
+    }
+}

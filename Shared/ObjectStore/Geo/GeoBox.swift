@@ -1,0 +1,55 @@
+import Foundation
+
+/// What lies between two latitudes and two longitudes. It may lie across the meridian of 180 degrees.
+struct GeoBox {
+    let south: Double
+    let north: Double
+    let west: Double
+    /// Degrees from the western side to the east, 0 to 360.
+    let width: Double
+
+    init(south: Double, north: Double, west: Double, width: Double) {
+        self.south = south
+        self.north = north
+        self.west = west
+        self.width = width
+    }
+
+    /// The box between its corners. A western corner that is east of the eastern one makes a box across 180 degrees.
+    init(southwest: GeoPoint, northeast: GeoPoint) {
+        let width = northeast.longitude - southwest.longitude
+        self.init(
+            south: southwest.latitude, north: northeast.latitude, west: southwest.longitude,
+            width: width < 0 ? width + 360 : width)
+    }
+
+    /// Degrees from `west` eastward to a longitude, at least 0 and below 360.
+    static func turn(from west: Double, to longitude: Double) -> Double {
+        let turn = (longitude - west).truncatingRemainder(dividingBy: 360)
+        return turn < 0 ? turn + 360 : turn
+    }
+
+    /// The sides belong to the box. A pole has every longitude.
+    func contains(_ point: GeoPoint) -> Bool {
+        guard (south...max(south, north)).contains(point.latitude), south <= north else { return false }
+        return width >= 360 || point.latitude.magnitude == 90
+            || GeoBox.turn(from: west, to: point.longitude) <= width
+    }
+
+    /// Bounds of the box's places in space, lower and upper by axis.
+    var inSpace: [(lower: Double, upper: Double)] {
+        let radii = [cos(south * .pi / 180), cos(north * .pi / 180)].map { max(0, $0) }
+        let inner = radii.min() ?? 0
+        let outer = south <= 0 && north >= 0 ? 1 : radii.max() ?? 1
+        func axis(_ peak: Double) -> (lower: Double, upper: Double) {
+            let ends = [west, west + width].map { cos(($0 - peak) * .pi / 180) }
+            let low = includes(peak + 180) ? -1 : ends.min() ?? -1
+            let high = includes(peak) ? 1 : ends.max() ?? 1
+            return (min(inner * low, outer * low), max(inner * high, outer * high))
+        }
+        let height = (sin(south * .pi / 180), sin(north * .pi / 180))
+        return [axis(0), axis(90), height].map { ($0.0 - GeoIndex.tolerance, $0.1 + GeoIndex.tolerance) }
+    }
+
+    private func includes(_ longitude: Double) -> Bool { GeoBox.turn(from: west, to: longitude) <= width }
+}

@@ -1,0 +1,114 @@
+import ParseProtocol
+
+/// `$within`, `$geoWithin` and `$geoIntersects` (PARSE_PROTOCOL section 4.1).
+extension QuerySubject {
+    /// - Throws: `ParseError` 107 for a malformed area, 102 for a field inside an Object.
+    func geo(_ name: String, _ raw: JSON, _ compiler: inout ConditionCompiler) throws -> String {
+        try requireWholeField(name)
+        switch (name, raw.objectValue?.keys.first, raw.objectValue?.count) {
+        case ("$within", "$box", 1): return try within(GeoConstraint.box(raw["$box"]), &compiler)
+        case ("$geoWithin", "$polygon", 1): return try within(GeoConstraint.polygon(raw["$polygon"]), &compiler)
+        case ("$geoWithin", "$centerSphere", 1):
+            let (center, radians) = try GeoConstraint.circle(raw["$centerSphere"])
+            guard kind == .json(.geoPoint) else { return "0" }
+            let near = NearPoint(center, path, &compiler)
+            let limit = compiler.bind(.real(radians))
+            return "(o.id IN (SELECT id FROM \(near.candidates(info, within: limit))) AND \(near.distance)<=\(limit))"
+        case ("$geoIntersects", "$point", 1):
+            guard let point = raw["$point"].flatMap(GeoPoint.init) else {
+                throw ParseError(.invalidJSON, "bad $geoIntersect value; $point should be GeoPoint")
+            }
+            guard kind == .json(.polygon) else { return "0" }
+            let place = "\(compiler.bind(.real(point.latitude))),\(compiler.bind(.real(point.longitude)))"
+            return "satchel_in_polygon(\(path.value(appending: "coordinates")),\(place))"
+        default: throw ParseError(.invalidJSON, "bad \(name) value")
+        }
+    }
+
+    /// Places inside an Object are not indexed, and no Parse server searches them.
+    func requireWholeField(_ name: String) throws {
+        if path.isDotted { throw ParseError(.invalidQuery, "\(name) is not possible inside an Object.") }
+    }
+
+    private func within(_ box: GeoBox, _ compiler: inout ConditionCompiler) throws -> String {
+        guard kind == .json(.geoPoint) else { return "0" }
+        let candidates = GeoIndex.candidates(in: box, info, &compiler)
+        let sides = [box.south, box.north, box.west, box.width].map { compiler.bind(.real($0)) }
+        return "(\(candidates) AND satchel_in_box(\(sides.joined(separator: ",")),\(path.place)))"
+    }
+
+    private func within(_ corners: [GeoPoint], _ compiler: inout ConditionCompiler) throws -> String {
+        guard let polygon = GeoPolygon(corners: corners) else { throw GeoConstraint.tooFewCorners }
+        guard kind == .json(.geoPoint) else { return "0" }
+        let coordinates = JSON.array(corners.map { [JSON(number: $0.latitude), JSON(number: $0.longitude)] })
+        let candidates = GeoIndex.candidates(in: polygon.box, info, &compiler)
+        return """
+            (\(candidates) AND satchel_in_polygon(\(compiler.bind(.text(coordinates.serializedText))),\(path.place)))
+            """
+    }
+}
+
+/// Reads the areas of queries.
+enum GeoConstraint {
+    static let tooFewCorners = ParseError(
+        .invalidJSON, "bad $geoWithin value; $polygon should contain at least 3 different GeoPoints")
+
+    static func box(_ raw: JSON?) throws -> GeoBox {
+        guard let corners = raw?.arrayValue, corners.count == 2, let southwest = GeoPoint(corners[0]),
+            let northeast = GeoPoint(corners[1])
+        else { throw ParseError(.invalidJSON, "bad $box value; it should be two GeoPoints, southwest and northeast") }
+        guard southwest.latitude <= northeast.latitude else {
+            throw ParseError(.invalidJSON, "bad $box value; the first corner must not be north of the second")
+        }
+        return GeoBox(southwest: southwest, northeast: northeast)
+    }
+
+    /// A list of GeoPoints or of pairs of longitude and latitude, in this order as Parse Server reads them; or a Polygon, whose
+    /// pairs are latitude and longitude.
+    static func polygon(_ raw: JSON?) throws -> [GeoPoint] {
+        let isValue = raw?.wireType == "Polygon"
+        guard let items = isValue ? raw?["coordinates"]?.arrayValue : raw?.arrayValue else {
+            throw ParseError(
+                .invalidJSON, "bad $geoWithin value; $polygon should be Polygon object or Array of GeoPoints")
+        }
+        guard items.count >= 3 else { throw tooFewCorners }
+        guard items.count <= GeoPolygon.cornersMax else {
+            throw ParseError(.invalidQuery, "A $polygon may have at most \(GeoPolygon.cornersMax) corners.")
+        }
+        return try items.map { item in
+            guard let corner = isValue ? pair(item, latitudeAt: 0) : GeoPoint(item) ?? pair(item, latitudeAt: 1) else {
+                throw ParseError(.invalidJSON, "bad $geoWithin value; a corner of $polygon is not a valid GeoPoint")
+            }
+            return corner
+        }
+    }
+
+    static func circle(_ raw: JSON?) throws -> (center: GeoPoint, radians: Double) {
+        guard let parts = raw?.arrayValue, parts.count == 2,
+            let center = GeoPoint(parts[0]) ?? pair(parts[0], latitudeAt: 1)
+        else {
+            throw ParseError(
+                .invalidJSON, "bad $geoWithin value; $centerSphere should be an array of GeoPoint and distance")
+        }
+        return (center, try distance(parts[1], "$centerSphere"))
+    }
+
+    /// - Throws: `ParseError` 107 unless it is a number from 0.
+    static func distance(_ raw: JSON, _ name: String) throws -> Double {
+        guard let number = raw.doubleValue, number >= 0, number.isFinite else {
+            throw ParseError(.invalidJSON, "bad \(name) value; the distance should be a number from 0")
+        }
+        return number
+    }
+
+    private static func pair(_ raw: JSON, latitudeAt index: Int) -> GeoPoint? {
+        guard let numbers = raw.arrayValue?.compactMap(\.doubleValue), numbers.count == 2, raw.arrayValue?.count == 2
+        else { return nil }
+        return GeoPoint(latitude: numbers[index], longitude: numbers[1 - index])
+    }
+}
+
+extension FieldPath {
+    /// Latitude and longitude of a stored GeoPoint, as two arguments.
+    var place: String { "\(value(appending: "latitude")),\(value(appending: "longitude"))" }
+}

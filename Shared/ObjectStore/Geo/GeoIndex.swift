@@ -1,0 +1,90 @@
+import GRDBSQLite
+import ParseProtocol
+
+/// An R*Tree over the GeoPoint field of a class, `g<id>`, kept by the writer in step with the objects
+/// (https://www.sqlite.org/rtree.html). It holds the places as points in space (`GeoPoint.inSpace`), so that neither the
+/// poles nor the meridian of 180 degrees are special. It finds candidates; the document's own coordinates decide.
+enum GeoIndex {
+    /// What rounding can add to a coordinate. The tree's own numbers of 32 bits are rounded away from the point already.
+    static let tolerance = 1e-9
+
+    static func table(_ info: ClassInfo) -> String { "g\(info.id)" }
+
+    static func exists(_ info: ClassInfo, _ connection: Connection) throws -> Bool {
+        try !connection.rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", [.text(table(info))])
+            .isEmpty
+    }
+
+    /// Makes the index, with the places of all objects there are.
+    static func create(_ info: ClassInfo, _ connection: Connection) throws {
+        guard let field = info.geoField else { return }
+        let path = try FieldPath(field)
+        let place = "\(path.value(appending: "latitude", in: "doc")), \(path.value(appending: "longitude", in: "doc"))"
+        // What an earlier class of the same number may have left must not stay.
+        try connection.executeOnce(
+            """
+            DROP TABLE IF EXISTS \(table(info));
+            CREATE VIRTUAL TABLE \(table(info)) USING rtree(id, x0, x1, y0, y1, z0, z1);
+            INSERT INTO \(table(info)) SELECT id, x, x, y, y, z, z FROM (
+                SELECT id, satchel_axis(0, \(place)) x, satchel_axis(1, \(place)) y, satchel_axis(2, \(place)) z FROM o\(info.id))
+            WHERE x IS NOT NULL;
+            """)
+    }
+
+    /// Follows a change of one object; nil for an object that is not there before or after.
+    static func update(
+        _ info: ClassInfo, row: Int64, from before: JSON?, to after: JSON?, _ connection: Connection
+    ) throws {
+        guard let field = info.geoField else { return }
+        let old = before?[field].flatMap(GeoPoint.init)
+        let new = after?[field].flatMap(GeoPoint.init)
+        guard old != new else { return }
+        if old != nil { try remove(info, row: row, connection) }
+        guard let axes = new?.inSpace else { return }
+        try connection.execute(
+            "INSERT INTO \(table(info))(id, x0, x1, y0, y1, z0, z1) VALUES(?1, ?2, ?2, ?3, ?3, ?4, ?4)",
+            [.int(row)] + axes.map(SQLValue.real))
+    }
+
+    static func remove(_ info: ClassInfo, row: Int64, _ connection: Connection) throws {
+        guard info.geoField != nil else { return }
+        try connection.execute("DELETE FROM \(table(info)) WHERE id = ?", [.int(row)])
+    }
+
+    // MARK: Queries
+
+    /// The condition that a row may be one of the places in a box.
+    static func candidates(in box: GeoBox, _ info: ClassInfo, _ compiler: inout ConditionCompiler) -> String {
+        let bounds = zip(["x", "y", "z"], box.inSpace).map { axis, bounds in
+            "\(axis)1>=\(compiler.bind(.real(bounds.lower))) AND \(axis)0<=\(compiler.bind(.real(bounds.upper)))"
+        }
+        return "o.id IN (SELECT id FROM \(table(info)) WHERE \(bounds.joined(separator: " AND ")))"
+    }
+
+    /// Makes `id MATCH satchel_near(x, y, z, chord)` known to a connection: the entries that may be within a straight line's
+    /// length of a point in space. The tree gives them nearly in the order of their distance, so that whoever wants a few can stop.
+    static func register(on handle: OpaquePointer) {
+        sqlite3_rtree_query_callback(
+            handle, "satchel_near",
+            { info in
+                guard let info, info.pointee.nParam == 4, info.pointee.nCoord == 6, let target = info.pointee.aParam,
+                    let bounds = info.pointee.aCoord
+                else { return SQLITE_ERROR }
+                // The distance to the nearest corner, edge or face of the entry's box; 0 inside of it.
+                var squares = 0.0
+                for axis in 0..<3 {
+                    let gap = max(bounds[2 * axis] - target[axis], target[axis] - bounds[2 * axis + 1], 0)
+                    squares += gap * gap
+                }
+                let reach = target[3] + GeoIndex.tolerance
+                info.pointee.rScore = squares
+                info.pointee.eWithin = target[3] >= 0 && squares <= reach * reach ? PARTLY_WITHIN : NOT_WITHIN
+                return SQLITE_OK
+            }, nil, nil)
+    }
+}
+
+extension ClassInfo {
+    /// The field with the places of objects; a class has one at most.
+    var geoField: String? { fields.first { $0.value == .geoPoint }?.key }
+}

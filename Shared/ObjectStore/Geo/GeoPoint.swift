@@ -1,0 +1,56 @@
+import Foundation
+import ParseProtocol
+
+/// A place on the globe.
+public struct GeoPoint: Sendable, Hashable {
+    /// Degrees north, -90 to 90.
+    public let latitude: Double
+    /// Degrees east, -180 to 180.
+    public let longitude: Double
+
+    /// The radius with which Parse turns kilometers into radians.
+    public static let earthKilometers = 6371.0
+    /// The radius with which Parse turns miles into radians.
+    public static let earthMiles = 3959.0
+
+    /// Nil when a coordinate is out of its range.
+    public init?(latitude: Double, longitude: Double) {
+        guard latitude.magnitude <= 90, longitude.magnitude <= 180 else { return nil }
+        self.latitude = latitude
+        self.longitude = longitude
+    }
+
+    /// Nil for anything but a valid `{"__type":"GeoPoint","latitude":…,"longitude":…}`.
+    public init?(_ wire: JSON) {
+        guard wire.wireType == "GeoPoint", let latitude = wire["latitude"]?.doubleValue,
+            let longitude = wire["longitude"]?.doubleValue
+        else { return nil }
+        self.init(latitude: latitude, longitude: longitude)
+    }
+
+    public var wire: JSON {
+        ["__type": "GeoPoint", "latitude": JSON(number: latitude), "longitude": JSON(number: longitude)]
+    }
+
+    /// The angle between two places as seen from the centre of the earth, 0 to π, by the haversine formula, which is exact
+    /// also for places close together.
+    public func radians(to other: GeoPoint) -> Double {
+        let rise = sin((other.latitude - latitude) * .pi / 360)
+        let turn = sin((other.longitude - longitude) * .pi / 360)
+        let share = rise * rise + cos(latitude * .pi / 180) * cos(other.latitude * .pi / 180) * turn * turn
+        return 2 * atan2(share.squareRoot(), max(0, 1 - share).squareRoot())
+    }
+
+    public func kilometers(to other: GeoPoint) -> Double { radians(to: other) * GeoPoint.earthKilometers }
+
+    /// The place on a globe of radius 1 around the origin. In space there is neither a pole nor a date line: what is close on
+    /// the globe is close in all three coordinates.
+    var inSpace: [Double] {
+        let (north, east) = (latitude * .pi / 180, longitude * .pi / 180)
+        return [cos(north) * cos(east), cos(north) * sin(east), sin(north)]
+    }
+
+    /// The length of the straight line through the earth between places `radians` apart, on a globe of radius 1; negative for
+    /// a negative angle.
+    static func chord(_ radians: Double) -> Double { 2 * sin(min(radians, .pi) / 2) }
+}

@@ -1,0 +1,83 @@
+import ParseProtocol
+
+/// A point of a query, bound, from which distances are measured.
+struct NearPoint {
+    /// The distance of a row's place in radians, as SQL.
+    let distance: String
+    private let axes: String
+
+    init(_ point: GeoPoint, _ path: FieldPath, _ compiler: inout ConditionCompiler) {
+        axes = point.inSpace.map { compiler.bind(.real($0)) }.joined(separator: ",")
+        let place = [point.latitude, point.longitude].map { compiler.bind(.real($0)) }.joined(separator: ",")
+        distance = "satchel_distance(\(place),\(path.place))"
+    }
+
+    /// The index's entries that may be within so many radians, nearly in the order of their distance, as what follows `FROM`.
+    func candidates(_ info: ClassInfo, within radians: String) -> String {
+        let table = GeoIndex.table(info)
+        return "\(table) WHERE \(reach(info, within: radians))"
+    }
+
+    func reach(_ info: ClassInfo, within radians: String) -> String {
+        "\(GeoIndex.table(info)).id MATCH satchel_near(\(axes),satchel_chord(\(radians)))"
+    }
+}
+
+/// `$nearSphere`: rows with a place, the nearest first, perhaps between two distances.
+struct NearQuery {
+    let point: NearPoint
+    /// The largest distance in radians, as SQL. Half a turn reaches everything.
+    let maximum: String
+    /// The conditions on the distance; empty when there is none.
+    let limits: [String]
+
+    /// - Parameter siblings: the members beside `$nearSphere`, which may limit the distance.
+    /// - Throws: `ParseError` 107.
+    init(
+        _ raw: JSON, _ path: FieldPath, siblings: [String: JSON], _ compiler: inout ConditionCompiler
+    ) throws {
+        guard let point = GeoPoint(raw) else {
+            throw ParseError(.invalidJSON, "bad $nearSphere value; it should be a valid GeoPoint")
+        }
+        self.point = NearPoint(point, path, &compiler)
+        var (nearest, farthest): (Double?, Double?)
+        for (name, radius) in NearQuery.distances {
+            if let raw = siblings["$max\(name)"] {
+                farthest = min(try GeoConstraint.distance(raw, "$max\(name)") / radius, farthest ?? .pi)
+            }
+            if let raw = siblings["$min\(name)"] {
+                nearest = max(try GeoConstraint.distance(raw, "$min\(name)") / radius, nearest ?? 0)
+            }
+        }
+        maximum = compiler.bind(.real(farthest ?? .pi))
+        var limits: [String] = []
+        if farthest != nil { limits.append("\(self.point.distance)<=\(maximum)") }
+        if let nearest { limits.append("\(self.point.distance)>=\(compiler.bind(.real(nearest)))") }
+        self.limits = limits
+    }
+
+    /// What distances are called after `$max` and `$min`, and the radius of the earth in their unit.
+    private static let distances: [(name: String, radius: Double)] = [
+        ("Distance", 1), ("DistanceInRadians", 1), ("DistanceInMiles", GeoPoint.earthMiles),
+        ("DistanceInKilometers", GeoPoint.earthKilometers),
+    ]
+
+    static let distanceNames = Set(distances.flatMap { ["$max\($0.name)", "$min\($0.name)"] })
+
+    /// What follows `SELECT …`, up to the order: the rows near the point that pass `filter`.
+    ///
+    /// With `firstOnly` those of the page and perhaps some more. The tree gives places nearly in order, so that as many of them
+    /// as the page needs are found soon; the farthest of those limits what can be on the page. Whichever they are, none that
+    /// belongs there is farther, so that the result never depends on the tree's order.
+    func rows(_ info: ClassInfo, filter: String, firstOnly: Bool) -> String {
+        let table = GeoIndex.table(info)
+        func rows(within radians: String) -> String {
+            let condition = ConditionCompiler.joined([point.reach(info, within: radians)] + limits, " AND ")
+            return
+                "FROM \(table) CROSS JOIN o\(info.id) o ON o.id=\(table).id WHERE \(condition)\(filter.isEmpty ? "" : " AND \(filter)")"
+        }
+        guard firstOnly else { return rows(within: maximum) }
+        let farthest = "SELECT max(d) FROM (SELECT \(point.distance) d \(rows(within: maximum)) LIMIT ?3+?4)"
+        return rows(within: "(\(farthest))")
+    }
+}

@@ -1,0 +1,44 @@
+import ParseProtocol
+
+/// Parameters of cloud functions, checked.
+extension JSON {
+    /// A text; nil when it is missing or null.
+    /// - Throws: 142 unless it has 1 to `bytesMax` bytes and no U+0000.
+    public func textParameter(_ name: String, bytesMax: Int = 255) throws -> String? {
+        guard let value = self[name], !value.isNull else { return nil }
+        guard let text = value.stringValue, (1...bytesMax).contains(text.utf8.count), !text.utf8.contains(0) else {
+            throw ParseError(.validationError, "\(name) must be a text of 1 to \(bytesMax) bytes.")
+        }
+        return text
+    }
+
+    /// The objectId that a function cannot do without.
+    /// - Throws: 142.
+    public func objectIdParameter(_ name: String) throws -> String {
+        guard let id = self[name]?.stringValue, Names.isObjectId(id) else {
+            throw ParseError(.validationError, "\(name) must be an objectId.")
+        }
+        return id
+    }
+
+    /// A number; nil when it is missing or null.
+    /// - Throws: 142 for anything else, and for a number outside the range.
+    public func numberParameter(_ name: String, in range: ClosedRange<Double>) throws -> Double? {
+        guard let value = self[name], !value.isNull else { return nil }
+        guard let number = value.doubleValue, range.contains(number) else {
+            throw ParseError(
+                .validationError,
+                "\(name) must be a number from \(JSON(number: range.lowerBound).serializedText) to \(JSON(number: range.upperBound).serializedText)."
+            )
+        }
+        return number
+    }
+
+    /// A document as a result that Parse clients read as an object of its class.
+    public func parseObject(of className: String) -> JSON {
+        var object = self
+        object["__type"] = "Object"
+        object["className"] = .string(className)
+        return object
+    }
+}
