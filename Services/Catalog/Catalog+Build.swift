@@ -4,13 +4,17 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
+/// What the rules of products and the running service share.
+private let productPhotos = ProductPhotos()
+
 package let catalogPlan = ServicePlan(
     name: "catalog",
     classes: [.category, .product, .inAppProduct, .productReview, .favoriteProduct, .store],
     rules: [
-        "Product": ProductRules(), "ProductReview": ReviewRules(), "FavoriteProduct": FavoriteRules(),
+        "Product": ProductRules(photos: productPhotos), "ProductReview": ReviewRules(),
+        "FavoriteProduct": FavoriteRules(),
     ],
-    tables: ProductRatings.tables + Reservations.tables,
+    tables: ProductRatings.tables + Reservations.tables + FileTable.tables,
     ownsUnknownClasses: true)
 
 func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
@@ -37,6 +41,9 @@ func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
             return try BusReply(ReleaseReservationReply())
         }
     }
+    let files = FileFolder(dataDirectory: host.configuration.dataDirectory)
+    installFiles(host, files, &routes)
+    productPhotos.connect(host, files)
     host.whenWriter { await returnExpiredStock(host, reservations) }
 }
 

@@ -21,11 +21,14 @@ func runGateway() async throws {
         accounts: AccountsController(services: services, configuration: configuration),
         functions: FunctionsController(services: services),
         intake: IntakeController(services: services),
+        files: FilesController(services: services, configuration: configuration),
         system: SystemController(broker: broker),
         logger: logger)
 
     let application = Application(
-        responder: HTTPFront(router: router, configuration: configuration, logger: logger),
+        responder: HTTPFront(
+            router: router, configuration: configuration,
+            uploads: UploadReader(fileBytesMax: configuration.fileBytesMax), logger: logger),
         server: .http1(configuration: .init(idleTimeout: .seconds(75))),
         configuration: .init(
             address: .hostname(configuration.host, port: configuration.port), serverName: nil, backlog: 1024),

@@ -10,6 +10,7 @@ struct ParseRouter: Sendable {
     let accounts: AccountsController
     let functions: FunctionsController
     let intake: IntakeController
+    let files: FilesController
     let system: SystemController
     let logger: Logger
 
@@ -20,6 +21,7 @@ struct ParseRouter: Sendable {
             guard let path = withoutMount(request.path) else { return try await intake.sentry(request) }
             request.path = path
             if path == ["health"] { return system.health() }
+            if isDownload(request) { return try await files.download(request) }
             try untunnel(&request)
             guard let admitted = principals.admit(request.credentials, from: request.clientAddress) else {
                 return .forbidden()
@@ -64,11 +66,24 @@ struct ParseRouter: Sendable {
         return Array(path.dropFirst(configuration.mount.count))
     }
 
+    private func isDownload(_ request: ParseRequest) -> Bool {
+        request.method == .get && request.path.first == "files"
+    }
+
+    /// Whether the body is a file, which may be larger than other bodies.
+    func isUpload(_ request: ParseRequest) -> Bool {
+        request.method == .post && withoutMount(request.path)?.first == "files"
+    }
+
     /// A body may carry credentials, options and the real verb, whatever its content type says (PARSE_PROTOCOL section 1.2).
     private func untunnel(_ request: inout ParseRequest) throws(ParseError) {
         // A client that knows its headers sends the application id there; its body is passed on as it is.
-        guard request.method == .post, request.credentials.applicationId == nil || mayOverrideMethod(request.body)
+        let isFile = request.path.first == "files"
+        guard request.method == .post,
+            request.credentials.applicationId == nil || (!isFile && mayOverrideMethod(request.body))
         else { return }
+        // The bytes of a file without an application id are no JSON that somebody got wrong.
+        if isFile, request.body.first != UInt8(ascii: "{") { return }
         var body = try request.object
         if let method = try request.credentials.take(from: &body) {
             guard let method = ParseRequest.Method(rawValue: method.uppercased()) else {
@@ -103,6 +118,8 @@ struct ParseRouter: Sendable {
         case (.post, "logout", 1): return try await accounts.logOut(request, principal)
         case (.post, "functions", 2): return try await functions.call(String(path[1]), request, principal)
         case (.post, "batch", 1): return try await BatchController(router: self).run(request, principal)
+        case (.post, "files", 1...2): return try await files.upload(request, principal)
+        case (.delete, "files", 1...2): return try await files.delete(request, principal)
         case (.post, "events", 2): return try await intake.event(String(path[1]), request, principal)
         case (.get, "serverInfo", 1):
             guard principal.master else { return .forbidden("unauthorized: master key is required") }
@@ -115,7 +132,7 @@ struct ParseRouter: Sendable {
 
     /// Routes of the protocol that answer that they are not there yet; README's status table lists them.
     private static let notBuilt: Set<Substring> = [
-        "files", "schemas", "purge", "aggregate", "config", "push", "push_audiences", "jobs", "hooks", "cloud_code",
+        "schemas", "purge", "aggregate", "config", "push", "push_audiences", "jobs", "hooks", "cloud_code",
         "loginAs", "verifyPassword", "requestPasswordReset", "verificationEmailRequest", "challenge",
         "upgradeToRevocableSession", "validate_purchase", "scriptlog", "security",
     ]

@@ -86,7 +86,7 @@ struct ObjectDraft {
         }
         if let result {
             if let type = FieldType(of: result) { try learn(type, field) }
-            document[field] = keepingFileURLs(result, field)
+            document[field] = result
         } else {
             document[field] = nil
         }
@@ -141,21 +141,13 @@ struct ObjectDraft {
         newFields.append(field)
     }
 
-    /// A client cannot make a stored File point anywhere, at any depth: its url is the one already stored in the field
-    /// for its name, or none.
-    private func keepingFileURLs(_ value: JSON, _ field: String) -> JSON {
-        guard !caller.isMaster, value.holdsFile else { return value }
-        var urls: [JSON: JSON] = [:]
-        document[field]?.collectFileURLs(into: &urls)
-        return value.withFileURLs(urls)
-    }
-
     /// The text to store.
     /// - Throws: `ParseError` 116 when it is too long, 107 when it is nested too deeply.
     func serialized() throws -> [UInt8] {
         let document = JSON.object(document)
         guard !document.isNested(deeperThan: ObjectDraft.depthMax) else {
-            throw ParseError(.invalidJSON, "The object is nested too deeply; \(ObjectDraft.depthMax) levels are possible.")
+            throw ParseError(
+                .invalidJSON, "The object is nested too deeply; \(ObjectDraft.depthMax) levels are possible.")
         }
         let text = document.serialized
         guard text.count <= ObjectDraft.documentBytesMax else {

@@ -67,15 +67,12 @@ enum WireValue {
             guard let target = value["className"]?.stringValue, Names.isClassName(target) else { throw invalid(type) }
             return .relation(target)
         case "File":
-            guard let name = value["name"]?.stringValue, (1...200).contains(name.utf8.count) else { throw invalid(type) }
-            try checkText(name)
-            var file: [String: JSON] = ["__type": "File", "name": .string(name)]
-            if let url = value["url"] {
-                guard case .string(let text) = url, text.utf8.count <= 2000 else { throw invalid(type) }
-                try checkText(text)
-                file["url"] = url
+            guard let name = value["name"]?.stringValue, (1...200).contains(name.utf8.count) else {
+                throw invalid(type)
             }
-            return .object(file)
+            try checkText(name)
+            // A url a client sends could point anywhere. Where a file is, is said when it is read.
+            return ["__type": "File", "name": .string(name)]
         case "Bytes":
             guard let text = value["base64"]?.stringValue, isBase64(text) else { throw invalid(type) }
             return ["__type": "Bytes", "base64": .string(text)]
