@@ -4,15 +4,18 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
+/// What the rules of products and the running service share.
+private let productPhotos = ProductPhotos()
+
 package let catalogPlan = ServicePlan(
     name: "catalog",
     classes: [.category, .product, .inAppProduct, .productReview, .favoriteProduct, .store, .page],
     rules: [
-        "Product": ProductRules(), "ProductReview": ReviewRules(), "FavoriteProduct": FavoriteRules(),
-        "Page": PageRules(),
+        "Product": ProductRules(photos: productPhotos), "ProductReview": ReviewRules(),
+        "FavoriteProduct": FavoriteRules(), "Page": PageRules(),
     ],
     tables: ProductRatings.tables + Reservations.tables + Restocks.tables + ReviewReports.tables
-        + ProductRemoval.tables + ConfigParameters.tables,
+        + ProductRemoval.tables + ConfigParameters.tables + FileTable.tables,
     ownsUnknownClasses: true)
 
 func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
@@ -63,6 +66,9 @@ func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
     }
     ReviewFunctions(host: host).install(in: &routes)
     host.whenWriter { await keepHouse(host, reservations) }
+    let files = FileFolder(dataDirectory: host.configuration.dataDirectory)
+    installFiles(host, files, &routes)
+    productPhotos.connect(host, files)
 }
 
 /// Reservations live for a minute at least, so that a few seconds more do not matter.

@@ -4,10 +4,15 @@ import ServiceKit
 
 /// What makes a product sellable. Checked on the document as it would be stored, so that operators (`Increment`) are covered.
 struct ProductRules: ClassRules {
+    let photos: ProductPhotos
+
+    func prepare(_ change: inout ProposedChange) async throws { try await photos.prepare(&change) }
+
     func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
         // Reviews make these; clients that send whole objects bring an old value along.
         change.object["ratingAverage"] = nil
         change.object["ratingCount"] = nil
+        try photos.record(change, in: transaction)
         if change.verb == .create, change.object["active"] == nil { change.object["active"] = true }
     }
 
@@ -15,6 +20,7 @@ struct ProductRules: ClassRules {
         guard let product = outcome.after else {
             return try ProductRemoval.removeDependents(of: outcome.objectId, in: transaction)
         }
+        photos.answer(change, &outcome)
         guard let name = product["name"]?.stringValue, name.contains(where: { !$0.isWhitespace }) else {
             throw ParseError(.validationError, "A product needs a name.")
         }

@@ -9,6 +9,8 @@ struct Credentials: Sendable {
     var clientKeys: [GatewayConfiguration.ClientKey: String] = [:]
     var sessionToken: String?
     var installationId: String?
+    /// `_ContentType` of a tunnelled file.
+    var contentType: String?
 
     init() {}
 
@@ -57,7 +59,8 @@ struct Credentials: Sendable {
         if let key = try take("_MasterKey"), !key.isEmpty { masterKey = key }
         if let token = try take("_SessionToken"), !token.isEmpty { sessionToken = token }
         if let id = try take("_InstallationId") { installationId = id }
-        for ignored in ["_ClientVersion", "_RevocableSession", "_ContentType"] { _ = try take(ignored) }
+        contentType = try take("_ContentType")
+        for ignored in ["_ClientVersion", "_RevocableSession"] { _ = try take(ignored) }
         body["_context"] = nil
         body["_noBody"] = nil
         return method

@@ -20,6 +20,7 @@ extension ParseResponse {
         case .serviceUnavailable: 503
         case .connectionFailed: 429
         case .objectNotFound: 404
+        case .fileTooLarge: 413
         default: 400
         }
     }

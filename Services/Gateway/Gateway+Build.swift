@@ -27,13 +27,16 @@ func runGateway() async throws {
         exports: ExportController(services: services, federation: federation),
         imports: ImportController(objects: objects, services: services),
         config: ConfigController(services: services),
+        files: FilesController(services: services, configuration: configuration),
         system: SystemController(broker: broker),
         pages: PagesController(
             pages: try Pages(configuration: configuration), accounts: accounts, configuration: configuration),
         logger: logger)
 
     let application = Application(
-        responder: HTTPFront(router: router, configuration: configuration, logger: logger),
+        responder: HTTPFront(
+            router: router, configuration: configuration,
+            uploads: UploadReader(fileBytesMax: configuration.fileBytesMax), logger: logger),
         server: .http1(configuration: .init(idleTimeout: .seconds(75))),
         configuration: .init(
             address: .hostname(configuration.host, port: configuration.port), serverName: nil, backlog: 1024),

@@ -26,6 +26,11 @@ struct GatewayConfiguration: Sendable {
     let shopName: String
     /// `SATCHEL_PAGES`: a folder with pages that replace the ones that come with Satchel; nil for none.
     let pagesDirectory: String?
+    /// Largest file that is taken in.
+    let fileBytesMax: Int
+    /// Who may upload files.
+    let fileUpload: FileUploadRight
+    let fileLinks: FileLinks
     let bus: BusConfiguration
     let logLevel: Logger.Level
 
@@ -52,8 +57,30 @@ struct GatewayConfiguration: Sendable {
         bodyBytesMax = reader.int(forKey: "satchel.body.bytes.max", default: 8 << 20)
         shopName = reader.string(forKey: "satchel.shop.name", default: "Satchel")
         pagesDirectory = Self.nonEmpty(reader, "satchel.pages")
+        fileBytesMax = try Self.fileBytesMax(reader)
+        fileUpload = try Self.fileUpload(reader)
+        fileLinks = FileLinks(publicURL: self.publicURL, applicationId: applicationId)
         bus = try BusConfiguration(reader: reader, dataDirectory: data)
         logLevel = Logger.Level(rawValue: reader.string(forKey: "satchel.log.level", default: "info")) ?? .info
+    }
+
+    /// A file travels in one frame of the bus, which has at most 64 MiB.
+    private static func fileBytesMax(_ reader: ConfigReader) throws -> Int {
+        let bytes = reader.int(forKey: "satchel.file.bytes.max", default: 10 << 20)
+        guard (1...48 << 20).contains(bytes) else {
+            throw ConfigurationProblem(
+                description: "SATCHEL_FILE_BYTES_MAX must be from 1 to \(48 << 20), not \(bytes).")
+        }
+        return bytes
+    }
+
+    private static func fileUpload(_ reader: ConfigReader) throws -> FileUploadRight {
+        let text = reader.string(forKey: "satchel.file.upload", default: FileUploadRight.authenticated.rawValue)
+        guard let right = FileUploadRight(rawValue: text) else {
+            throw ConfigurationProblem(
+                description: "SATCHEL_FILE_UPLOAD must be public, anonymous, authenticated or master, not \(text).")
+        }
+        return right
     }
 
     /// A container's environment passes unset variables as empty ones.

@@ -20,6 +20,7 @@ struct GatewayContext: RequestContext {
 struct HTTPFront: HTTPResponder {
     let router: ParseRouter
     let configuration: GatewayConfiguration
+    let uploads: UploadReader
     let logger: Logger
 
     func respond(to request: Request, context: GatewayContext) async throws -> Response {
@@ -27,8 +28,8 @@ struct HTTPFront: HTTPResponder {
         let requestId = RequestIds.next()
         let answer: ParseResponse
         do {
-            answer = await router.answer(
-                try await parseRequest(request, context: context, requestId: requestId))
+            answer = try await self.answer(
+                request, parse(request, context: context, requestId: requestId))
         } catch let error as ParseError {
             answer = ParseResponse(error)
         } catch let error as any HTTPResponseError where error.status == .contentTooLarge {
@@ -46,13 +47,15 @@ struct HTTPFront: HTTPResponder {
                     "request.id": "\(requestId)", "http.path": "\(request.uri.path)", "http.status": "\(answer.status)",
                 ])
         }
-        return response(answer, requestId: requestId)
+        return response(answer, requestId: requestId, isHead: request.method == .head)
     }
 
-    private func parseRequest(
+    /// Everything of a request but its body.
+    private func parse(
         _ request: Request, context: GatewayContext, requestId: String
-    ) async throws -> ParseRequest {
-        guard let method = ParseRequest.Method(rawValue: request.method.rawValue) else {
+    ) throws(ParseError) -> ParseRequest {
+        let isHead = request.method == .head
+        guard let method = isHead ? .get : ParseRequest.Method(rawValue: request.method.rawValue) else {
             throw ParseError(.commandUnavailable, "The method \(request.method.rawValue.prefix(16)) is not supported.")
         }
         var parsed = ParseRequest(
@@ -61,23 +64,39 @@ struct HTTPFront: HTTPResponder {
         parsed.credentials = Credentials(headers: request.headers)
         parsed.query = request.uri.query
         parsed.headers = request.headers
-        // GET and DELETE carry no body that means anything, except to clients that say so.
-        if method == .post || method == .put || request.headers[.contentLength] != nil {
-            let body = try await request.body.collect(upTo: configuration.bodyBytesMax)
-            parsed.body = Array(body.readableBytesView)
-        }
+        parsed.isHead = isHead
         return parsed
     }
 
-    private func response(_ answer: ParseResponse, requestId: String) -> Response {
+    private func answer(_ request: Request, _ parsed: ParseRequest) async throws -> ParseResponse {
+        var parsed = parsed
+        if router.isUpload(parsed) {
+            return try await uploads.read(request, isTunnelled: parsed.credentials.applicationId == nil) {
+                [parsed] body in
+                var parsed = parsed
+                parsed.body = body
+                return await router.answer(parsed)
+            }
+        }
+        // GET and DELETE carry no body that means anything, except to clients that say so.
+        if parsed.method == .post || parsed.method == .put || request.headers[.contentLength] != nil {
+            let body = try await request.body.collect(upTo: configuration.bodyBytesMax)
+            parsed.body = Array(body.readableBytesView)
+        }
+        return await router.answer(parsed)
+    }
+
+    private func response(_ answer: ParseResponse, requestId: String, isHead: Bool) -> Response {
         var headers = Self.commonHeaders
         headers[Self.requestIdName] = requestId
         if let location = answer.location { headers[.location] = location }
         if let seconds = answer.retryAfterSeconds { headers[.retryAfter] = String(seconds) }
         for field in answer.headers { headers[field.name] = field.value }
-        return Response(
+        let body = answer.headers[.contentType] == nil ? configuration.fileLinks.linked(answer.body) : answer.body
+        let response = Response(
             status: .init(code: answer.status), headers: headers,
-            body: answer.stream ?? ResponseBody(byteBuffer: ByteBuffer(bytes: answer.body)))
+            body: answer.stream ?? ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
+        return isHead ? response.createHeadResponse() : response
     }
 
     private static let requestIdName = headerName("X-Satchel-Request-Id")

@@ -9,6 +9,9 @@ struct ObjectsController: Sendable {
     let federation: Federation
     let configuration: GatewayConfiguration
 
+    /// The catalog takes up to a few seconds for a product with a new photo, and a batch may have some.
+    private static let writeTimeout = Duration.seconds(30)
+
     func get(
         _ className: String, _ objectId: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
@@ -93,7 +96,8 @@ struct ObjectsController: Sendable {
             $0.atomic = atomic
         }
         let reply = try await services.write(
-            "\(service).write.v1", message, documents: changes.map(\.document), for: principal, trace: trace)
+            "\(service).write.v1", message, documents: changes.map(\.document), for: principal, trace: trace,
+            timeout: Self.writeTimeout)
         let outcomes = try reply.message(WriteReply.self).outcomes
         guard outcomes.count == changes.count, reply.documents.count == changes.count else { throw .internalError }
         return Array(zip(outcomes, reply.documents))

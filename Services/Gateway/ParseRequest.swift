@@ -14,6 +14,8 @@ struct ParseRequest: Sendable {
     }
 
     var method: Method
+    /// A HEAD request, answered like a GET without its body.
+    var isHead = false
     /// Decoded components, the mount included.
     var path: [Substring]
     let requestId: String

@@ -14,6 +14,7 @@ struct ParseRouter: Sendable {
     let exports: ExportController
     let imports: ImportController
     let config: ConfigController
+    let files: FilesController
     let system: SystemController
     let pages: PagesController
     let logger: Logger
@@ -29,6 +30,7 @@ struct ParseRouter: Sendable {
             if path.first == "apps" { return await pages.answer(request) }
             // A payment provider has no keys of the shop's; its signature is checked by the service that has the secret.
             if path == ["webhooks", "stripe"] { return try await intake.stripe(request) }
+            if isDownload(request) { return try await files.download(request) }
             try untunnel(&request)
             guard let admitted = principals.admit(request.credentials, from: request.clientAddress) else {
                 return .forbidden()
@@ -73,12 +75,26 @@ struct ParseRouter: Sendable {
         return Array(path.dropFirst(configuration.mount.count))
     }
 
+    private func isDownload(_ request: ParseRequest) -> Bool {
+        request.method == .get && request.path.first == "files"
+    }
+
+    /// Whether the body is a file, which may be larger than other bodies.
+    func isUpload(_ request: ParseRequest) -> Bool {
+        request.method == .post && withoutMount(request.path)?.first == "files"
+    }
+
     /// A body may carry credentials, options and the real verb, whatever its content type says (PARSE_PROTOCOL section 1.2).
     private func untunnel(_ request: inout ParseRequest) throws(ParseError) {
         // A client that knows its headers sends the application id there; its body is passed on as it is.
         guard request.method == .post, request.credentials.applicationId == nil || mayOverrideMethod(request.body),
             request.path.first != "import"
+        let isFile = request.path.first == "files"
+        guard request.method == .post,
+            request.credentials.applicationId == nil || (!isFile && mayOverrideMethod(request.body))
         else { return }
+        // The bytes of a file without an application id are no JSON that somebody got wrong.
+        if isFile, request.body.first != UInt8(ascii: "{") { return }
         var body = try request.object
         if let method = try request.credentials.take(from: &body) {
             guard let method = ParseRequest.Method(rawValue: method.uppercased()) else {
@@ -120,6 +136,8 @@ struct ParseRouter: Sendable {
         case (.post, "verificationEmailRequest", 1): return try await accounts.requestMail(.emailVerification, request)
         case (.post, "functions", 2): return try await functions.call(String(path[1]), request, principal)
         case (.post, "batch", 1): return try await BatchController(router: self).run(request, principal)
+        case (.post, "files", 1...2): return try await files.upload(request, principal)
+        case (.delete, "files", 1...2): return try await files.delete(request, principal)
         case (.post, "events", 2): return try await intake.event(String(path[1]), request, principal)
         case (.get, "export", 2): return try await exports.run(String(path[1]), request, principal)
         case (.post, "import", 2): return try await imports.run(String(path[1]), request, principal)
@@ -155,6 +173,7 @@ struct ParseRouter: Sendable {
         "files", "aggregate", "config", "push", "push_audiences", "jobs", "hooks", "cloud_code",
         "challenge", "validate_purchase", "scriptlog", "security",
         "files", "schemas", "purge", "aggregate", "push", "push_audiences", "jobs", "hooks", "cloud_code",
+        "schemas", "purge", "aggregate", "config", "push", "push_audiences", "jobs", "hooks", "cloud_code",
         "loginAs", "verifyPassword", "requestPasswordReset", "verificationEmailRequest", "challenge",
         "upgradeToRevocableSession", "validate_purchase", "scriptlog", "security",
     ]

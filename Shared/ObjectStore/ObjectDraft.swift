@@ -101,7 +101,7 @@ struct ObjectDraft {
         }
         if let result {
             if let type = FieldType(of: result) { try learn(type, field) }
-            document[field] = keepingFileURLs(result, field)
+            document[field] = result
         } else {
             document[field] = nil
         }
@@ -154,15 +154,6 @@ struct ObjectDraft {
         }
         info.fields[field] = type
         newFields.append(field)
-    }
-
-    /// A client cannot make a stored File point anywhere, at any depth: its url is the one already stored in the field
-    /// for its name, or none.
-    private func keepingFileURLs(_ value: JSON, _ field: String) -> JSON {
-        guard !caller.isMaster, value.holdsFile else { return value }
-        var urls: [JSON: JSON] = [:]
-        document[field]?.collectFileURLs(into: &urls)
-        return value.withFileURLs(urls)
     }
 
     /// The text to store.

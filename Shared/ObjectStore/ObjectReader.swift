@@ -46,6 +46,15 @@ public class ObjectReader: ObjectReading {
         try connection.limited(to: timeLimit, body)
     }
 
+    /// Decides by the class alone, for what takes time and should not be done for somebody who is then refused.
+    /// - Throws: as a read or write of the class would. Objects' ACLs may still refuse.
+    public func authorize(_ action: ClassPermissions.Action, _ className: String, caller: Caller) throws {
+        try reading {
+            guard let info = schema.classes[className] else { throw ParseError.objectNotFound }
+            _ = try info.permissions.decide(action, caller, className: className)
+        }
+    }
+
     // MARK: One object
 
     public func get(

@@ -71,13 +71,8 @@ public enum WireValue {
                 throw invalid(type)
             }
             try checkText(name)
-            var file: [String: JSON] = ["__type": "File", "name": .string(name)]
-            if let url = value["url"] {
-                guard case .string(let text) = url, text.utf8.count <= 2000 else { throw invalid(type) }
-                try checkText(text)
-                file["url"] = url
-            }
-            return .object(file)
+            // A url a client sends could point anywhere. Where a file is, is said when it is read.
+            return ["__type": "File", "name": .string(name)]
         case "Bytes":
             guard let text = value["base64"]?.stringValue, isBase64(text) else { throw invalid(type) }
             return ["__type": "Bytes", "base64": .string(text)]

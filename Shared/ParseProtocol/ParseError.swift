@@ -40,6 +40,9 @@ public struct ParseError: Error, Hashable, Sendable {
         public static let invalidACL = Code(123)
         public static let timeout = Code(124)
         public static let invalidEmailAddress = Code(125)
+        /// Sent with 413.
+        public static let fileTooLarge = Code(129)
+        public static let fileSaveError = Code(130)
         public static let invalidInstallationId = Code(132)
         public static let invalidDeviceType = Code(133)
         public static let missingRequiredField = Code(135)
@@ -48,6 +51,8 @@ public struct ParseError: Error, Hashable, Sendable {
         public static let invalidRoleName = Code(139)
         public static let scriptFailed = Code(141)
         public static let validationError = Code(142)
+        public static let invalidImageData = Code(150)
+        public static let fileDeleteError = Code(153)
         public static let duplicateRequest = Code(159)
         public static let invalidEventName = Code(160)
         public static let usernameMissing = Code(200)

@@ -71,26 +71,18 @@ import Testing
         #expect(await code { try await test.update("T", id, .object([key: ["write": true]]), as: ann) } == 105)
     }
 
-    @Test func aClientCannotPointAFileAnywhereAtAnyDepth() async throws {
+    @Test func nobodyPointsAFileAnywhereAtAnyDepth() async throws {
         let test = try await TestStore()
-        func file(_ name: String, _ url: String?) -> JSON {
-            var file: JSON = ["__type": "File", "name": .string(name)]
-            file["url"] = url.map(JSON.string)
-            return file
-        }
-        let evil = file("evil.png", "https://evil/"), safe = file("evil.png", nil), good = file("a.png", "https://shop/a.png")
-        let id = try await test.create("T", ["list": [good], "object": ["a": good]])
+        let safe: JSON = ["__type": "File", "name": "evil.png"]
+        let evil: JSON = ["__type": "File", "name": "evil.png", "url": "https://evil/"]
+        let id = try await test.create("T", ["list": [evil], "object": ["a": evil]])
         try await test.update("T", id, [
-            "list": ["__op": "Add", "objects": [evil, [evil]]], "object.b": ["x": [evil]],
+            "list": ["__op": "Add", "objects": [[evil]]], "object.b": ["x": [evil]],
             "unique": ["__op": "AddUnique", "objects": [["image": evil]]],
         ], as: ann)
         let object = try await test.get("T", id)
-        #expect(object["list"] == [good, safe, [safe]] && object["unique"] == [["image": safe]])
-        #expect(object["object"] == ["a": good, "b": ["x": [safe]]])
-        try await test.update("T", id, ["list": [file("a.png", "https://evil/")]], as: ann)
-        #expect(try await test.get("T", id)["list"] == [good])
-        let created = try await test.create("T", ["list": [["image": evil]], "image": evil], as: ann)
-        #expect(try await test.get("T", created)["list"] == [["image": safe]])
+        #expect(object["list"] == [safe, [safe]] && object["unique"] == [["image": safe]])
+        #expect(object["object"] == ["a": safe, "b": ["x": [safe]]])
     }
 
     @Test func eachValueOfAllIsAConstraint() async throws {

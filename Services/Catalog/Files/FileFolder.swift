@@ -1,0 +1,179 @@
+import Dispatch
+import Foundation
+import Glibc
+import ParseProtocol
+
+/// The content of files on the disk: `files/<first two digits of the name>/<name>` below the data directory. A file is complete or not
+/// there: it is written under another name in `files/incoming`, made durable and then renamed.
+///
+/// A file without a row in `FileTable` does not exist for clients. Replicas read the same folder; only the writer changes it.
+package final class FileFolder: Sendable {
+    /// What a reader gets at once.
+    package static let partBytesMax = 1 << 20
+
+    private let path: String
+    /// Everything that waits for the disk happens here and not on a thread of the cooperative pool. One after the other: it is one disk.
+    private let queue = DispatchQueue(label: "files")
+
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+
+        init(_ operation: String, _ path: String) {
+            description = "\(operation) of \(path) failed: \(String(cString: strerror(errno)))."
+        }
+    }
+
+    /// - Parameter dataDirectory: the suite's; the folder in it is made at the first file.
+    package init(dataDirectory: String) {
+        path = dataDirectory + "/files"
+        // A file past the limit that an operator set (`ulimit -f`) is a failed write and not the end of the process.
+        signal(SIGXFSZ, SIG_IGN)
+    }
+
+    /// Keeps a file for ever.
+    /// - Throws: `Failure`; then nothing is left of it.
+    package func save(_ content: [UInt8], as name: String) async throws {
+        try await onDisk { [self] in try saveNow(content, as: name) }
+    }
+
+    /// Keeps a finished file of a work folder for ever. Blocks.
+    /// - Returns: its size in bytes.
+    package func adopt(_ file: String, as name: String) throws -> Int {
+        let descriptor = open(file, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Failure("open", file) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fsync(descriptor) == 0, fstat(descriptor, &status) == 0 else { throw Failure("fsync", file) }
+        try place(file, as: name)
+        return Int(status.st_size)
+    }
+
+    /// Runs work that waits for the disk.
+    package func onDisk<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
+        try await withCheckedThrowingContinuation { continuation in
+            queue.async { continuation.resume(with: Result { try work() }) }
+        }
+    }
+
+    /// A folder for files under way, with a name nobody else uses; who asks removes it. What a crash leaves, `sweep` removes.
+    package func makeWorkFolder() throws -> String {
+        try makeFolder(path + "/incoming")
+        let folder = "\(path)/incoming/\(Names.random(20))"
+        guard mkdir(folder, 0o700) == 0 else { throw Failure("mkdir", folder) }
+        return folder
+    }
+
+    private func saveNow(_ content: [UInt8], as name: String) throws {
+        try makeFolder(path + "/incoming")
+        let unfinished = "\(path)/incoming/\(Names.random(20))"
+        do {
+            try write(content, to: unfinished)
+            try place(unfinished, as: name)
+        } catch {
+            unlink(unfinished)
+            throw error
+        }
+    }
+
+    /// Gives a complete file its name, which is durable when this returns.
+    private func place(_ file: String, as name: String) throws {
+        let shard = "\(path)/\(name.prefix(2))"
+        try makeFolder(shard)
+        guard rename(file, "\(shard)/\(name)") == 0 else { throw Failure("rename", file) }
+        do {
+            try synchronize(shard)
+        } catch {
+            unlink("\(shard)/\(name)")
+            throw error
+        }
+    }
+
+    private func write(_ content: [UInt8], to file: String) throws {
+        let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Failure("open", file) }
+        defer { close(descriptor) }
+        try content.withUnsafeBytes { bytes in
+            var done = 0
+            while done < bytes.count {
+                let count = Glibc.write(descriptor, bytes.baseAddress?.advanced(by: done), bytes.count - done)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { throw Failure("write", file) }
+                done += count
+            }
+        }
+        guard fsync(descriptor) == 0 else { throw Failure("fsync", file) }
+    }
+
+    /// A new name is durable only when its folder is.
+    private func synchronize(_ folder: String) throws {
+        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Failure("open", folder) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw Failure("fsync", folder) }
+    }
+
+    private func makeFolder(_ folder: String) throws {
+        guard access(folder, F_OK) != 0 else { return }
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try synchronize(path)
+    }
+
+    // MARK: - Reading and removing
+
+    /// Where a file is.
+    package func location(of name: String) -> String { "\(path)/\(name.prefix(2))/\(name)" }
+
+    /// A part of a file, shorter than asked at its end. Blocks.
+    package func read(_ name: String, offset: UInt64, length: Int) throws -> [UInt8] {
+        let file = location(of: name)
+        let descriptor = open(file, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Failure("open", file) }
+        defer { close(descriptor) }
+        guard let start = off_t(exactly: offset) else { return [] }
+        let wanted = min(max(length, 0), Self.partBytesMax)
+        var problem: Failure?
+        let part = [UInt8](unsafeUninitializedCapacity: wanted) { buffer, count in
+            while count < wanted {
+                let got = pread(
+                    descriptor, buffer.baseAddress?.advanced(by: count), wanted - count, start + off_t(count))
+                if got < 0, errno == EINTR { continue }
+                if got < 0 { problem = Failure("read", file) }
+                guard got > 0 else { break }
+                count += got
+            }
+        }
+        if let problem { throw problem }
+        return part
+    }
+
+    /// Removes a file that has no row any more.
+    package func remove(_ name: String) {
+        queue.async { [self] in removeNow(name) }
+    }
+
+    func removeNow(_ name: String) { unlink(location(of: name)) }
+
+    // MARK: - Sweeping
+
+    /// The names of all folders with finished files.
+    func shards() -> [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).filter { $0.utf8.count == 2 }
+    }
+
+    /// Names in a folder that were last changed before `time`. Blocks.
+    func names(in folder: String, before time: Date) -> [String] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "\(path)/\(folder)")) ?? []
+        return names.filter { name in
+            var status = stat()
+            guard lstat("\(path)/\(folder)/\(name)", &status) == 0 else { return false }
+            return Double(status.st_mtim.tv_sec) < time.timeIntervalSince1970
+        }
+    }
+
+    /// Removes what is in `incoming` from before `time`.
+    func sweepUnfinished(before time: Date) -> Int {
+        let names = names(in: "incoming", before: time)
+        for name in names { try? FileManager.default.removeItem(atPath: "\(path)/incoming/\(name)") }
+        return names.count
+    }
+}

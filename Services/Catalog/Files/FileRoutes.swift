@@ -1,0 +1,109 @@
+import Foundation
+import MessageBus
+import Messages
+import ParseProtocol
+import ServiceKit
+
+/// The kinds about files (Shared/Messages/Protos/files.proto).
+func installFiles(_ host: ServiceHost, _ folder: FileFolder, _ routes: inout ServiceRoutes) {
+    let keeper = FileKeeper(host: host, folder: folder)
+    routes.task("catalog.saveFile.v1", SaveFileRequest.self) { message, request in
+        try await keeper.save(message, request)
+        return try BusReply(Accepted())
+    }
+    // On a thread of the store's readers, because it may wait for the disk: a lane must not.
+    routes.task("catalog.file.v1", FileRequest.self) { message, _ in
+        try await host.store.read { reader in
+            guard let entry = try FileTable.find(message.name, in: reader) else { throw ParseError.objectNotFound }
+            let part =
+                message.length == 0
+                ? [] : try folder.read(message.name, offset: message.offset, length: Int(message.length))
+            return try BusReply(
+                FileReply.with {
+                    $0.contentType = entry.contentType
+                    $0.size = UInt64(max(0, entry.size))
+                    $0.metadata = Data(entry.metadata.utf8)
+                }, documents: [part])
+        }
+    }
+    routes.write("catalog.deleteFile.v1", DeleteFileRequest.self) { message, request, transaction in
+        guard request.caller.isMaster else {
+            throw ParseError(.operationForbidden, "Only the master key deletes files.")
+        }
+        guard try FileTable.remove(message.name, in: transaction) else {
+            throw ParseError(.fileDeleteError, "Could not delete file.")
+        }
+        transaction.afterCommit { folder.remove(message.name) }
+        return try BusReply(Accepted())
+    }
+    host.whenWriter { await keeper.sweepForEver() }
+}
+
+/// Takes files in and clears up what crashes leave behind.
+struct FileKeeper: Sendable {
+    let host: ServiceHost
+    let folder: FileFolder
+
+    /// A request lives for half a minute at most, so that what is older than this is not under way.
+    private static let abandonedAfter = Duration.seconds(3600)
+
+    func save(_ message: SaveFileRequest, _ request: ServiceRequest) async throws {
+        guard FileNames.isKept(message.name), let content = request.documents.first, !content.isEmpty else {
+            throw ParseError(.fileSaveError, "Invalid file upload.")
+        }
+        let name = message.name
+        // A repetition of a request whose answer was lost.
+        if try await host.store.read({ try FileTable.find(name, in: $0) }) != nil { return }
+        try await save(content, name)
+        let entry = FileTable.Entry(
+            name: name, contentType: message.contentType, size: content.count, owner: request.caller.userId,
+            metadata: String(decoding: message.metadata, as: UTF8.self))
+        do {
+            try await host.store.write { try FileTable.add(entry, in: $0) }
+        } catch {
+            // Waited for, so that a repetition of the request at another replica comes after it.
+            try? await folder.onDisk { [folder] in folder.removeNow(name) }
+            if let error = error as? ParseError { throw error }
+            host.logger.error("A file could not be recorded.", metadata: ["error": "\(error)"])
+            throw ParseError(.fileSaveError, "The file could not be saved.")
+        }
+    }
+
+    /// - Throws: 130 when the disk does not take it.
+    func save(_ content: [UInt8], _ name: String) async throws {
+        do {
+            try await folder.save(content, as: name)
+        } catch {
+            host.logger.error("A file could not be written.", metadata: ["error": "\(error)"])
+            throw ParseError(.fileSaveError, "The file could not be saved.")
+        }
+    }
+
+    func sweepForEver() async {
+        // What is older than this process belongs to one that is gone. Times of files are coarser than the clock.
+        var time = Date(timeIntervalSinceNow: -2)
+        while !Task.isCancelled {
+            do {
+                let removed = try await sweep(before: time)
+                if removed > 0 {
+                    host.logger.notice("Removed unfinished files.", metadata: ["files.count": "\(removed)"])
+                }
+            } catch {
+                host.logger.error("Unfinished files could not be removed.", metadata: ["error": "\(error)"])
+            }
+            try? await Task.sleep(for: Self.abandonedAfter)
+            time = Date(timeIntervalSinceNow: -Double(Self.abandonedAfter.components.seconds))
+        }
+    }
+
+    private func sweep(before time: Date) async throws -> Int {
+        var count = try await folder.onDisk { [folder] in folder.sweepUnfinished(before: time) }
+        for shard in try await folder.onDisk({ [folder] in folder.shards() }) {
+            let names = try await folder.onDisk { [folder] in folder.names(in: shard, before: time) }
+            let unknown = try await host.store.read { try FileTable.unknown(names, in: $0) }
+            for name in unknown where FileNames.isKept(name) { folder.remove(name) }
+            count += unknown.count
+        }
+        return count
+    }
+}

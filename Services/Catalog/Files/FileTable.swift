@@ -1,0 +1,60 @@
+import ObjectStore
+import ParseProtocol
+
+/// What is known of each file. The row makes a file exist: it is written when the content is safely on the disk.
+package enum FileTable {
+    static let tables = [
+        """
+        CREATE TABLE IF NOT EXISTS files(name TEXT PRIMARY KEY, contentType TEXT NOT NULL, size INTEGER NOT NULL, owner TEXT,
+        metadata TEXT NOT NULL, createdAt INTEGER NOT NULL) WITHOUT ROWID
+        """
+    ]
+
+    package struct Entry: Sendable {
+        package let name: String
+        package let contentType: String
+        package let size: Int
+        /// The user who uploaded it; nil for the master key.
+        var owner: String?
+        /// `{"metadata":{…},"tags":{…}}` as JSON text, or empty.
+        var metadata: String
+
+        package init(name: String, contentType: String, size: Int, owner: String? = nil, metadata: String = "") {
+            self.name = name
+            self.contentType = contentType
+            self.size = size
+            self.owner = owner
+            self.metadata = metadata
+        }
+    }
+
+    /// Names are never used twice, so that a row that is there is the same file's.
+    static func add(_ entry: Entry, in transaction: StoreTransaction) throws {
+        try transaction.execute(
+            "INSERT INTO files(name, contentType, size, owner, metadata, createdAt) VALUES(?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            [
+                .text(entry.name), .text(entry.contentType), .int(Int64(entry.size)),
+                entry.owner.map(SQLValue.text) ?? .null, .text(entry.metadata),
+                .int(transaction.now.milliseconds),
+            ])
+    }
+
+    static func find(_ name: String, in reader: some ObjectReading) throws -> Entry? {
+        let rows = try reader.rows("SELECT contentType, size, metadata FROM files WHERE name = ?", [.text(name)])
+        return rows.first.map { row in
+            Entry(
+                name: name, contentType: row.text("contentType"), size: Int(row.int("size")),
+                metadata: row.text("metadata"))
+        }
+    }
+
+    /// - Returns: false when there is no such file.
+    static func remove(_ name: String, in transaction: StoreTransaction) throws -> Bool {
+        try transaction.execute("DELETE FROM files WHERE name = ?", [.text(name)]) > 0
+    }
+
+    /// Those of the names that have no row.
+    static func unknown(_ names: [String], in reader: some ObjectReading) throws -> [String] {
+        try names.filter { try reader.rows("SELECT 1 FROM files WHERE name = ?", [.text($0)]).isEmpty }
+    }
+}

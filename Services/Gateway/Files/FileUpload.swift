@@ -1,0 +1,68 @@
+import Foundation
+import HTTPTypes
+import ParseProtocol
+
+/// Who may upload files; each includes those before it.
+enum FileUploadRight: String, CaseIterable, Sendable {
+    case master, authenticated, anonymous, `public`
+}
+
+/// A file as a client sends it: the bytes as they are with a `Content-Type`, or, as the JavaScript SDK does, in a JSON body as
+/// `{"base64":"…","_ContentType":"image/png","fileData":{"metadata":{},"tags":{}}}` (PARSE_PROTOCOL section 10).
+struct FileUpload {
+    let name: String
+    let contentType: String
+    let content: [UInt8]
+    /// `{"metadata":{…},"tags":{…}}`, empty when there is neither.
+    let metadata: [UInt8]
+
+    /// What a client may say about a file; it is kept in its row.
+    static let metadataBytesMax = 8192
+
+    /// - Throws: 122 for a bad name, 129 when it is too large, 130 for what is not taken in, 107 for a malformed body.
+    init(_ request: ParseRequest, named name: String, bytesMax: Int) throws(ParseError) {
+        let stated: String?
+        if let body = request.tunnelled {
+            guard let text = body["base64"]?.stringValue else { throw Self.invalid }
+            // Before it is decoded: three bytes for four characters.
+            guard text.utf8.count <= (bytesMax + 2) / 3 * 4 else { throw .fileTooLarge(bytesMax) }
+            guard let data = Data(base64Encoded: text) else { throw Self.invalid }
+            content = Array(data)
+            metadata = try Self.metadata(body["fileData"])
+            stated = request.credentials.contentType
+        } else {
+            content = request.body
+            metadata = []
+            stated = request.headers[.contentType]
+        }
+        guard content.count <= bytesMax else { throw .fileTooLarge(bytesMax) }
+        (self.name, contentType) = try FileTypes.accept(name: name, contentType: stated)
+        guard !content.isEmpty else { throw Self.invalid }
+    }
+
+    private static let invalid = ParseError(.fileSaveError, "Invalid file upload.")
+
+    private static func metadata(_ value: JSON?) throws(ParseError) -> [UInt8] {
+        guard let value, !value.isNull else { return [] }
+        var kept: [String: JSON] = [:]
+        for part in ["metadata", "tags"] {
+            guard let members = value[part], !members.isNull else { continue }
+            guard case .object(let given) = members else {
+                throw ParseError(.invalidJSON, "A file's \(part) must be an object.")
+            }
+            if !given.isEmpty { kept[part] = members }
+        }
+        guard !kept.isEmpty else { return [] }
+        let text = JSON.object(kept).serialized
+        guard text.count <= metadataBytesMax else {
+            throw ParseError(.fileSaveError, "A file's metadata and tags have at most \(metadataBytesMax) bytes.")
+        }
+        return text
+    }
+}
+
+extension ParseError {
+    static func fileTooLarge(_ bytesMax: Int) -> ParseError {
+        ParseError(.fileTooLarge, "The file is larger than \(bytesMax) bytes.")
+    }
+}

@@ -1,0 +1,154 @@
+import HTTPTypes
+import Hummingbird
+import Messages
+import NIOCore
+import ParseProtocol
+
+/// `/files`: uploads, downloads without keys, and their removal.
+struct FilesController: Sendable {
+    let services: ServiceClient
+    let configuration: GatewayConfiguration
+
+    /// A file of 48 MiB is written to a slow disk within this.
+    private static let saveTimeout = Duration.seconds(30)
+    /// Content of one message. A download holds about three of them at a time, whatever the size of the file.
+    private static let partBytes = 256 << 10
+
+    // MARK: - In and out
+
+    /// `POST /files/<name>`.
+    func upload(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
+        guard !request.isInBatch else { throw ParseError(.commandUnavailable, "A batch cannot upload files.") }
+        try authorize(principal)
+        guard request.path.count == 2 else { throw ParseError(.invalidFileName, "Filename not provided.") }
+        let upload = try FileUpload(
+            request, named: String(request.path[1]), bytesMax: configuration.fileBytesMax)
+        let message = SaveFileRequest.with {
+            $0.name = FileNames.kept(upload.name)
+            $0.contentType = upload.contentType
+            $0.metadata = .init(upload.metadata)
+        }
+        _ = try await services.write(
+            "catalog.saveFile.v1", message, documents: [upload.content], for: principal, trace: request.requestId,
+            timeout: Self.saveTimeout)
+        let url = configuration.fileLinks.url(of: message.name)
+        return ParseResponse(status: 201, ["name": .string(message.name), "url": .string(url)], location: url)
+    }
+
+    private func authorize(_ principal: Principal) throws(ParseError) {
+        guard !principal.master else { return }
+        let (needed, who): (FileUploadRight, String) =
+            principal.userID.isEmpty
+            ? (.public, "public")
+            : principal.anonymous ? (.anonymous, "anonymous user") : (.authenticated, "authenticated user")
+        let order = FileUploadRight.allCases
+        guard let allowed = order.firstIndex(of: configuration.fileUpload), let least = order.firstIndex(of: needed),
+            least <= allowed
+        else { throw ParseError(.fileSaveError, "File upload by \(who) is disabled.") }
+    }
+
+    /// `DELETE /files/<name>`.
+    func delete(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
+        guard principal.master else { return .forbidden("unauthorized: master key is required") }
+        guard request.path.count == 2 else { throw ParseError(.invalidFileName, "Filename not provided.") }
+        _ = try await services.write(
+            "catalog.deleteFile.v1", DeleteFileRequest.with { $0.name = String(request.path[1]) }, for: principal,
+            trace: request.requestId)
+        return ParseResponse([:])
+    }
+
+    /// `GET /files/<application id>/<name>` and `GET /files/<application id>/metadata/<name>`: whoever knows the name may have it.
+    func download(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
+        let path = request.path
+        let isMetadata = path.count == 4 && path[2] == "metadata"
+        guard path.count == 3 || isMetadata, let name = path.last.map(String.init) else { throw ParseRouter.noRoute }
+        guard path[1] == configuration.applicationId else { return .forbidden() }
+        guard FileNames.isKept(name) else { return Self.notFound }
+        // A plain download of a small file needs no second message.
+        let isPlain =
+            !isMetadata && !request.isHead && request.headers[.range] == nil && request.headers[.ifNoneMatch] == nil
+        guard let (file, part) = try await self.part(name, 0, isPlain ? Self.partBytes : 0, request.requestId) else {
+            return Self.notFound
+        }
+        if isMetadata {
+            return ParseResponse(body: file.metadata.isEmpty ? Array("{}".utf8) : Array(file.metadata))
+        }
+        return answer(request, name, file, firstPart: isPlain ? part : [])
+    }
+
+    private static var notFound: ParseResponse {
+        var response = ParseResponse(status: 404, body: Array("File not found.".utf8))
+        response.headers[.contentType] = "text/plain; charset=utf-8"
+        return response
+    }
+
+    // MARK: - Answers
+
+    private func answer(
+        _ request: ParseRequest, _ name: String, _ file: FileReply, firstPart: [UInt8]
+    ) -> ParseResponse {
+        let size = Int(clamping: file.size)
+        // A name is never used twice and a file never changes, so that the name's random part is its version.
+        let etag = "\"\(name.prefix(32))\""
+        var response = ParseResponse(body: [])
+        response.headers = FileHeaders.common(name: name, contentType: file.contentType, etag: etag)
+        if FileHeaders.matches(request.headers[.ifNoneMatch], etag) {
+            response.status = 304
+            // What a download would have had: without it the server would say 0.
+            response.headers[.contentLength] = String(size)
+            return response
+        }
+        let wanted: Range<Int>
+        switch ByteRange(request.headers[.range], if: request.headers[.ifRange], etag: etag, size: size) {
+        case .whole: wanted = 0..<size
+        case .part(let range):
+            wanted = range
+            response.status = 206
+            response.headers[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(size)"
+        case .unsatisfiable:
+            response.status = 416
+            response.headers[.contentRange] = "bytes */\(size)"
+            response.headers[.cacheControl] = "no-store"
+            return response
+        }
+        response.stream = stream(name, wanted, firstPart: firstPart, request.requestId)
+        return response
+    }
+
+    /// The bytes, asked for one part after the other as the client takes them.
+    private func stream(_ name: String, _ wanted: Range<Int>, firstPart: [UInt8], _ trace: String) -> ResponseBody {
+        ResponseBody(contentLength: wanted.count) { writer in
+            var position = wanted.lowerBound
+            var part = firstPart
+            while position < wanted.upperBound {
+                if part.isEmpty {
+                    let length = min(Self.partBytes, wanted.upperBound - position)
+                    part = try await self.part(name, position, length, trace)?.content ?? []
+                }
+                // Removed meanwhile. The client notices by the length.
+                guard !part.isEmpty else { throw ParseError.objectNotFound }
+                position += part.count
+                try await writer.write(ByteBuffer(bytes: part))
+                part = []
+            }
+            try await writer.finish(nil)
+        }
+    }
+
+    private func part(
+        _ name: String, _ offset: Int, _ length: Int, _ trace: String
+    ) async throws(ParseError) -> (file: FileReply, content: [UInt8])? {
+        let message = FileRequest.with {
+            $0.name = name
+            $0.offset = UInt64(clamping: offset)
+            $0.length = UInt32(clamping: length)
+        }
+        do {
+            let reply = try await services.read("catalog.file.v1", message, for: .init(), trace: trace)
+            return (try reply.message(), reply.documents.first ?? [])
+        } catch {
+            guard error.code == .objectNotFound else { throw error }
+            return nil
+        }
+    }
+}

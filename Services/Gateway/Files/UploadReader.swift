@@ -1,0 +1,40 @@
+import Hummingbird
+import ParseProtocol
+import Synchronization
+
+/// Reads the bodies of uploads. They may be larger than JSON bodies, so that all of them together are bounded too.
+final class UploadReader: Sendable {
+    /// Bytes of uploads that are under way: 25 files of 10 MiB. A slow client only counts with what it has sent.
+    static let bytesMax = 256 << 20
+    /// What the JSON around a tunnelled file may have beside it.
+    private static let tunnelBytesMax = 64 << 10
+
+    private let fileBytesMax: Int
+    private let taken = Atomic<Int>(0)
+
+    init(fileBytesMax: Int) { self.fileBytesMax = fileBytesMax }
+
+    /// Reads a body and hands it to `answer`; only then its bytes no longer count.
+    /// - Parameter isTunnelled: whether the file may be in a JSON body, which is longer than the file by a third.
+    /// - Throws: 129 when it is too large, 2 when too many uploads are under way.
+    func read<Answer>(
+        _ request: Request, isTunnelled: Bool, _ answer: ([UInt8]) async throws -> Answer
+    ) async throws -> Answer {
+        let limit = isTunnelled ? fileBytesMax / 3 * 4 + Self.tunnelBytesMax : fileBytesMax
+        if let length = request.headers[.contentLength].flatMap(Int.init), length > limit {
+            throw ParseError.fileTooLarge(fileBytesMax)
+        }
+        var body: [UInt8] = []
+        var counted = 0
+        defer { taken.wrappingSubtract(counted, ordering: .relaxed) }
+        for try await buffer in request.body {
+            guard body.count + buffer.readableBytes <= limit else { throw ParseError.fileTooLarge(fileBytesMax) }
+            counted += buffer.readableBytes
+            guard taken.wrappingAdd(buffer.readableBytes, ordering: .relaxed).newValue <= Self.bytesMax else {
+                throw ParseError(.serviceUnavailable, "Too many uploads are under way. Try again later.")
+            }
+            body.append(contentsOf: buffer.readableBytesView)
+        }
+        return try await answer(body)
+    }
+}

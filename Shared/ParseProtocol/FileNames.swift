@@ -1,0 +1,43 @@
+/// Names of files: what a client may call one, and the name it is kept and served under.
+public enum FileNames {
+    /// A name that a client may give: `^[_a-zA-Z0-9][a-zA-Z0-9@. ~_-]*$`, at most 128 bytes.
+    /// - Throws: 122.
+    public static func check(_ name: some StringProtocol) throws(ParseError) {
+        guard name.utf8.count <= 128 else { throw ParseError(.invalidFileName, "Filename too long.") }
+        guard let first = name.utf8.first, isWordByte(first), name.utf8.allSatisfy(isNameByte) else {
+            throw ParseError(.invalidFileName, "Filename contains invalid characters.")
+        }
+    }
+
+    /// The name a new file is kept under: 128 random bits in hexadecimal digits, so that nobody guesses a file's URL, and the client's
+    /// name for it, which downloads show.
+    public static func kept(_ name: String) -> String {
+        let halves = [UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max)].map { half in
+            let digits = String(half, radix: 16)
+            return String(repeating: "0", count: 16 - digits.count) + digits
+        }
+        return halves.joined() + "_" + name
+    }
+
+    /// Whether a name has the form that `kept` makes. Such a name is also safe as the last component of a path.
+    public static func isKept(_ name: some StringProtocol) -> Bool {
+        let bytes = Array(name.utf8.prefix(34))
+        return bytes.count == 34 && name.utf8.count <= 255 && bytes[32] == UInt8(ascii: "_")
+            && bytes[..<32].allSatisfy { isDigit($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0) }
+            && name.utf8.allSatisfy(isNameByte)
+    }
+
+    /// The part of a kept name that the client chose.
+    public static func original(_ kept: some StringProtocol) -> String { String(kept.dropFirst(33)) }
+
+    /// Bytes that a name may consist of.
+    public static func isNameByte(_ byte: UInt8) -> Bool {
+        isWordByte(byte) || "@. ~-".utf8.contains(byte)
+    }
+
+    private static func isWordByte(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || isDigit(byte) || byte == UInt8(ascii: "_")
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+}
