@@ -14,13 +14,15 @@ func runGateway() async throws {
     let broker = try Broker(configuration: configuration.bus, logger: logger) { sessions.forget($0) }
     let services = ServiceClient(broker: broker)
     let federation = Federation(services: services, limitMax: configuration.limitMax)
+    let objects = ObjectsController(services: services, federation: federation, configuration: configuration)
     let router = ParseRouter(
         configuration: configuration,
         principals: PrincipalResolver(configuration: configuration, sessions: sessions, services: services),
-        objects: ObjectsController(services: services, federation: federation, configuration: configuration),
+        objects: objects,
         accounts: AccountsController(services: services, configuration: configuration),
         functions: FunctionsController(services: services),
         intake: IntakeController(services: services),
+        push: PushController(services: services, objects: objects, federation: federation),
         system: SystemController(broker: broker),
         logger: logger)
 
