@@ -38,15 +38,15 @@ import Testing
         try await withAPNs { suite, master, peer in
             let devices = try await Devices.register(suite, tokens: tokens("ok", 1), fields: ["badge": 2])
             let token = devices.objectIds.keys.first ?? ""
-            let id = try await master.push(
-                [
-                    "channels": [.string(devices.channel)],
-                    "data": [
-                        "alert": "Two for one", "title": "Sale", "badge": "Increment", "sound": "bell",
-                        "category": "shop",
-                        "p": "x1",
-                    ],
-                ].expiring(in: .seconds(3600)))
+            let push: JSON = [
+                "channels": [.string(devices.channel)],
+                "expiration_time": .string(Timestamp.now.advanced(by: .seconds(3600)).iso),
+                "data": [
+                    "alert": "Two for one", "title": "Sale", "badge": "Increment", "sound": "bell",
+                    "category": "shop", "p": "x1",
+                ],
+            ]
+            let id = try await master.push(push)
             let status = try await master.pushEnded(id)
             #expect(status["status"] == "succeeded" && status["numSent"] == 1)
             let seen = try #require(taken(peer)[token]?.first)
@@ -266,14 +266,5 @@ import Testing
             try await Command.run(["\(checkoutDirectory)/.build/release/push"], environment: environment)
         }
         #expect(failure?.description.contains(text) == true, "\(failure?.description ?? "")")
-    }
-}
-
-extension JSON {
-    /// The same push, void after so long.
-    fileprivate func expiring(in time: Duration) -> JSON {
-        var push = self
-        push["expiration_time"] = .string(Timestamp.now.advanced(by: time).iso)
-        return push
     }
 }

@@ -95,14 +95,15 @@ import Testing
         _ = try await Devices.register(
             suite, tokens: android, fields: ["appVersion": "2.1", "deviceType": "android"], channel: channel)
         let here: JSON = .string(channel)
-        for (condition, expected) in [
+        let cases: [(JSON, [String])] = [
             (["channels": here, "deviceType": "ios", "appVersion": ["$regex": "^2"]], new),
             (["channels": here, "$or": [["badge": ["$lt": 3]], ["deviceType": "android"]]], old + android),
             (["channels": ["$all": [here]], "badge": ["$exists": false]], android),
             (["channels": here, "appVersion": ["$in": ["1.0"]]], old),
             (["channels": here, "appVersion": "9"], []),
             (["channels": here, "objectId": ["$gt": ""], "$and": [["badge": ["$gte": 5]]]], new),
-        ] as [(JSON, [String])] {
+        ]
+        for (condition, expected) in cases {
             let id = try await master.push(["where": condition, "data": ["alert": "hi"]])
             let status = try await master.pushEnded(id)
             #expect(suite.devices(of: id) == Set(expected), "\(condition)")

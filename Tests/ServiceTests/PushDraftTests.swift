@@ -25,15 +25,15 @@ import Testing
 
     @Test(
         arguments: [
-            ("neither channels nor where", ["where": nil], 115),
+            ("neither channels nor where", ["where": .null], 115),
             ("both", ["channels": ["a"]], 115),
             ("where is a list", ["where": []], 115),
             ("where is text that is no object", ["where": "everybody"], 115),
-            ("no channels", ["where": nil, "channels": []], 115),
-            ("channels is a number", ["where": nil, "channels": 3], 115),
-            ("a channel with a space", ["where": nil, "channels": ["no such"]], 112),
-            ("a channel that is an operator", ["where": nil, "channels": [["$ne": "a"]]], 112),
-            ("no data", ["data": nil], 115),
+            ("no channels", ["where": .null, "channels": []], 115),
+            ("channels is a number", ["where": .null, "channels": 3], 115),
+            ("a channel with a space", ["where": .null, "channels": ["no such"]], 112),
+            ("a channel that is an operator", ["where": .null, "channels": [["$ne": "a"]]], 112),
+            ("no data", ["data": .null], 115),
             ("data is text", ["data": "hi"], 115),
             ("an alert that is a number", ["data": ["alert": 7]], 115),
             ("a badge that is text", ["data": ["badge": "many"]], 115),
@@ -57,7 +57,7 @@ import Testing
             ("an interval of nothing", ["expiration_interval": 0], 115),
             ("an interval that is text", ["expiration_interval": "1h"], 115),
             ("an interval without end", ["expiration_interval": 1e18], 115),
-            ("an audience that is an object", ["where": nil, "audience_id": ["$ne": ""]], 115),
+            ("an audience that is an object", ["where": .null, "audience_id": ["$ne": ""]], 115),
         ] as [(String, JSON, Int)])
     func isRefused(_ name: String, members: JSON, code: Int) {
         #expect(Self.code(Self.push(members)) == code, "\(name)")
@@ -75,9 +75,9 @@ import Testing
         #expect(try target([:]) == .condition([:]))
         #expect(try target(["where": ["deviceType": "ios"]]) == .condition(["deviceType": "ios"]))
         #expect(try target(["where": #"{"badge":{"$gt":1}}"#]) == .condition(["badge": ["$gt": 1]]))
-        #expect(try target(["where": nil, "channels": ["a", ""]]) == .condition(["channels": ["$in": ["a", ""]]]))
-        #expect(try target(["where": nil, "channels": "a"]) == .condition(["channels": ["$in": ["a"]]]))
-        #expect(try target(["where": nil, "audience_id": "aud1"]) == .audience("aud1"))
+        #expect(try target(["where": .null, "channels": ["a", ""]]) == .condition(["channels": ["$in": ["a", ""]]]))
+        #expect(try target(["where": .null, "channels": "a"]) == .condition(["channels": ["$in": ["a"]]]))
+        #expect(try target(["where": .null, "audience_id": "aud1"]) == .audience("aud1"))
     }
 
     @Test(
@@ -127,7 +127,7 @@ import Testing
         #expect(try badge("increment") == .increment(1))
         #expect(try badge(["__op": "Increment", "amount": 2]) == .increment(2))
         #expect(try badge(["increment": 5]) == .increment(5))
-        #expect(try badge(nil) == nil)
+        #expect(try badge(.null) == nil)
     }
 
     @Test(

@@ -149,7 +149,7 @@ import Testing
         try await fixture.install(2, ["user": .pointer("_User", "ada1234567")])
         try await fixture.install(1, ["user": .pointer("_User", "ben1234567")])
         try await fixture.install(1)
-        func news(_ status: Int32) -> OrderChanged {
+        @Sendable func news(_ status: Int32) -> OrderChanged {
             .with {
                 $0.orderID = "o1"
                 $0.orderNumber = 1_000_001
