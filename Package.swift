@@ -115,7 +115,14 @@ let package = Package(
         service("Bag"),
         service("Payments", dependencies: ["Outbound", .product(name: "Crypto", package: "swift-crypto")]),
         service("Mail", dependencies: ["Outbound", .product(name: "Mustache", package: "swift-mustache")]),
-        service("Push", dependencies: ["Outbound", .product(name: "JWTKit", package: "jwt-kit")]),
+        service(
+            "Push",
+            dependencies: [
+                "Outbound",
+                .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Configuration", package: "swift-configuration"),
+            ]),
         service("Analytics"),
         service("Crash", dependencies: ["CZlib"]),
 
@@ -158,7 +165,7 @@ let package = Package(
             name: "ServiceTests",
             dependencies: [
                 "ServiceKit", "ObjectStore", "MessageBus", "Messages", "Outbound", "ParseProtocol", "TestSupport",
-                "BagService", "CatalogService", "MailService", "PaymentsService", "UsersService",
+                "BagService", "CatalogService", "MailService", "PaymentsService", "PushService", "UsersService",
             ]),
         .testTarget(name: "ScenarioTests", dependencies: ["TestSupport", "ParseProtocol"]),
     ]

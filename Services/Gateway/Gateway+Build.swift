@@ -28,6 +28,10 @@ func runGateway() async throws {
         imports: ImportController(objects: objects, services: services),
         config: ConfigController(services: services),
         files: FilesController(services: services, configuration: configuration),
+        accounts: AccountsController(services: services, configuration: configuration),
+        functions: FunctionsController(services: services),
+        intake: IntakeController(services: services),
+        push: PushController(services: services, objects: objects, federation: federation),
         system: SystemController(broker: broker),
         pages: PagesController(
             pages: try Pages(configuration: configuration), accounts: accounts, configuration: configuration),

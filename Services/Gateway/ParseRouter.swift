@@ -15,6 +15,7 @@ struct ParseRouter: Sendable {
     let imports: ImportController
     let config: ConfigController
     let files: FilesController
+    let push: PushController
     let system: SystemController
     let pages: PagesController
     let logger: Logger
@@ -144,6 +145,10 @@ struct ParseRouter: Sendable {
         case (_, "schemas", 1...2), (.delete, "purge", 2), (.get, "serverInfo", 1):
         case (.get, "config", 1): return try await config.get(request, principal)
         case (.put, "config", 1): return try await config.put(request, principal)
+        case (.post, "push", 1), (_, "push_audiences", 1...2):
+            guard principal.master else { return .forbidden("unauthorized: master key is required") }
+            return path[0] == "push"
+                ? try await push.send(request, principal) : try await push.audiences(request, principal)
         case (.get, "serverInfo", 1):
             guard principal.master else { return .forbidden("unauthorized: master key is required") }
             return try await managed(request, principal)
@@ -174,6 +179,7 @@ struct ParseRouter: Sendable {
         "challenge", "validate_purchase", "scriptlog", "security",
         "files", "schemas", "purge", "aggregate", "push", "push_audiences", "jobs", "hooks", "cloud_code",
         "schemas", "purge", "aggregate", "config", "push", "push_audiences", "jobs", "hooks", "cloud_code",
+        "files", "schemas", "purge", "aggregate", "config", "jobs", "hooks", "cloud_code",
         "loginAs", "verifyPassword", "requestPasswordReset", "verificationEmailRequest", "challenge",
         "upgradeToRevocableSession", "validate_purchase", "scriptlog", "security",
     ]
@@ -181,7 +187,7 @@ struct ParseRouter: Sendable {
     private func object(
         _ request: ParseRequest, _ className: String, _ objectId: String?, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
-        guard Names.isClassName(className) else {
+        guard Names.isClassName(className) || principal.master && Owners.masterClasses.contains(className) else {
             throw ParseError(
                 className.hasPrefix("_") ? .operationForbidden : .invalidClassName,
                 className.hasPrefix("_")

@@ -32,7 +32,7 @@ struct SystemController: Sendable {
                 "cloudCode": ["jobs": none],
                 "logs": ["level": none, "size": none, "order": none, "until": none, "from": none],
                 "push": [
-                    "immediatePush": none, "scheduledPush": none, "storedPushData": none, "pushAudiences": none,
+                    "immediatePush": true, "scheduledPush": true, "storedPushData": true, "pushAudiences": true,
                     "localization": none,
                 ],
                 "schemas": [

@@ -4,10 +4,12 @@ import ServiceKit
 
 /// What a client may say about its installation, and which create means an installation that is there already
 /// (PARSE_PROTOCOL section 9).
-struct InstallationRules: ClassRules {
+package struct InstallationRules: ClassRules {
+    package init() {}
+
     private static let idFields = ["installationId", "deviceToken", "deviceType"]
 
-    func prepare(_ change: inout ProposedChange) async throws {
+    package func prepare(_ change: inout ProposedChange) async throws {
         guard change.verb != .delete else { return }
         try checkIdFields(change)
         try checkChannels(change.object["channels"])
@@ -26,7 +28,7 @@ struct InstallationRules: ClassRules {
     }
 
     /// A create for a device that is known updates its row.
-    func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? {
+    package func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? {
         guard change.verb == .create, let known = try knownInstallation(change, in: transaction),
             let objectId = known["objectId"]?.stringValue
         else { return nil }
@@ -39,7 +41,7 @@ struct InstallationRules: ClassRules {
         return ChangeOutcome(objectId: objectId, before: updated.before, after: updated.document, answer: answer)
     }
 
-    func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
+    package func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
         switch change.verb {
         case .create: try releaseToken(change, keptBy: nil, in: transaction)
         case .update:
@@ -116,6 +118,12 @@ struct InstallationRules: ClassRules {
             guard let new = change.object[name], let old = stored[name], new != old else { continue }
             throw ParseError(.changedImmutableField, "\(name) may not be changed in this operation")
         }
+        // Of a device without an installation id the token is all that tells it from others.
+        if change.object["installationId"] ?? stored["installationId"] == nil, let old = stored["deviceToken"],
+            let new = change.object["deviceToken"], new != old
+        {
+            throw ParseError(.changedImmutableField, "deviceToken may not be changed in this operation")
+        }
     }
 
     private func knownInstallation(_ change: ProposedChange, in transaction: StoreTransaction) throws -> JSON? {
@@ -140,15 +148,23 @@ struct InstallationRules: ClassRules {
         return known.first
     }
 
-    /// A token belongs to one installation of the app, the one that registered it last; the others were uninstalled.
+    /// A token belongs to one installation of the app, the one that registered it last; the others were uninstalled. Other apps
+    /// than ours may share the server: they keep theirs.
     private func releaseToken(
         _ change: ProposedChange, keptBy objectId: String?, in transaction: StoreTransaction
     ) throws {
         guard let token = change.object["deviceToken"]?.stringValue else { return }
         let holders = try transaction.documents(
             Query(className: "_Installation", where: ["deviceToken": .string(token)]), caller: .master)
-        for holder in holders.compactMap({ $0["objectId"]?.stringValue }) where holder != objectId {
-            _ = try transaction.delete("_Installation", holder, caller: .master)
+        let app =
+            try change.object["appIdentifier"]
+            ?? objectId.flatMap { id in
+                try transaction.documentIfFound("_Installation", id, caller: .master)?["appIdentifier"]
+            }
+        for holder in holders {
+            guard let id = holder["objectId"]?.stringValue, id != objectId else { continue }
+            if let app, let other = holder["appIdentifier"], app != other { continue }
+            _ = try transaction.delete("_Installation", id, caller: .master)
         }
     }
 }

@@ -1,8 +1,9 @@
 import Messages
 import ObjectStore
+import ParseProtocol
 
-/// Notifications that wait to be sent. One row per order now; the sender comes with the push providers.
-enum Notifications {
+/// What customers hear of their orders. A row for each piece of news, so that none is told twice.
+package enum Notifications {
     static let tables = [
         """
         CREATE TABLE IF NOT EXISTS notifications(id INTEGER PRIMARY KEY, userId TEXT NOT NULL, reason TEXT NOT NULL,
@@ -11,13 +12,67 @@ enum Notifications {
         "CREATE INDEX IF NOT EXISTS notificationsOfUser ON notifications(userId, id)",
     ]
 
-    /// Notes that the customer is to hear of the order. A second call for the same order changes nothing.
-    static func add(_ order: OrderMade, in transaction: StoreTransaction) throws {
-        _ = try transaction.execute(
+    /// News of an order that nobody saw for this long is in the order's history.
+    private static let lifetime = Duration.seconds(3 * 86_400)
+
+    /// The customer's devices hear that the order was made.
+    package static func add(_ order: OrderMade, in transaction: StoreTransaction) throws {
+        try add(
+            reason: "orderMade", orderId: order.orderID, userId: order.userID, madeAt: order.madeAt,
+            text: OrderTexts.made(order.orderNumber), in: transaction)
+    }
+
+    /// The customer's devices hear what became of the order. A status that needs no words is passed over.
+    package static func add(_ order: OrderChanged, in transaction: StoreTransaction) throws {
+        guard let text = OrderTexts.changed(order.orderNumber, status: order.status) else { return }
+        try add(
+            reason: "orderChanged:\(order.status)", orderId: order.orderID, userId: order.userID,
+            madeAt: order.changedAt, text: text, in: transaction)
+    }
+
+    private static func add(
+        reason: String, orderId: String, userId: String, madeAt: Int64, text: String, in transaction: StoreTransaction
+    ) throws {
+        let isNew = try transaction.execute(
             """
-            INSERT INTO notifications(userId, reason, subject, madeAt) VALUES (?, 'orderMade', ?, ?)
+            INSERT INTO notifications(userId, reason, subject, madeAt, state) VALUES (?, ?, ?, ?, 'told')
             ON CONFLICT(reason, subject) DO NOTHING
             """,
-            [.text(order.userID), .text(order.orderID), .int(order.madeAt)])
+            [.text(userId), .text(reason), .text(orderId), .int(madeAt)])
+        guard isNew == 1, !userId.isEmpty else { return }
+        try Deliveries.add(
+            try PushPayload(["alert": .string(text), "orderId": .string(orderId)]), toUser: userId,
+            expiresAt: transaction.now.advanced(by: lifetime), in: transaction)
+    }
+
+    /// The account is gone: its devices are nobody's, and what was meant for it is not sent.
+    package static func forget(_ userId: String, in transaction: StoreTransaction) throws {
+        _ = try transaction.execute("DELETE FROM deliveries WHERE userId = ?", [.text(userId)])
+        _ = try transaction.execute("DELETE FROM notifications WHERE userId = ?", [.text(userId)])
+        let owned = Query(
+            className: "_Installation", where: ["user": .pointer("_User", userId)], limit: 1000, keys: ["objectId"])
+        while true {
+            let ids = try transaction.documents(owned, caller: .master).compactMap { $0["objectId"]?.stringValue }
+            for id in ids {
+                _ = try transaction.update("_Installation", id, ["user": ["__op": "Delete"]], caller: .master)
+            }
+            if ids.count < 1000 { return }
+        }
+    }
+}
+
+/// What customers read, in one place.
+package enum OrderTexts {
+    package static func made(_ number: Int64) -> String { "Thank you! We have your order \(number)." }
+
+    /// Nil for a status that is nobody's news.
+    package static func changed(_ number: Int64, status: Int32) -> String? {
+        switch status {
+        case 2: "Order \(number) is on its way."
+        case 3: "Order \(number) has been delivered."
+        case -1: "Order \(number) has been cancelled."
+        case -2: "Order \(number) has been refunded."
+        default: nil
+        }
     }
 }

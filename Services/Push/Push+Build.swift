@@ -4,24 +4,45 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-let pushPlan = ServicePlan(
+package let pushPlan = ServicePlan(
     name: "push",
-    classes: [.installation, .promotion],
-    rules: ["_Installation": InstallationRules()],
-    tables: Notifications.tables)
+    classes: [.installation, .promotion, .pushStatus, .audience],
+    rules: [
+        "_Installation": InstallationRules(), Audiences.className: AudienceRules(),
+        Pushes.statusClass: PushStatusRules(),
+    ],
+    tables: Notifications.tables + PushTables.all)
 
 func buildPush(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
-    let provider = host.configuration.reader.string(forKey: "satchel.push", default: "spool")
-    guard provider == "spool" else { throw UnknownPushProvider(name: provider) }
+    let provider = try PushConfiguration.provider(
+        reader: host.configuration.reader, dataDirectory: host.configuration.dataDirectory)
+    let sender = PushSender(store: host.store, provider: provider, logger: host.logger)
+    let spreader = PushSpreader(store: host.store, sender: sender, logger: host.logger)
 
+    routes.write("push.send.v1", SendPushRequest.self) { _, request, transaction in
+        guard request.caller.isMaster else {
+            throw ParseError(.operationForbidden, "A push is sent with the master key.")
+        }
+        let draft = try PushDraft(try request.document(), now: transaction.now)
+        let id = try Pushes.add(draft, source: "rest", in: transaction)
+        transaction.afterCommit { spreader.wake() }
+        return try BusReply(SendPushReply.with { $0.pushID = id })
+    }
     routes.write("push.orderMade.v1", OrderMade.self) { order, _, transaction in
         try Notifications.add(order, in: transaction)
+        transaction.afterCommit { sender.wake() }
         return try BusReply(Accepted())
     }
-}
-
-/// `SATCHEL_PUSH` names a provider that is not built. Starting anyway would lose notifications silently.
-struct UnknownPushProvider: Error, CustomStringConvertible {
-    let name: String
-    var description: String { "SATCHEL_PUSH=\(name) is not available in this version; use spool." }
+    routes.write("push.orderChanged.v1", OrderChanged.self) { order, _, transaction in
+        try Notifications.add(order, in: transaction)
+        transaction.afterCommit { sender.wake() }
+        return try BusReply(Accepted())
+    }
+    routes.write("push.userDeleted.v1", UserDeleted.self) { user, _, transaction in
+        try Notifications.forget(user.userID, in: transaction)
+        return try BusReply(Accepted())
+    }
+    PromotionFunctions(host: host, spreader: spreader).install(in: &routes)
+    host.whenWriter { await spreader.run() }
+    host.whenWriter { await sender.run() }
 }

@@ -3,7 +3,7 @@ import ObjectStore
 extension ClassDefinition {
     /// A device with the app. Clients create, read and update the one whose objectId they know; nobody but the master
     /// key can list or delete them (PARSE_PROTOCOL section 8).
-    static let installation = ClassDefinition(
+    package static let installation = ClassDefinition(
         "_Installation",
         fields: [
             "installationId": .string, "deviceToken": .string, "deviceType": .string, "channels": .array,
@@ -15,7 +15,28 @@ extension ClassDefinition {
         uniqueIndexes: [["installationId"]],
         permissions: ClassPermissions(get: .everybody, create: .everybody, update: .everybody, addField: .everybody))
 
-    /// What a push opens: everybody may fetch it, the shop's admins write it.
+    /// What a push opens: everybody may fetch it, the shop's admins write it. To whom and when it is sent is the shop's business.
     static let promotion = ClassDefinition(
-        "Promotion", fields: ["content": .string, "image": .file], permissions: .adminWritten())
+        "Promotion",
+        fields: [
+            "content": .string, "image": .file, "audience": .object, "schedule": .date, "discountCode": .string,
+        ],
+        permissions: .adminWritten().protecting(["*": ["audience", "schedule"], "role:admins": []]))
+
+    /// What became of a push. Written by this service, read with the master key.
+    static let pushStatus = ClassDefinition(
+        "_PushStatus",
+        fields: [
+            "pushTime": .string, "source": .string, "query": .string, "payload": .string, "title": .string,
+            "expiry": .number, "expiration_interval": .number, "status": .string, "numSent": .number,
+            "numFailed": .number, "pushHash": .string, "errorMessage": .string, "sentPerType": .object,
+            "failedPerType": .object, "sentPerUTCOffset": .object, "failedPerUTCOffset": .object, "count": .number,
+        ],
+        permissions: .masterOnly)
+
+    /// A stored condition on installations.
+    static let audience = ClassDefinition(
+        "_Audience",
+        fields: ["name": .string, "query": .string, "lastUsed": .date, "timesUsed": .number],
+        permissions: .masterOnly)
 }

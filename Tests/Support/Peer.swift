@@ -52,6 +52,11 @@ package final class Peer: Sendable {
         Self.lines(of: output).compactMap { $0.hasPrefix("{") ? try? JSON(parsing: $0) : nil }
     }
 
+    /// The number of lines it wrote so far, without reading them as JSON.
+    package func lineCount() -> Int {
+        (FileManager.default.contents(atPath: output) ?? Data()).count { $0 == UInt8(ascii: "\n") }
+    }
+
     package func stop() async { await keeper.finish() }
 
     /// Starts a peer for `body`.

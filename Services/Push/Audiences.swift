@@ -1,0 +1,69 @@
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// Stored conditions on installations with a name: `_Audience`.
+enum Audiences {
+    static let className = "_Audience"
+
+    /// - Throws: 115 for an audience that does not exist or whose condition cannot be read.
+    static func condition(of id: String, in transaction: StoreTransaction) throws -> JSON {
+        guard let text = try transaction.documentIfFound(className, id, caller: .master)?["query"]?.stringValue,
+            let condition = try? JSON(parsing: text), case .object = condition
+        else { throw unknown }
+        return condition
+    }
+
+    /// Counts a use.
+    static func count(_ id: String, in transaction: StoreTransaction) throws {
+        do {
+            _ = try transaction.update(
+                className, id, ["timesUsed": ["__op": "Increment", "amount": 1], "lastUsed": transaction.now.wire],
+                caller: .master)
+        } catch let error as ParseError where error.code == .objectNotFound {
+            throw unknown
+        }
+    }
+
+    private static let unknown = ParseError(.pushMisconfigured, "audience_id names no audience.")
+}
+
+/// An audience's condition is kept as JSON text, as every dashboard writes it.
+struct AudienceRules: ClassRules {
+    private static let nameBytesMax = 200
+
+    func prepare(_ change: inout ProposedChange) async throws {
+        guard change.verb != .delete else { return }
+        if let query = change.object["query"] {
+            let condition = query.stringValue.flatMap { try? JSON(parsing: $0) } ?? query
+            guard case .object(let members) = condition, members["__op"] == nil else {
+                throw ParseError(.invalidJSON, "query must be a JSON object, written as a string.")
+            }
+            change.object["query"] = .string(condition.serializedText)
+        } else if change.verb == .create {
+            throw ParseError(.missingRequiredField, "query is required.")
+        }
+        if change.verb == .create {
+            guard let name = change.object["name"]?.stringValue, (1...Self.nameBytesMax).contains(name.utf8.count)
+            else {
+                throw ParseError(.missingRequiredField, "name is required.")
+            }
+            change.object["timesUsed"] = change.object["timesUsed"] ?? 0
+        }
+    }
+
+    func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
+        guard change.verb != .delete, let text = change.object["query"]?.stringValue else { return }
+        let condition = try JSON(parsing: text)
+        _ = try transaction.find(Query(className: "_Installation", where: condition, limit: 0), caller: .master)
+    }
+}
+
+/// What became of a push is written by the service alone.
+struct PushStatusRules: ClassRules {
+    func prepare(_ change: inout ProposedChange) async throws {
+        guard change.verb == .delete || !change.caller.isMaster else {
+            throw ParseError(.operationForbidden, "A _PushStatus is written by sending a push.")
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import MessageBus
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// What the shop's admins do with promotions: send, cancel, and see what became of them.
+struct PromotionFunctions: Sendable {
+    let host: ServiceHost
+    let spreader: PushSpreader
+
+    func install(in routes: inout ServiceRoutes) {
+        routes.function("sendPromotion") { [self] parameters, request in
+            try request.requireAdmin()
+            let id = try promotionId(parameters)
+            return try await host.commit(request) { transaction in
+                let promotion = try transaction.document("Promotion", id, caller: .master)
+                let body = try Self.push(of: promotion, id, parameters, now: transaction.now)
+                let push = try Pushes.add(
+                    try PushDraft(body, now: transaction.now), promotion: id, source: "promotion", in: transaction)
+                transaction.afterCommit { [spreader] in spreader.wake() }
+                return try .result(["pushId": .string(push)])
+            }
+        }
+        routes.function("cancelPromotion") { [self] parameters, request in
+            try request.requireAdmin()
+            let id = try promotionId(parameters)
+            return try await host.commit(request) { transaction in
+                var cancelled: Int64 = 0
+                for row in try transaction.rows(
+                    "SELECT id FROM pushes WHERE promotion = ? AND state != 'ended'", [.text(id)])
+                where try Pushes.cancel(row.text("id"), in: transaction) { cancelled += 1 }
+                return try .result(["cancelled": .int(cancelled)])
+            }
+        }
+        routes.function("promotionReport") { [self] parameters, request in
+            try request.requireAdmin()
+            let id = try promotionId(parameters)
+            return try .result(try await host.store.read { try Self.report(id, from: $0) })
+        }
+    }
+
+    private func promotionId(_ parameters: JSON) throws(ParseError) -> String {
+        guard let id = parameters["promotionId"]?.stringValue, Names.isObjectId(id) else {
+            throw ParseError(.validationError, "promotionId is missing.")
+        }
+        return id
+    }
+
+    /// The push of a promotion: what the call says, else what the promotion says, else everybody now.
+    private static func push(of promotion: JSON, _ id: String, _ parameters: JSON, now: Timestamp) throws -> JSON {
+        guard let content = promotion["content"]?.stringValue, !content.isEmpty else {
+            throw ParseError(.validationError, "The promotion has no content.")
+        }
+        var data: JSON = ["alert": .string(content), "p": .string(id)]
+        data["title"] = parameters["title"].flatMap { $0.isNull ? nil : $0 }
+        var body: JSON = ["data": data]
+        switch parameters["audience"] ?? promotion["audience"] ?? "all" {
+        case "all", .null: body["where"] = [:]
+        case let audience:
+            let (channels, condition) = (audience["channels"], audience["where"])
+            guard channels != nil || condition != nil else {
+                throw ParseError(.validationError, "audience must be \"all\" or an object with channels or where.")
+            }
+            body["channels"] = channels
+            body["where"] = condition
+        }
+        if let time = parameters["pushTime"], !time.isNull {
+            body["push_time"] = time
+        } else if let planned = promotion["schedule"].flatMap(PushMoment.init), planned.earliest > now {
+            body["push_time"] = promotion["schedule"]
+        }
+        return body
+    }
+
+    private static func report(_ id: String, from reader: StoreReader) throws -> JSON {
+        var totals: [String: Int64] = ["sent": 0, "failed": 0, "count": 0]
+        var pushes: [JSON] = []
+        for row in try reader.rows(
+            "SELECT id FROM pushes WHERE promotion = ? ORDER BY rowid DESC LIMIT ?", [.text(id), .int(listMax)])
+        {
+            guard let status = try reader.documentIfFound(Pushes.statusClass, row.text("id"), caller: .master) else {
+                continue
+            }
+            var push: JSON = ["pushId": .string(row.text("id"))]
+            for name in ["status", "pushTime", "pushHash", "errorMessage", "query"] { push[name] = status[name] }
+            for (name, field) in [("sent", "numSent"), ("failed", "numFailed"), ("count", "count")] {
+                push[name] = status[field]
+                totals[name, default: 0] += status[field]?.intValue ?? 0
+            }
+            pushes.append(push)
+        }
+        var report = JSON.object(totals.mapValues(JSON.int))
+        report["promotionId"] = .string(id)
+        report["pushes"] = .array(pushes)
+        return report
+    }
+
+    /// The latest pushes of a promotion; nobody sends one more often.
+    private static let listMax: Int64 = 100
+}

@@ -1,0 +1,123 @@
+import ParseProtocol
+
+/// The body of `POST /push`, checked (PARSE_PROTOCOL section 9). No I/O.
+package struct PushDraft: Sendable {
+    package enum Target: Sendable, Hashable {
+        /// A condition on `_Installation`.
+        case condition(JSON)
+        /// The condition of a stored audience.
+        case audience(String)
+    }
+
+    package enum Expiry: Sendable, Hashable {
+        case at(Timestamp)
+        /// Seconds after the push time.
+        case after(Int64)
+    }
+
+    package let target: Target
+    package let payload: PushPayload
+    /// Nil: now.
+    package let moment: PushMoment?
+    package let expiry: Expiry?
+    /// The audience that is to count this use; nil for none.
+    package let audienceId: String?
+    package let title: String?
+
+    /// What is planned further ahead is a mistake in the year.
+    private static let aheadMax = Duration.seconds(366 * 86_400)
+    private static let channelsMax = 1000
+    private static let intervalMax: Int64 = 366 * 86_400
+
+    /// - Throws: 115 for what cannot be sent, 138 for an expiration before the push, 152 for a push too far ahead, 112 for a
+    ///   channel's name, 116 for a payload that is too large.
+    package init(_ body: JSON, now: Timestamp) throws(ParseError) {
+        guard case .object(let members) = body else {
+            throw ParseError(.invalidJSON, "The body must be a JSON object.")
+        }
+        audienceId = try Self.text(members["audience_id"], "audience_id")
+        target = try Self.target(members["where"], members["channels"], audienceId)
+        payload = try PushPayload(members["data"])
+        title = try Self.text(members["title"], "title")
+        moment = try Self.given(members["push_time"]).map { value throws(ParseError) in
+            guard let moment = PushMoment(value) else { throw Self.invalid("push_time") }
+            return moment
+        }
+        if let moment, moment.earliest > now.advanced(by: Self.aheadMax) {
+            throw ParseError(.invalidPushTime, "push_time must be within a year.")
+        }
+        expiry = try Self.expiry(members["expiration_time"], members["expiration_interval"])
+        if case .at(let end) = expiry, end <= max(now, moment?.earliest ?? now) {
+            throw ParseError(.invalidExpiration, "expiration_time must be after the push is sent.")
+        }
+    }
+
+    private static func given(_ value: JSON?) -> JSON? { value.flatMap { $0.isNull ? nil : $0 } }
+
+    private static func invalid(_ name: String) -> ParseError {
+        ParseError(.pushMisconfigured, "\(name) is not valid time.")
+    }
+
+    private static func text(_ value: JSON?, _ name: String) throws(ParseError) -> String? {
+        guard let value = given(value) else { return nil }
+        guard let text = value.stringValue, (1...200).contains(text.utf8.count) else {
+            throw ParseError(.pushMisconfigured, "\(name) must be a string of 1 to 200 bytes.")
+        }
+        return text
+    }
+
+    private static func target(_ filter: JSON?, _ channels: JSON?, _ audience: String?) throws(ParseError) -> Target {
+        switch (given(filter), given(channels)) {
+        case (_?, _?):
+            throw ParseError(.pushMisconfigured, "Channels and query can not be set at the same time.")
+        case (let filter?, nil):
+            // Older clients send the condition as text.
+            let condition = filter.stringValue.flatMap { try? JSON(parsing: $0) } ?? filter
+            guard case .object = condition else { throw ParseError(.pushMisconfigured, "where must be an object.") }
+            return .condition(condition)
+        case (nil, let channels?): return .condition(["channels": ["$in": .array(try names(channels))]])
+        case (nil, nil):
+            guard let audience else {
+                throw ParseError(
+                    .pushMisconfigured, "Sending a push requires either \"channels\" or a \"where\" query.")
+            }
+            return .audience(audience)
+        }
+    }
+
+    private static func names(_ channels: JSON) throws(ParseError) -> [JSON] {
+        let list = channels.stringValue.map { [JSON.string($0)] } ?? channels.arrayValue ?? []
+        guard (1...channelsMax).contains(list.count) else {
+            throw ParseError(.pushMisconfigured, "channels must be 1 to \(channelsMax) names.")
+        }
+        for channel in list {
+            guard let name = channel.stringValue, name.isEmpty || Names.isIdentifier(name) else {
+                throw ParseError(
+                    .invalidChannelName, "A channel name has letters, digits and _ and starts with a letter.")
+            }
+        }
+        return list
+    }
+
+    private static func expiry(_ time: JSON?, _ interval: JSON?) throws(ParseError) -> Expiry? {
+        switch (given(time), given(interval)) {
+        case (_?, _?):
+            throw ParseError(.pushMisconfigured, "Both expiration_time and expiration_interval cannot be set.")
+        case (let time?, nil):
+            guard case .absolute(let end)? = PushMoment(time) else { throw invalid("expiration_time") }
+            return .at(end)
+        case (nil, let interval?):
+            guard let seconds = interval.intValue, (1...intervalMax).contains(seconds) else {
+                throw ParseError(.pushMisconfigured, "expiration_interval must be a number greater than 0.")
+            }
+            return .after(seconds)
+        case (nil, nil): return nil
+        }
+    }
+}
+
+extension ParseError.Code {
+    package static let pushMisconfigured = ParseError.Code(rawValue: 115)
+    package static let invalidExpiration = ParseError.Code(rawValue: 138)
+    package static let invalidPushTime = ParseError.Code(rawValue: 152)
+}

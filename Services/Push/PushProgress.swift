@@ -1,0 +1,102 @@
+import ObjectStore
+import ParseProtocol
+
+/// What is told of a push, always computed from the counts of the deliveries that are over.
+package enum PushProgress {
+    /// Counts one delivery that is over and removes its row. What was counted before is not there any more and counts no second time.
+    package static func end(
+        _ delivery: Delivery, isSent: Bool, reason: String, in transaction: StoreTransaction
+    ) throws {
+        guard try transaction.execute("DELETE FROM deliveries WHERE id = ?", [.int(delivery.id)]) == 1 else { return }
+        _ = try transaction.execute(
+            """
+            INSERT INTO deliveryCounts(push, isSent, reason, deviceType, utcOffset, count) VALUES (?, ?, ?, ?, ?, 1)
+            ON CONFLICT DO UPDATE SET count = count + 1
+            """,
+            [
+                .text(delivery.push), .int(isSent ? 1 : 0), .text(reason), .text(delivery.deviceType),
+                .text(delivery.utcOffset.map(String.init) ?? ""),
+            ])
+    }
+
+    /// Ends a push that has nothing left to send.
+    package static func settle(_ id: String, in transaction: StoreTransaction) throws {
+        let ended = try transaction.execute(
+            """
+            UPDATE pushes SET state = 'ended' WHERE id = ? AND state = 'sending'
+            AND NOT EXISTS(SELECT 1 FROM deliveries WHERE push = ?)
+            """, [.text(id), .text(id)])
+        if ended == 1 { try report(id, in: transaction) }
+    }
+
+    /// Shows how far it is, at most once in a while.
+    static func refresh(_ id: String, in transaction: StoreTransaction) throws {
+        let changed = try transaction.execute(
+            "UPDATE pushes SET reportedAt = ? WHERE id = ? AND state != 'ended' AND reportedAt <= ?",
+            [
+                .int(transaction.now.milliseconds), .text(id),
+                .int(transaction.now.advanced(by: .zero - refreshPause).milliseconds),
+            ])
+        if changed == 1 { try report(id, in: transaction) }
+    }
+
+    /// Somebody may be looking; a document a second costs nothing.
+    private static let refreshPause = Duration.seconds(1)
+
+    /// Writes the `_PushStatus` from the counts.
+    static func report(_ id: String, in transaction: StoreTransaction) throws {
+        guard let push = try transaction.rows("SELECT * FROM pushes WHERE id = ?", [.text(id)]).first else { return }
+        let counts = try transaction.rows(
+            "SELECT isSent, reason, deviceType, utcOffset, count FROM deliveryCounts WHERE push = ?", [.text(id)])
+        let fields = fields(
+            state: push.text("state"), isCancelled: push.int("isCancelled") == 1, made: push.int("made"), counts)
+        do {
+            _ = try transaction.nested { try transaction.update(Pushes.statusClass, id, fields, caller: .master) }
+        } catch let error as ParseError where error.code == .objectNotFound {
+            // Somebody deleted what they do not want to see; the push goes on.
+        }
+    }
+
+    private static func fields(state: String, isCancelled: Bool, made: Int64, _ counts: [SQLRow]) -> JSON {
+        var totals: [Bool: Int64] = [:]
+        var types: [Bool: [String: JSON]] = [true: [:], false: [:]]
+        var offsets: [Bool: [String: JSON]] = [true: [:], false: [:]]
+        var reasons: [String: Int64] = [:]
+        for row in counts {
+            let (isSent, count) = (row.int("isSent") == 1, row.int("count"))
+            totals[isSent, default: 0] += count
+            types[isSent]?.add(count, to: row.text("deviceType"))
+            if !row.text("utcOffset").isEmpty { offsets[isSent]?.add(count, to: row.text("utcOffset")) }
+            if !isSent { reasons[row.text("reason"), default: 0] += count }
+        }
+        let (sent, failed) = (totals[true] ?? 0, totals[false] ?? 0)
+        var fields: JSON = [
+            "numSent": .int(sent), "numFailed": .int(failed), "count": .int(made),
+            "sentPerType": .object(types[true] ?? [:]), "failedPerType": .object(types[false] ?? [:]),
+        ]
+        if !offsets.values.allSatisfy(\.isEmpty) {
+            fields["sentPerUTCOffset"] = .object(offsets[true] ?? [:])
+            fields["failedPerUTCOffset"] = .object(offsets[false] ?? [:])
+        }
+        switch state {
+        case "scheduled": break
+        case "ended": fields["status"] = isCancelled || (sent == 0 && failed > 0) ? "failed" : "succeeded"
+        default: fields["status"] = "running"
+        }
+        var problems = reasons.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(reasonsMax).map {
+            "\($0.key): \($0.value)"
+        }
+        if isCancelled, reasons["Cancelled"] == nil { problems.insert("Cancelled", at: 0) }
+        if !problems.isEmpty { fields["errorMessage"] = .string(problems.joined(separator: "; ")) }
+        return fields
+    }
+
+    /// Reasons named in a status, the most frequent first.
+    private static let reasonsMax = 5
+}
+
+extension [String: JSON] {
+    fileprivate mutating func add(_ count: Int64, to name: String) {
+        self[name] = .int((self[name]?.intValue ?? 0) + count)
+    }
+}

@@ -1,0 +1,61 @@
+import ParseProtocol
+
+/// One notification for one device, as it waits in the table of deliveries.
+package struct Delivery: Sendable {
+    package let id: Int64
+    /// A UUID that every attempt carries; APNs calls it `apns-id`.
+    package let name: String
+    /// objectId of the `_PushStatus`; empty for a notification about an order.
+    package let push: String
+    package let installation: String
+    package let deviceType: String
+    package let token: String
+    /// The app's own identifier, when the installation told it.
+    package let appIdentifier: String?
+    package let payload: PushPayload
+    package let badge: Int64?
+    package let utcOffset: Int64?
+    package let attempts: Int
+    package let madeAt: Timestamp
+    /// Nil: it stays valid.
+    package let expiresAt: Timestamp?
+    package let isCancelled: Bool
+
+    package init(
+        id: Int64, name: String, push: String, installation: String, deviceType: String, token: String,
+        appIdentifier: String?, payload: PushPayload, badge: Int64?, utcOffset: Int64?, attempts: Int,
+        madeAt: Timestamp, expiresAt: Timestamp?, isCancelled: Bool
+    ) {
+        self.id = id
+        self.name = name
+        self.push = push
+        self.installation = installation
+        self.deviceType = deviceType
+        self.token = token
+        self.appIdentifier = appIdentifier
+        self.payload = payload
+        self.badge = badge
+        self.utcOffset = utcOffset
+        self.attempts = attempts
+        self.madeAt = madeAt
+        self.expiresAt = expiresAt
+        self.isCancelled = isCancelled
+    }
+}
+
+/// What a provider said about one attempt.
+package enum ProviderAnswer: Sendable, Hashable {
+    case accepted
+    /// An answer with a status that is not 200.
+    case refused(status: Int, reason: String, retryAfter: Duration?)
+    /// No complete answer: the device may have the notification or not.
+    case none(String)
+    /// This provider never reaches that kind of device.
+    case unsupported(String)
+}
+
+/// A way to devices.
+package protocol PushProvider: Sendable {
+    /// One attempt. Attempts of one delivery carry the same name, so that the other side can tell them from new ones.
+    func send(_ delivery: Delivery) async -> ProviderAnswer
+}

@@ -1,0 +1,170 @@
+import Logging
+import ObjectStore
+import ParseProtocol
+import Synchronization
+
+/// Sends deliveries that are due, in the process that writes. A row goes only after the provider has answered: what is under way
+/// when the process dies is sent again, under the same name.
+final class PushSender: Sendable {
+    private struct Work {
+        var underWay: Set<Int64> = []
+        /// Answered, and not written down yet.
+        var ended: [(delivery: Delivery, step: DeliveryMachine.Step)] = []
+    }
+
+    private let store: ClassStore
+    private let provider: any PushProvider
+    private let logger: Logger
+    private let work = Mutex(Work())
+    private let wakeUps: AsyncStream<Void>
+    private let waker: AsyncStream<Void>.Continuation
+
+    /// Notifications with the provider at once, and so the most that a crash repeats. APNs allows a connection about a thousand
+    /// streams; 200 keep a connection busy over a round trip of 50 ms at 4,000 a second.
+    static let underWayMax = 200
+    private static let pause = Duration.milliseconds(250)
+
+    init(store: ClassStore, provider: any PushProvider, logger: Logger) {
+        self.store = store
+        self.provider = provider
+        self.logger = logger
+        (wakeUps, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// There may be something to send.
+    func wake() { waker.yield() }
+
+    func run() async {
+        let timer = Task { [waker] in
+            // Finds deliveries whose next attempt is due, and what an earlier process left.
+            while !Task.isCancelled {
+                waker.yield()
+                try? await Task.sleep(for: Self.pause)
+            }
+        }
+        defer { timer.cancel() }
+        for await _ in wakeUps {
+            do {
+                try await record()
+                try await startDue()
+            } catch {
+                logger.error("The deliveries could not be worked on.", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+
+    // MARK: - Sending
+
+    private func startDue() async throws {
+        let busy = work.withLock { $0.underWay }
+        // Reading for a handful at a time would cost more than it sends.
+        guard busy.count <= Self.underWayMax * 3 / 4 else { return }
+        let rows = try await store.read { reader in
+            try reader.rows(
+                """
+                SELECT d.*, coalesce(d.payload, p.payload) AS content, p.isCancelled FROM deliveries d
+                LEFT JOIN pushes p ON p.id = d.push WHERE d.dueAt <= ? ORDER BY d.dueAt, d.id LIMIT ?
+                """, [.int(Timestamp.now.milliseconds), .int(Int64(Self.underWayMax + busy.count))])
+        }
+        var payloads: [[UInt8]: PushPayload] = [:]
+        for row in rows where !busy.contains(row.int("id")) {
+            guard work.withLock({ $0.underWay.count < Self.underWayMax }) else { return }
+            let content = row.blob("content")
+            do {
+                let payload = try payloads[content] ?? PushPayload(stored: content)
+                payloads[content] = payload
+                start(Delivery(row, payload))
+            } catch {
+                // Nothing that we stored; without this one row would stop all others.
+                logger.error("A delivery cannot be read.", metadata: ["delivery.id": "\(row.int("id"))"])
+                let id = row.int("id")
+                try await store.write { _ = try $0.execute("DELETE FROM deliveries WHERE id = ?", [.int(id)]) }
+            }
+        }
+    }
+
+    private func start(_ delivery: Delivery) {
+        work.withLock { _ = $0.underWay.insert(delivery.id) }
+        var machine = DeliveryMachine(delivery)
+        let first = machine.start(now: .now)
+        guard first == .send else { return end(delivery, first) }
+        Task { [machine] in
+            var machine = machine
+            let answer = await provider.send(delivery)
+            end(delivery, machine.answered(answer, now: .now))
+        }
+    }
+
+    private func end(_ delivery: Delivery, _ step: DeliveryMachine.Step) {
+        work.withLock { $0.ended.append((delivery, step)) }
+        waker.yield()
+    }
+
+    // MARK: - Writing down
+
+    /// Writes down everything that was answered since the last time, in one transaction.
+    private func record() async throws {
+        let ended = work.withLock { $0.ended }
+        guard !ended.isEmpty else { return }
+        try await store.write { transaction in
+            for (delivery, step) in ended { try Self.record(step, of: delivery, in: transaction) }
+            for push in Set(ended.map(\.delivery.push)) where !push.isEmpty {
+                try PushProgress.settle(push, in: transaction)
+                try PushProgress.refresh(push, in: transaction)
+            }
+        }
+        let ids = Set(ended.map(\.delivery.id))
+        work.withLock { work in
+            work.ended.removeFirst(ended.count)
+            work.underWay.subtract(ids)
+        }
+        report(ended)
+    }
+
+    private static func record(
+        _ step: DeliveryMachine.Step, of delivery: Delivery, in transaction: StoreTransaction
+    ) throws {
+        switch step {
+        case .send: break
+        case .sent: try PushProgress.end(delivery, isSent: true, reason: "", in: transaction)
+        case .failed(let reason): try PushProgress.end(delivery, isSent: false, reason: reason, in: transaction)
+        case .tokenIsDead(let reason):
+            try PushProgress.end(delivery, isSent: false, reason: reason, in: transaction)
+            let stored = try transaction.documentIfFound("_Installation", delivery.installation, caller: .master)
+            // The device may have got another one meanwhile.
+            guard stored?["deviceToken"] == .string(delivery.token) else { return }
+            _ = try transaction.update(
+                "_Installation", delivery.installation, ["deviceToken": ["__op": "Delete"]], caller: .master)
+        case .again(let at, let reason):
+            _ = try transaction.execute(
+                "UPDATE deliveries SET attempts = attempts + 1, dueAt = ?, problem = ? WHERE id = ?",
+                [.int(at.milliseconds), .text(reason), .int(delivery.id)])
+        }
+    }
+
+    /// One line for a group and reason, not one for each device.
+    private func report(_ ended: [(delivery: Delivery, step: DeliveryMachine.Step)]) {
+        var problems: [String: Int] = [:]
+        for (_, step) in ended {
+            if case .again(_, let reason) = step { problems[reason, default: 0] += 1 }
+        }
+        for (reason, count) in problems {
+            logger.warning(
+                "Notifications were not sent and are tried again.",
+                metadata: ["push.reason": "\(reason)", "push.count": "\(count)"])
+        }
+    }
+}
+
+extension Delivery {
+    fileprivate init(_ row: SQLRow, _ payload: PushPayload) {
+        self.init(
+            id: row.int("id"), name: row.text("name"), push: row.text("push"), installation: row.text("installation"),
+            deviceType: row.text("deviceType"), token: row.text("token"),
+            appIdentifier: row["appIdentifier"].textValue, payload: payload, badge: row["badge"].intValue,
+            utcOffset: row["utcOffset"].intValue, attempts: Int(clamping: row.int("attempts")),
+            madeAt: Timestamp(milliseconds: row.int("madeAt")),
+            expiresAt: row["expiresAt"].intValue.map { Timestamp(milliseconds: $0) },
+            isCancelled: row.int("isCancelled") == 1)
+    }
+}
