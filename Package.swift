@@ -116,7 +116,7 @@ let package = Package(
         service("Mail", dependencies: ["Outbound", .product(name: "Mustache", package: "swift-mustache")]),
         service("Push", dependencies: ["Outbound", .product(name: "JWTKit", package: "jwt-kit")]),
         service("Analytics"),
-        service("Crash", dependencies: ["CZlib"]),
+        service("Crash", dependencies: ["CZlib", .product(name: "Crypto", package: "swift-crypto")]),
 
         // Tools behind scripts/up, scripts/load-demo and scripts/bench.
         .executableTarget(
@@ -157,7 +157,8 @@ let package = Package(
             name: "ServiceTests",
             dependencies: [
                 "ServiceKit", "ObjectStore", "MessageBus", "Messages", "Outbound", "ParseProtocol", "TestSupport",
-                "BagService", "CatalogService", "MailService", "PaymentsService", "UsersService",
+                "AnalyticsService", "BagService", "CatalogService", "CrashService", "GatewayService", "MailService",
+                "PaymentsService", "UsersService",
             ]),
         .testTarget(name: "ScenarioTests", dependencies: ["TestSupport", "ParseProtocol"]),
     ]

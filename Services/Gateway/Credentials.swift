@@ -9,6 +9,8 @@ struct Credentials: Sendable {
     var clientKeys: [GatewayConfiguration.ClientKey: String] = [:]
     var sessionToken: String?
     var installationId: String?
+    /// The SDK and its version, as it says.
+    var clientVersion: String?
 
     init() {}
 
@@ -23,6 +25,7 @@ struct Credentials: Sendable {
             case "x-parse-javascript-key": clientKeys[.javascript] = field.value
             case "x-parse-client-key", "x-parse-windows-key": clientKeys[.client] = field.value
             case "x-parse-installation-id": installationId = field.value
+            case "x-parse-client-version": clientVersion = field.value
             case "authorization" where applicationId == nil: readBasic(field.value)
             default: break
             }
@@ -57,7 +60,8 @@ struct Credentials: Sendable {
         if let key = try take("_MasterKey"), !key.isEmpty { masterKey = key }
         if let token = try take("_SessionToken"), !token.isEmpty { sessionToken = token }
         if let id = try take("_InstallationId") { installationId = id }
-        for ignored in ["_ClientVersion", "_RevocableSession", "_ContentType"] { _ = try take(ignored) }
+        if let version = try take("_ClientVersion") { clientVersion = version }
+        for ignored in ["_RevocableSession", "_ContentType"] { _ = try take(ignored) }
         body["_context"] = nil
         body["_noBody"] = nil
         return method

@@ -18,10 +18,18 @@ enum Owners {
         "addToBag": "bag", "setBagQuantity": "bag", "emptyBag": "bag", "bag": "bag",
         "checkout": "bag", "chargeCustomer": "bag", "ChargeToken": "bag",
         "createStripeCustomer": "payments", "addPaymentMethod": "payments", "setDefaultPaymentMethod": "payments",
-        "analyticsEvents": "analytics", "crashReports": "crash",
+        "analyticsEvents": "analytics", "analyticsSeries": "analytics", "analyticsTop": "analytics",
+        "analyticsActiveUsers": "analytics", "analyticsSales": "analytics", "analyticsRequests": "analytics",
+        "pushOpens": "analytics",
+        "crashReports": "crash", "crashIssues": "crash", "crashIssue": "crash", "crashProjects": "crash",
+        "resolveCrashIssue": "crash", "ignoreCrashIssue": "crash", "reopenCrashIssue": "crash",
+        "createCrashProject": "crash", "disableCrashKey": "crash",
     ]
 
-    private static let readingFunctions: Set<String> = ["bag", "analyticsEvents", "crashReports"]
+    private static let readingFunctions: Set<String> = [
+        "bag", "analyticsEvents", "analyticsSeries", "analyticsTop", "analyticsActiveUsers", "analyticsSales",
+        "analyticsRequests", "pushOpens", "crashReports", "crashIssues", "crashIssue", "crashProjects",
+    ]
 
     /// Every service of the suite, for `health`.
     static let services = ["catalog", "users", "bag", "payments", "mail", "push", "analytics", "crash"]

@@ -10,16 +10,25 @@ struct ParseRouter: Sendable {
     let accounts: AccountsController
     let functions: FunctionsController
     let intake: IntakeController
+    let sentry: SentryController
     let system: SystemController
+    let meter: RequestMeter
     let logger: Logger
 
     /// Answers a request from the wire. Never throws: every error is an answer.
     func answer(_ request: ParseRequest) async -> ParseResponse {
         var request = request
+        let response = await answered(&request)
+        if request.isCounted { meter.count(request, response) }
+        return response
+    }
+
+    private func answered(_ request: inout ParseRequest) async -> ParseResponse {
         do throws(ParseError) {
-            guard let path = withoutMount(request.path) else { return try await intake.sentry(request) }
+            guard let path = withoutMount(request.path) else { return try await sentry.report(request) }
             request.path = path
             if path == ["health"] { return system.health() }
+            request.isCounted = true
             try untunnel(&request)
             guard let admitted = principals.admit(request.credentials, from: request.clientAddress) else {
                 return .forbidden()
