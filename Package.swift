@@ -124,7 +124,7 @@ let package = Package(
                 .product(name: "Configuration", package: "swift-configuration"),
             ]),
         service("Analytics"),
-        service("Crash", dependencies: ["CZlib"]),
+        service("Crash", dependencies: ["CZlib", .product(name: "Crypto", package: "swift-crypto")]),
 
         // Tools behind scripts/up, scripts/load-demo and scripts/bench.
         .executableTarget(
@@ -165,7 +165,8 @@ let package = Package(
             name: "ServiceTests",
             dependencies: [
                 "ServiceKit", "ObjectStore", "MessageBus", "Messages", "Outbound", "ParseProtocol", "TestSupport",
-                "BagService", "CatalogService", "MailService", "PaymentsService", "PushService", "UsersService",
+                "AnalyticsService", "BagService", "CatalogService", "CrashService", "GatewayService", "MailService",
+                "PaymentsService", "PushService", "UsersService",
             ]),
         .testTarget(name: "ScenarioTests", dependencies: ["TestSupport", "ParseProtocol"]),
     ]

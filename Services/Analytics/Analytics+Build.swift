@@ -1,28 +1,59 @@
 import MessageBus
 import Messages
+import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// Events are cheap to lose with the power and many, so a commit does not wait for the disk.
-let analyticsPlan = ServicePlan(
-    name: "analytics", tables: EventLog.tables + SalesLog.tables, synchronous: .normal)
+/// Events are cheap to lose with the power and many, so a commit does not wait for the disk. The end of the process loses none.
+package let analyticsPlan = ServicePlan(
+    name: "analytics",
+    tables: EventLog.tables + Cardinality.tables + EventCounts.tables + ActiveIds.tables + PushOpens.tables
+        + SalesLog.tables + RequestCountsLog.tables,
+    synchronous: .normal)
 
 func buildAnalytics(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
     routes.write("analytics.event.v1", AppEvent.self) { message, request, transaction in
-        let event = try Event(name: message.name, body: request.document())
-        try EventLog.add(event, by: request.caller, in: transaction)
+        try EventIntake.take(
+            Event(name: message.name, body: request.document()), by: request.caller, in: transaction)
         return try BusReply(Accepted(), documents: [JSON.object([:]).serialized])
     }
-
+    routes.write("analytics.requests.v1", RequestCounts.self) { counts, _, transaction in
+        try RequestCountsLog.add(counts, in: transaction)
+        return try BusReply(Accepted())
+    }
     routes.write("analytics.orderMade.v1", OrderMade.self) { order, _, transaction in
         try SalesLog.add(order, in: transaction)
         return try BusReply(Accepted())
     }
+    routes.write("analytics.orderChanged.v1", OrderChanged.self) { change, _, transaction in
+        try SalesLog.add(change, in: transaction)
+        return try BusReply(Accepted())
+    }
+    routes.write("analytics.userDeleted.v1", UserDeleted.self) { user, _, transaction in
+        try EventLog.forget(user.userID, in: transaction)
+        try ActiveIds.forget(user.userID, in: transaction)
+        try SalesLog.forget(user.userID, in: transaction)
+        return try BusReply(Accepted())
+    }
+    AnalyticsFunctions(
+        store: host.store, currency: host.configuration.reader.string(forKey: "satchel.currency", default: "usd")
+    ).install(&routes)
+    host.whenWriter { await Retention(store: host.store, logger: host.logger).run() }
+}
 
-    routes.function("analyticsEvents") { parameters, request in
-        try request.requireAdmin()
-        let limit = try parameters.listLimit()
-        guard let name = parameters["name"]?.stringValue, Event.isName(name) else { throw Event.invalidName }
-        return try .result(.array(await host.store.read { try EventLog.newest(name, limit: limit, $0) }))
+/// One event into the log and every roll-up, in one transaction.
+package enum EventIntake {
+    package static func take(_ event: Event, by caller: Caller, in transaction: StoreTransaction) throws {
+        let hour = Hour(of: event.countedAt(now: transaction.now))
+        let installationId = caller.installationId.map(EventLog.shortened)
+        try EventLog.add(event, by: caller, in: transaction)
+        try EventCounts.add(event, at: hour, in: transaction)
+        if let userId = caller.userId { try ActiveIds.add(userId, .users, day: hour.day, in: transaction) }
+        if let installationId, !installationId.isEmpty {
+            try ActiveIds.add(installationId, .installations, day: hour.day, in: transaction)
+        }
+        if let pushHash = event.pushHash, event.name == Event.opened {
+            try PushOpens.add(pushHash, day: hour.day, in: transaction)
+        }
     }
 }

@@ -2,13 +2,16 @@ import ParseProtocol
 
 /// Something an app reports: that it was opened, or an event of its own with a few dimensions
 /// (PARSE_PROTOCOL section 12).
-struct Event {
-    let name: String
+package struct Event: Sendable {
+    package let name: String
     /// When it happened by the app's clock; nil when the app did not say.
-    let at: Timestamp?
-    let dimensions: [String: JSON]
+    package let at: Timestamp?
+    package let dimensions: [String: JSON]
     /// `AppOpened` by a tap on a push: the push's hash.
-    let pushHash: String?
+    package let pushHash: String?
+
+    /// The event of an app's start, which the SDKs send by themselves.
+    package static let opened = "AppOpened"
 
     /// Hosted Parse's limit, which keeps the number of series of a graph bounded.
     static let dimensionsMax = 8
@@ -20,7 +23,7 @@ struct Event {
         .invalidEventName, "An event name has letters, digits and _, starts with a letter and is at most 100 long.")
 
     /// - Throws: 160 for the name, 107, 111 or 142 for the body.
-    init(name: String, body: JSON) throws {
+    package init(name: String, body: JSON) throws {
         guard Event.isName(name) else { throw Event.invalidName }
         guard case .object = body else { throw ParseError(.invalidJSON, "An event is a JSON object.") }
         self.name = name
@@ -30,6 +33,18 @@ struct Event {
     }
 
     static func isName(_ name: String) -> Bool { Names.isIdentifier(name) && name.utf8.count <= nameBytesMax }
+
+    /// Devices collect events while they are offline; an older one is counted on the day it comes.
+    private static let lateMax = Duration.seconds(30 * 86_400)
+
+    /// When it happened; a device whose clock is ahead reports from now, not from the future.
+    package func happenedAt(now: Timestamp) -> Timestamp { min(at ?? now, now) }
+
+    /// The moment whose hour and day count it.
+    package func countedAt(now: Timestamp) -> Timestamp {
+        let moment = happenedAt(now: now)
+        return moment < now.advanced(by: .zero - Self.lateMax) ? now : moment
+    }
 
     private static func moment(_ value: JSON?) throws -> Timestamp? {
         guard let value, !value.isNull else { return nil }

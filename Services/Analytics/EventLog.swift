@@ -10,6 +10,7 @@ enum EventLog {
         """,
         // The table's id is the index's last column, so the newest of a name are found without sorting.
         "CREATE INDEX IF NOT EXISTS eventsByName ON events(name)",
+        "CREATE INDEX IF NOT EXISTS eventsByUser ON events(userId) WHERE userId IS NOT NULL",
     ]
 
     /// The newest are kept: some hundred megabytes.
@@ -25,8 +26,8 @@ enum EventLog {
             VALUES (?, ?, ?, ?, ?, ?, ?)
             """,
             [
-                .text(event.name), .int((event.at ?? now).milliseconds), .int(now.milliseconds),
-                caller.userId.map(SQLValue.text) ?? .null, caller.installationId.map { .text(cut($0)) } ?? .null,
+                .text(event.name), .int(event.happenedAt(now: now).milliseconds), .int(now.milliseconds),
+                caller.userId.map(SQLValue.text) ?? .null, caller.installationId.map { .text(shortened($0)) } ?? .null,
                 event.pushHash.map(SQLValue.text) ?? .null, .text(JSON.object(event.dimensions).serializedText),
             ])
         // Ids follow each other, so that this finds the oldest by the key and removes one, as a rule.
@@ -34,9 +35,15 @@ enum EventLog {
             "DELETE FROM events WHERE id <= (SELECT max(id) FROM events) - ?", [.int(keptMax)])
     }
 
-    private static func cut(_ installationId: String) -> String {
+    static func shortened(_ installationId: String) -> String {
         guard installationId.utf8.count > installationIdBytesMax else { return installationId }
         return String(decoding: installationId.utf8.prefix(installationIdBytesMax), as: UTF8.self)
+    }
+
+    /// Takes a deleted account's id, and the device's, off its events; they stay as nobody's.
+    static func forget(_ userId: String, in transaction: StoreTransaction) throws {
+        _ = try transaction.execute(
+            "UPDATE events SET userId = NULL, installationId = NULL WHERE userId = ?", [.text(userId)])
     }
 
     /// The events of a name, the one that came last first.

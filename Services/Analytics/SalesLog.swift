@@ -1,26 +1,103 @@
 import Messages
 import ObjectStore
+import ParseProtocol
 
-/// The orders that were paid, for sales figures.
-enum SalesLog {
+/// The orders that were paid and what became of them, and their sums per hour and currency.
+package enum SalesLog {
     static let tables = [
         """
         CREATE TABLE IF NOT EXISTS sales(orderId TEXT PRIMARY KEY, orderNumber INTEGER NOT NULL, userId TEXT NOT NULL,
         totalMinorUnits INTEGER NOT NULL, currency TEXT NOT NULL, pieces INTEGER NOT NULL, madeAt INTEGER NOT NULL)
         """,
         "CREATE INDEX IF NOT EXISTS salesByTime ON sales(madeAt)",
+        "CREATE INDEX IF NOT EXISTS salesByUser ON sales(userId)",
+        """
+        CREATE TABLE IF NOT EXISTS refunds(orderId TEXT NOT NULL, status INTEGER NOT NULL, changedAt INTEGER NOT NULL,
+        minorUnits INTEGER NOT NULL, currency TEXT NOT NULL, PRIMARY KEY(orderId, status, changedAt)) WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS salesHours(currency TEXT NOT NULL, hour INTEGER NOT NULL, orders INTEGER NOT NULL DEFAULT 0,
+        pieces INTEGER NOT NULL DEFAULT 0, grossMinorUnits INTEGER NOT NULL DEFAULT 0, cancelled INTEGER NOT NULL DEFAULT 0,
+        refunds INTEGER NOT NULL DEFAULT 0, refundedMinorUnits INTEGER NOT NULL DEFAULT 0,
+        PRIMARY KEY(currency, hour)) WITHOUT ROWID
+        """,
     ]
 
+    /// The sums' columns, in the order of `Sums`.
+    static let columns = ["orders", "pieces", "grossMinorUnits", "cancelled", "refunds", "refundedMinorUnits"]
+
+    /// Ten billion in a currency of cents. No order comes near it, and millions of such orders still add up within 64 bits.
+    private static let minorUnitsMax: Int64 = 1_000_000_000_000
+
+    private static func amount(_ minorUnits: Int64) -> Int64 { min(max(0, minorUnits), minorUnitsMax) }
+
     /// Counts an order once, however often it is reported.
-    static func add(_ order: OrderMade, in transaction: StoreTransaction) throws {
+    package static func add(_ order: OrderMade, in transaction: StoreTransaction) throws {
+        let isNew =
+            try transaction.execute(
+                """
+                INSERT INTO sales(orderId, orderNumber, userId, totalMinorUnits, currency, pieces, madeAt)
+                VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT(orderId) DO NOTHING
+                """,
+                [
+                    .text(order.orderID), .int(order.orderNumber), .text(order.userID),
+                    .int(amount(order.totalMinorUnits)),
+                    .text(order.currency), .int(Int64(order.pieces)), .int(order.madeAt),
+                ]) > 0
+        guard isNew else { return }
+        try addToHour(
+            order.madeAt, order.currency, [1, Int64(order.pieces), amount(order.totalMinorUnits), 0, 0, 0],
+            in: transaction)
+    }
+
+    private static let cancelled: Int32 = -1
+    private static let refunded: Int32 = -2
+
+    /// Takes off what went back to the customer, on the day it did. Once per order, status and time; never more than was paid.
+    package static func add(_ change: OrderChanged, in transaction: StoreTransaction) throws {
+        guard change.status == cancelled || change.status == refunded else { return }
+        let sale = try transaction.rows(
+            "SELECT totalMinorUnits, currency FROM sales WHERE orderId = ?", [.text(change.orderID)]
+        ).first
+        var minorUnits = amount(change.refundedMinorUnits)
+        if let sale {
+            let before = try transaction.rows(
+                "SELECT coalesce(sum(minorUnits), 0) AS total FROM refunds WHERE orderId = ?", [.text(change.orderID)]
+            ).first?.int("total")
+            minorUnits = min(minorUnits, max(0, sale.int("totalMinorUnits") - (before ?? 0)))
+        }
+        let currency = change.currency.isEmpty ? sale?.text("currency") ?? "" : change.currency
+        let isNew =
+            try transaction.execute(
+                """
+                INSERT INTO refunds(orderId, status, changedAt, minorUnits, currency) VALUES (?, ?, ?, ?, ?)
+                ON CONFLICT(orderId, status, changedAt) DO NOTHING
+                """,
+                [
+                    .text(change.orderID), .int(Int64(change.status)), .int(change.changedAt), .int(minorUnits),
+                    .text(currency),
+                ]) > 0
+        guard isNew else { return }
+        try addToHour(
+            change.changedAt, currency,
+            [0, 0, 0, change.status == cancelled ? 1 : 0, minorUnits > 0 ? 1 : 0, minorUnits], in: transaction)
+    }
+
+    private static func addToHour(
+        _ milliseconds: Int64, _ currency: String, _ sums: [Int64], in transaction: StoreTransaction
+    ) throws {
+        let moment = min(Timestamp(milliseconds: max(0, milliseconds)), transaction.now)
+        let changes = columns.map { "\($0) = \($0) + excluded.\($0)" }.joined(separator: ", ")
         _ = try transaction.execute(
             """
-            INSERT INTO sales(orderId, orderNumber, userId, totalMinorUnits, currency, pieces, madeAt)
-            VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT(orderId) DO NOTHING
+            INSERT INTO salesHours(currency, hour, \(columns.joined(separator: ", "))) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT(currency, hour) DO UPDATE SET \(changes)
             """,
-            [
-                .text(order.orderID), .int(order.orderNumber), .text(order.userID), .int(order.totalMinorUnits),
-                .text(order.currency), .int(Int64(order.pieces)), .int(order.madeAt),
-            ])
+            [.text(currency), .int(Hour(of: moment).number)] + sums.map(SQLValue.int))
+    }
+
+    /// Takes a deleted account's id off its orders; the shop's sums stay.
+    static func forget(_ userId: String, in transaction: StoreTransaction) throws {
+        _ = try transaction.execute("UPDATE sales SET userId = '' WHERE userId = ?", [.text(userId)])
     }
 }

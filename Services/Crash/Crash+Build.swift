@@ -1,21 +1,46 @@
+import Foundation
 import MessageBus
 import Messages
 import ParseProtocol
 import ServiceKit
 
-let crashPlan = ServicePlan(name: "crash", tables: ReportLog.tables, synchronous: .normal)
+/// The end of the process loses no report that was answered; the end of the power may lose the last second's.
+package let crashPlan = ServicePlan(
+    name: "crash", tables: Projects.tables + EventStore.tables + IssueLog.tables, synchronous: .normal)
 
 func buildCrash(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
-    routes.write("crash.envelope.v1", CrashReport.self) { message, request, transaction in
-        guard let bytes = request.documents.first else { throw SentryEnvelope.malformed }
-        let envelope = try SentryEnvelope(bytes)
-        try ReportLog.add(envelope, bytes, project: message.projectID, in: transaction)
-        return try BusReply(Accepted(), documents: [(["id": .string(envelope.eventId)] as JSON).serialized])
-    }
+    let settings = try CrashConfiguration(host.configuration)
+    let intake = ReportIntake(host: host, rates: KeyRates(perMinute: settings.reportsPerMinute))
 
-    routes.function("crashReports") { parameters, request in
-        try request.requireAdmin()
-        let limit = try parameters.listLimit()
-        return try .result(.array(await host.store.read { try ReportLog.newest(limit: limit, $0) }))
+    routes.task("crash.envelope.v1", CrashReport.self) { message, request in
+        do {
+            let eventId = try await intake.take(message, request)
+            return try BusReply(
+                CrashAnswer.with { $0.status = 200 }, documents: [(["id": .string(eventId)] as JSON).serialized])
+        } catch let refusal as ReportRefusal {
+            return try BusReply(CrashAnswer(refusal))
+        }
+    }
+    routes.write("crash.userDeleted.v1", UserDeleted.self) { user, _, transaction in
+        try EventStore.forget(user.userID, in: transaction)
+        try IssueLog.forget(user.userID, in: transaction)
+        return try BusReply(Accepted())
+    }
+    CrashFunctions(host: host, dsn: settings.dsn).install(&routes)
+    host.whenWriter {
+        do {
+            try await DefaultKeyFile(path: host.configuration.dataDirectory + "/crash.key").match(host.store)
+        } catch {
+            host.logger.error("The file with the crash key cannot be used.", metadata: ["error": "\(error)"])
+        }
+    }
+}
+
+extension CrashAnswer {
+    fileprivate init(_ refusal: ReportRefusal) {
+        self.init()
+        status = refusal.status
+        detail = refusal.detail
+        if case .tooMany(let seconds) = refusal { retryAfterSeconds = UInt32(clamping: seconds) }
     }
 }

@@ -1,27 +1,60 @@
 import ParseProtocol
 
-/// A Sentry envelope: a line of headers, then items of a header line and a payload
-/// (https://develop.sentry.dev/sdk/data-model/envelopes/).
-struct SentryEnvelope {
-    /// 32 lower-case hex digits; made here when the envelope has none.
-    let eventId: String
-    /// The crash or message. Nil for envelopes that carry something else, such as sessions; they are accepted and not kept.
-    let event: JSON?
+/// Why a report is not taken, as the SDK is told.
+package enum ReportRefusal: Error, Hashable, Sendable {
+    case malformed
+    case tooLarge
+    case unsupportedEncoding
+    case keyMissing
+    case keyUnknown
+    /// More than a key's share; seconds until it may send again.
+    case tooMany(seconds: Int)
 
-    /// Ours; Sentry allows more for attachments, which are not kept.
-    static let bytesMax = 1 << 20
+    package var status: UInt32 {
+        switch self {
+        case .malformed: 400
+        case .keyMissing: 401
+        case .keyUnknown: 403
+        case .tooLarge: 413
+        case .unsupportedEncoding: 415
+        case .tooMany: 429
+        }
+    }
+
+    package var detail: String {
+        switch self {
+        case .malformed: "bad envelope or event"
+        case .keyMissing: "missing authorization information"
+        case .keyUnknown: "unknown or disabled key for this project"
+        case .tooLarge: "report too large"
+        case .unsupportedEncoding: "unsupported content encoding"
+        case .tooMany: "rate limited"
+        }
+    }
+}
+
+/// A Sentry envelope: a line of headers, then items of a header line and a payload
+/// (https://develop.sentry.dev/sdk/data-model/envelopes/), or the body of the older store endpoint, which is an event alone.
+package struct SentryEnvelope: Sendable {
+    /// 32 lower-case hex digits; made here when the envelope has none.
+    package let eventId: String
+    /// The crash or message. Nil for envelopes that carry something else, such as sessions, transactions and client reports; they
+    /// are accepted and not kept.
+    package let event: JSON?
+    /// The public key of the envelope's own DSN, for clients that cannot send headers.
+    package let publicKey: String?
+
+    /// Sentry's limit for an event. Attachments and replays beside it may be larger; they are not kept.
+    private static let eventBytesMax = 1 << 20
     /// An SDK sends a handful; a bound keeps a hostile envelope of tiny items cheap.
     private static let itemsMax = 100
 
-    static let malformed = ParseError(.invalidJSON, "The crash report is not a Sentry envelope.")
-
-    /// - Throws: 107 when the bytes are not an envelope, 116 past `bytesMax`.
-    init(_ bytes: [UInt8]) throws {
-        guard bytes.count <= Self.bytesMax else {
-            throw ParseError(.objectTooLarge, "A crash report has at most \(Self.bytesMax) bytes.")
-        }
+    /// - Throws: `ReportRefusal`.
+    package init(envelope bytes: [UInt8]) throws {
         var rest = bytes[...]
-        guard let header = try? JSON(parsing: Self.line(&rest)), case .object = header else { throw Self.malformed }
+        guard let header = try? JSON(parsing: Self.line(&rest)), case .object = header else {
+            throw ReportRefusal.malformed
+        }
         var event: JSON?
         var items = 0
         while !rest.isEmpty {
@@ -30,14 +63,27 @@ struct SentryEnvelope {
                 continue
             }
             items += 1
-            guard items <= Self.itemsMax, let item = try Self.item(&rest) else { throw Self.malformed }
-            guard event == nil, item.type == "event" else { continue }
-            guard let payload = try? JSON(parsing: item.payload), case .object = payload else { throw Self.malformed }
-            event = payload
+            guard items <= Self.itemsMax, let item = Self.item(&rest) else { throw ReportRefusal.malformed }
+            // An envelope has one event at most.
+            if event == nil, item.type == "event" { event = try Self.event(item.payload) }
         }
-        let named = event?["event_id"] ?? header["event_id"]
-        eventId = try named.map(Self.checkedId) ?? Self.newId()
+        eventId = try (event?["event_id"] ?? header["event_id"]).map(Self.checkedId) ?? Self.newId()
+        publicKey = header["dsn"]?.stringValue.flatMap { Self.publicKey(ofDSN: $0) }
         self.event = event
+    }
+
+    /// - Throws: `ReportRefusal`.
+    package init(event bytes: [UInt8]) throws {
+        let event = try Self.event(bytes[...])
+        eventId = try event["event_id"].map(Self.checkedId) ?? Self.newId()
+        publicKey = nil
+        self.event = event
+    }
+
+    private static func event(_ bytes: ArraySlice<UInt8>) throws -> JSON {
+        guard bytes.count <= eventBytesMax else { throw ReportRefusal.tooLarge }
+        guard let event = try? JSON(parsing: bytes), case .object = event else { throw ReportRefusal.malformed }
+        return event
     }
 
     /// Takes the bytes up to the next newline, which goes too.
@@ -48,9 +94,9 @@ struct SentryEnvelope {
     }
 
     /// Takes an item. A payload without a length ends at the next newline.
-    private static func item(_ rest: inout ArraySlice<UInt8>) throws -> (type: String, payload: ArraySlice<UInt8>)? {
+    private static func item(_ rest: inout ArraySlice<UInt8>) -> (type: String, payload: ArraySlice<UInt8>)? {
         guard let header = try? JSON(parsing: line(&rest)), let type = header["type"]?.stringValue else { return nil }
-        guard let length = header["length"] else { return (type, line(&rest)) }
+        guard let length = header["length"], !length.isNull else { return (type, line(&rest)) }
         guard let count = length.intValue, count >= 0, count <= Int64(rest.count) else { return nil }
         let payload = rest.prefix(Int(count))
         rest = rest.dropFirst(Int(count))
@@ -59,30 +105,25 @@ struct SentryEnvelope {
         return (type, payload)
     }
 
+    /// The part of a DSN before the `@`, without the secret that old ones have.
+    private static func publicKey(ofDSN dsn: String) -> String? {
+        guard dsn.utf8.count <= 500, let at = dsn.firstIndex(of: "@"), let scheme = dsn[..<at].firstRange(of: "://")
+        else { return nil }
+        return dsn[scheme.upperBound..<at].split(separator: ":").first.map(String.init)
+    }
+
     private static func checkedId(_ value: JSON) throws -> String {
         let digits = value.stringValue.map { $0.lowercased().utf8.filter { $0 != UInt8(ascii: "-") } } ?? []
-        guard digits.count == 32, digits.allSatisfy(hexDigits.contains) else { throw malformed }
+        guard digits.count == 32, digits.allSatisfy(hexDigits.contains) else { throw ReportRefusal.malformed }
         return String(decoding: digits, as: UTF8.self)
     }
 
-    private static func newId() -> String {
-        String(decoding: (0..<32).map { _ in hexDigits[Int.random(in: 0..<16)] }, as: UTF8.self)
+    private static func newId() -> String { randomHex(32) }
+
+    /// Random hex digits from the system's secure generator.
+    static func randomHex(_ count: Int) -> String {
+        String(decoding: (0..<count).map { _ in hexDigits[Int.random(in: 0..<16)] }, as: UTF8.self)
     }
 
     private static let hexDigits = Array("0123456789abcdef".utf8)
-}
-
-extension SentryEnvelope {
-    /// The exception that was thrown last, or what a message event says.
-    var title: (type: String, message: String) {
-        let values = event?["exception"]?["values"]?.arrayValue ?? event?["exception"]?.arrayValue ?? []
-        if let exception = values.last {
-            return (Self.short(exception["type"]), Self.short(exception["value"]))
-        }
-        let entry = event?["logentry"] ?? event?["message"]
-        return ("", Self.short(entry?["formatted"] ?? entry?["message"] ?? entry))
-    }
-
-    /// A text for a list, cut at a length that fits one.
-    static func short(_ value: JSON?) -> String { String((value?.stringValue ?? "").prefix(500)) }
 }

@@ -11,6 +11,8 @@ struct Credentials: Sendable {
     var installationId: String?
     /// `_ContentType` of a tunnelled file.
     var contentType: String?
+    /// The SDK and its version, as it says.
+    var clientVersion: String?
 
     init() {}
 
@@ -25,6 +27,7 @@ struct Credentials: Sendable {
             case "x-parse-javascript-key": clientKeys[.javascript] = field.value
             case "x-parse-client-key", "x-parse-windows-key": clientKeys[.client] = field.value
             case "x-parse-installation-id": installationId = field.value
+            case "x-parse-client-version": clientVersion = field.value
             case "authorization" where applicationId == nil: readBasic(field.value)
             default: break
             }
@@ -60,7 +63,8 @@ struct Credentials: Sendable {
         if let token = try take("_SessionToken"), !token.isEmpty { sessionToken = token }
         if let id = try take("_InstallationId") { installationId = id }
         contentType = try take("_ContentType")
-        for ignored in ["_ClientVersion", "_RevocableSession"] { _ = try take(ignored) }
+        if let version = try take("_ClientVersion") { clientVersion = version }
+        _ = try take("_RevocableSession")
         body["_context"] = nil
         body["_noBody"] = nil
         return method

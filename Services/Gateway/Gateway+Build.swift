@@ -13,6 +13,7 @@ func runGateway() async throws {
     let sessions = SessionCache()
     let broker = try Broker(configuration: configuration.bus, logger: logger) { sessions.forget($0) }
     let services = ServiceClient(broker: broker)
+    let meter = RequestMeter()
     let federation = Federation(services: services, limitMax: configuration.limitMax)
     let objects = ObjectsController(services: services, federation: federation, configuration: configuration)
     let accounts = AccountsController(services: services, configuration: configuration)
@@ -28,13 +29,12 @@ func runGateway() async throws {
         imports: ImportController(objects: objects, services: services),
         config: ConfigController(services: services),
         files: FilesController(services: services, configuration: configuration),
-        accounts: AccountsController(services: services, configuration: configuration),
-        functions: FunctionsController(services: services),
-        intake: IntakeController(services: services),
         push: PushController(services: services, objects: objects, federation: federation),
-        system: SystemController(broker: broker),
         pages: PagesController(
             pages: try Pages(configuration: configuration), accounts: accounts, configuration: configuration),
+        sentry: SentryController(services: services),
+        system: SystemController(broker: broker),
+        meter: meter,
         logger: logger)
 
     let application = Application(
@@ -44,7 +44,9 @@ func runGateway() async throws {
         server: .http1(configuration: .init(idleTimeout: .seconds(75))),
         configuration: .init(
             address: .hostname(configuration.host, port: configuration.port), serverName: nil, backlog: 1024),
-        services: [BrokerService(broker: broker)],
+        services: [
+            BrokerService(broker: broker), RequestReporter(meter: meter, services: services, logger: logger),
+        ],
         onServerRunning: { channel in
             logger.notice("Listening.", metadata: ["url": "\(configuration.publicURL)"])
         },

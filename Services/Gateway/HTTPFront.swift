@@ -107,14 +107,15 @@ struct HTTPFront: HTTPResponder {
         .accessControlExposeHeaders: "X-Parse-Job-Status-Id, X-Parse-Push-Status-Id",
     ]
 
-    /// PARSE_PROTOCOL section 1.3.
+    /// PARSE_PROTOCOL section 1.3, and what Sentry's browser SDK asks for.
     private static let preflightHeaders: HTTPFields = [
         .accessControlAllowOrigin: "*",
         .accessControlAllowMethods: "GET,PUT,POST,DELETE,OPTIONS",
         .accessControlAllowHeaders:
             "X-Parse-Master-Key, X-Parse-REST-API-Key, X-Parse-Javascript-Key, X-Parse-Application-Id, X-Parse-Client-Version, "
             + "X-Parse-Session-Token, X-Requested-With, X-Parse-Revocable-Session, X-Parse-Request-Id, "
-            + "X-Parse-Installation-Id, Content-Type, Pragma, Cache-Control",
+            + "X-Parse-Installation-Id, Content-Type, Pragma, Cache-Control, "
+            + "X-Sentry-Auth, Authorization, Sentry-Trace, Baggage, Content-Encoding",
         .accessControlExposeHeaders: "X-Parse-Job-Status-Id, X-Parse-Push-Status-Id",
         .accessControlMaxAge: "86400",
         .contentLength: "0",

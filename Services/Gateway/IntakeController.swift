@@ -2,7 +2,7 @@ import MessageBus
 import Messages
 import ParseProtocol
 
-/// What apps report, events and crashes, and what the payment provider reports.
+/// What apps report of themselves, and what the payment provider reports.
 struct IntakeController: Sendable {
     let services: ServiceClient
 
@@ -13,16 +13,6 @@ struct IntakeController: Sendable {
             "analytics.event.v1", AppEvent.with { $0.name = name }, documents: [request.document], for: principal,
             trace: request.requestId)
         return ParseResponse(body: reply.documents.first ?? Array("{}".utf8))
-    }
-
-    /// `POST /api/<project>/envelope/`, where Sentry SDKs send crash reports. Outside the mount: the SDK builds the path.
-    func sentry(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
-        guard request.method == .post, request.path.count == 3, request.path[0] == "api", request.path[2] == "envelope"
-        else { throw ParseRouter.noRoute }
-        let reply = try await services.write(
-            "crash.envelope.v1", CrashReport.with { $0.projectID = String(request.path[1]) }, documents: [request.body],
-            for: .init(), trace: request.requestId)
-        return ParseResponse(body: try reply.document)
     }
 
     private static let stripeSignature = headerName("Stripe-Signature")

@@ -29,6 +29,8 @@ struct ParseRequest: Sendable {
     var headers: HTTPFields = [:]
     /// The body as an object, when credentials were taken out of it (or it came in a batch); then `body` is stale.
     var tunnelled: [String: JSON]?
+    /// True once the path is known to be one under the mount; such requests are in the statistics.
+    var isCounted = false
     /// True inside a batch, where another batch is refused.
     var isInBatch = false
 

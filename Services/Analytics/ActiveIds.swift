@@ -1,0 +1,82 @@
+import ObjectStore
+import ParseProtocol
+
+/// Who used the app on which day: exact sets of ids for a year, counts per day for longer.
+package enum ActiveIds {
+    enum Kind: Int64, CaseIterable {
+        case users = 0
+        case installations = 1
+    }
+
+    static let tables = [
+        """
+        CREATE TABLE IF NOT EXISTS activeIds(kind INTEGER NOT NULL, day INTEGER NOT NULL, id TEXT NOT NULL,
+        PRIMARY KEY(kind, day, id)) WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS activeDays(kind INTEGER NOT NULL, day INTEGER NOT NULL, count INTEGER NOT NULL,
+        PRIMARY KEY(kind, day)) WITHOUT ROWID
+        """,
+    ]
+
+    /// Different ids a day and kind. Installation ids are the client's word; past this a day's figure stands still.
+    private static let idsMax: Int64 = 1_000_000
+    /// Days that sets are kept, a year and a month: enough to compare with last year's week.
+    static let daysKept: Int64 = 400
+
+    static func add(_ id: String, _ kind: Kind, day: Int64, in transaction: StoreTransaction) throws {
+        let isNew =
+            try transaction.execute(
+                """
+                INSERT INTO activeIds(kind, day, id) SELECT ?1, ?2, ?3
+                WHERE coalesce((SELECT count FROM activeDays WHERE kind = ?1 AND day = ?2), 0) < ?4
+                ON CONFLICT(kind, day, id) DO NOTHING
+                """,
+                [.int(kind.rawValue), .int(day), .text(id), .int(idsMax)]) > 0
+        guard isNew else { return }
+        _ = try transaction.execute(
+            "INSERT INTO activeDays(kind, day, count) VALUES (?, ?, 1) ON CONFLICT(kind, day) DO UPDATE SET count = count + 1",
+            [.int(kind.rawValue), .int(day)])
+    }
+
+    /// Puts a random name in a deleted account's place, so that past figures stay and nobody can tell whose they were.
+    static func forget(_ userId: String, in transaction: StoreTransaction) throws {
+        _ = try transaction.execute(
+            """
+            UPDATE activeIds SET id = ?1 WHERE kind = ?2 AND id = ?3
+            AND day IN (SELECT day FROM activeDays WHERE kind = ?2)
+            """,
+            [.text("deleted:\(Names.random(20))"), .int(Kind.users.rawValue), .text(userId)])
+    }
+
+    /// Ids per day.
+    static func days(_ kind: Kind, _ range: SeriesRange, _ reader: StoreReader) throws -> [Int64: Int64] {
+        SeriesRange.values(
+            try reader.rows(
+                "SELECT day AS bucket, count AS total FROM activeDays WHERE kind = ? AND day >= ? AND day < ?",
+                [.int(kind.rawValue), .int(range.fromDay), .int(range.toDay)]))
+    }
+
+    /// Periods in which an id counts once.
+    enum Period: String {
+        /// From Monday; 1970 began on a Thursday.
+        case week = "(day + 3) / 7 * 7 - 3"
+        /// The first day of the calendar month.
+        case month = "CAST(strftime('%s', date(day * 86400, 'unixepoch', 'start of month')) AS INTEGER) / 86400"
+        /// The whole range.
+        case range = "0"
+    }
+
+    /// Different ids per period, by the period's first day.
+    static func unique(
+        _ kind: Kind, per period: Period, _ range: SeriesRange, _ reader: StoreReader
+    ) throws -> [Int64: Int64] {
+        SeriesRange.values(
+            try reader.rows(
+                """
+                SELECT \(period.rawValue) AS bucket, count(DISTINCT id) AS total FROM activeIds
+                WHERE kind = ? AND day >= ? AND day < ? GROUP BY 1
+                """,
+                [.int(kind.rawValue), .int(range.fromDay), .int(range.toDay)]))
+    }
+}

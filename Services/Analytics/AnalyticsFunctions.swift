@@ -1,0 +1,172 @@
+import MessageBus
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// What an admin asks for graphs.
+struct AnalyticsFunctions: Sendable {
+    let store: ClassStore
+    /// The shop's, for revenue when no other is named.
+    let currency: String
+
+    func install(_ routes: inout ServiceRoutes) {
+        add("analyticsEvents", to: &routes) { parameters, reader in
+            let limit = try parameters.listLimit()
+            return .array(try EventLog.newest(try Self.eventName(parameters["name"]), limit: limit, reader))
+        }
+        add("analyticsSeries", to: &routes, series)
+        add("analyticsTop", to: &routes) { parameters, reader in
+            let name = try Self.eventName(parameters["name"])
+            let limit = try parameters.listLimit(standard: 10, maximum: 200)
+            let range = try SeriesRange(parameters, only: .day)
+            let dimension = try Self.text("dimension", parameters)
+            return .array(
+                try EventCounts.top(name, dimension, range, limit: limit, reader).map {
+                    ["value": .string($0.value), "count": .int($0.count)]
+                })
+        }
+        add("analyticsActiveUsers", to: &routes, activeUsers)
+        add("analyticsSales", to: &routes) { parameters, reader in
+            try SalesFigures(range: SeriesRange(parameters), reader: reader).all()
+        }
+        add("analyticsRequests", to: &routes) { parameters, reader in
+            guard let grouping = (parameters["groupBy"] ?? "class").stringValue.flatMap(RequestCountsLog.Grouping.init)
+            else { throw ParseError(.validationError, "groupBy must be class, verb, deviceType or sdk.") }
+            let limit = try parameters.listLimit()
+            return .array(
+                try RequestCountsLog.groups(by: grouping, SeriesRange(parameters), limit: limit, reader))
+        }
+        add("pushOpens", to: &routes) { parameters, reader in
+            try PushOpens.of(try Self.text("pushHash", parameters), reader)
+        }
+    }
+
+    private func add(
+        _ name: String, to routes: inout ServiceRoutes,
+        _ body: @escaping @Sendable (_ parameters: JSON, _ reader: StoreReader) throws -> JSON
+    ) {
+        routes.function(name) { [store] parameters, request in
+            try request.requireAdmin()
+            return try .result(try await store.read { try body(parameters, $0) })
+        }
+    }
+
+    private static func eventName(_ value: JSON?) throws -> String {
+        guard let name = value?.stringValue, Event.isName(name) else { throw Event.invalidName }
+        return name
+    }
+
+    private static func text(_ name: String, _ parameters: JSON) throws -> String {
+        guard let text = parameters[name]?.stringValue, !text.isEmpty else {
+            throw ParseError(.validationError, "\(name) must be a text.")
+        }
+        return text
+    }
+
+    // MARK: - Graphs
+
+    /// Lines of a graph by a dimension's values.
+    private static let linesMax: Int64 = 20
+
+    @Sendable private func series(_ parameters: JSON, _ reader: StoreReader) throws -> JSON {
+        let metric = try Metric(parameters["metric"])
+        if let dimension = parameters["dimension"], !dimension.isNull {
+            return try lines(metric, parameters, reader)
+        }
+        let range = try SeriesRange(parameters, only: metric.interval)
+        let values: [Int64: Int64]
+        switch metric {
+        case .event(let name): values = try EventCounts.series(name, range, reader)
+        case .active(let kind): values = try ActiveIds.days(kind, range, reader)
+        case .requests: values = try RequestCountsLog.series(range, reader)
+        case .sales:
+            let currency = parameters["currency"]?.stringValue ?? currency
+            values = try SalesFigures(range: range, reader: reader).net(currency)
+        }
+        return ["interval": .string(range.interval.rawValue), "points": range.points(values)]
+    }
+
+    /// One line for each of a dimension's most frequent values, or for the one that is named.
+    private func lines(_ metric: Metric, _ parameters: JSON, _ reader: StoreReader) throws -> JSON {
+        guard case .event(let name) = metric else {
+            throw ParseError(.validationError, "Only events have dimensions.")
+        }
+        guard parameters["interval"]?.stringValue ?? "day" == "day" else {
+            throw ParseError(.validationError, "Dimensions are counted per day.")
+        }
+        let range = try SeriesRange(parameters, only: .day)
+        let dimension = try Self.text("dimension", parameters)
+        let limit = try parameters.listLimit(standard: 10, maximum: Self.linesMax)
+        let values =
+            try parameters["value"]?.stringValue.map { [$0] }
+            ?? EventCounts.top(name, dimension, range, limit: limit, reader).map(\.value)
+        let lines = try values.map { value -> JSON in
+            let points = try EventCounts.series(name, dimension, value: value, range, reader)
+            return ["value": .string(value), "points": range.points(points)]
+        }
+        return ["interval": "day", "series": .array(lines)]
+    }
+
+    @Sendable private func activeUsers(_ parameters: JSON, _ reader: StoreReader) throws -> JSON {
+        let range = try SeriesRange(parameters, only: .day)
+        guard range.toDay - range.fromDay <= ActiveIds.daysKept else {
+            throw ParseError(
+                .validationError, "from and to must be at most \(ActiveIds.daysKept) days apart: so long are ids kept.")
+        }
+        func unique(_ period: ActiveIds.Period) throws -> (users: [Int64: Int64], installations: [Int64: Int64]) {
+            (
+                try ActiveIds.unique(.users, per: period, range, reader),
+                try ActiveIds.unique(.installations, per: period, range, reader)
+            )
+        }
+        func points(_ values: (users: [Int64: Int64], installations: [Int64: Int64]), _ days: [Int64]) -> JSON {
+            .array(
+                days.map { day in
+                    [
+                        "at": range.moment(of: day).wire, "users": .int(values.users[day] ?? 0),
+                        "installations": .int(values.installations[day] ?? 0),
+                    ]
+                })
+        }
+        func reported(_ values: (users: [Int64: Int64], installations: [Int64: Int64])) -> [Int64] {
+            Set(values.users.keys).union(values.installations.keys).sorted()
+        }
+        let days = (try ActiveIds.days(.users, range, reader), try ActiveIds.days(.installations, range, reader))
+        let (weeks, months, whole) = (try unique(.week), try unique(.month), try unique(.range))
+        return [
+            "users": .int(whole.users[0] ?? 0), "installations": .int(whole.installations[0] ?? 0),
+            "days": points((days.0, days.1), Array(range.buckets)), "weeks": points(weeks, reported(weeks)),
+            "months": points(months, reported(months)),
+        ]
+    }
+}
+
+/// What a graph shows.
+private enum Metric {
+    case event(String)
+    case active(ActiveIds.Kind)
+    case requests
+    case sales
+
+    /// - Throws: 142 for an unknown one, 160 for an event's name.
+    init(_ value: JSON?) throws {
+        switch value?.stringValue {
+        case "opens": self = .event(Event.opened)
+        case "activeUsers": self = .active(.users)
+        case "activeInstallations": self = .active(.installations)
+        case "requests": self = .requests
+        case "sales": self = .sales
+        case let text? where text.hasPrefix("event:"):
+            let name = String(text.dropFirst("event:".count))
+            guard Event.isName(name) else { throw Event.invalidName }
+            self = .event(name)
+        default:
+            throw ParseError(
+                .validationError,
+                "metric must be opens, activeUsers, activeInstallations, requests, sales or event:<name>.")
+        }
+    }
+
+    /// Sets of ids are kept per day.
+    var interval: SeriesRange.Interval? { if case .active = self { .day } else { nil } }
+}

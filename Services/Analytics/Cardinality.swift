@@ -1,0 +1,26 @@
+import ObjectStore
+
+/// Bounds how many different names a day may bring. Clients choose the names of events, dimensions and values, and each new one is a
+/// row of a roll-up that is kept for years; past the bound they are counted together.
+enum Cardinality {
+    static let tables = [
+        """
+        CREATE TABLE IF NOT EXISTS cardinality(day INTEGER NOT NULL, scope TEXT NOT NULL, count INTEGER NOT NULL,
+        PRIMARY KEY(day, scope)) WITHOUT ROWID
+        """
+    ]
+
+    /// What is counted together.
+    static let other = "(other)"
+
+    /// Whether a name that is new in `scope` may be added; then it is counted.
+    static func admits(_ scope: String, day: Int64, maximum: Int64, in transaction: StoreTransaction) throws -> Bool {
+        let changed = try transaction.execute(
+            """
+            INSERT INTO cardinality(day, scope, count) VALUES (?, ?, 1)
+            ON CONFLICT(day, scope) DO UPDATE SET count = count + 1 WHERE count < ?
+            """,
+            [.int(day), .text(scope), .int(maximum)])
+        return changed > 0
+    }
+}

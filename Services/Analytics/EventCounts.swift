@@ -1,0 +1,112 @@
+import ObjectStore
+import ParseProtocol
+
+/// How often each event happened per hour, and each value of its dimensions per day.
+package enum EventCounts {
+    static let tables = [
+        """
+        CREATE TABLE IF NOT EXISTS eventHours(name TEXT NOT NULL, hour INTEGER NOT NULL, count INTEGER NOT NULL,
+        PRIMARY KEY(name, hour)) WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS dimensionDays(name TEXT NOT NULL, dimension TEXT NOT NULL, day INTEGER NOT NULL,
+        value TEXT NOT NULL, count INTEGER NOT NULL, PRIMARY KEY(name, dimension, day, value)) WITHOUT ROWID
+        """,
+    ]
+
+    /// Different events a day. An app has dozens.
+    private static let namesMax: Int64 = 500
+    /// Different dimensions of an event a day: more than one version of an app sends.
+    private static let dimensionsMax: Int64 = 32
+    /// Different values of a dimension a day; a graph shows ten.
+    package static let valuesMax: Int64 = 200
+
+    static func add(_ event: Event, at hour: Hour, in transaction: StoreTransaction) throws {
+        let name = try admittedName(event.name, hour, in: transaction)
+        _ = try transaction.execute(
+            """
+            INSERT INTO eventHours(name, hour, count) VALUES (?, ?, 1)
+            ON CONFLICT(name, hour) DO UPDATE SET count = count + 1
+            """,
+            [.text(name), .int(hour.number)])
+        guard name != Cardinality.other else { return }
+        for (dimension, value) in event.dimensions {
+            guard let text = value.stringValue else { continue }
+            try add(text, of: dimension, of: name, day: hour.day, in: transaction)
+        }
+    }
+
+    private static func admittedName(_ name: String, _ hour: Hour, in transaction: StoreTransaction) throws -> String {
+        guard name != Event.opened else { return name }
+        let isKnown =
+            try !transaction.rows(
+                "SELECT 1 FROM eventHours WHERE name = ? AND hour >= ? AND hour < ? LIMIT 1",
+                [.text(name), .int(hour.day * 24), .int(hour.day * 24 + 24)]
+            ).isEmpty
+        if isKnown { return name }
+        return try Cardinality.admits("names", day: hour.day, maximum: namesMax, in: transaction)
+            ? name : Cardinality.other
+    }
+
+    private static func add(
+        _ value: String, of dimension: String, of name: String, day: Int64, in transaction: StoreTransaction
+    ) throws {
+        let key: [SQLValue] = [.text(name), .text(dimension), .int(day)]
+        let counted = try transaction.execute(
+            "UPDATE dimensionDays SET count = count + 1 WHERE name = ? AND dimension = ? AND day = ? AND value = ?",
+            key + [.text(value)])
+        guard counted == 0 else { return }
+        let isKnown =
+            try !transaction.rows(
+                "SELECT 1 FROM dimensionDays WHERE name = ? AND dimension = ? AND day = ? LIMIT 1", key
+            ).isEmpty
+        if !isKnown {
+            guard
+                try Cardinality.admits(
+                    "dimensions of \(name)", day: day, maximum: dimensionsMax, in: transaction)
+            else { return }
+        }
+        let isAdmitted = try Cardinality.admits(
+            "values of \(name) \(dimension)", day: day, maximum: valuesMax, in: transaction)
+        _ = try transaction.execute(
+            """
+            INSERT INTO dimensionDays(name, dimension, day, value, count) VALUES (?, ?, ?, ?, 1)
+            ON CONFLICT(name, dimension, day, value) DO UPDATE SET count = count + 1
+            """,
+            key + [.text(isAdmitted ? value : Cardinality.other)])
+    }
+
+    /// Events of a name per interval.
+    static func series(_ name: String, _ range: SeriesRange, _ reader: StoreReader) throws -> [Int64: Int64] {
+        let rows = try reader.rows(
+            "SELECT hour / ? AS bucket, sum(count) AS total FROM eventHours WHERE name = ? AND hour >= ? AND hour < ? GROUP BY 1",
+            [.int(range.interval.hours), .text(name), .int(range.fromHour), .int(range.toHour)])
+        return SeriesRange.values(rows)
+    }
+
+    /// Values of a dimension by how often they came, the most frequent first.
+    static func top(
+        _ name: String, _ dimension: String, _ range: SeriesRange, limit: Int64, _ reader: StoreReader
+    ) throws -> [(value: String, count: Int64)] {
+        try reader.rows(
+            """
+            SELECT value, sum(count) AS total FROM dimensionDays WHERE name = ? AND dimension = ? AND day >= ? AND day < ?
+            GROUP BY value ORDER BY total DESC, value LIMIT ?
+            """,
+            [.text(name), .text(dimension), .int(range.fromDay), .int(range.toDay), .int(limit)]
+        ).map { ($0.text("value"), $0.int("total")) }
+    }
+
+    /// Days of one value of a dimension.
+    static func series(
+        _ name: String, _ dimension: String, value: String, _ range: SeriesRange, _ reader: StoreReader
+    ) throws -> [Int64: Int64] {
+        SeriesRange.values(
+            try reader.rows(
+                """
+                SELECT day AS bucket, count AS total FROM dimensionDays
+                WHERE name = ? AND dimension = ? AND day >= ? AND day < ? AND value = ?
+                """,
+                [.text(name), .text(dimension), .int(range.fromDay), .int(range.toDay), .text(value)]))
+    }
+}

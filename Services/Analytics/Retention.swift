@@ -1,0 +1,56 @@
+import Logging
+import ObjectStore
+import ParseProtocol
+
+/// Removes what has been kept long enough, a day's worth at a time, so that no write waits for it.
+struct Retention: Sendable {
+    let store: ClassStore
+    let logger: Logger
+
+    private static let pause = Duration.seconds(3600)
+    /// Events' and sales' roll-ups: five years.
+    private static let rollUpDays: Int64 = 5 * 366
+    /// Requests have many lines an hour: two years.
+    private static let requestDays: Int64 = 2 * 366
+    /// Names are bounded per day, and events may be thirty days late.
+    private static let cardinalityDays: Int64 = 40
+
+    func run() async {
+        while !Task.isCancelled {
+            do {
+                while try await store.write({ try Self.removeOldest($0) }) {}
+            } catch {
+                logger.error("Old figures could not be removed.", metadata: ["error": "\(error)"])
+            }
+            try? await Task.sleep(for: Self.pause)
+        }
+    }
+
+    /// Removes the oldest day of each table that has one past its time; true when it found any.
+    static func removeOldest(_ transaction: StoreTransaction) throws -> Bool {
+        let today = Hour(of: transaction.now).day
+        var removed = 0
+        for kind in ActiveIds.Kind.allCases {
+            removed += try transaction.execute(
+                """
+                DELETE FROM activeIds WHERE kind = ?1 AND day < ?2 AND day = (SELECT min(day) FROM activeIds WHERE kind = ?1)
+                """,
+                [.int(kind.rawValue), .int(today - ActiveIds.daysKept)])
+        }
+        removed += try transaction.execute(
+            "DELETE FROM cardinality WHERE day < ? AND day = (SELECT min(day) FROM cardinality)",
+            [.int(today - cardinalityDays)])
+        removed += try transaction.execute(
+            "DELETE FROM requestHours WHERE hour < ? AND hour = (SELECT min(hour) FROM requestHours)",
+            [.int((today - requestDays) * 24)])
+        for (table, column, oldest) in [
+            ("eventHours", "hour", (today - rollUpDays) * 24), ("dimensionDays", "day", today - rollUpDays),
+            ("salesHours", "hour", (today - rollUpDays) * 24),
+            ("pushOpens", "lastAt", (today - ActiveIds.daysKept) * 24 * Hour.milliseconds),
+            ("requestReports", "seenAt", (today - cardinalityDays) * 24 * Hour.milliseconds),
+        ] {
+            _ = try transaction.execute("DELETE FROM \(table) WHERE \(column) < ?", [.int(oldest)])
+        }
+        return removed > 0
+    }
+}

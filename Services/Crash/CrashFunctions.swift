@@ -1,0 +1,56 @@
+import MessageBus
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// The cloud functions of an operator's crash list.
+struct CrashFunctions: Sendable {
+    let host: ServiceHost
+    let dsn: @Sendable (_ key: String, _ projectId: String) -> String
+
+    func install(_ routes: inout ServiceRoutes) {
+        reading("crashReports", &routes) { parameters, reader in
+            .array(try EventStore.newest(limit: try parameters.listLimit(), reader))
+        }
+        reading("crashIssues", &routes) { parameters, reader in
+            try IssueDesk.list(parameters, limit: try parameters.listLimit(), reader)
+        }
+        reading("crashIssue", &routes) { try IssueDesk.one($0, $1) }
+        reading("crashProjects", &routes) { [dsn] _, reader in try Projects.list(reader, dsn: dsn) }
+
+        writing("resolveCrashIssue", &routes) { try IssueDesk.resolve($0, in: $1) }
+        writing("ignoreCrashIssue", &routes) { try IssueDesk.set(.ignored, $0, in: $1) }
+        writing("reopenCrashIssue", &routes) { try IssueDesk.set(.unresolved, $0, in: $1) }
+        writing("createCrashProject", &routes) { [dsn] parameters, transaction in
+            let project = try Projects.create(parameters["name"], in: transaction)
+            return [
+                "projectId": .string(project.id), "key": .string(project.key),
+                "dsn": .string(dsn(project.key, project.id)),
+            ]
+        }
+        writing("disableCrashKey", &routes) { parameters, transaction in
+            try Projects.disable(parameters["key"], in: transaction)
+            return ["disabled": true]
+        }
+    }
+
+    private func reading(
+        _ name: String, _ routes: inout ServiceRoutes,
+        _ body: @escaping @Sendable (_ parameters: JSON, _ reader: StoreReader) throws -> JSON
+    ) {
+        routes.function(name) { [host] parameters, request in
+            try request.requireAdmin()
+            return try .result(try await host.store.read { try body(parameters, $0) })
+        }
+    }
+
+    private func writing(
+        _ name: String, _ routes: inout ServiceRoutes,
+        _ body: @escaping @Sendable (_ parameters: JSON, _ transaction: StoreTransaction) throws -> JSON
+    ) {
+        routes.function(name) { [host] parameters, request in
+            try request.requireAdmin()
+            return try await host.commit(request) { try .result(try body(parameters, $0)) }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import ParseProtocol
+import ServiceKit
+
+/// Takes out of an event what must not be kept: addresses, secrets by the names of their fields, card numbers.
+package enum EventScrubber {
+    package static let filtered: JSON = "[Filtered]"
+
+    /// Parts of field names, in lower case without separators.
+    private static let secretNames = [
+        "password", "passwd", "passphrase", "secret", "token", "authorization", "cookie", "apikey", "masterkey",
+        "privatekey",
+        "credential", "cardnumber", "cvc", "cvv",
+    ]
+    /// Addresses of people, by field.
+    private static let addressNames: Set<String> = ["ipaddress", "remoteaddr", "xforwardedfor", "xrealip", "forwarded"]
+
+    package static func scrubbed(_ event: JSON) -> JSON {
+        switch event {
+        case .object(let members):
+            var kept: [String: JSON] = [:]
+            for (name, value) in members {
+                let plain = plain(name)
+                if addressNames.contains(plain) { continue }
+                kept[name] = isSecret(plain) && !value.isNull ? filtered : scrubbed(value)
+            }
+            return .object(kept)
+        case .array(let elements):
+            // Headers may come as pairs.
+            if elements.count == 2, let name = elements[0].stringValue, elements[1].stringValue != nil {
+                let plain = plain(name)
+                if isSecret(plain) || addressNames.contains(plain) { return [elements[0], filtered] }
+            }
+            return .array(elements.map(scrubbed))
+        default:
+            return CardNumber.isPresent(in: event) ? filtered : event
+        }
+    }
+
+    private static func plain(_ name: String) -> String {
+        String(
+            decoding: name.utf8.prefix(200).filter { $0 != UInt8(ascii: "_") && $0 != UInt8(ascii: "-") }, as: UTF8.self
+        )
+        .lowercased()
+    }
+
+    private static func isSecret(_ plain: String) -> Bool { secretNames.contains { plain.contains($0) } }
+
+    /// The event without the user it belongs to, and without the user's names and addresses wherever else they are.
+    package static func anonymized(_ event: JSON) -> JSON {
+        let names = (event["user"]?.objectValue ?? [:]).values.compactMap(\.stringValue).filter { $0.count >= 4 }
+        var event = event
+        event["user"] = nil
+        return names.isEmpty ? event : without(names, event)
+    }
+
+    private static func without(_ names: [String], _ value: JSON) -> JSON {
+        switch value {
+        case .string(let text): names.contains { text.contains($0) } ? filtered : value
+        case .array(let elements): .array(elements.map { without(names, $0) })
+        case .object(let members): .object(members.mapValues { without(names, $0) })
+        default: value
+        }
+    }
+}

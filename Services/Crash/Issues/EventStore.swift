@@ -1,0 +1,112 @@
+import ObjectStore
+import ParseProtocol
+
+/// The newest events of each issue, as they came but scrubbed.
+package enum EventStore {
+    static let tables = [
+        """
+        CREATE TABLE IF NOT EXISTS crashEvents(id INTEGER PRIMARY KEY, projectId INTEGER NOT NULL, eventId TEXT NOT NULL,
+        issueId INTEGER NOT NULL, receivedAt INTEGER NOT NULL, type TEXT NOT NULL, message TEXT NOT NULL, level TEXT NOT NULL,
+        release TEXT NOT NULL, platform TEXT NOT NULL, userId TEXT, bytes INTEGER NOT NULL, event BLOB NOT NULL,
+        UNIQUE(projectId, eventId))
+        """,
+        "CREATE INDEX IF NOT EXISTS crashEventsByIssue ON crashEvents(issueId)",
+        "CREATE INDEX IF NOT EXISTS crashEventsByUser ON crashEvents(userId) WHERE userId IS NOT NULL",
+        // Kept by triggers, so that it is right whatever removes events.
+        "CREATE TABLE IF NOT EXISTS crashBytes(id INTEGER PRIMARY KEY CHECK (id = 1), total INTEGER NOT NULL)",
+        "INSERT INTO crashBytes(id, total) VALUES (1, 0) ON CONFLICT(id) DO NOTHING",
+        """
+        CREATE TRIGGER IF NOT EXISTS crashEventAdded AFTER INSERT ON crashEvents
+        BEGIN UPDATE crashBytes SET total = total + NEW.bytes; END
+        """,
+        """
+        CREATE TRIGGER IF NOT EXISTS crashEventRemoved AFTER DELETE ON crashEvents
+        BEGIN UPDATE crashBytes SET total = total - OLD.bytes; END
+        """,
+    ]
+
+    /// Events of an issue: enough to see what they have in common.
+    package static let perIssueMax: Int64 = 30
+    /// Anybody with the app can upload, so what is kept is bounded; past it the oldest go.
+    private static let bytesMax: Int64 = 512 << 20
+
+    static func contains(_ eventId: String, projectId: Int64, in transaction: StoreTransaction) throws -> Bool {
+        try !transaction.rows(
+            "SELECT 1 FROM crashEvents WHERE projectId = ? AND eventId = ?", [.int(projectId), .text(eventId)]
+        ).isEmpty
+    }
+
+    static func add(
+        _ event: StoredEvent, issueId: Int64, projectId: Int64, in transaction: StoreTransaction
+    ) throws {
+        _ = try transaction.execute(
+            """
+            INSERT INTO crashEvents(projectId, eventId, issueId, receivedAt, type, message, level, release, platform, userId,
+            bytes, event) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            [
+                .int(projectId), .text(event.eventId), .int(issueId), .int(transaction.now.milliseconds),
+                .text(event.crash.type), .text(event.crash.text), .text(event.crash.level), .text(event.crash.release),
+                .text(event.crash.platform), event.userId.isEmpty ? .null : .text(event.userId),
+                .int(Int64(event.json.count)), .blob(event.json),
+            ])
+        _ = try transaction.execute(
+            """
+            DELETE FROM crashEvents WHERE issueId = ?1
+            AND id <= (SELECT id FROM crashEvents WHERE issueId = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)
+            """,
+            [.int(issueId), .int(perIssueMax)])
+        while try transaction.rows("SELECT total FROM crashBytes", []).first?.int("total") ?? 0 > bytesMax {
+            let removed = try transaction.execute(
+                "DELETE FROM crashEvents WHERE id IN (SELECT id FROM crashEvents ORDER BY id LIMIT 20)")
+            if removed == 0 { break }
+        }
+    }
+
+    /// The events, the one that came last first.
+    static func newest(limit: Int64, issueId: Int64? = nil, _ reader: StoreReader) throws -> [JSON] {
+        let condition = issueId == nil ? "" : "WHERE e.issueId = ?2"
+        let rows = try reader.rows(
+            """
+            SELECT e.eventId, e.projectId, e.receivedAt, e.type, e.message, e.level, e.release, e.platform, e.userId, i.publicId
+            FROM crashEvents e JOIN issues i ON i.id = e.issueId \(condition) ORDER BY e.id DESC LIMIT ?1
+            """,
+            [.int(limit), issueId.map(SQLValue.int) ?? .null])
+        return rows.map { row in
+            var event: [String: JSON] = [
+                "id": .string(row.text("eventId")), "projectId": .string(String(row.int("projectId"))),
+                "issueId": .string(row.text("publicId")),
+                "receivedAt": Timestamp(milliseconds: row.int("receivedAt")).wire, "type": .string(row.text("type")),
+                "message": .string(row.text("message")), "level": .string(row.text("level")),
+                "release": .string(row.text("release")), "platform": .string(row.text("platform")),
+            ]
+            event["userId"] = row["userId"].textValue.map(JSON.string)
+            return .object(event)
+        }
+    }
+
+    /// The newest event of an issue as it is stored.
+    static func latest(issueId: Int64, _ reader: StoreReader) throws -> JSON? {
+        try reader.rows("SELECT event FROM crashEvents WHERE issueId = ? ORDER BY id DESC LIMIT 1", [.int(issueId)])
+            .first
+            .flatMap { try? JSON(parsing: $0.blob("event")) }
+    }
+
+    /// Takes a deleted account's id, names and addresses out of its events.
+    package static func forget(_ userId: String, in transaction: StoreTransaction) throws {
+        let ids = try transaction.rows("SELECT id FROM crashEvents WHERE userId = ?", [.text(userId)]).map {
+            $0.int("id")
+        }
+        for id in ids {
+            // One at a time, so that memory holds one event.
+            guard let row = try transaction.rows("SELECT event, bytes FROM crashEvents WHERE id = ?", [.int(id)]).first
+            else { continue }
+            let event = (try? JSON(parsing: row.blob("event"))).map(EventScrubber.anonymized) ?? [:]
+            let message = CrashEvent(event).text
+            // The size stays as it was counted.
+            _ = try transaction.execute(
+                "UPDATE crashEvents SET userId = NULL, event = ?, message = ? WHERE id = ?",
+                [.blob(event.serialized), .text(message), .int(id)])
+        }
+    }
+}

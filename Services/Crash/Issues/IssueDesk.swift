@@ -1,0 +1,128 @@
+import ObjectStore
+import ParseProtocol
+
+/// What an operator reads about issues and decides about them.
+enum IssueDesk {
+    private static let columns =
+        "id, publicId, projectId, title, culprit, level, platform, firstSeen, lastSeen, count, users, status, resolvedIn"
+
+    /// Issues, the one that happened last first.
+    /// - Throws: 142 for an unknown status.
+    static func list(_ parameters: JSON, limit: Int64, _ reader: StoreReader) throws -> JSON {
+        var conditions: [String] = []
+        var arguments: [SQLValue] = []
+        if let status = parameters["status"], !status.isNull {
+            guard let status = status.stringValue.flatMap(IssueStatus.init) else {
+                let all = IssueStatus.allCases.map(\.rawValue).joined(separator: ", ")
+                throw ParseError(.validationError, "status must be one of \(all).")
+            }
+            conditions.append("status = ?")
+            arguments.append(.text(status.rawValue))
+        }
+        if let project = try text("projectId", parameters) {
+            conditions.append("projectId = ?")
+            arguments.append(.int(Int64(project) ?? 0))
+        }
+        if let release = try text("release", parameters) {
+            conditions.append("id IN (SELECT issueId FROM issueReleases WHERE release = ?)")
+            arguments.append(.text(release))
+        }
+        let condition = conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")
+        let rows = try reader.rows(
+            "SELECT \(columns) FROM issues \(condition) ORDER BY lastSeen DESC, id DESC LIMIT ?",
+            arguments + [.int(limit)])
+        return .array(rows.map { .object(json($0)) })
+    }
+
+    /// One issue with its releases, the newest events and the stack of the last.
+    /// - Throws: 101.
+    static func one(_ parameters: JSON, _ reader: StoreReader) throws -> JSON {
+        let row = try row(of: parameters) { try reader.rows($0, $1) }
+        var issue = json(row)
+        let id = row.int("id")
+        issue["releases"] = .array(
+            try reader.rows(
+                "SELECT release, count, firstSeen, lastSeen FROM issueReleases WHERE issueId = ? ORDER BY lastSeen DESC LIMIT 100",
+                [.int(id)]
+            ).map {
+                [
+                    "release": .string($0.text("release")), "count": .int($0.int("count")),
+                    "firstSeen": moment($0, "firstSeen"), "lastSeen": moment($0, "lastSeen"),
+                ]
+            })
+        issue["events"] = .array(try EventStore.newest(limit: EventStore.perIssueMax, issueId: id, reader))
+        if let event = try EventStore.latest(issueId: id, reader) {
+            issue["stack"] = .array(CrashEvent(event).frames.reversed().map { .string($0.text) })
+            issue["event"] = event
+        }
+        return .object(issue)
+    }
+
+    /// Resolves an issue: `inRelease` and everything before it may still have it. Without it, the newest release that did.
+    /// - Throws: 101, 142.
+    static func resolve(_ parameters: JSON, in transaction: StoreTransaction) throws -> JSON {
+        let id = try row(of: parameters) { try transaction.rows($0, $1) }.int("id")
+        let release = try text("inRelease", parameters) ?? newestRelease(id, in: transaction)
+        guard release.utf8.count <= 500 else { throw ParseError(.validationError, "inRelease is too long.") }
+        return try set(.resolved, id, resolvedIn: release, in: transaction)
+    }
+
+    /// - Throws: 101.
+    static func set(_ status: IssueStatus, _ parameters: JSON, in transaction: StoreTransaction) throws -> JSON {
+        try set(status, row(of: parameters) { try transaction.rows($0, $1) }.int("id"), resolvedIn: "", in: transaction)
+    }
+
+    private static func set(
+        _ status: IssueStatus, _ id: Int64, resolvedIn: String, in transaction: StoreTransaction
+    ) throws -> JSON {
+        let row = try transaction.rows(
+            "UPDATE issues SET status = ?, resolvedIn = ?, resolvedAt = ? WHERE id = ? RETURNING \(columns)",
+            [.text(status.rawValue), .text(resolvedIn), .int(transaction.now.milliseconds), .int(id)]
+        ).first
+        return .object(row.map(json) ?? [:])
+    }
+
+    private static func newestRelease(_ id: Int64, in transaction: StoreTransaction) throws -> String {
+        let releases = try transaction.rows(
+            "SELECT release FROM issueReleases WHERE issueId = ? AND release <> '' ORDER BY firstSeen", [.int(id)]
+        ).map { $0.text("release") }
+        return Release.newest(of: releases)
+    }
+
+    private static func row(
+        of parameters: JSON, _ rows: (_ sql: String, _ arguments: [SQLValue]) throws -> [SQLRow]
+    ) throws -> SQLRow {
+        guard let id = try text("issueId", parameters) else {
+            throw ParseError(.validationError, "issueId must be a text.")
+        }
+        guard let row = try rows("SELECT \(columns) FROM issues WHERE publicId = ?", [.text(id)]).first else {
+            throw ParseError.objectNotFound
+        }
+        return row
+    }
+
+    private static func text(_ name: String, _ parameters: JSON) throws -> String? {
+        guard let value = parameters[name], !value.isNull else { return nil }
+        guard let text = value.stringValue, !text.isEmpty else {
+            throw ParseError(.validationError, "\(name) must be a text.")
+        }
+        return text
+    }
+
+    private static func json(_ row: SQLRow) -> [String: JSON] {
+        var issue: [String: JSON] = [
+            "issueId": .string(row.text("publicId")), "projectId": .string(String(row.int("projectId"))),
+            "firstSeen": moment(row, "firstSeen"), "lastSeen": moment(row, "lastSeen"), "count": .int(row.int("count")),
+            "users": .int(row.int("users")),
+        ]
+        for name in ["title", "culprit", "level", "platform", "status"] { issue[name] = .string(row.text(name)) }
+        if row.text("status") != IssueStatus.unresolved.rawValue, !row.text("resolvedIn").isEmpty {
+            issue["resolvedIn"] = .string(row.text("resolvedIn"))
+        }
+        return issue
+    }
+
+    private static func moment(_ row: SQLRow, _ name: String) -> JSON {
+        Timestamp(milliseconds: row.int(name)).wire
+    }
+}

@@ -1,0 +1,151 @@
+import ObjectStore
+import ParseProtocol
+
+/// Crashes grouped by what is the same about them, with counts per release.
+package enum IssueLog {
+    static let tables = [
+        """
+        CREATE TABLE IF NOT EXISTS issues(id INTEGER PRIMARY KEY, publicId TEXT NOT NULL UNIQUE, projectId INTEGER NOT NULL,
+        fingerprint TEXT NOT NULL, title TEXT NOT NULL, culprit TEXT NOT NULL, level TEXT NOT NULL, platform TEXT NOT NULL,
+        firstSeen INTEGER NOT NULL, lastSeen INTEGER NOT NULL, count INTEGER NOT NULL DEFAULT 0,
+        users INTEGER NOT NULL DEFAULT 0, status TEXT NOT NULL, resolvedIn TEXT NOT NULL DEFAULT '',
+        resolvedAt INTEGER NOT NULL DEFAULT 0, UNIQUE(projectId, fingerprint))
+        """,
+        "CREATE INDEX IF NOT EXISTS issuesByTime ON issues(lastSeen)",
+        """
+        CREATE TABLE IF NOT EXISTS issueReleases(issueId INTEGER NOT NULL, release TEXT NOT NULL, count INTEGER NOT NULL,
+        firstSeen INTEGER NOT NULL, lastSeen INTEGER NOT NULL, PRIMARY KEY(issueId, release)) WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS issueUsers(issueId INTEGER NOT NULL, userHash TEXT NOT NULL,
+        PRIMARY KEY(issueId, userHash)) WITHOUT ROWID
+        """,
+        "CREATE INDEX IF NOT EXISTS issueUsersByUser ON issueUsers(userHash)",
+        """
+        CREATE TABLE IF NOT EXISTS crashReleases(projectId INTEGER NOT NULL, release TEXT NOT NULL, firstSeen INTEGER NOT NULL,
+        PRIMARY KEY(projectId, release)) WITHOUT ROWID
+        """,
+    ]
+
+    /// Issues in all; past it the one that was quiet for longest goes.
+    private static let issuesMax: Int64 = 5000
+    /// Releases of a project and of an issue that are told apart; releases are the client's word.
+    private static let releasesMax: Int64 = 1000
+    private static let otherRelease = "(other)"
+    /// Users of an issue that are told apart; past it the figure stands still.
+    private static let usersMax: Int64 = 100_000
+
+    /// Adds an event to its issue. The same event again changes nothing.
+    package static func add(_ event: StoredEvent, projectId: Int64, in transaction: StoreTransaction) throws {
+        guard try !EventStore.contains(event.eventId, projectId: projectId, in: transaction) else { return }
+        let issueId = try issue(of: event, projectId: projectId, in: transaction)
+        try count(event.crash.release, issueId: issueId, in: transaction)
+        let isNewUser = try event.userHash.map { try countUser($0, issueId: issueId, in: transaction) } ?? false
+        _ = try transaction.execute(
+            "UPDATE issues SET count = count + 1, users = users + ?, lastSeen = ?, level = ? WHERE id = ?",
+            [.int(isNewUser ? 1 : 0), .int(transaction.now.milliseconds), .text(event.crash.level), .int(issueId)])
+        try EventStore.add(event, issueId: issueId, projectId: projectId, in: transaction)
+    }
+
+    /// The event's issue, made when it is the first, with the status that it has with this event.
+    private static func issue(
+        of event: StoredEvent, projectId: Int64, in transaction: StoreTransaction
+    ) throws -> Int64 {
+        let releaseFirstSeen = try firstSeen(event.crash.release, projectId: projectId, in: transaction)
+        let known = try transaction.rows(
+            "SELECT id, status, resolvedIn, resolvedAt FROM issues WHERE projectId = ? AND fingerprint = ?",
+            [.int(projectId), .text(event.fingerprint.hash)]
+        ).first
+        guard let known else { return try create(event, projectId: projectId, in: transaction) }
+        let status = IssueStatus(rawValue: known.text("status")) ?? .unresolved
+        let after = status.after(
+            .init(release: event.crash.release, releaseFirstSeen: releaseFirstSeen),
+            resolvedIn: known.text("resolvedIn"),
+            resolvedAt: Timestamp(milliseconds: known.int("resolvedAt")))
+        if after != status {
+            _ = try transaction.execute(
+                "UPDATE issues SET status = ? WHERE id = ?", [.text(after.rawValue), .int(known.int("id"))])
+        }
+        return known.int("id")
+    }
+
+    private static func create(
+        _ event: StoredEvent, projectId: Int64, in transaction: StoreTransaction
+    ) throws -> Int64 {
+        if try transaction.rows("SELECT count(*) FROM issues", []).first?.int(0) ?? 0 >= issuesMax,
+            let oldest = try transaction.rows("SELECT id FROM issues ORDER BY lastSeen LIMIT 1", []).first?.int("id")
+        {
+            try remove(oldest, in: transaction)
+        }
+        let now = SQLValue.int(transaction.now.milliseconds)
+        let row = try transaction.rows(
+            """
+            INSERT INTO issues(publicId, projectId, fingerprint, title, culprit, level, platform, firstSeen, lastSeen, status)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id
+            """,
+            [
+                .text(Names.objectId()), .int(projectId), .text(event.fingerprint.hash), .text(event.crash.title),
+                .text(event.crash.culprit), .text(event.crash.level), .text(event.crash.platform), now, now,
+                .text(IssueStatus.unresolved.rawValue),
+            ]
+        ).first
+        guard let row else { throw ParseError.internalError }
+        return row.int("id")
+    }
+
+    private static func remove(_ issueId: Int64, in transaction: StoreTransaction) throws {
+        for table in ["crashEvents", "issueReleases", "issueUsers"] {
+            _ = try transaction.execute("DELETE FROM \(table) WHERE issueId = ?", [.int(issueId)])
+        }
+        _ = try transaction.execute("DELETE FROM issues WHERE id = ?", [.int(issueId)])
+    }
+
+    private static func firstSeen(
+        _ release: String, projectId: Int64, in transaction: StoreTransaction
+    ) throws -> Timestamp {
+        let key: [SQLValue] = [.int(projectId), .text(release)]
+        let known = try transaction.rows(
+            "SELECT firstSeen FROM crashReleases WHERE projectId = ? AND release = ?", key
+        ).first
+        if let known { return Timestamp(milliseconds: known.int("firstSeen")) }
+        _ = try transaction.execute(
+            """
+            INSERT INTO crashReleases(projectId, release, firstSeen) SELECT ?1, ?2, ?3
+            WHERE (SELECT count(*) FROM crashReleases WHERE projectId = ?1) < ?4
+            """,
+            key + [.int(transaction.now.milliseconds), .int(releasesMax)])
+        return transaction.now
+    }
+
+    private static func count(_ release: String, issueId: Int64, in transaction: StoreTransaction) throws {
+        let now = SQLValue.int(transaction.now.milliseconds)
+        func add(_ release: String) throws {
+            _ = try transaction.execute(
+                """
+                INSERT INTO issueReleases(issueId, release, count, firstSeen, lastSeen) VALUES (?1, ?2, 1, ?3, ?3)
+                ON CONFLICT(issueId, release) DO UPDATE SET count = count + 1, lastSeen = ?3
+                """,
+                [.int(issueId), .text(release), now])
+        }
+        let isCounted = try transaction.execute(
+            "UPDATE issueReleases SET count = count + 1, lastSeen = ? WHERE issueId = ? AND release = ?",
+            [now, .int(issueId), .text(release)])
+        guard isCounted == 0 else { return }
+        let others = try transaction.rows("SELECT count(*) FROM issueReleases WHERE issueId = ?", [.int(issueId)]).first
+        try add(others?.int(0) ?? 0 < releasesMax ? release : otherRelease)
+    }
+
+    private static func countUser(_ hash: String, issueId: Int64, in transaction: StoreTransaction) throws -> Bool {
+        try transaction.execute(
+            """
+            INSERT INTO issueUsers(issueId, userHash) SELECT ?1, ?2 WHERE (SELECT users FROM issues WHERE id = ?1) < ?3
+            ON CONFLICT(issueId, userHash) DO NOTHING
+            """,
+            [.int(issueId), .text(hash), .int(usersMax)]) > 0
+    }
+
+    /// A deleted account is no longer known to have had an issue; the counts stay.
+    package static func forget(_ userId: String, in transaction: StoreTransaction) throws {
+        _ = try transaction.execute("DELETE FROM issueUsers WHERE userHash = ?", [.text(StoredEvent.hash(userId))])
+    }
+}

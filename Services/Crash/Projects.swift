@@ -1,0 +1,125 @@
+import Foundation
+import ObjectStore
+import ParseProtocol
+
+/// The apps that report, and the public keys they report with. A key is in every copy of its app: it names, it does not protect.
+package enum Projects {
+    static let tables = [
+        "CREATE TABLE IF NOT EXISTS crashProjects(id INTEGER PRIMARY KEY, name TEXT NOT NULL, createdAt INTEGER NOT NULL)",
+        """
+        CREATE TABLE IF NOT EXISTS crashKeys(publicKey TEXT PRIMARY KEY, projectId INTEGER NOT NULL, createdAt INTEGER NOT NULL,
+        disabledAt INTEGER)
+        """,
+        // A suite that starts for the first time has a project to report to.
+        """
+        INSERT INTO crashProjects(id, name, createdAt) SELECT 1, 'default', CAST(strftime('%s', 'now') AS INTEGER) * 1000
+        WHERE NOT EXISTS (SELECT 1 FROM crashProjects)
+        """,
+        """
+        INSERT INTO crashKeys(publicKey, projectId, createdAt)
+        SELECT lower(hex(randomblob(16))), 1, CAST(strftime('%s', 'now') AS INTEGER) * 1000
+        WHERE NOT EXISTS (SELECT 1 FROM crashKeys)
+        """,
+    ]
+
+    /// An operator has a handful.
+    private static let projectsMax = 200
+    private static let nameBytesMax = 100
+
+    /// - Throws: `ReportRefusal` unless the key is one of the project's and not disabled.
+    static func admit(_ publicKey: String, to projectId: String, _ reader: StoreReader) throws {
+        let row = try reader.rows(
+            "SELECT projectId, disabledAt FROM crashKeys WHERE publicKey = ?", [.text(publicKey)]
+        ).first
+        guard let row, row["disabledAt"].isNull, String(row.int("projectId")) == projectId else {
+            throw ReportRefusal.keyUnknown
+        }
+    }
+
+    /// - Returns: the new project's id and key.
+    /// - Throws: 142.
+    static func create(_ name: JSON?, in transaction: StoreTransaction) throws -> (id: String, key: String) {
+        guard let name = name?.stringValue, (1...nameBytesMax).contains(name.utf8.count) else {
+            throw ParseError(.validationError, "name must be a text of 1 to \(nameBytesMax) bytes.")
+        }
+        let count = try transaction.rows("SELECT count(*) FROM crashProjects", []).first?.int(0) ?? 0
+        guard count < projectsMax else {
+            throw ParseError(.validationError, "There are at most \(projectsMax) projects.")
+        }
+        let now = SQLValue.int(transaction.now.milliseconds)
+        let id = try transaction.rows(
+            "INSERT INTO crashProjects(name, createdAt) VALUES (?, ?) RETURNING id", [.text(name), now]
+        ).first?.int("id")
+        guard let id else { throw ParseError.internalError }
+        let key = SentryEnvelope.randomHex(32)
+        try add(key, to: id, in: transaction)
+        return (String(id), key)
+    }
+
+    static func add(_ key: String, to projectId: Int64, in transaction: StoreTransaction) throws {
+        _ = try transaction.execute(
+            "INSERT INTO crashKeys(publicKey, projectId, createdAt) VALUES (?, ?, ?) ON CONFLICT(publicKey) DO NOTHING",
+            [.text(key), .int(projectId), .int(transaction.now.milliseconds)])
+    }
+
+    /// - Throws: 101 when there is no such key.
+    static func disable(_ key: JSON?, in transaction: StoreTransaction) throws {
+        guard let key = key?.stringValue else { throw ParseError(.validationError, "key must be a text.") }
+        let changed = try transaction.execute(
+            "UPDATE crashKeys SET disabledAt = coalesce(disabledAt, ?) WHERE publicKey = ?",
+            [.int(transaction.now.milliseconds), .text(key)])
+        guard changed > 0 else { throw ParseError.objectNotFound }
+    }
+
+    /// Every project with its keys, the oldest first.
+    static func list(_ reader: StoreReader, dsn: (_ key: String, _ projectId: String) -> String) throws -> JSON {
+        let keys = try reader.rows(
+            "SELECT publicKey, projectId, disabledAt FROM crashKeys ORDER BY createdAt, rowid", [])
+        return .array(
+            try reader.rows("SELECT id, name, createdAt FROM crashProjects ORDER BY id", []).map { project in
+                let id = String(project.int("id"))
+                return [
+                    "projectId": .string(id), "name": .string(project.text("name")),
+                    "createdAt": Timestamp(milliseconds: project.int("createdAt")).wire,
+                    "keys": .array(
+                        keys.filter { $0.int("projectId") == project.int("id") }.map { key in
+                            [
+                                "key": .string(key.text("publicKey")), "dsn": .string(dsn(key.text("publicKey"), id)),
+                                "disabled": .bool(!key["disabledAt"].isNull),
+                            ]
+                        }),
+                ]
+            })
+    }
+}
+
+/// `data/crash.key`: the default project's key, so that copies of an app that are out there keep reporting when the database is
+/// started anew.
+struct DefaultKeyFile: Sendable {
+    let path: String
+
+    struct Problem: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// Writes the file when there is none, else makes its key one of the default project's.
+    func match(_ store: ClassStore) async throws {
+        if let text = try? String(contentsOfFile: path, encoding: .utf8) {
+            let key = text.trimmingCharacters(in: .whitespacesAndNewlines)
+            guard key.utf8.count == 32, key.allSatisfy(\.isHexDigit) else {
+                throw Problem(description: "\(path) holds no key of 32 hex digits.")
+            }
+            return try await store.write { try Projects.add(key, to: 1, in: $0) }
+        }
+        let key = try await store.write {
+            try $0.rows("SELECT publicKey FROM crashKeys WHERE projectId = 1 ORDER BY createdAt, rowid LIMIT 1", [])
+                .first?
+                .text("publicKey")
+        }
+        guard let key else { return }
+        guard
+            FileManager.default.createFile(
+                atPath: path, contents: Data(key.utf8), attributes: [.posixPermissions: 0o600])
+        else { throw Problem(description: "\(path) cannot be written.") }
+    }
+}

@@ -1,0 +1,65 @@
+import MessageBus
+import Messages
+import ParseProtocol
+import ServiceKit
+
+/// From the bytes of an SDK to a stored event.
+struct ReportIntake: Sendable {
+    let host: ServiceHost
+    let rates: KeyRates
+
+    /// As it arrives. A report with all its variables and breadcrumbs has some tens of kilobytes compressed.
+    private static let bodyBytesMax = 1 << 20
+    /// Unpacked: Sentry SDKs may add screenshots and the like, which are skipped.
+    private static let unpackedBytesMax = 20 << 20
+
+    /// - Returns: the event's id. Envelopes without an event get one too, as Sentry's do.
+    /// - Throws: `ReportRefusal`.
+    func take(_ message: CrashReport, _ request: ServiceRequest) async throws -> String {
+        guard let body = request.documents.first else { throw ReportRefusal.malformed }
+        guard body.count <= Self.bodyBytesMax else { throw ReportRefusal.tooLarge }
+        guard let encoding = ContentEncoding(header: message.contentEncoding) else {
+            throw ReportRefusal.unsupportedEncoding
+        }
+        // A key beside the body is looked at before the body costs anything.
+        if !message.publicKey.isEmpty { try await admit(message.publicKey, message.projectID) }
+        let report = try Self.read(body, encoding, isEvent: message.isEvent)
+        if message.publicKey.isEmpty {
+            guard let key = report.publicKey else { throw ReportRefusal.keyMissing }
+            try await admit(key, message.projectID)
+        }
+        guard let event = report.event, let projectId = Int64(message.projectID) else { return report.eventId }
+        return try await host.store.write { transaction in
+            try IssueLog.add(event, projectId: projectId, in: transaction)
+            return event.eventId
+        }
+    }
+
+    private func admit(_ key: String, _ projectId: String) async throws {
+        try await host.store.read { try Projects.admit(key, to: projectId, $0) }
+        try rates.take(key)
+    }
+
+    private struct Report: Sendable {
+        let eventId: String
+        let publicKey: String?
+        let event: StoredEvent?
+    }
+
+    /// Everything that takes memory happens here, without waiting in between: as many reports are unpacked at a time as there are
+    /// cores, and what waits for the database is one event's text.
+    private static func read(_ body: [UInt8], _ encoding: ContentEncoding, isEvent: Bool) throws -> Report {
+        let bytes: [UInt8]
+        do {
+            bytes = try Inflater.unpack(body, encoding, bytesMax: unpackedBytesMax)
+        } catch Inflater.Problem.tooLarge {
+            throw ReportRefusal.tooLarge
+        } catch {
+            throw ReportRefusal.malformed
+        }
+        let envelope = try isEvent ? SentryEnvelope(event: bytes) : SentryEnvelope(envelope: bytes)
+        return Report(
+            eventId: envelope.eventId, publicKey: envelope.publicKey,
+            event: envelope.event.map { StoredEvent($0, eventId: envelope.eventId) })
+    }
+}

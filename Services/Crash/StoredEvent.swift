@@ -1,0 +1,32 @@
+import Crypto
+import Foundation
+import ParseProtocol
+
+/// An event, read and ready to be stored.
+package struct StoredEvent: Sendable {
+    package let eventId: String
+    package let crash: CrashEvent
+    package let fingerprint: Fingerprint
+    /// The user's id as the app gave it, for forgetting; empty when there is none.
+    package let userId: String
+    /// Stands for the user in counts; nil when the event names none.
+    package let userHash: String?
+    /// The event's JSON without what must not be kept.
+    package let json: [UInt8]
+
+    package init(_ event: JSON, eventId: String) {
+        self.eventId = eventId
+        crash = CrashEvent(event)
+        fingerprint = Fingerprint(crash)
+        let user = event["user"]
+        let id = user?["id"].flatMap { $0.stringValue ?? $0.intValue.map(String.init) } ?? ""
+        userId = id.utf8.count <= 200 ? id : ""
+        let name = [id, user?["username"]?.stringValue ?? "", user?["email"]?.stringValue ?? ""].first { !$0.isEmpty }
+        userHash = name.map(Self.hash)
+        json = EventScrubber.scrubbed(event).serialized
+    }
+
+    static func hash(_ user: String) -> String {
+        Data(SHA256.hash(data: Data(user.utf8)).prefix(16)).base64EncodedString()
+    }
+}

@@ -1,0 +1,93 @@
+import Foundation
+import ParseProtocol
+import Synchronization
+
+/// Counts answered requests in memory. A request pays for one dictionary access under a lock that its thread hardly ever shares.
+final class RequestMeter: Sendable {
+    private struct Shard {
+        var counts: [RequestKind: UInt64] = [:]
+        /// Classes that exist as far as answers showed: they may be counted by name.
+        var classes: Set<String> = RequestMeter.shopClasses
+    }
+
+    /// Threads are spread over these.
+    private let shards: [Mutexed] = (0..<8).map { _ in Mutexed() }
+    private final class Mutexed: Sendable { let shard = Mutex(Shard()) }
+
+    /// Clients choose class names, so only so many are counted by name.
+    private static let classesMax = 256
+    /// Lines of one shard between two flushes. Classes, verbs, SDKs and statuses multiply, and a hostile client varies them all.
+    private static let kindsMax = 2048
+
+    private static let shopClasses: Set<String> = [
+        "_User", "_Session", "_Role", "_Installation", "Category", "Product", "ProductReview", "FavoriteProduct",
+        "Store",
+        "Order", "OrderItem", "PaymentMethod", "Promotion",
+    ]
+
+    /// Routes that stand for a class.
+    private static let classRoutes: [Substring: String] = [
+        "users": "_User", "sessions": "_Session", "roles": "_Role", "installations": "_Installation",
+    ]
+
+    private static let routes: [Substring: String] = Dictionary(
+        uniqueKeysWithValues: [
+            "login", "logout", "functions", "batch", "events", "files", "config", "schemas", "aggregate", "push",
+            "push_audiences", "jobs", "hooks", "cloud_code", "loginAs", "verifyPassword", "requestPasswordReset",
+            "verificationEmailRequest", "upgradeToRevocableSession", "validate_purchase", "scriptlog", "serverInfo",
+        ].map { ($0[...], "/\($0)") })
+
+    /// Counts one request and the answer it got.
+    func count(_ request: ParseRequest, _ response: ParseResponse) {
+        let sdk = ClientSDK(version: request.credentials.clientVersion)
+        let statusClass = UInt8(clamping: response.status / 100)
+        let path = request.path
+        let className = path.first == "classes" && path.count >= 2 ? String(path[1]) : nil
+        let route =
+            className ?? path.first.flatMap { Self.classRoutes[$0] ?? Self.routes[$0] } ?? RequestKind.otherTarget
+        shards[Self.shardOfThisThread].shard.withLock { shard in
+            var kind = RequestKind(
+                target: route, verb: request.method.rawValue, sdk: sdk, statusClass: statusClass)
+            if let className, !shard.classes.contains(className) {
+                if Self.shows(response, thatAClassExists: request), shard.classes.count < Self.classesMax {
+                    shard.classes.insert(className)
+                } else {
+                    kind.target = RequestKind.otherTarget
+                }
+            }
+            if shard.counts.count >= Self.kindsMax, shard.counts[kind] == nil { kind.target = RequestKind.otherTarget }
+            shard.counts[kind, default: 0] += 1
+        }
+    }
+
+    /// A refused request, or a query that finds nothing, proves no class.
+    private static func shows(_ response: ParseResponse, thatAClassExists request: ParseRequest) -> Bool {
+        guard (200..<300).contains(response.status) else { return false }
+        // `{"results":[],"count":0}` has 24 bytes, an object in it more.
+        return request.method != .get || request.path.count == 3 || response.body.count > 32
+    }
+
+    /// What was counted since the last call.
+    func drain() -> [RequestKind: UInt64] {
+        var counts: [RequestKind: UInt64] = [:]
+        var classes = Set<String>()
+        for element in shards {
+            let (some, known) = element.shard.withLock { shard in
+                defer { shard.counts = [:] }
+                return (shard.counts, shard.classes)
+            }
+            counts.merge(some, uniquingKeysWith: +)
+            classes.formUnion(known)
+        }
+        // What one thread learnt, all know from now on.
+        if classes.count <= Self.classesMax {
+            for element in shards { element.shard.withLock { $0.classes.formUnion(classes) } }
+        }
+        return counts
+    }
+
+    private static var shardOfThisThread: Int {
+        // Thread structures are far apart in memory; the low bits say nothing.
+        Int(truncatingIfNeeded: (UInt(pthread_self()) >> 12) % 8)
+    }
+}

@@ -1,0 +1,40 @@
+import Foundation
+import Logging
+import Messages
+import ParseProtocol
+import ServiceLifecycle
+
+/// Hands the counts of requests to analytics every few seconds, and once more when the gateway stops. What is in memory when the
+/// gateway is killed, the last seconds' counts, is lost.
+struct RequestReporter: Service {
+    let meter: RequestMeter
+    let services: ServiceClient
+    let logger: Logger
+
+    private static let interval = Duration.seconds(2)
+    /// Analytics may be stopping at the same time, and the supervisor waits 10 s.
+    private static let lastTimeout = Duration.seconds(2)
+
+    func run() async throws {
+        var tally = RequestTally(gateway: "\(Timestamp.now.milliseconds)-\(Names.random(8))")
+        while !Task.isShuttingDownGracefully, !Task.isCancelled {
+            try? await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.interval) }
+            await report(&tally, timeout: .seconds(10))
+        }
+        await report(&tally, timeout: Self.lastTimeout)
+    }
+
+    private func report(_ tally: inout RequestTally, timeout: Duration) async {
+        tally.add(meter.drain(), hour: Timestamp.now.milliseconds / 3_600_000)
+        guard let message = tally.message() else { return }
+        do {
+            _ = try await services.write(
+                "analytics.requests.v1", message, for: .init(), trace: "requests-\(message.sequence)", timeout: timeout)
+            tally.acknowledged()
+        } catch {
+            logger.info(
+                "Counts of requests wait for analytics.",
+                metadata: ["requests.sequence": "\(message.sequence)", "error": "\(error.message)"])
+        }
+    }
+}
