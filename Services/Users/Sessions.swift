@@ -3,10 +3,10 @@ import ParseProtocol
 import ServiceKit
 
 /// How a session came to be, as its `createdWith` tells.
-struct SessionOrigin {
-    enum Action: String { case login, signup, create }
+package struct SessionOrigin {
+    package enum Action: String, Sendable { case login, signup, create }
 
-    enum Provider {
+    package enum Provider: Sendable {
         case password, masterKey
         case vouching(AuthProvider)
 
@@ -23,6 +23,11 @@ struct SessionOrigin {
     /// Nil for a session made from another session.
     let provider: Provider?
 
+    package init(action: Action, provider: Provider?) {
+        self.action = action
+        self.provider = provider
+    }
+
     var wire: JSON {
         var members: [String: JSON] = ["action": .string(action.rawValue)]
         members["authProvider"] = (provider?.wire).map(JSON.string)
@@ -31,7 +36,7 @@ struct SessionOrigin {
 }
 
 /// Opening, finding and closing sessions, which are objects of the class `_Session`.
-enum Sessions {
+package enum Sessions {
     static let tables = [
         // Sessions whose end the master key chose; use does not extend them.
         "CREATE TABLE IF NOT EXISTS fixedSessions(sessionId TEXT PRIMARY KEY) WITHOUT ROWID"
@@ -43,14 +48,14 @@ enum Sessions {
     private static let installationIdBytesMax = 128
     private static let pageRows = 500
 
-    struct Opened {
-        let token: String
-        let document: JSON
+    package struct Opened {
+        package let token: String
+        package let document: JSON
         /// Tokens of the older sessions of the same installation, which end here.
-        let replaced: [String]
+        package let replaced: [String]
     }
 
-    static func open(
+    package static func open(
         for userId: String, _ origin: SessionOrigin, installationId: String?, fields: [String: JSON] = [:],
         isRestricted: Bool = false, lifetime: Duration, in transaction: StoreTransaction
     ) throws -> Opened {
@@ -76,7 +81,7 @@ enum Sessions {
 
     /// The session of a token.
     /// - Throws: 209 when there is none, or when its time is over.
-    static func live(_ token: String, at now: Timestamp, _ reader: some ObjectReading) throws -> JSON {
+    package static func live(_ token: String, at now: Timestamp, _ reader: some ObjectReading) throws -> JSON {
         guard !token.isEmpty,
             let session = try reader.documents(
                 Query(className: "_Session", where: ["sessionToken": .string(token)], limit: 1), caller: .master
@@ -88,7 +93,7 @@ enum Sessions {
         return session
     }
 
-    static func expiry(of session: JSON) -> Timestamp? {
+    package static func expiry(of session: JSON) -> Timestamp? {
         (session["expiresAt"]?["iso"]?.stringValue).flatMap { Timestamp(iso: $0) }
     }
 
@@ -117,7 +122,7 @@ enum Sessions {
     }
 
     /// Gives a session that is in use its full time again.
-    static func extend(_ token: String, lifetime: Duration?, in transaction: StoreTransaction) throws {
+    package static func extend(_ token: String, lifetime: Duration?, in transaction: StoreTransaction) throws {
         let session = try live(token, at: transaction.now, transaction)
         guard let lifetime, try isExtendable(session, lifetime: lifetime, at: transaction.now, transaction) else {
             return
@@ -128,7 +133,7 @@ enum Sessions {
     }
 
     /// Remembers that the master key chose when a session ends.
-    static func fix(_ sessionId: String, in transaction: StoreTransaction) throws {
+    package static func fix(_ sessionId: String, in transaction: StoreTransaction) throws {
         try transaction.execute(
             "INSERT INTO fixedSessions(sessionId) VALUES (?) ON CONFLICT DO NOTHING", [.text(sessionId)])
     }

@@ -11,6 +11,9 @@ package struct UsersSettings: Sendable {
     /// How long a link in a mail works: `SATCHEL_VERIFICATION_HOURS` and `SATCHEL_RESET_HOURS`, 1 to 720.
     package var verificationHours = 24
     package var resetHours = 1
+    /// `SATCHEL_MAILS_PER_ADDRESS`: links one client address may ask for in an hour, 1 to 1,000,000. An address may be an office, and
+    /// behind a proxy it is everybody.
+    package var mailsPerAddress = 100
     /// `SATCHEL_SESSION_DAYS`: how long a session lasts, 1 to 3650. A year, as in Parse.
     package var sessionDays = 365
     /// `SATCHEL_SESSION_EXTEND`: whether a session that is used lasts longer, so that only an unused one ends.
@@ -36,6 +39,7 @@ package struct UsersSettings: Sendable {
         refusesUnverified = reader.bool(forKey: "satchel.prevent.login.unverified", default: false)
         verificationHours = try number("satchel.verification.hours", 24, 1...720)
         resetHours = try number("satchel.reset.hours", 1, 1...720)
+        mailsPerAddress = try number("satchel.mails.per.address", 100, 1...1_000_000)
         sessionDays = try number("satchel.session.days", 365, 1...3650)
         extendsSessions = reader.bool(forKey: "satchel.session.extend", default: true)
         let applicationId = reader.string(forKey: "satchel.app.id", default: "satchel")

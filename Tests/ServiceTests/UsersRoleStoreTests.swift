@@ -14,7 +14,8 @@ import UsersService
         let plan = usersPlan(hasher: PasswordHasher(cost: ScryptCost(parallelism: 1)))
         let store = try ClassStore(
             path: directory + "/users.sqlite", classes: plan.classes, synchronous: .normal, allowClassCreation: false,
-            allowCustomObjectId: true, schema: plan.tables, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            allowCustomObjectId: true, schema: plan.tables,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         defer {
             store.stop()
             try? FileManager.default.removeItem(atPath: directory)

@@ -57,14 +57,20 @@ import UsersService
     @Test func onlySessionsOfThoseConcernedAreForgotten() {
         func forgotten(_ object: JSON, _ verb: ProposedChange.Verb = .update) -> Forget? {
             RoleRules.forgotten(
-                by: ProposedChange(verb: verb, className: "_Role", objectId: "r1", object: object, principal: Principal()))
+                by: ProposedChange(
+                    verb: verb, className: "_Role", objectId: "r1", object: object, principal: Principal()))
         }
         func operation(_ name: String, _ className: String, _ id: String) -> JSON {
             ["__op": .string(name), "objects": [.pointer(className, id)]]
         }
         #expect(forgotten(["color": 1, "users": ["__type": "Relation", "className": "_User"]]) == nil)
         #expect(forgotten(["users": operation("AddRelation", "_User", "u1")], .create)?.userIds == ["u1"])
-        let batch = forgotten(["users": ["__op": "Batch", "ops": [operation("AddRelation", "_User", "u1"), operation("RemoveRelation", "_User", "u2")]]])
+        let batch = forgotten([
+            "users": [
+                "__op": "Batch",
+                "ops": [operation("AddRelation", "_User", "u1"), operation("RemoveRelation", "_User", "u2")],
+            ]
+        ])
         #expect(batch?.userIds == ["u1", "u2"] && batch?.everything == false)
         #expect(forgotten(["roles": operation("AddRelation", "_Role", "r2")])?.everything == true)
         #expect(forgotten([:], .delete)?.everything == true)
@@ -100,14 +106,17 @@ import UsersService
         #expect(AccountNames.folded(AccountNames.folded(a)) == AccountNames.folded(a))
     }
 
-    @Test(arguments: ["ann@example.com", "a.n+n@mail.example.co", "ann@localhost", "jorg@xn--mller-kva.example", "o'neil+{1}@b.c"])
+    @Test(arguments: [
+        "ann@example.com", "a.n+n@mail.example.co", "ann@localhost", "jorg@xn--mller-kva.example", "o'neil+{1}@b.c",
+    ])
     func acceptsAnAddress(_ address: String) { #expect(AccountNames.isEmail(address)) }
 
     @Test(arguments: [
         "", "@", "ann", "ann@", "@example.com", "a@b@c.d", "a b@c.d", "ann@exa mple.com", "ann@.com", "ann@example.",
         "a..n@b.c", ".a@b.c", "ann@-b.c", "<ann@b.c>", "ann@b.c\n", "a\u{0}@b.c", "ann@b_c.d",
         String(repeating: "a", count: 65) + "@b.c",
-        "jörg@example.com", "ann@müller.example", "ann@example.com\u{301}", "ann\u{200B}@example.com", "\"ann\"@example.com",
+        "jörg@example.com", "ann@müller.example", "ann@example.com\u{301}", "ann\u{200B}@example.com",
+        "\"ann\"@example.com",
     ])
     func refusesWhatIsNoAddress(_ address: String) { #expect(!AccountNames.isEmail(address)) }
 

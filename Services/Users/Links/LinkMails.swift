@@ -24,7 +24,7 @@ package struct LinkMails: Sendable {
             throw ParseError(.invalidEmailAddress, "Email address format is invalid.")
         }
         if !message.clientAddress.isEmpty,
-            try !MailQuota.admits(.address(message.clientAddress), in: transaction)
+            try !MailQuota.admits(.address(message.clientAddress, perHour: settings.mailsPerAddress), in: transaction)
         {
             throw Self.tooMany
         }

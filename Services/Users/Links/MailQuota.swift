@@ -12,20 +12,21 @@ package enum MailQuota {
 
     package enum Subject: Sendable {
         case account(String, MailedLink)
-        case address(String)
+        /// The setting says how many.
+        case address(String, perHour: Int)
 
         var key: String {
             switch self {
             case .account(let id, let link): "account:\(id):\(link.rawValue)"
-            case .address(let address): "address:\(SignInSubject.network(address))"
+            case .address(let address, _): "address:\(SignInSubject.network(address))"
             }
         }
 
-        /// Requests an hour. Who does not find the third mail will not find the sixth; an address may be an office.
+        /// Requests an hour. Who does not find the third mail will not find the sixth.
         package var perHour: Int64 {
             switch self {
             case .account: 5
-            case .address: 30
+            case .address(_, let perHour): Int64(perHour)
             }
         }
     }

@@ -1,0 +1,110 @@
+import Foundation
+import Messages
+import ObjectStore
+import ParseProtocol
+import Testing
+import UsersService
+
+/// Single-use links and quotas in the store: what can be used, how often, and for how long.
+@Suite struct UsersLinkTests {
+    private let owner = MailedTokens.Owner("u1", "ann@example.com")
+
+    @Test func aTokenIsUsedOnceAndOnlyForItsPurpose() async throws {
+        try await withUsersStore { store in
+            let token = try await store.write { [owner] in
+                try MailedTokens.make(.passwordReset, for: owner, lifetime: .seconds(60), in: $0)
+            }
+            #expect(token.count == 32)
+            try await store.write { [owner] transaction in
+                #expect(try MailedTokens.use(.emailVerification, token, in: transaction) == nil)
+                #expect(try MailedTokens.use(.passwordReset, token.uppercased(), in: transaction) == nil)
+                #expect(try MailedTokens.owner(.passwordReset, token, at: transaction.now, transaction) == owner)
+                #expect(try MailedTokens.use(.passwordReset, token, in: transaction) == owner)
+                #expect(try MailedTokens.use(.passwordReset, token, in: transaction) == nil)
+                #expect(try MailedTokens.owner(.passwordReset, token, at: transaction.now, transaction) == nil)
+                #expect(try MailedTokens.formerOwner(.passwordReset, token, transaction) == owner)
+            }
+        }
+    }
+
+    @Test func aTokenPastItsTimeIsVoid() async throws {
+        try await withUsersStore { store in
+            try await store.write { [owner] transaction in
+                let token = try MailedTokens.make(.emailVerification, for: owner, lifetime: .zero, in: transaction)
+                #expect(try MailedTokens.owner(.emailVerification, token, at: transaction.now, transaction) == nil)
+                #expect(try MailedTokens.use(.emailVerification, token, in: transaction) == nil)
+                let later = try MailedTokens.make(
+                    .emailVerification, for: owner, lifetime: .seconds(5), in: transaction)
+                let soon = transaction.now.advanced(by: .seconds(4))
+                #expect(try MailedTokens.owner(.emailVerification, later, at: soon, transaction) == owner)
+                let end = transaction.now.advanced(by: .seconds(5))
+                #expect(try MailedTokens.owner(.emailVerification, later, at: end, transaction) == nil)
+            }
+        }
+    }
+
+    @Test func usingOneLinkEndsTheOthersOfItsKind() async throws {
+        try await withUsersStore { store in
+            try await store.write { [owner] transaction in
+                let tokens = try (0..<3).map { _ in
+                    try MailedTokens.make(.passwordReset, for: owner, lifetime: .seconds(60), in: transaction)
+                }
+                let other = try MailedTokens.make(
+                    .emailVerification, for: owner, lifetime: .seconds(60), in: transaction)
+                #expect(try MailedTokens.use(.passwordReset, tokens[1], in: transaction) == owner)
+                #expect(try MailedTokens.use(.passwordReset, tokens[0], in: transaction) == nil)
+                #expect(try MailedTokens.use(.passwordReset, tokens[2], in: transaction) == nil)
+                #expect(try MailedTokens.use(.emailVerification, other, in: transaction) == owner)
+            }
+        }
+    }
+
+    @Test func aQuotaAdmitsSoManyAnHour() async throws {
+        try await withUsersStore { store in
+            for subject in [
+                MailQuota.Subject.account("u1", .passwordReset), .address("203.0.113.9", perHour: 30),
+                .address("2001:db8::1", perHour: 7),
+            ] {
+                try await store.write { transaction in
+                    for _ in 0..<subject.perHour { #expect(try MailQuota.admits(subject, in: transaction)) }
+                    #expect(try !MailQuota.admits(subject, in: transaction))
+                }
+            }
+            try await store.write { transaction in
+                #expect(try MailQuota.admits(.account("u1", .emailVerification), in: transaction))
+                // One network hands these out freely.
+                #expect(try !MailQuota.admits(.address("2001:db8::ffff", perHour: 7), in: transaction))
+            }
+        }
+    }
+
+    /// A session lasts longer by being used, unless the master key chose its end.
+    @Test func aUsedSessionIsExtendedPastHalfOfItsTime() async throws {
+        try await withUsersStore { store in
+            try await store.write { transaction in
+                let lifetime = Duration.seconds(1000)
+                let session = try Sessions.open(
+                    for: "u1", SessionOrigin(action: .login, provider: .password), installationId: nil,
+                    lifetime: lifetime, in: transaction)
+                let id = session.document["objectId"]?.stringValue ?? ""
+                func end() throws -> Timestamp? {
+                    try Sessions.expiry(of: Sessions.live(session.token, at: transaction.now, transaction))
+                }
+                let full = transaction.now.advanced(by: lifetime)
+                for (left, isExtended) in [(501, false), (499, true)] as [(Int64, Bool)] {
+                    let near = transaction.now.advanced(by: .seconds(left))
+                    try transaction.update("_Session", id, ["expiresAt": near.wire], caller: .master)
+                    try Sessions.extend(session.token, lifetime: nil, in: transaction)
+                    #expect(try end() == near, "Not where sessions are not extended.")
+                    try Sessions.extend(session.token, lifetime: lifetime, in: transaction)
+                    #expect(try end() == (isExtended ? full : near))
+                }
+                let chosen = transaction.now.advanced(by: .seconds(10))
+                try transaction.update("_Session", id, ["expiresAt": chosen.wire], caller: .master)
+                try Sessions.fix(id, in: transaction)
+                try Sessions.extend(session.token, lifetime: lifetime, in: transaction)
+                #expect(try end() == chosen)
+            }
+        }
+    }
+}
