@@ -14,7 +14,7 @@ package let catalogPlan = ServicePlan(
         "Product": ProductRules(photos: productPhotos), "ProductReview": ReviewRules(),
         "FavoriteProduct": FavoriteRules(), "Page": PageRules(),
     ],
-    tables: ProductRatings.tables + Reservations.tables + Restocks.tables + ReviewReports.tables
+    tables: ProductRatings.tables + Reservations.tables + Restocks.tables + ReviewReports.tables + HiddenAuthors.tables
         + ProductRemoval.tables + ConfigParameters.tables + FileTable.tables,
     ownsUnknownClasses: true)
 

@@ -20,6 +20,7 @@ package enum ForgottenUser {
             _ = try transaction.update("ProductReview", id, changes, caller: .master)
         }
         try ReviewReports.forget(user: userId, in: transaction)
+        try HiddenAuthors.forget(user: userId, in: transaction)
     }
 
     /// Each page is looked up anew: what was done no longer matches.

@@ -13,6 +13,7 @@ package enum ProductRemoval {
 
     static func removeDependents(of productId: String, in transaction: StoreTransaction) throws {
         try ProductRatings.forget(productId: productId, in: transaction)
+        try HiddenAuthors.forget(product: productId, in: transaction)
         guard try !remove(productId, in: transaction) else { return }
         _ = try transaction.execute("INSERT OR IGNORE INTO removedProducts(productId) VALUES (?)", [.text(productId)])
     }

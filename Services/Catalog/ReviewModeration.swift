@@ -4,7 +4,8 @@ import ParseProtocol
 import ServiceKit
 
 /// Whether a review is shown. Reviews are visible at once; admins hide what should not be there and may show it again. A hidden
-/// review counts for nothing, and only its author and the admins see it.
+/// review counts for nothing, and only its author and the admins see it. What the author writes instead, by changing it or after
+/// deleting it, stays hidden until an admin has looked at it.
 package enum ReviewModeration: String {
     case visible, hidden
 
@@ -41,6 +42,9 @@ package enum ReviewModeration: String {
         let updated = try transaction.update("ProductReview", reviewId, changes, caller: .master)
         try ProductRatings.change(from: updated.before, to: updated.document, in: transaction)
         try ReviewReports.settle(reviewId, in: transaction)
+        if let author = review["user"]?.pointerTarget, let product = review["product"]?.pointerTarget {
+            try HiddenAuthors.set(self == .hidden, author.objectId, of: product.objectId, in: transaction)
+        }
         return updated.document
     }
 }

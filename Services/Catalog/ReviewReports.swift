@@ -21,6 +21,15 @@ package enum ReviewReports {
             [.text(reviewId), .text(userId), .int(transaction.now.milliseconds)])
     }
 
+    /// Puts a hidden review whose author changed it before the admins again.
+    static func submitAgain(_ reviewId: String, by author: String, in transaction: StoreTransaction) throws {
+        _ = try transaction.execute(
+            """
+            INSERT INTO reviewReports(reviewId, userId, reportedAt, isOpen) VALUES (?, ?, ?, 1)
+            ON CONFLICT DO UPDATE SET reportedAt = excluded.reportedAt, isOpen = 1
+            """, [.text(reviewId), .text(author), .int(transaction.now.milliseconds)])
+    }
+
     static func settle(_ reviewId: String, in transaction: StoreTransaction) throws {
         _ = try transaction.execute("UPDATE reviewReports SET isOpen = 0 WHERE reviewId = ?", [.text(reviewId)])
     }

@@ -20,6 +20,7 @@ struct ReviewRules: ClassRules {
             try change.claim("user", acl: Self.acl)
             change.defaultACL(from: "user", acl: Self.acl)
             try requireFirst(change.object, in: transaction)
+            try keepHidden(&change, in: transaction)
         case .update:
             // Whose a review is and who sees it never changes; clients that send whole objects send the ACL too.
             if !change.caller.isMaster { change.object["ACL"] = nil }
@@ -41,8 +42,13 @@ struct ReviewRules: ClassRules {
                     throw ParseError(.validationError, "rating must be a whole number from 1 to 5.")
                 }
             }
-            guard ReviewModeration(of: review) != nil else {
+            guard let moderation = ReviewModeration(of: review) else {
                 throw ParseError(.validationError, "moderation must be visible or hidden.")
+            }
+            if moderation == .hidden, let userId = change.caller.userId,
+                userId == review["user"]?.pointerTarget?.objectId
+            {
+                try ReviewReports.submitAgain(outcome.objectId, by: userId, in: transaction)
             }
         } else {
             try ReviewReports.forget(review: outcome.objectId, in: transaction)
@@ -61,6 +67,15 @@ struct ReviewRules: ClassRules {
             throw ParseError(
                 .duplicateValue, "There is a review of this product by this user already; change that one.")
         }
+    }
+
+    private func keepHidden(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
+        guard !change.caller.isMaster, let userId = change.caller.userId,
+            let productId = change.object["product"]?.pointerTarget?.objectId,
+            try HiddenAuthors.contains(userId, of: productId, in: transaction)
+        else { return }
+        change.object["moderation"] = .string(ReviewModeration.hidden.rawValue)
+        change.object["ACL"] = ReviewModeration.hidden.acl(author: userId)
     }
 
     /// Everybody reads, the author and the admins, who moderate, write.

@@ -171,6 +171,22 @@ import Testing
         #expect(try await test.names("Place", near, order: [], limit: 2, as: bob) == ["sf", "secret"])
     }
 
+    /// Distances would tell where something is.
+    @Test func aProtectedPlaceCannotBeSearchedFor() async throws {
+        var permissions = ClassPermissions.open
+        permissions.protectedFields = ["*": ["at"]]
+        let definition = ClassDefinition("Home", fields: ["at": .geoPoint], permissions: permissions)
+        let test = try await TestStore([definition])
+        try await test.create("Home", ["name": "mine", "at": Self.sf])
+        for condition: JSON in [
+            ["$nearSphere": Self.sf], ["$geoWithin": ["$centerSphere": [Self.sf, 1]]],
+            ["$within": ["$box": [Self.sf, Self.sf]]],
+        ] {
+            #expect(await code { _ = try await test.names("Home", ["at": condition], as: ann) } == 119)
+            #expect(try await test.names("Home", ["at": condition]) == ["mine"])
+        }
+    }
+
     @Test func theIndexFollowsEveryChange() async throws {
         let test = try await Self.filled()
         let near: JSON = ["at": ["$nearSphere": Self.sf, "$maxDistanceInKilometers": 1]]

@@ -135,6 +135,33 @@ import Testing
         #expect(try await admin.run("hideReview", [:]).code == 142)
     }
 
+    @Test func deletingAHiddenReviewAndWritingItAnewDoesNotShowIt() async throws {
+        let suite = try await Suite.shared
+        let product = try await Self.product(suite)
+        let author = try await Customer.signUp(suite).client
+        let admin = try await Customer.admin(suite)
+        let first = try await Self.review(product, 1, by: author).objectId
+        #expect(try await admin.run("hideReview", ["reviewId": .string(first)]).status == 200)
+        #expect(try await author.call(.DELETE, "/classes/ProductReview/\(first)").status == 200)
+        let second = try await Self.review(product, 1, by: author).objectId
+        #expect(try await author.get("/classes/ProductReview/\(second)")["moderation"] == "hidden")
+        #expect(try await Self.seen(product, by: ParseClient(suite)).isEmpty)
+        #expect(try await Self.ratings(suite, product) == [nil, 0])
+        // It waits for an admin, and again after each change.
+        func isListed() async throws -> Bool {
+            let list = try await admin.run("reviewsToModerate", ["limit": 1000]).result.arrayValue ?? []
+            return list.contains { $0.objectId == second }
+        }
+        #expect(try await isListed())
+        #expect(try await admin.run("hideReview", ["reviewId": .string(second)]).status == 200)
+        #expect(try await !isListed())
+        #expect(try await author.call(.PUT, "/classes/ProductReview/\(second)", ["content": "Fine."]).status == 200)
+        #expect(try await isListed())
+        #expect(try await admin.run("showReview", ["reviewId": .string(second)]).status == 200)
+        #expect(try await Self.seen(product, by: ParseClient(suite)) == [second])
+        #expect(try await Self.ratings(suite, product) == [1, 1])
+    }
+
     @Test func reportsPutAReviewOnTheAdminsListUntilTheyDecide() async throws {
         let suite = try await Suite.shared
         let product = try await Self.product(suite)

@@ -42,7 +42,7 @@ enum GeoIndex {
         if old != nil { try remove(info, row: row, connection) }
         guard let axes = new?.inSpace else { return }
         try connection.execute(
-            "INSERT INTO \(table(info))(id, x0, x1, y0, y1, z0, z1) VALUES(?1, ?2, ?2, ?3, ?3, ?4, ?4)",
+            "INSERT OR REPLACE INTO \(table(info))(id, x0, x1, y0, y1, z0, z1) VALUES(?1, ?2, ?2, ?3, ?3, ?4, ?4)",
             [.int(row)] + axes.map(SQLValue.real))
     }
 

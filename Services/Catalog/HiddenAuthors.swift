@@ -1,0 +1,36 @@
+import ObjectStore
+
+/// Whose review of which product was hidden. Without it, an author could delete the hidden review and write the same again.
+enum HiddenAuthors {
+    static let tables = [
+        """
+        CREATE TABLE IF NOT EXISTS hiddenAuthors(
+            productId TEXT NOT NULL, userId TEXT NOT NULL, PRIMARY KEY(productId, userId)) WITHOUT ROWID
+        """,
+        "CREATE INDEX IF NOT EXISTS hiddenAuthorsByUser ON hiddenAuthors(userId)",
+    ]
+
+    static func contains(_ userId: String, of productId: String, in transaction: StoreTransaction) throws -> Bool {
+        try !transaction.rows(
+            "SELECT 1 FROM hiddenAuthors WHERE productId = ? AND userId = ?", [.text(productId), .text(userId)]
+        ).isEmpty
+    }
+
+    /// Follows an admin's decision.
+    static func set(
+        _ isHidden: Bool, _ userId: String, of productId: String, in transaction: StoreTransaction
+    ) throws {
+        _ = try transaction.execute(
+            isHidden
+                ? "INSERT OR IGNORE INTO hiddenAuthors(productId, userId) VALUES (?, ?)"
+                : "DELETE FROM hiddenAuthors WHERE productId = ? AND userId = ?", [.text(productId), .text(userId)])
+    }
+
+    static func forget(product productId: String, in transaction: StoreTransaction) throws {
+        _ = try transaction.execute("DELETE FROM hiddenAuthors WHERE productId = ?", [.text(productId)])
+    }
+
+    static func forget(user userId: String, in transaction: StoreTransaction) throws {
+        _ = try transaction.execute("DELETE FROM hiddenAuthors WHERE userId = ?", [.text(userId)])
+    }
+}
