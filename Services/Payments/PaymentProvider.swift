@@ -68,6 +68,12 @@ package struct ProviderCharge: Sendable, Hashable {
     /// Empty where the provider does not tell.
     package let brand: String
     package let lastFourDigits: String
+
+    package init(id: String, brand: String, lastFourDigits: String) {
+        self.id = id
+        self.brand = brand
+        self.lastFourDigits = lastFourDigits
+    }
 }
 
 /// What is to be given back, of which charge.

@@ -1,0 +1,186 @@
+import ParseProtocol
+import TestSupport
+import Testing
+
+/// The shop pays with Stripe: real processes, HTTP and a strict double of Stripe. Nobody is charged twice, whatever is killed and
+/// whichever answer is lost.
+@Suite struct StripeCheckoutTests {
+    /// A customer with 2 pieces of one product, 7.00 in all, in the bag.
+    private func customerWithBag(_ suite: Suite) async throws -> Customer {
+        let shelf = try await Shelf.fill(suite, names: ["Cream"])
+        let customer = try await Customer.signUp(suite)
+        let added = try await customer.client.run(
+            "addToBag", ["productId": .string(shelf.productIds[0]), "quantity": 2])
+        #expect(added.status == 200)
+        return customer
+    }
+
+    private func noSecretIsLogged(_ suite: Suite) {
+        for secret in [StripeDouble.secretKey, StripeDouble.webhookSecret, "sk_test", "tok_"] {
+            let lines = suite.logTails(lines: .max) { $0.contains(secret) }
+            #expect(lines == "", "\(secret) is in a log.")
+        }
+    }
+
+    @Test(arguments: ["payment_intents", "charges"])
+    func theReferenceAppPays(_ api: String) async throws {
+        try await StripeDouble.with { double in
+            try await Suite.with(settings: double.settings(api: api)) { suite in
+                let customer = try await customerWithBag(suite)
+                let client = customer.client
+                let created = try await client.run(
+                    "createStripeCustomer", ["tokenId": "tok_visa", "customerEmail": .string(customer.email)])
+                let customerId = created.result.stringValue ?? ""
+                #expect(customerId.hasPrefix("cus_"))
+                let method = try #require(try await client.find("PaymentMethod").results.first)
+                #expect(method["type"] == "Visa")
+                #expect(method["lastFourDigit"] == "4242")
+                #expect(method["expirationYear"] == 2031)
+                let orderId = try await client.run("bag").result["orderId"] ?? .null
+                let charge: JSON = [
+                    "orderId": orderId, "customerId": .string(customerId), "chargeAmount": 700,
+                    "shippingAddress": Customer.address,
+                ]
+                let paid = try await client.run("chargeCustomer", charge)
+                #expect(paid.status == 200, "\(paid.text)")
+                #expect(paid.result["totalMinorUnits"] == 700)
+                let again = try await client.run("chargeCustomer", charge)
+                #expect(again.result["orderNo"] == paid.result["orderNo"])
+                var state = try await double.state()
+                #expect(state.taken == 1)
+                #expect(state.json["amounts"] == [700])
+
+                // Apple Pay's one-time token.
+                let other = try await customerWithBag(suite)
+                let otherOrder = try await other.client.run("bag").result["orderId"] ?? .null
+                let token: JSON = [
+                    "orderId": otherOrder, "chargeToken": "tok_once_amex_1", "shippingAddress": Customer.address,
+                ]
+                #expect(try await other.client.run("ChargeToken", token).status == 200)
+                // Another card, which becomes the default, and the first one goes: here and at Stripe.
+                let second = try await client.run("addPaymentMethod", ["tokenId": "pm_card_amex"]).result
+                #expect(second["type"] == "American Express")
+                #expect(
+                    try await client.call(.DELETE, "/classes/PaymentMethod/\(method["objectId"]?.stringValue ?? "")")
+                        .status == 200)
+                try await eventually("the customer is deleted at Stripe", within: .seconds(20)) {
+                    try await !double.state().customers.contains(.string(customerId))
+                }
+                state = try await double.state()
+                #expect(state.taken == 2)
+                #expect(state.violations == [])
+
+                let admin = try await Customer.admin(suite)
+                let listed = try await admin.run("charges", ["state": "succeeded"]).result.arrayValue ?? []
+                #expect(listed.map { $0["amount"] } == [700, 700])
+                #expect(listed.allSatisfy { $0["source"] == nil && $0["requested"] == nil })
+                #expect(try await client.run("charges").code == 119)
+                #expect(try await admin.run("charges", ["state": "paid"]).code == 142)
+                noSecretIsLogged(suite)
+            }
+        }
+    }
+
+    @Test func aDeclinedCardLeavesTheBagAndSaysWhy() async throws {
+        try await StripeDouble.with { double in
+            try await Suite.with(settings: double.settings()) { suite in
+                let customer = try await customerWithBag(suite)
+                for (token, code) in [
+                    ("tok_chargeDeclinedInsufficientFunds", "insufficient_funds"),
+                    ("tok_threeDSecure2Required", "authentication_required"),
+                ] {
+                    let refused = try await customer.client.run(
+                        "checkout", ["tokenId": .string(token), "shippingAddress": Customer.address])
+                    #expect(refused.code == 141)
+                    #expect(refused.json.at("details", "decline_code")?.stringValue == code)
+                }
+                #expect(try await customer.client.run("bag").result["badgeCount"] == 2)
+                #expect(try await double.state().taken == 0)
+                let kept = try await customer.client.run("addPaymentMethod", ["tokenId": "tok_chargeDeclined"])
+                #expect(kept.code == 141)
+                #expect(kept.json.at("details", "code") == "card_declined")
+                // Card numbers go nowhere.
+                let number = try await customer.client.run("addPaymentMethod", ["tokenId": "4242424242424242"])
+                #expect(number.code == 142)
+                let requests = try await double.state().requests
+                #expect(!requests.contains { $0["body"]?.stringValue?.contains("4242424242424242") ?? true })
+                let paid = try await customer.client.run(
+                    "checkout", ["tokenId": "tok_visa", "shippingAddress": Customer.address])
+                #expect(paid.status == 200)
+                #expect(try await double.state().taken == 1)
+            }
+        }
+    }
+
+    struct Moment: Sendable, CustomTestStringConvertible {
+        let api: String
+        let how: String
+        let path: String
+        var testDescription: String { "\(api): \(how) at \(path)" }
+    }
+
+    static let moments = [
+        Moment(api: "payment_intents", how: "slow_before", path: "/v1/payment_intents"),
+        Moment(api: "payment_intents", how: "slow_after", path: "/v1/payment_intents"),
+        Moment(api: "payment_intents", how: "slow_before", path: "/v1/payment_intents/\\w+/confirm"),
+        Moment(api: "payment_intents", how: "slow_after", path: "/v1/payment_intents/\\w+/confirm"),
+        Moment(api: "charges", how: "slow_before", path: "/v1/charges"),
+        Moment(api: "charges", how: "slow_after", path: "/v1/charges"),
+    ]
+
+    /// Killed while Stripe holds its answer back, before or after the work was done.
+    @Test(arguments: moments)
+    func whoeverIsKilledWhileStripeWorksTheCustomerPaysOnce(_ moment: Moment) async throws {
+        try await StripeDouble.with { double in
+            try await Suite.with(settings: double.settings(api: moment.api, timeoutSeconds: 20)) { suite in
+                let customer = try await customerWithBag(suite)
+                try await double.fail(moment.how, moment.path, seconds: 2)
+                let parameters: JSON = [
+                    "tokenId": "tok_once_visa_1", "idempotencyKey": "k", "shippingAddress": Customer.address,
+                ]
+                async let answer = customer.client.run("checkout", parameters)
+                try await eventually("Stripe is asked") { try await double.state().json["faults"] == 0 }
+                try await suite.kill("payments-1")
+                var paid = try await answer
+                // The gateway may give the client up before the checkout ends; the same key then tells.
+                try await eventually("the order is made", within: .seconds(60)) {
+                    if paid.status != 200 { paid = try await customer.client.run("checkout", parameters) }
+                    return paid.status == 200
+                }
+                #expect(paid.result["orderStatus"] == 1)
+                let state = try await double.state()
+                #expect(state.taken == 1)
+                #expect(state.violations == [])
+                let made = try await suite.rows("payments", "SELECT state, count(*) FROM charges GROUP BY state")
+                #expect(made == [["succeeded", 1]])
+            }
+        }
+    }
+
+    @Test func aWrongKeyIsLoudAndAfterwardsTheOrderGoesOn() async throws {
+        try await StripeDouble.with { double in
+            try await Suite.with(settings: double.settings()) { suite in
+                let customer = try await customerWithBag(suite)
+                try await double.fail("401", "/v1/payment_intents", times: 3)
+                let paid = try await customer.client.run(
+                    "checkout", ["tokenId": "tok_visa", "shippingAddress": Customer.address])
+                #expect(paid.status == 200)
+                let loud = suite.logTails { $0.contains(" critical ") && $0.contains("Stripe refuses how it is asked") }
+                #expect(loud.contains("status 401"))
+                #expect(try await double.state().taken == 1)
+                noSecretIsLogged(suite)
+            }
+        }
+    }
+
+    @Test func aConfigurationThatCannotWorkStopsThePaymentsServiceAndSaysWhy() async throws {
+        let output = try await Command.run([
+            "bash", "-c",
+            "d=$(mktemp -d) && SATCHEL_DATA=$d SATCHEL_PAYMENTS=stripe SATCHEL_STRIPE_SECRET_KEY=pk_live_abcdef "
+                + "timeout 20 \(checkoutDirectory)/.build/release/payments; echo status=$?; rm -rf $d",
+        ])
+        #expect(output.contains("status=1"))
+        #expect(output.contains("is not a secret key"))
+        #expect(!output.contains("abcdef"))
+    }
+}
