@@ -53,9 +53,11 @@ package enum SalesLog {
     private static let cancelled: Int32 = -1
     private static let refunded: Int32 = -2
 
-    /// Takes off what went back to the customer, on the day it did. Once per order, status and time; never more than was paid.
+    /// Takes off what went back to the customer, a part or all of it, on the day it did. Once per order, status and time; never more than was paid.
     package static func add(_ change: OrderChanged, in transaction: StoreTransaction) throws {
-        guard change.status == cancelled || change.status == refunded else { return }
+        let isRelevant =
+            change.status == cancelled || change.status == refunded || change.refundedMinorUnits > 0
+        guard isRelevant else { return }
         let sale = try transaction.rows(
             "SELECT totalMinorUnits, currency FROM sales WHERE orderId = ?", [.text(change.orderID)]
         ).first

@@ -6,13 +6,14 @@ package enum EventScrubber {
     package static let filtered: JSON = "[Filtered]"
 
     /// Parts of field names, in lower case without separators.
-    private static let secretNames = [
+    private static let secretNames: [StaticString] = [
         "password", "passwd", "passphrase", "secret", "token", "authorization", "cookie", "apikey", "masterkey",
         "privatekey",
         "credential", "cardnumber", "cvc", "cvv",
     ]
     /// Addresses of people, by field.
-    private static let addressNames: Set<String> = ["ipaddress", "remoteaddr", "xforwardedfor", "xrealip", "forwarded"]
+    private static let addressNames: Set<[UInt8]> = Set(
+        ["ipaddress", "remoteaddr", "xforwardedfor", "xrealip", "forwarded"].map { Array($0.utf8) })
 
     package static func scrubbed(_ event: JSON) -> JSON {
         switch event {
@@ -36,14 +37,18 @@ package enum EventScrubber {
         }
     }
 
-    private static func plain(_ name: String) -> String {
-        String(
-            decoding: name.utf8.prefix(200).filter { $0 != UInt8(ascii: "_") && $0 != UInt8(ascii: "-") }, as: UTF8.self
-        )
-        .lowercased()
+    /// A field's name in lower case without separators, as bytes: a report may have a hundred thousand names.
+    private static func plain(_ name: String) -> [UInt8] {
+        name.utf8.prefix(200).compactMap { byte in
+            switch byte {
+            case UInt8(ascii: "_"), UInt8(ascii: "-"): nil
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte | 0x20
+            default: byte
+            }
+        }
     }
 
-    private static func isSecret(_ plain: String) -> Bool { secretNames.contains { plain.contains($0) } }
+    private static func isSecret(_ plain: [UInt8]) -> Bool { secretNames.contains { plain.contains(text: $0) } }
 
     /// The event without the user it belongs to, and without the user's names and addresses wherever else they are.
     package static func anonymized(_ event: JSON) -> JSON {

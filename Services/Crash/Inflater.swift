@@ -50,23 +50,26 @@ package enum Inflater {
 
     private static func inflate(_ bytes: [UInt8], windowBits: Int32, _ bytesMax: Int) throws -> [UInt8] {
         guard let inputCount = UInt32(exactly: bytes.count) else { throw Problem.tooLarge }
-        var stream = z_stream()
-        guard satchel_inflate_start(&stream, windowBits) == Z_OK else { throw Problem.malformed }
-        defer { inflateEnd(&stream) }
+        // zlib keeps the address of the stream, so it must not move.
+        let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+        defer { stream.deallocate() }
+        guard satchel_inflate_start(stream, windowBits) == Z_OK else { throw Problem.malformed }
+        defer { inflateEnd(stream) }
         var input = bytes
         var output: [UInt8] = []
         return try input.withUnsafeMutableBufferPointer { input in
-            stream.next_in = input.baseAddress
-            stream.avail_in = inputCount
+            stream.pointee.next_in = input.baseAddress
+            stream.pointee.avail_in = inputCount
             while true {
-                let result = step(&stream, &output)
+                let result = step(stream, &output)
                 if output.count > bytesMax { throw Problem.tooLarge }
                 if output.count > ratioFreeBytes, output.count / max(1, bytes.count) > ratioMax {
                     throw Problem.tooLarge
                 }
                 switch result {
                 case Z_STREAM_END:
-                    guard stream.avail_in == 0 else { throw Problem.malformed }
+                    guard stream.pointee.avail_in == 0 else { throw Problem.malformed }
                     return output
                 case Z_OK: continue
                 default: throw Problem.malformed  // Z_BUF_ERROR as well: the input ends in the middle.
@@ -76,13 +79,13 @@ package enum Inflater {
     }
 
     /// Appends up to `stepBytes` and returns zlib's result code.
-    private static func step(_ stream: inout z_stream, _ output: inout [UInt8]) -> Int32 {
+    private static func step(_ stream: UnsafeMutablePointer<z_stream>, _ output: inout [UInt8]) -> Int32 {
         var result = Z_STREAM_ERROR
         let chunk = [UInt8](unsafeUninitializedCapacity: stepBytes) { buffer, count in
-            stream.next_out = buffer.baseAddress
-            stream.avail_out = UInt32(stepBytes)
-            result = CZlib.inflate(&stream, Z_NO_FLUSH)
-            count = stepBytes - Int(stream.avail_out)
+            stream.pointee.next_out = buffer.baseAddress
+            stream.pointee.avail_out = UInt32(stepBytes)
+            result = CZlib.inflate(stream, Z_NO_FLUSH)
+            count = stepBytes - Int(stream.pointee.avail_out)
         }
         output += chunk
         return result

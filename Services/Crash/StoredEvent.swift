@@ -14,8 +14,10 @@ package struct StoredEvent: Sendable {
     /// The event's JSON without what must not be kept.
     package let json: [UInt8]
 
-    package init(_ event: JSON, eventId: String) {
+    package init(_ sent: JSON, eventId: String) {
         self.eventId = eventId
+        // First of all, so that lists and titles show no secret either.
+        let event = EventScrubber.scrubbed(sent)
         crash = CrashEvent(event)
         fingerprint = Fingerprint(crash)
         let user = event["user"]
@@ -23,7 +25,7 @@ package struct StoredEvent: Sendable {
         userId = id.utf8.count <= 200 ? id : ""
         let name = [id, user?["username"]?.stringValue ?? "", user?["email"]?.stringValue ?? ""].first { !$0.isEmpty }
         userHash = name.map(Self.hash)
-        json = EventScrubber.scrubbed(event).serialized
+        json = event.serialized
     }
 
     static func hash(_ user: String) -> String {

@@ -34,7 +34,8 @@ final class RequestMeter: Sendable {
         uniqueKeysWithValues: [
             "login", "logout", "functions", "batch", "events", "files", "config", "schemas", "aggregate", "push",
             "push_audiences", "jobs", "hooks", "cloud_code", "loginAs", "verifyPassword", "requestPasswordReset",
-            "verificationEmailRequest", "upgradeToRevocableSession", "validate_purchase", "scriptlog", "serverInfo",
+            "verificationEmailRequest", "upgradeToRevocableSession", "validate_purchase", "scriptlog",
+            "serverInfo", "export", "import", "purge",
         ].map { ($0[...], "/\($0)") })
 
     /// Counts one request and the answer it got.

@@ -16,7 +16,7 @@ sentry_sdk.set_user({"id": "peer-user", "email": "peer@customers.example", "ip_a
 
 
 def add_to_bag(prices, product):
-    password = "hunter2hunter2"  # A local variable, which the SDK sends.
+    password = "-".join(("hunter", "2"))  # A local variable, which the SDK sends with the source around it.
     return prices[product], password
 
 

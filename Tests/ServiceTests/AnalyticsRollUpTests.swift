@@ -96,7 +96,7 @@ import Testing
     @Test func refundsComeOffOnTheirDayOnceAndNeverMoreThanWasPaid() async throws {
         let now = Timestamp.now
         let before = now.advanced(by: .seconds(-3 * 86_400))
-        let partly = changed("o1", status: -2, refunded: 400, at: now)
+        let partly = changed("o1", status: 2, refunded: 400, at: now.advanced(by: .milliseconds(-1)))
         let rest = changed("o1", status: -1, refunded: 900, at: now)
         let order = made("o1", total: 1000, at: before)
         let shipped = changed("o1", status: 2, refunded: 0, at: now)

@@ -72,7 +72,7 @@ import Testing
             {"event_id":"9EC79C33-ec99-42ab-8353-589fcb2e04dc","dsn":"https://abc:secret@shop.example/1","sent_at":"x"}
             {"type":"session"}
             {"sid":"1"}
-            {"type":"attachment","length":7}
+            {"type":"attachment","length":6}
             a
             {
             b

@@ -92,21 +92,26 @@ package enum EventStore {
             .flatMap { try? JSON(parsing: $0.blob("event")) }
     }
 
-    /// Takes a deleted account's id, names and addresses out of its events.
+    /// Takes a deleted account's id, names and addresses out of its events, and out of the titles that came from them.
     package static func forget(_ userId: String, in transaction: StoreTransaction) throws {
         let ids = try transaction.rows("SELECT id FROM crashEvents WHERE userId = ?", [.text(userId)]).map {
             $0.int("id")
         }
         for id in ids {
             // One at a time, so that memory holds one event.
-            guard let row = try transaction.rows("SELECT event, bytes FROM crashEvents WHERE id = ?", [.int(id)]).first
+            guard
+                let row = try transaction.rows("SELECT event, issueId FROM crashEvents WHERE id = ?", [.int(id)]).first
             else { continue }
-            let event = (try? JSON(parsing: row.blob("event"))).map(EventScrubber.anonymized) ?? [:]
-            let message = CrashEvent(event).text
+            let before = (try? JSON(parsing: row.blob("event"))) ?? [:]
+            let event = EventScrubber.anonymized(before)
+            let (old, new) = (CrashEvent(before), CrashEvent(event))
             // The size stays as it was counted.
             _ = try transaction.execute(
                 "UPDATE crashEvents SET userId = NULL, event = ?, message = ? WHERE id = ?",
-                [.blob(event.serialized), .text(message), .int(id)])
+                [.blob(event.serialized), .text(new.text), .int(id)])
+            _ = try transaction.execute(
+                "UPDATE issues SET title = ? WHERE id = ? AND title = ?",
+                [.text(new.title), .int(row.int("issueId")), .text(old.title)])
         }
     }
 }
