@@ -18,7 +18,9 @@ package enum Restocks {
         }
         guard (1...PriceList.linesMax).contains(request.lines.count),
             request.lines.allSatisfy({ PriceList.quantities.contains($0.quantity) })
-        else { throw ParseError(.validationError, "A restock has 1 to \(PriceList.linesMax) lines of 1 to 999 pieces.") }
+        else {
+            throw ParseError(.validationError, "A restock has 1 to \(PriceList.linesMax) lines of 1 to 999 pieces.")
+        }
         let isNew = try transaction.execute(
             "INSERT INTO restocks(id, restockedAt) VALUES (?, ?) ON CONFLICT(id) DO NOTHING",
             [.text(request.restockID), .int(transaction.now.milliseconds)])

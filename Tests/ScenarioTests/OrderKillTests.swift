@@ -78,7 +78,8 @@ import Testing
         }
         // Payments' own ledger of what went back.
         let money = try await suite.rows(
-            "payments", "SELECT count(*), count(DISTINCT chargeOperationId), sum(amount) FROM refunds WHERE state = 'succeeded'")
+            "payments",
+            "SELECT count(*), count(DISTINCT chargeOperationId), sum(amount) FROM refunds WHERE state = 'succeeded'")
         let count = Int64(orders.count)
         #expect(money == [[.int(count), .int(count), .int(350 * count)]])
         try await eventually("all goods are back", within: .seconds(30)) {
@@ -87,7 +88,7 @@ import Testing
         try await eventually("each customer has one mail of it", within: .seconds(60)) {
             let told = suite.mails().filter {
                 let subject = $0.header("Subject")?.lowercased() ?? ""
-                return subject.contains("cancel") || subject.contains("refund")
+                return subject.contains("was cancelled") || subject.contains("your money")
             }
             return told.count == orders.count
                 && orders.allSatisfy { order in

@@ -1,6 +1,6 @@
 import BagService
-import ObjectStore
 import Logging
+import ObjectStore
 import ParseProtocol
 import TestSupport
 import Testing
@@ -45,7 +45,8 @@ import Testing
             for column in ["customerId", "email"] { #expect(row.text(column) == "") }
             #expect(row.text("orderFields") == "{}" && row.blob("reply") == Array("{}".utf8))
         }
-        #expect(try await bag.store.read { try $0.rows("SELECT * FROM checkoutKeys WHERE customerId = 'u1'", []) }.isEmpty)
+        #expect(
+            try await bag.store.read { try $0.rows("SELECT * FROM checkoutKeys WHERE customerId = 'u1'", []) }.isEmpty)
     }
 
     @Test func anOrderThatIsBeingPaidIsFinishedFirst() async throws {

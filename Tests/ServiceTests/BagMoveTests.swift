@@ -36,10 +36,11 @@ import Testing
         return lines
     }
 
-    @Test(arguments: [
-        (0, 3, nil, 3), (2, 3, nil, 5), (2, 3, 4, 4), (2, 3, 0, 2), (0, 3, 0, 0), (0, 3, -7, 0), (998, 5, nil, 999),
-        (7, 1, 5, 7), (999, 999, 10_000, 999),
-    ] as [(Int, Int, Int64?, Int)])
+    @Test(
+        arguments: [
+            (0, 3, nil, 3), (2, 3, nil, 5), (2, 3, 4, 4), (2, 3, 0, 2), (0, 3, 0, 0), (0, 3, -7, 0), (998, 5, nil, 999),
+            (7, 1, 5, 7), (999, 999, 10_000, 999),
+        ] as [(Int, Int, Int64?, Int)])
     func quantitiesAddUpToWhatIsInStock(present: Int, added: Int, stock: Int64?, sum: Int) {
         #expect(BagMerge.quantity(present, adding: added, stock: stock) == sum)
     }

@@ -125,7 +125,9 @@ import Testing
     }
 
     /// A crash after the reservation, which is gone when the checkout goes on: nothing is charged for goods that are not there.
-    @Test(arguments: [nil, "ch_before"]) func anExpiredReservationThatCannotBeHadAgainIsNotCharged(made: String?) async throws {
+    @Test(arguments: [nil, "ch_before"]) func anExpiredReservationThatCannotBeHadAgainIsNotCharged(
+        made: String?
+    ) async throws {
         let bag = try await BagStore()
         let (order, item) = try await bag.bag(of: "u1")
         let id = try await bag.start(by: "u1")

@@ -288,7 +288,8 @@ import Testing
 
     @Test(arguments: [103, 107, 108, 111, 119] as [Int32]) func aReservationIsNotAskedForForever(code: Int32) {
         let error = ParseError(.init(rawValue: Int(code)), "no")
-        #expect(CheckoutMachine.StepFailure(reserving: BusFailure(code: code, "no", retriable: false)) == .refused(error))
+        #expect(
+            CheckoutMachine.StepFailure(reserving: BusFailure(code: code, "no", retriable: false)) == .refused(error))
         #expect(CheckoutMachine.StepFailure(reserving: BusFailure(code: code, "no", retriable: true)) == .undecided)
     }
 

@@ -1,7 +1,7 @@
 import BagService
-import ObjectStore
 import Logging
 import Messages
+import ObjectStore
 import ParseProtocol
 import Synchronization
 import TestSupport
@@ -75,7 +75,9 @@ import Testing
 
     @Test func aShippedOrderSaysHowAndTellsTheOthersOnce() async throws {
         let (bag, order) = try await Self.paid(["note": "Ring twice", "giftMessage": "For you"])
-        let shipment = try Shipment(["carrier": "Post", "trackingNumber": "X1", "trackingUrl": "https://post.example/X1"])
+        let shipment = try Shipment([
+            "carrier": "Post", "trackingNumber": "X1", "trackingUrl": "https://post.example/X1",
+        ])
         let first = try await Self.take(.ship(shipment), order, in: bag)
         guard case .done(let answer) = first else {
             Issue.record("Nothing has to be given back.")
@@ -180,7 +182,9 @@ import Testing
         let (bag, order) = try await Self.paid()
         let refusal = ParseError(.validationError, "The charge is disputed.")
         let id = try await Self.begin(.cancel, order, in: bag)
-        #expect(await Self.runner(bag, Payments(refusal: refusal)).progress(of: id, within: .seconds(20)) == .refused(refusal))
+        #expect(
+            await Self.runner(bag, Payments(refusal: refusal)).progress(of: id, within: .seconds(20))
+                == .refused(refusal))
         let document = try #require(await bag.document("Order", order))
         #expect(document["refundState"] == "failed" && document["orderStatus"] == 1 && document["refundedTotal"] == nil)
         #expect(bag.events.kinds == [])
@@ -288,10 +292,12 @@ import Testing
         #expect(shown.at("results", 1, "contact") == .null)
     }
 
-    @Test(arguments: [
-        ["status": 0], ["status": 7], ["status": "made"], ["from": "yesterday"], ["to": 5], ["limit": 0], ["skip": -1],
-        ["skip": 1.5],
-    ] as [JSON])
+    @Test(
+        arguments: [
+            ["status": 0], ["status": 7], ["status": "made"], ["from": "yesterday"], ["to": 5], ["limit": 0],
+            ["skip": -1],
+            ["skip": 1.5],
+        ] as [JSON])
     func badListParametersAreRefused(parameters: JSON) {
         #expect(throws: ParseError.self) { try OrderList(parameters) }
     }

@@ -133,7 +133,8 @@ import Testing
 
     static let badShipments: [JSON] = [
         ["trackingUrl": "javascript:alert(1)"], ["trackingUrl": "ftp://post.example/"], ["trackingUrl": "post.example"],
-        ["trackingUrl": "https://"], ["trackingUrl": "https://post.example/<b>"], ["trackingUrl": "https://a b.example/"],
+        ["trackingUrl": "https://"], ["trackingUrl": "https://post.example/<b>"],
+        ["trackingUrl": "https://a b.example/"],
         ["trackingUrl": "https://shop@evil.example/"], ["trackingUrl": "data:text/html,x"],
         ["trackingUrl": .string("https://post.example/" + String(repeating: "x", count: 2000))], ["carrier": 5],
         ["carrier": "a\nb"], ["carrier": .string(String(repeating: "x", count: 101))], ["trackingNumber": ["a"]],

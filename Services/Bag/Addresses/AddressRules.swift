@@ -25,7 +25,9 @@ struct AddressRules: ClassRules {
             if others.isEmpty { change.object["default"] = true }
         case .update where !change.caller.isMaster:
             let present = try transaction.document(change.className, try change.requiredObjectId, caller: change.caller)
-            if let owner = change.object["owner"], owner.pointerTarget?.objectId != present["owner"]?.pointerTarget?.objectId {
+            if let owner = change.object["owner"],
+                owner.pointerTarget?.objectId != present["owner"]?.pointerTarget?.objectId
+            {
                 throw ParseError(.operationForbidden, "The owner of an Address cannot be changed.")
             }
             change.object = try Self.fields(change.object)
@@ -69,13 +71,15 @@ struct AddressRules: ClassRules {
                     ? ["__op": "Delete"]
                     : .string(
                         try PlainText.parse(
-                            value.intValue.map { .string(String($0)) } ?? value, name, bytesMax: bytesMax, isLine: true))
+                            value.intValue.map { .string(String($0)) } ?? value, name, bytesMax: bytesMax, isLine: true)
+                    )
             case "default":
                 guard value.boolValue != nil else { throw ParseError(.incorrectType, "default must be true or false.") }
                 fields[name] = value
             case "owner", "ACL", "objectId", "createdAt", "updatedAt", "className", "__type": continue
             default:
-                throw ParseError(.operationForbidden, "Permission denied for action addField on class Address: \(name).")
+                throw ParseError(
+                    .operationForbidden, "Permission denied for action addField on class Address: \(name).")
             }
         }
         return fields

@@ -45,7 +45,8 @@ struct CheckoutFunctions: Sendable {
     private static let roundsMax = 5
 
     private func start(
-        _ wanted: CheckoutRequest, of products: Set<String>, by userId: String, keys: [String], _ request: ServiceRequest
+        _ wanted: CheckoutRequest, of products: Set<String>, by userId: String, keys: [String],
+        _ request: ServiceRequest
     ) async throws -> String {
         let catalog = Catalog(host: host)
         let (principal, traceId) = (request.envelope.principal, request.envelope.traceID)

@@ -35,7 +35,9 @@ extension CheckoutLedger {
         _ request: CheckoutRequest, by customer: Customer, keys: [String], prices: Prices
     ) async throws -> String {
         try await store.write { transaction in
-            if let id = try Self.known(keys, of: customer.userId, orderId: request.orderId, in: transaction) { return id }
+            if let id = try Self.known(keys, of: customer.userId, orderId: request.orderId, in: transaction) {
+                return id
+            }
             let (id, isDecided) = try Self.start(request, customer, prices, in: transaction)
             // A request is repeated within seconds; who asks again for an order that was made is answered by the order.
             for key in keys where !isDecided || !key.hasPrefix("request:") {

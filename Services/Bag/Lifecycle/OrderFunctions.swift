@@ -44,7 +44,8 @@ struct OrderFunctions: Sendable {
         }
     }
 
-    private func take(_ wish: OrderLedger.Wish, _ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply {
+    private func take(_ wish: OrderLedger.Wish, _ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply
+    {
         guard !CardNumber.isPresent(in: parameters) else { throw CardNumber.refused }
         let orderId = try Self.orderId(parameters)
         let customer = try await ledger.customer(orderId, for: wish.customerId)

@@ -45,7 +45,9 @@ package struct OrderLedger: Sendable {
             switch try order.lifecycle.decide(wish.step) {
             case .nothing: return .done(order.answer)
             case .join:
-                guard let id = try RefundLedger.pending(orderId, in: transaction) else { throw ParseError.internalError }
+                guard let id = try RefundLedger.pending(orderId, in: transaction) else {
+                    throw ParseError.internalError
+                }
                 return .waits(refundId: id)
             case .giveBack(let amount, let status):
                 return .waits(refundId: try begin(wish, order, amount, status, in: transaction))

@@ -39,7 +39,8 @@ struct OrderRecord {
             document["orderStatus"]?.intValue.flatMap(OrderStatus.init), charged: payment?.priced.totalMinorUnits ?? 0)
         lifecycle.shipment = Shipment(order: document)
         for row in try RefundLedger.rows(of: orderId, in: store) {
-            let refund = OrderLifecycle.Refund(RefundPurpose(rawValue: row.text("purpose")) ?? .refund, row.int("amount"))
+            let refund = OrderLifecycle.Refund(
+                RefundPurpose(rawValue: row.text("purpose")) ?? .refund, row.int("amount"))
             switch row.text("state") {
             case "pending": lifecycle.underWay = refund
             case "done":

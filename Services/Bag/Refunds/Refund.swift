@@ -26,4 +26,3 @@ package enum RefundPurpose: String, Sendable {
 
     var status: OrderStatus { self == .cancel ? .cancelled : .refunded }
 }
-

@@ -139,7 +139,9 @@ package struct RefundLedger: Sendable {
     private static func complete(
         _ refund: Refund, reason: String, in transaction: StoreTransaction
     ) throws -> OrderRecord? {
-        guard let present = try transaction.documentIfFound("Order", refund.orderId, caller: .master) else { return nil }
+        guard let present = try transaction.documentIfFound("Order", refund.orderId, caller: .master) else {
+            return nil
+        }
         let before = present["refundedTotal"]?.intValue ?? 0
         var fields: [String: JSON] = [
             "orderStatus": .int(refund.purpose.status.rawValue), "refundedAt": transaction.now.wire,
