@@ -28,12 +28,20 @@ package enum BagMerge {
         return max(present, Int(min(most, Int64(present) + Int64(added))))
     }
 
-    /// Moves the bag, if there is one. Doing it again does nothing, because the anonymous bag is gone then.
-    /// - Throws: 2 while one of the bags is being paid: what is paid does not move, and is known when the checkout ends.
+    /// Moves all that the bag service has of `from`. Doing it again does nothing, because nothing is left there then.
+    /// - Throws: 2 while one of the bags is being paid: how that ends has to be known first.
     package static func move(
         from: String, to: String, goods: Goods, currency: String, in transaction: StoreTransaction
     ) throws {
-        guard from != to, let left = try OpenOrder.find(for: from, in: transaction) else { return }
+        guard from != to else { return }
+        try moveBag(from: from, to: to, goods: goods, currency: currency, in: transaction)
+        try moveHistory(from: from, to: to, in: transaction)
+    }
+
+    private static func moveBag(
+        from: String, to: String, goods: Goods, currency: String, in transaction: StoreTransaction
+    ) throws {
+        guard let left = try OpenOrder.find(for: from, in: transaction) else { return }
         try requireNotBeingPaid(left, in: transaction)
         let missing = Set(left.items.map(\.productId)).subtracting(goods.prices.asked)
         guard missing.isEmpty else { throw GoodsMissing(products: missing) }

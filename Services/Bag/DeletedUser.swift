@@ -4,9 +4,6 @@ import ServiceKit
 
 /// `bag.userDeleted.v1`: what is only the user's goes, and made orders lose the name.
 package enum DeletedUser {
-    /// Objects changed at a time.
-    private static let pageRows = 200
-
     /// - Throws: 2 while an order of the user is being paid; how that ends has to be known first.
     package static func forget(_ userId: String, in transaction: StoreTransaction) throws {
         guard Names.isObjectId(userId) else { throw ParseError(.validationError, "A user's id is needed.") }
@@ -14,17 +11,17 @@ package enum DeletedUser {
             "SELECT 1 FROM checkouts WHERE customerId = ? AND state IN ('started', 'reserved', 'charged') LIMIT 1",
             [.text(userId)])
         guard paying.isEmpty else { throw ParseError(.serviceUnavailable, "An order of this user is being paid.") }
-        try forEach("Address", "owner", userId, in: transaction) { id, _ in
+        try transaction.forEach("Address", of: userId, "owner") { id, _ in
             _ = try transaction.delete("Address", id, caller: .master)
         }
-        try forEach("Order", "customer", userId, in: transaction) { id, order in
+        try transaction.forEach("Order", of: userId, "customer") { id, order in
             guard order["orderStatus"]?.intValue != 0 else {
                 try OpenOrder(document: order, in: transaction).delete(in: transaction)
                 return
             }
             _ = try transaction.update("Order", id, withoutName, caller: .master)
         }
-        try forEach("OrderItem", "customer", userId, in: transaction) { id, item in
+        try transaction.forEach("OrderItem", of: userId, "customer") { id, item in
             if item["unitPriceMinorUnits"]?.intValue == nil {
                 _ = try transaction.delete("OrderItem", id, caller: .master)
             } else {
@@ -42,22 +39,6 @@ package enum DeletedUser {
         "customer": removed, "shippingAddress": removed, "note": removed, "giftMessage": removed,
         "cancelReason": removed, "ACL": Privacy.adminsOnly,
     ]
-
-    /// Every round must take its objects out of the condition.
-    private static func forEach(
-        _ className: String, _ field: String, _ userId: String, in transaction: StoreTransaction,
-        _ work: (String, JSON) throws -> Void
-    ) throws {
-        let query = Query(className: className, where: [field: .pointer("_User", userId)], limit: pageRows)
-        while true {
-            let documents = try transaction.documents(query, caller: .master)
-            for document in documents {
-                guard let id = document["objectId"]?.stringValue else { throw ParseError.internalError }
-                try work(id, document)
-            }
-            if documents.count < pageRows { return }
-        }
-    }
 
     /// A receipt names its reader; nobody can ask for it any more.
     private static func forgetCheckouts(of userId: String, in transaction: StoreTransaction) throws {

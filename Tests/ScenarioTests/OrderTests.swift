@@ -108,6 +108,17 @@ import Testing
         }
     }
 
+    @Test func adminsCancelAnOrderThatIsNotShipped() async throws {
+        let suite = try await Suite.shared
+        let (customer, order) = try await Self.paid(suite, try await Self.shelf(suite))
+        let admin = try await Customer.admin(suite)
+        let cancelled = try await admin.run("cancelOrder", ["orderId": .string(order), "reason": "Sold out"])
+        #expect(cancelled.result["orderStatus"] == -1 && cancelled.result["refundedTotal"] == 700, "\(cancelled.text)")
+        #expect(try await customer.client.get("/classes/Order/\(order)")["cancelReason"] == "Sold out")
+        let shipped = try await admin.run("shipOrder", ["orderId": .string(order)])
+        #expect(shipped.code == 142 && shipped.json.text("error") == "The order is cancelled and cannot be shipped.")
+    }
+
     @Test func onlyAdminsShipDeliverRefundAndList() async throws {
         let suite = try await Suite.shared
         let (customer, order) = try await Self.paid(suite, try await Self.shelf(suite))

@@ -147,6 +147,35 @@ import Testing
         }
     }
 
+    /// The anonymous user ends with the sign-in; what they bought and wrote down is the account's from then on.
+    @Test func madeOrdersAndAddressesMoveToo() async throws {
+        let bag = try await BagStore()
+        let (order, item) = try await bag.bag(of: "anon")
+        try await CheckoutLedgerTests.make(try await bag.start(by: "anon"), in: bag)
+        let theirs = try await bag.save(.create, "Address", nil, BagStore.address, by: "anon").objectId
+        let mine = try await bag.save(.create, "Address", nil, BagStore.address, by: "u1").objectId
+        try await bag.save(.create, "OrderItem", nil, ["product": .pointer("Product", "comb")], by: "anon")
+        try await Self.move(bag)
+        try await Self.move(bag)
+        for (className, id) in [("Order", order), ("OrderItem", item)] {
+            let document = try #require(await bag.document(className, id))
+            #expect(document["customer"] == .pointer("_User", "u1"))
+            #expect(document["ACL"] == ["u1": ["read": true], "role:admins": ["read": true]])
+        }
+        let moved = try #require(await bag.document("Address", theirs))
+        #expect(moved["owner"] == .pointer("_User", "u1") && moved["default"] == false)
+        #expect(moved["ACL"] == ["u1": ["read": true, "write": true]])
+        #expect(try await bag.document("Address", mine)?["default"] == true)
+        let lines = try await bag.store.read {
+            try $0.count(Query(className: "OrderItem", where: [:] as JSON), caller: .master)
+        }
+        #expect(lines == 1)
+        guard case .waits = try await bag.orders.take(.init(.cancel, by: "u1"), order, email: nil) else {
+            Issue.record("The account cancels it.")
+            return
+        }
+    }
+
     @Test func aBagIsNotMergedWithItself() async throws {
         let bag = try await BagStore()
         _ = try await bag.bag(of: "u1")

@@ -1,0 +1,30 @@
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// What else the bag service has of somebody who signs in to an account: the anonymous user ends, and nobody could reach it any more.
+extension BagMerge {
+    /// Made orders and addresses become the account's. Lines that are in no order go.
+    static func moveHistory(from: String, to: String, in transaction: StoreTransaction) throws {
+        let mine: JSON = ["customer": .pointer("_User", to), "ACL": Privacy.acl(to)]
+        try transaction.forEach("Order", of: from, "customer", where: ["orderStatus": ["$ne": 0]]) { id, _ in
+            _ = try transaction.update("Order", id, mine, caller: .master)
+        }
+        try transaction.forEach("OrderItem", of: from, "customer") { id, item in
+            if item["unitPriceMinorUnits"]?.intValue == nil {
+                _ = try transaction.delete("OrderItem", id, caller: .master)
+            } else {
+                _ = try transaction.update("OrderItem", id, mine, caller: .master)
+            }
+        }
+        let hasDefault = try AddressBook.all(of: to, in: transaction).contains { $0["default"] == true }
+        try transaction.forEach("Address", of: from, "owner") { id, address in
+            var changes: JSON = ["owner": .pointer("_User", to), "ACL": .privateACL(to)]
+            if hasDefault, address["default"] == true { changes["default"] = false }
+            _ = try transaction.update("Address", id, changes, caller: .master)
+        }
+        // Keys stay the anonymous user's: the account may have used the same ones.
+        _ = try transaction.execute(
+            "UPDATE checkouts SET customerId = ? WHERE customerId = ?", [.text(to), .text(from)])
+    }
+}
