@@ -46,7 +46,7 @@ struct CrashProject {
 
     func report(_ type: String, release: String, user: String? = nil, eventId: String? = nil) async throws {
         let answer = try await send(
-            Self.envelope(type, release: release, user: user, eventId: eventId ?? newId()), key: key)
+            Self.envelope(type, release: release, user: user, eventId: eventId ?? Self.newId()), key: key)
         guard answer.status == 200 else { throw Unexpected("envelope", answer) }
     }
 
