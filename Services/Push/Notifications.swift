@@ -24,6 +24,12 @@ package enum Notifications {
 
     /// The customer's devices hear what became of the order. A status that needs no words is passed over.
     package static func add(_ order: OrderChanged, in transaction: StoreTransaction) throws {
+        if order.status >= 0, order.refundedMinorUnits > 0 {
+            // A part of the money goes back and the order goes on, which can happen more than once.
+            return try add(
+                reason: "orderRefunded:\(order.changedAt)", orderId: order.orderID, userId: order.userID,
+                madeAt: order.changedAt, text: OrderTexts.partlyRefunded(order.orderNumber), in: transaction)
+        }
         guard let text = OrderTexts.changed(order.orderNumber, status: order.status) else { return }
         try add(
             reason: "orderChanged:\(order.status)", orderId: order.orderID, userId: order.userID,
@@ -64,6 +70,8 @@ package enum Notifications {
 /// What customers read, in one place.
 package enum OrderTexts {
     package static func made(_ number: Int64) -> String { "Thank you! We have your order \(number)." }
+
+    package static func partlyRefunded(_ number: Int64) -> String { "A part of order \(number) has been refunded." }
 
     /// Nil for a status that is nobody's news.
     package static func changed(_ number: Int64, status: Int32) -> String? {

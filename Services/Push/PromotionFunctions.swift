@@ -1,4 +1,5 @@
 import MessageBus
+import Messages
 import ObjectStore
 import ParseProtocol
 import ServiceKit
@@ -35,7 +36,10 @@ struct PromotionFunctions: Sendable {
         routes.function("promotionReport") { [self] parameters, request in
             try request.requireAdmin()
             let id = try promotionId(parameters)
-            return try .result(try await host.store.read { try Self.report(id, from: $0) })
+            var report = try await host.store.read { try Self.report(id, from: $0) }
+            let hashes = (report["pushes"]?.arrayValue ?? []).compactMap { $0["pushHash"]?.stringValue }
+            report["opened"] = await opened(Set(hashes), trace: request.envelope.traceID).map(JSON.int)
+            return try .result(report)
         }
     }
 
@@ -93,6 +97,28 @@ struct PromotionFunctions: Sendable {
         report["promotionId"] = .string(id)
         report["pushes"] = .array(pushes)
         return report
+    }
+
+    /// How often apps said that one of these pushes opened them, which analytics counts; nil when it cannot be asked now.
+    private func opened(_ hashes: Set<String>, trace: String) async -> Int64? {
+        var total: Int64 = 0
+        for hash in hashes {
+            do {
+                let parameters: JSON = ["pushHash": .string(hash)]
+                var question = try BusRequest(
+                    "analytics.function.v1", FunctionRequest.with { $0.name = "pushOpens" }, timeout: .seconds(3))
+                question.documents = [parameters.serialized]
+                question.principal = .satchel
+                question.traceId = trace
+                guard let answer = try await host.bus.call(question).documents.first,
+                    let opens = try JSON(parsing: answer)["opens"]?.intValue
+                else { return nil }
+                total += opens
+            } catch {
+                return nil
+            }
+        }
+        return total
     }
 
     /// The latest pushes of a promotion; nobody sends one more often.

@@ -9,9 +9,11 @@ import Glibc
 public struct SpoolFolder: Sendable {
     private let directory: String
 
+    /// A file that could not be written.
     public struct Failure: Error, CustomStringConvertible {
         let call: String
         let code: Int32
+        /// The call that failed and the system's words; holds no path.
         public var description: String { "\(call): \(String(cString: strerror(code)))" }
     }
 

@@ -37,6 +37,13 @@ import Testing
         #expect(opened["content"] == .string(content) && opened["discountCode"] == "SAVE10")
         #expect(opened["audience"] == nil)
         #expect(try await admin.get("/classes/Promotion/\(id)")["audience"] == audience)
+        // The app tells which push opened it.
+        let hash = report.at("pushes", 0, "pushHash") ?? .null
+        let event = try await ParseClient(suite).call(.POST, "/events/AppOpened", ["push_hash": hash])
+        #expect(event.status == 200, "\(event.text)")
+        try await eventually("the opening is counted") {
+            try await admin.run("promotionReport", ["promotionId": .string(id)]).result["opened"] == 1
+        }
         let other: JSON = ["promotionId": .string(id), "audience": ["where": ["channels": "nobodyIsHere"]]]
         #expect(try await admin.run("sendPromotion", other).status == 200)
     }
@@ -103,5 +110,26 @@ import Testing
         #expect(mine.first?.at("data", "alert") == .string("Thank you! We have your order \(number)."))
         #expect(mine.first?.at("data", "orderId")?.stringValue?.isEmpty == false)
         #expect(!told.contains { $0["deviceToken"] == .string("order-\(ben.userId)") })
+
+        let orderId = mine.first?.at("data", "orderId") ?? .null
+        let shipped = try await Customer.admin(suite).run("shipOrder", ["orderId": orderId])
+        #expect(shipped.status == 200, "\(shipped.text)")
+        try await eventually("her device hears that it was shipped") {
+            suite.notifications().contains { $0.at("data", "alert") == .string("Order \(number) is on its way.") }
+        }
+    }
+
+    @Test func aDeletedAccountsDevicesAreNobodys() async throws {
+        let suite = try await Suite.shared
+        let customer = try await Customer.signUp(suite)
+        let made = try await customer.client.call(
+            .POST, "/installations",
+            ["deviceType": "ios", "deviceToken": .string("del-\(customer.userId)"), "user": customer.pointer])
+        let master = ParseClient.master(suite)
+        #expect(try await master.call(.DELETE, "/users/\(customer.userId)").status == 200)
+        try await eventually("the device is nobody's") {
+            let device = try await master.get("/installations/\(made.objectId)")
+            return device.status == 200 && device["user"] == nil
+        }
     }
 }

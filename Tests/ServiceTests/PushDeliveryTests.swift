@@ -86,5 +86,6 @@ import Testing
         #expect(OrderTexts.changed(1_000_001, status: 2) == "Order 1000001 is on its way.")
         #expect(OrderTexts.changed(1_000_001, status: -2) == "Order 1000001 has been refunded.")
         #expect(OrderTexts.changed(1_000_001, status: 1) == nil)
+        #expect(OrderTexts.partlyRefunded(1_000_001) == "A part of order 1000001 has been refunded.")
     }
 }
