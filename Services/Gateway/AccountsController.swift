@@ -8,7 +8,6 @@ struct AccountsController: Sendable {
     let configuration: GatewayConfiguration
 
     func signUp(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
-        // A restricted session must not be a way around what it may not do; `users` refuses it.
         let (account, answer) = try await ask("users.signup.v1", request, request.document, principal)
         guard account.created else { return ParseResponse(body: answer) }
         return ParseResponse(

