@@ -109,6 +109,7 @@ extension StoreTransaction {
         }
         info.fields[field] = type
         if case .relation(let target) = type { try writer.addRelationToObjects(field, target: target, of: info) }
+        if type == .geoPoint { try GeoIndex.create(info, connection) }
     }
 
     private func fieldType(_ json: JSON) throws -> FieldType {

@@ -58,6 +58,7 @@ struct SchemaWriter {
     /// Removes a class with everything of it.
     func drop(_ info: ClassInfo, in schema: inout Schema) throws {
         try TextIndex.drop(info, connection)
+        try GeoIndex.drop(info, connection)
         try connection.executeOnce("DROP TABLE o\(info.id); DROP TABLE p\(info.id)")
         for table in ["classes WHERE id", "classEdits WHERE class", "relations WHERE class"] {
             try connection.execute("DELETE FROM \(table) = ?", [.int(info.id)])
@@ -72,6 +73,7 @@ struct SchemaWriter {
         try connection.execute(
             "UPDATE o\(info.id) SET doc = json_remove(doc, \(path.literal())) WHERE \(path.type(in: "doc")) IS NOT NULL"
         )
+        if type == .geoPoint { try GeoIndex.drop(info, connection) }
         if case .relation = type {
             try connection.execute(
                 "DELETE FROM relations WHERE class = ? AND key = ?", [.int(info.id), .text(field)])

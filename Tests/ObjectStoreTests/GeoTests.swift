@@ -207,6 +207,31 @@ import Testing
                 == Int64(Self.places.count))
     }
 
+    @Test func theIndexFollowsTheSchema() async throws {
+        let test = try await TestStore()
+        let near: JSON = ["at": ["$nearSphere": Self.sf]]
+        for round in 1...2 {
+            let place: JSON = ["fields": ["at": ["type": "GeoPoint"], "name": ["type": "String"]]]
+            _ = try await test.store.write { try $0.createClass("Place", place) }
+            let id = try await test.create("Place", ["name": "here", "at": Self.sf])
+            #expect(try await test.names("Place", near) == ["here"])
+            let removal: JSON = ["fields": ["at": ["__op": "Delete"]]]
+            _ = try await test.store.write { try $0.changeClass("Place", removal, keeping: []) }
+            #expect(try await test.names("Place", near).isEmpty)
+            if round == 1 {
+                // Another field takes its place, learnt from an object.
+                try await test.update("Place", id, ["spot": Self.sf])
+                #expect(try await test.names("Place", ["spot": ["$nearSphere": Self.sf]]) == ["here"])
+            }
+            #expect(try await test.store.write { try $0.purge("Place", max: 10) } == 1)
+            try await test.store.write { try $0.dropClass("Place") }
+            let tables = try await test.store.read {
+                try $0.rows("SELECT name FROM sqlite_master WHERE name LIKE 'g1%'")
+            }
+            #expect(tables.isEmpty)
+        }
+    }
+
     @Test func aRefusedSaveLeavesNoIndexBehind() async throws {
         let test = try await TestStore()
         try await test.create("Place", ["name": "first"])

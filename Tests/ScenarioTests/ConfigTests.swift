@@ -16,7 +16,8 @@ import Testing
             ["__type": "Date", "iso": "2030-01-01T00:00:00.000Z"],
             ["__type": "GeoPoint", "latitude": 1.5, "longitude": -2],
             ["__type": "Pointer", "className": "Product", "objectId": "abcdefghij"],
-            ["__type": "File", "name": "terms.pdf", "url": "https://files.example/terms.pdf"],
+            // A client that knows where a file is says so, and the server says it again.
+            ["__type": "File", "name": "terms.pdf", "url": .string("\(suite.url)/files/satchel/terms.pdf")],
             ["__type": "Bytes", "base64": "aGVsbG8="],
         ]
         let names = values.map { _ in Self.name() }

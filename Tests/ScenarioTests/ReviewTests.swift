@@ -202,6 +202,22 @@ import Testing
         #expect(try await report("", by: newcomer).code == 142)
     }
 
+    @Test func aDeletedAccountLeavesItsReviewsWithoutTheName() async throws {
+        let suite = try await Suite.shared
+        let product = try await Self.product(suite)
+        let customer = try await Customer.signUp(suite)
+        let id = try await Self.review(product, 4, by: customer.client).objectId
+        let favourite = try await customer.client.create("FavoriteProduct", ["product": .pointer("Product", product)])
+        #expect(try await customer.client.call(.DELETE, "/users/\(customer.userId)").status == 200)
+        try await eventually("the name is gone from the review") {
+            let review = try await ParseClient(suite).get("/classes/ProductReview/\(id)")
+            return review.status == 200 && review["rating"] == 4 && !review.text.contains(customer.userId)
+        }
+        let master = ParseClient.master(suite)
+        #expect(try await master.get("/classes/FavoriteProduct/\(favourite.objectId)").status == 404)
+        #expect(try await Self.ratings(suite, product) == [4, 1])
+    }
+
     @Test func aDeletedProductTakesItsReviewsAndFavouritesAlong() async throws {
         let suite = try await Suite.shared
         let product = try await Self.product(suite)

@@ -31,6 +31,10 @@ enum GeoIndex {
             """)
     }
 
+    static func drop(_ info: ClassInfo, _ connection: Connection) throws {
+        try connection.executeOnce("DROP TABLE IF EXISTS \(table(info))")
+    }
+
     /// Follows a change of one object; nil for an object that is not there before or after.
     static func update(
         _ info: ClassInfo, row: Int64, from before: JSON?, to after: JSON?, _ connection: Connection
