@@ -39,6 +39,20 @@ struct TestImages: ~Copyable {
         return bytes(name)
     }
 
+    /// A whole and valid PNG of 200 million pixels in some 25 KB.
+    func bomb() async throws -> [UInt8] {
+        let program = """
+            import struct, sys, zlib
+            def chunk(kind, content):
+                return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+            rows = zlib.compress(bytes(2501 * 10000))
+            open(sys.argv[1], "wb").write(b"\\x89PNG\\r\\n\\x1a\\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 20000, 10000, 1, 0, 0, 0, 0))
+                + chunk(b"IDAT", rows) + chunk(b"IEND", b""))
+            """
+        try await run(["python3", "-c", program, "\(folder)/bomb.png"])
+        return bytes("bomb.png")
+    }
+
     /// What vipsheader knows of an image, such as `width` or `exif-data`; nil for a field that it has not.
     func field(_ field: String, of content: [UInt8]) async -> String? {
         FileManager.default.createFile(atPath: "\(folder)/looked-at", contents: Data(content))

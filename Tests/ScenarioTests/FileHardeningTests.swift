@@ -93,7 +93,10 @@ import Testing
         #expect(try await client.download("/files").status == 404)
         // GHSA-xfh7-phr7-gr2x: keys that may not write do not; here every key but the master's.
         #expect(
-            try await client.send(.POST, "/files/a.txt", headers: [("X-Parse-Application-Id", "satchel"), ("X-Parse-Master-Key", "wrong")], body: [1]).status
+            try await client.send(
+                .POST, "/files/a.txt",
+                headers: [("X-Parse-Application-Id", "satchel"), ("X-Parse-Master-Key", "wrong")], body: [1]
+            ).status
                 == 403)
         let batch = try await ParseClient.master(suite).call(
             .POST, "/batch",
