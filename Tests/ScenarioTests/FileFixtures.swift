@@ -25,7 +25,7 @@ extension JSON {
 }
 
 /// Images made for a test by libvips' own tool.
-struct TestImages: ~Copyable {
+final class TestImages: Sendable {
     let folder = FileManager.default.temporaryDirectory.path + "/satchel-images-\(Names.random(10))"
 
     init() throws { try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true) }

@@ -50,11 +50,13 @@ import Testing
         #expect(answer.status == 400 && answer.code == upload.code, "\(answer.status) \(answer.text)")
     }
 
-    /// GHSA-792q-q67h-w579: a name without an extension ended the process.
-    @Test(arguments: [
+    static let bareNames: [(String, String?, String)] = [
         ("photo", "image/png", "photo.png"), ("notes", "text/plain; charset=UTF-8", "notes.txt"),
         ("blob", nil, "blob.bin"),
-    ])
+    ]
+
+    /// GHSA-792q-q67h-w579: a name without an extension ended the process.
+    @Test(arguments: FileHardeningTests.bareNames)
     func aNameWithoutAnExtensionGetsOne(name: String, type: String?, kept: String) async throws {
         let master = ParseClient.master(try await Suite.shared)
         let answer = try await master.upload([1], as: name, type: type)

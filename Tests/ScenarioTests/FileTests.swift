@@ -107,7 +107,7 @@ import Testing
         for (path, headers) in [
             (client.path(of: name), []), (client.path(of: name), [("Range", "bytes=0-1")]),
             ("/files/satchel/metadata/\(name)", []),
-        ] {
+        ] as [(String, [(String, String)])] {
             let answer = try await client.download(path, headers)
             #expect(answer.status == 404 && answer.text == "File not found.", "\(path)")
         }
