@@ -78,7 +78,8 @@ struct DemoShopLoad {
         }
         let pictures = try await photos.pictures(of: first.map(\.key))
         return try await load("Product", rows) { row in
-            let shown = first[(numbers[row.text("key")] ?? 0) % first.count].key
+            let number = numbers[try row.text("key")] ?? 0
+            let shown = first[number % first.count].key
             return try product(row).merging(pictures[shown] ?? [:]) { _, picture in picture }
         }
     }
