@@ -27,13 +27,7 @@ struct DemoShopLoad {
 
     func run() async throws {
         let brands = try await categories()
-        let products = try await load("Product", shop.rows("products")) { row in
-            var product = DemoShopLoad.members(
-                row, ["name", "detail", "unitPrice", "priceUnit", "stock", "tags"])
-            product["brand"] = try DemoShopLoad.reference("Category", row.text("brand"), in: brands)
-            product["active"] = true
-            return product
-        }
+        let products = try await products(brands)
         try await load("Store", shop.rows("stores")) { row in
             var store = DemoShopLoad.members(row, ["name", "address", "city", "zipcode", "hours"])
             store["location"] = [
@@ -56,20 +50,55 @@ struct DemoShopLoad {
 
     /// The brands' objectIds by key, loaded when absent.
     func categories() async throws -> [String: String] {
-        try await load("Category", shop.rows("categories")) { DemoShopLoad.members($0, ["title"]) }
+        let photos = DemoPhotos(gateway: loader.gateway)
+        let rows = try shop.rows("categories")
+        let numbers = Dictionary(rows.enumerated().map { ($1.key, $0) }) { first, _ in first }
+        return try await load("Category", rows) { row in
+            var category = DemoShopLoad.members(row, ["title"])
+            category["image"] = try await photos.upload(numbers[row.text("key")] ?? 0)
+            return category
+        }
+    }
+
+    /// The products' objectIds by key. The first ones bring the photos of all.
+    private func products(_ brands: [String: String]) async throws -> [String: String] {
+        let photos = DemoPhotos(gateway: loader.gateway)
+        let rows = try shop.rows("products")
+        let numbers = Dictionary(rows.enumerated().map { ($1.key, $0) }) { first, _ in first }
+        func product(_ row: JSON) throws -> [String: JSON] {
+            var product = DemoShopLoad.members(row, ["name", "detail", "unitPrice", "priceUnit", "stock", "tags"])
+            product["brand"] = try DemoShopLoad.reference("Category", row.text("brand"), in: brands)
+            product["active"] = true
+            return product
+        }
+        let first = Array(rows.prefix(DemoPicture.count))
+        try await load("Product", first, label: "Photos") { row in
+            let photo = try await photos.upload(numbers[row.text("key")] ?? 0)
+            return try product(row).merging(["fullsizeImage": photo]) { _, photo in photo }
+        }
+        let pictures = try await photos.pictures(of: first.map(\.key))
+        return try await load("Product", rows) { row in
+            let number = numbers[try row.text("key")] ?? 0
+            let shown = first[number % first.count].key
+            return try product(row).merging(pictures[shown] ?? [:]) { _, picture in picture }
+        }
     }
 
     /// Loads the rows of one class that are not there yet.
-    /// - Parameter fields: the object's fields for a row; `demoKey` is added here.
+    /// - Parameters:
+    ///   - label: what the progress names, when it is not the class.
+    ///   - fields: the object's fields for a row; `demoKey` is added here.
     /// - Returns: the objectIds by key, of new objects and of those that were there.
     @discardableResult
     private func load(
-        _ className: String, _ rows: [(key: String, row: JSON)], fields: (JSON) throws -> [String: JSON]
+        _ className: String, _ rows: [(key: String, row: JSON)], label: String? = nil,
+        fields: (JSON) async throws -> [String: JSON]
     ) async throws -> [String: String] {
-        var progress = Progress(className, total: rows.count)
+        var progress = Progress(label ?? className, total: rows.count)
         var ids = try await loader.existing(className)
-        let objects = try rows.filter { ids[$0.key] == nil }.map { key, row in
-            JSON.object(try fields(row).merging(["demoKey": .string(key)]) { _, key in key })
+        var objects: [JSON] = []
+        for (key, row) in rows where ids[key] == nil {
+            objects.append(.object(try await fields(row).merging(["demoKey": .string(key)]) { _, key in key }))
         }
         for start in stride(from: 0, to: objects.count, by: DemoShopLoad.batchSize) {
             let batch = objects[start..<min(start + DemoShopLoad.batchSize, objects.count)]

@@ -58,14 +58,33 @@ struct Gateway: Sendable {
     func sendOnce(
         _ method: HTTPMethod, _ path: String, query: [String: JSON] = [:], body: JSON? = nil
     ) async throws -> JSON {
+        try await perform(method, path, query: query, content: body.map { ("application/json", $0.serialized) })
+    }
+
+    /// Uploads a file, and again while the answer is 503.
+    /// - Returns: `{"name":…,"url":…}`.
+    func upload(_ bytes: [UInt8], as name: String, contentType: String) async throws -> JSON {
+        for _ in 1..<Gateway.attemptsMax {
+            do {
+                return try await perform(.POST, "/files/\(name)", content: (contentType, bytes))
+            } catch SetupError.refused(_, _, _, let retryAfter?) {
+                try await Task.sleep(for: retryAfter)
+            }
+        }
+        return try await perform(.POST, "/files/\(name)", content: (contentType, bytes))
+    }
+
+    private func perform(
+        _ method: HTTPMethod, _ path: String, query: [String: JSON] = [:], content: (type: String, bytes: [UInt8])?
+    ) async throws -> JSON {
         let request = "\(method.rawValue) \(endpoint.mount)\(path)"
         var message = HTTPClientRequest(url: endpoint.base + path + Gateway.queryText(query))
         message.method = method
         message.headers.add(name: "X-Parse-Application-Id", value: endpoint.applicationId)
         message.headers.add(name: "X-Parse-Master-Key", value: endpoint.masterKey)
-        if let body {
-            message.headers.add(name: "Content-Type", value: "application/json")
-            message.body = .bytes(body.serialized)
+        if let content {
+            message.headers.add(name: "Content-Type", value: content.type)
+            message.body = .bytes(content.bytes)
         }
         let response: HTTPClientResponse
         let bytes: ByteBuffer
