@@ -25,7 +25,7 @@ import Testing
     ) -> QueuedMail {
         QueuedMail(
             id: 1, template: template, toAddress: to, toName: "Ann Example", model: model.serialized, messageId: "m1",
-            queuedAt: Date(timeIntervalSince1970: 1_700_000_000), attempts: 0)
+            queuedAt: Timestamp(milliseconds: 1_700_000_000_000), attempts: 0)
     }
 
     static func composer() throws -> MailComposer {
