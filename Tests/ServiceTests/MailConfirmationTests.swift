@@ -77,6 +77,9 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["m1.eml"])
         let written = try #require(FileManager.default.contents(atPath: directory + "/m1.eml"))
         #expect(Array(written) == message.bytes)
+        for (path, mode) in [(directory, 0o700), (directory + "/m1.eml", 0o600)] {
+            #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == mode)
+        }
         #expect(throws: (any Error).self) { try SpoolTransport(directory: "/dev/null/spool") }
     }
 }
