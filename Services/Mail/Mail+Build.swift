@@ -1,28 +1,56 @@
 import MessageBus
 import Messages
 import ObjectStore
-import ParseProtocol
+import Outbound
 import ServiceKit
 
-package let mailPlan = ServicePlan(name: "mail", tables: MailQueue.tables)
+package let mailPlan = ServicePlan(name: "mail", tables: MailQueue.tables + SuppressionList.tables)
 
 func buildMail(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
     let configuration = try MailConfiguration(reader: host.configuration.reader)
-    let transport = try SpoolTransport(directory: host.configuration.dataDirectory + "/mail")
-    let queue = MailQueue(store: host.store)
     let composer = MailComposer(
         sender: configuration.sender, shopName: configuration.shopName,
         templates: try MailTemplates(replacements: configuration.templatesFolder))
-    let delivery = MailDelivery(queue: queue, composer: composer, transport: transport, logger: host.logger)
+    let sender = MailSender(
+        queue: MailQueue(store: host.store), composer: composer, transport: try transport(configuration, host),
+        settings: configuration.sending, logger: host.logger)
 
     routes.write("mail.send.v1", SendMailRequest.self) { message, request, transaction in
-        // The sender's outbox keeps it, so that a mail asked for by a newer release is sent once this service is as new.
-        guard MailTemplates.models[message.template] != nil else {
-            throw ParseError(.validationError, "There is no mail template of that name.")
-        }
         try MailQueue.add(message, key: request.envelope.idempotencyKey, in: transaction)
-        transaction.afterCommit { delivery.wake() }
+        transaction.afterCommit { sender.wake() }
         return try BusReply(Accepted())
     }
-    host.whenWriter { await delivery.run() }
+    // Mails are known by address, not by user; what they said is gone once they are sent.
+    routes.write("mail.userDeleted.v1", UserDeleted.self) { _, _, _ in try BusReply(Accepted()) }
+    MailFunctions(store: host.store, sender: sender).install(in: &routes)
+
+    host.whenWriter { await sender.run() }
+    host.whenWriter { await forgetContent(host) }
+    host.whenStopping { await sender.stop(within: $0) }
+}
+
+private func transport(_ configuration: MailConfiguration, _ host: ServiceHost) throws -> any MailTransport {
+    switch configuration.provider {
+    case .spool:
+        return try SpoolTransport(directory: host.configuration.dataDirectory + "/mail")
+    case .smtp(let settings):
+        if settings.login != nil, settings.encryption != .required, !settings.url.lowercased().hasPrefix("smtps:") {
+            host.logger.warning("The mail server's password may travel unencrypted: SATCHEL_SMTP_TLS is not required.")
+        }
+        return SMTPTransport(settings, client: OutboundClient(authorities: configuration.authorities))
+    case .mailgun(let settings):
+        return MailgunTransport(settings, client: OutboundClient(authorities: configuration.authorities))
+    }
+}
+
+/// Once an hour; nothing waits for it.
+private func forgetContent(_ host: ServiceHost) async {
+    while !Task.isCancelled {
+        do {
+            try await host.store.write { try MailQueue.forgetContent(in: $0) }
+        } catch {
+            host.logger.error("What old mails say could not be removed.", metadata: ["error": "\(error)"])
+        }
+        try? await Task.sleep(for: .seconds(3600))
+    }
 }

@@ -1,35 +1,97 @@
 import Configuration
+import Foundation
+import Outbound
 
 /// The settings of the mail service.
-struct MailConfiguration: Sendable {
+package struct MailConfiguration: Sendable {
+    package enum Provider: Sendable {
+        case spool
+        case smtp(SMTPTransport.Settings)
+        case mailgun(MailgunTransport.Settings)
+    }
+
+    /// `SATCHEL_MAIL` and the settings of each provider.
+    package let provider: Provider
     /// `SATCHEL_MAIL_FROM`: the address that mails come from.
-    let sender: MailAddress
+    package let sender: MailAddress
     /// `SATCHEL_SHOP_NAME`: how the shop calls itself in mails.
-    let shopName: String
+    package let shopName: String
     /// `SATCHEL_MAIL_TEMPLATES`: a folder with files in place of the installed templates.
-    let templatesFolder: String?
+    package let templatesFolder: String?
+    /// `SATCHEL_MAIL_RETRY_SECONDS`, `SATCHEL_MAIL_GIVE_UP_HOURS` and `SATCHEL_MAIL_CONNECTIONS`.
+    package let sending: MailSender.Settings
+    /// `SATCHEL_CA_FILE`: certificate authorities in place of the system's.
+    package let authorities: String?
 
-    enum Problem: Error, CustomStringConvertible {
-        case provider(String)
-        case sender(String)
-
-        var description: String {
-            switch self {
-            case .provider(let name):
-                "SATCHEL_MAIL=\(name) is not available in this version; only spool is, which writes each mail to a file."
-            case .sender(let address): "SATCHEL_MAIL_FROM=\(address) is not a mail address."
-            }
-        }
+    /// Never holds a password or key.
+    package struct Problem: Error, CustomStringConvertible {
+        package let description: String
     }
 
     /// - Throws: `Problem`, which ends the service's start.
-    init(reader: ConfigReader) throws {
-        let provider = reader.string(forKey: "satchel.mail", default: "spool")
-        guard provider == "spool" else { throw Problem.provider(provider) }
-        shopName = reader.string(forKey: "satchel.shop.name", default: "Satchel")
-        templatesFolder = reader.string(forKey: "satchel.mail.templates").flatMap { $0.isEmpty ? nil : $0 }
-        let address = reader.string(forKey: "satchel.mail.from", default: "shop@satchel.example")
-        guard let sender = MailAddress(address, name: shopName) else { throw Problem.sender(address) }
+    package init(reader: ConfigReader) throws(Problem) {
+        let settings = MailSettings(reader: reader)
+        shopName = settings["satchel.shop.name"] ?? "Satchel"
+        templatesFolder = settings["satchel.mail.templates"]
+        let address = settings["satchel.mail.from"] ?? "shop@satchel.example"
+        guard let sender = MailAddress(address, name: shopName) else {
+            throw Problem(description: "SATCHEL_MAIL_FROM=\(address) is not a mail address.")
+        }
         self.sender = sender
+        let retry = Duration.seconds(try settings.number("satchel.mail.retry.seconds", 1...3600, default: 60))
+        let hours = Duration.seconds(3600 * (try settings.number("satchel.mail.give.up.hours", 1...720, default: 72)))
+        sending = MailSender.Settings(
+            schedule: RetrySchedule(first: retry, giveUpAfter: hours),
+            connections: try settings.number("satchel.mail.connections", 1...16, default: 4))
+        let timeout = Duration.seconds(try settings.number("satchel.mail.timeout.seconds", 1...600, default: 60))
+        authorities = settings["satchel.ca.file"]
+        if let authorities, !FileManager.default.isReadableFile(atPath: authorities) {
+            throw Problem(description: "SATCHEL_CA_FILE=\(authorities) cannot be read.")
+        }
+        provider =
+            switch settings["satchel.mail"] ?? "spool" {
+            case "spool": .spool
+            case "smtp": .smtp(try Self.smtp(settings, timeout))
+            case "mailgun": .mailgun(try Self.mailgun(settings, timeout))
+            case let name: throw Problem(description: "SATCHEL_MAIL=\(name) is unknown; it is spool, smtp or mailgun.")
+            }
+    }
+
+    private static func smtp(_ settings: MailSettings, _ timeout: Duration) throws(Problem) -> SMTPTransport.Settings {
+        let url = try settings.url(
+            "satchel.smtp.url", schemes: ["smtp", "smtps"], example: "smtp://host:587 or smtps://host:465")
+        let (user, password) = (settings["satchel.smtp.user"], settings["satchel.smtp.password"])
+        guard (user == nil) == (password == nil) else {
+            throw Problem(description: "SATCHEL_SMTP_USER and SATCHEL_SMTP_PASSWORD belong together; only one is set.")
+        }
+        let encryption: OutboundMail.Encryption =
+            switch settings["satchel.smtp.tls"] ?? "required" {
+            case "required": .required
+            case "opportunistic": .opportunistic
+            case "none": .none
+            case let other:
+                throw Problem(
+                    description: "SATCHEL_SMTP_TLS=\(other) is unknown; it is required, opportunistic or none.")
+            }
+        var login: (user: String, password: String)?
+        if let user, let password { login = (user, password) }
+        return SMTPTransport.Settings(url: url, login: login, encryption: encryption, timeout: timeout)
+    }
+
+    private static func mailgun(
+        _ settings: MailSettings, _ timeout: Duration
+    ) throws(Problem) -> MailgunTransport.Settings {
+        guard let domain = settings["satchel.mailgun.domain"], let key = settings["satchel.mailgun.key"] else {
+            throw Problem(description: "SATCHEL_MAIL=mailgun needs SATCHEL_MAILGUN_DOMAIN and SATCHEL_MAILGUN_KEY.")
+        }
+        // The domain becomes a part of a path.
+        guard MailAddress("postmaster@\(domain)", name: "") != nil, !domain.contains(where: { "/?#%".contains($0) })
+        else {
+            throw Problem(description: "SATCHEL_MAILGUN_DOMAIN=\(domain) is not a domain.")
+        }
+        let url = try settings.url(
+            "satchel.mailgun.url", schemes: ["http", "https"], default: "https://api.mailgun.net",
+            example: "https://api.eu.mailgun.net")
+        return MailgunTransport.Settings(url: url, domain: domain, key: key, timeout: timeout)
     }
 }

@@ -11,6 +11,10 @@ static inline CURLcode satchel_curl_set_callback(
     CURL *handle, CURLoption option, size_t (*value)(char *, size_t, size_t, void *)) {
     return curl_easy_setopt(handle, option, value);
 }
+static inline CURLcode satchel_curl_set_debug(
+    CURL *handle, int (*value)(CURL *, curl_infotype, char *, size_t, void *)) {
+    return curl_easy_setopt(handle, CURLOPT_DEBUGFUNCTION, value);
+}
 static inline CURLcode satchel_curl_get_long(CURL *handle, CURLINFO info, long *value) {
     return curl_easy_getinfo(handle, info, value);
 }

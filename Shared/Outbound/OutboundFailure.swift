@@ -14,6 +14,19 @@ public struct OutboundFailure: Error, Sendable, Hashable, CustomStringConvertibl
         case mailRefused
     }
 
+    /// How far a mail came. What a refusal means depends on it.
+    public enum MailStage: String, Sendable {
+        /// Connecting, greeting, encryption.
+        case connection
+        case login
+        /// `MAIL FROM`, which names us.
+        case sender
+        /// `RCPT TO`, which names the recipient.
+        case recipient
+        /// From `DATA` to the reply that follows the content.
+        case content
+    }
+
     public let reason: Reason
     /// True when the request certainly did not reach the peer, so that sending it again cannot do anything twice.
     public let wasNotSent: Bool
@@ -21,12 +34,22 @@ public struct OutboundFailure: Error, Sendable, Hashable, CustomStringConvertibl
     public let replyCode: Int?
     /// libcurl's words, for logs; holds neither headers nor bodies.
     public let detail: String
+    /// Nil for HTTP.
+    public let stage: MailStage?
+    /// The SMTP server's last words, one line with the code; empty when there are none. They may name the recipient:
+    /// for operators, not for logs. Nothing of what a server says to a login is kept.
+    public let reply: String
 
-    public init(_ reason: Reason, wasNotSent: Bool, replyCode: Int? = nil, detail: String = "") {
+    public init(
+        _ reason: Reason, wasNotSent: Bool, replyCode: Int? = nil, detail: String = "", stage: MailStage? = nil,
+        reply: String = ""
+    ) {
         self.reason = reason
         self.wasNotSent = wasNotSent
         self.replyCode = replyCode
         self.detail = detail
+        self.stage = stage
+        self.reply = reply
     }
 
     public var description: String {

@@ -22,6 +22,7 @@ final class Transfer {
     private var body: [UInt8] = []
     private var isTooLarge = false
     private var upload: ArraySlice<UInt8> = []
+    private var dialogue = MailDialogue()
 
     /// Connecting is quick or never; the rest of the time is for the answer.
     private static let connectTimeoutMax = Duration.seconds(10)
@@ -117,6 +118,14 @@ final class Transfer {
         try set(CURLOPT_MAIL_RCPT, list.map { UnsafeRawPointer($0) })
         upload = mail.message[...]
         try set(CURLOPT_UPLOAD, 1)
+        // libcurl's result tells that a server said no, but not to what. Commands and replies only pass through this callback.
+        try set(CURLOPT_DEBUGDATA, UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()))
+        try check(
+            satchel_curl_set_debug(handle) { _, type, bytes, count, transfer in
+                Transfer.of(transfer)?.overheard(type, UnsafeRawBufferPointer(start: bytes, count: count))
+                return 0
+            })
+        try set(CURLOPT_VERBOSE, 1)
     }
 
     // MARK: - Options
@@ -204,6 +213,14 @@ final class Transfer {
         return part.count
     }
 
+    private func overheard(_ type: curl_infotype, _ bytes: UnsafeRawBufferPointer) {
+        switch type {
+        case CURLINFO_HEADER_OUT: dialogue.sent(bytes)
+        case CURLINFO_HEADER_IN: dialogue.received(bytes)
+        default: break
+        }
+    }
+
     // MARK: - The end
 
     static func ticket(of handle: UnsafeMutableRawPointer) -> TransferThread.Ticket? {
@@ -225,7 +242,7 @@ final class Transfer {
         if isTooLarge { return OutboundFailure(.answerTooLarge, wasNotSent: false) }
         // Whatever libcurl calls it: the server's last word was a refusal.
         if isMail, (400...599).contains(code), result != CURLE_OPERATION_TIMEDOUT {
-            return OutboundFailure(.mailRefused, wasNotSent: true, replyCode: code, detail: detail)
+            return failed(.mailRefused, wasNotSent: true, replyCode: code, detail)
         }
         switch result {
         // An answer that is not HTTP is an "unsupported protocol" to libcurl as well.
@@ -233,14 +250,22 @@ final class Transfer {
             return OutboundFailure(.refused, wasNotSent: true, detail: detail)
         case CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT, CURLE_SSL_CONNECT_ERROR,
             CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_USE_SSL_FAILED:
-            return OutboundFailure(.unreachable, wasNotSent: true, detail: detail)
+            return failed(.unreachable, wasNotSent: true, detail)
         case CURLE_LOGIN_DENIED where isMail:
-            return OutboundFailure(.mailRefused, wasNotSent: true, replyCode: code == 0 ? nil : code, detail: detail)
+            return failed(.mailRefused, wasNotSent: true, replyCode: code == 0 ? nil : code, detail)
         case CURLE_OPERATION_TIMEDOUT:
-            return OutboundFailure(.timedOut, wasNotSent: !hasBeenSent, detail: detail)
+            return failed(.timedOut, wasNotSent: !hasBeenSent, detail)
         default:
-            return OutboundFailure(.broken, wasNotSent: !hasBeenSent, detail: detail)
+            return failed(.broken, wasNotSent: !hasBeenSent, detail)
         }
+    }
+
+    private func failed(
+        _ reason: OutboundFailure.Reason, wasNotSent: Bool, replyCode: Int? = nil, _ detail: String
+    ) -> OutboundFailure {
+        OutboundFailure(
+            reason, wasNotSent: wasNotSent, replyCode: replyCode, detail: detail,
+            stage: isMail ? dialogue.stage : nil, reply: dialogue.reply)
     }
 
     /// The HTTP status, or the SMTP server's last reply.

@@ -16,6 +16,7 @@ public final class ServiceHost: Sendable {
     public let outbox: Outbox
     public let logger: Logger
     private let writerActions = Mutex<[@Sendable () async -> Void]>([])
+    private let stopActions = Mutex<[@Sendable (_ limit: Duration) async -> Void]>([])
 
     init(plan: ServicePlan, configuration: ServiceConfiguration, logger: Logger) throws {
         self.plan = plan
@@ -38,6 +39,18 @@ public final class ServiceHost: Sendable {
     /// when this process becomes the writer. Called while the service is built.
     public func whenWriter(_ action: @escaping @Sendable () async -> Void) {
         writerActions.withLock { $0.append(action) }
+    }
+
+    /// Registers work that is finished before the process ends and its store closes, such as a mail that is being sent. The action
+    /// returns within the time it is given. Called while the service is built.
+    public func whenStopping(_ action: @escaping @Sendable (_ limit: Duration) async -> Void) {
+        stopActions.withLock { $0.append(action) }
+    }
+
+    func finish(within limit: Duration) async {
+        await withTaskGroup { group in
+            for action in stopActions.withLock({ $0 }) { group.addTask { await action(limit) } }
+        }
     }
 
     func becameWriter() {

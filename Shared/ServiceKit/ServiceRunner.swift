@@ -82,9 +82,11 @@ private struct RunningService: Service {
 
     private func stop(_ load: RequestLoad) async {
         host.bus.leave()
+        async let work: Void = host.finish(within: Self.drainMax)
         let end = ContinuousClock.now + Self.drainMax
         // The gateway hears of the goodbye within a round trip; what it sent before is counted by then.
         repeat { try? await Task.sleep(for: .milliseconds(50)) } while !load.isIdle && ContinuousClock.now < end
+        await work
         host.store.stop()
         host.bus.stop()
         try? await Task.sleep(for: .milliseconds(100))  // The lanes' last replies leave.

@@ -25,7 +25,7 @@ import Testing
     ) -> QueuedMail {
         QueuedMail(
             id: 1, template: template, toAddress: to, toName: "Ann Example", model: model.serialized, messageId: "m1",
-            queuedAt: Date(timeIntervalSince1970: 1_700_000_000), attempts: 0)
+            queuedAt: Timestamp(milliseconds: 1_700_000_000_000), attempts: 0)
     }
 
     static func composer() throws -> MailComposer {
@@ -77,6 +77,9 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["m1.eml"])
         let written = try #require(FileManager.default.contents(atPath: directory + "/m1.eml"))
         #expect(Array(written) == message.bytes)
+        for (path, mode) in [(directory, 0o700), (directory + "/m1.eml", 0o600)] {
+            #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == mode)
+        }
         #expect(throws: (any Error).self) { try SpoolTransport(directory: "/dev/null/spool") }
     }
 }

@@ -20,7 +20,7 @@ import Testing
         return try composer.compose(
             QueuedMail(
                 id: 1, template: template, toAddress: "ann@shop.example", toName: toName, model: model.serialized,
-                messageId: "m1", queuedAt: Date(timeIntervalSince1970: 1_700_000_000), attempts: 0))
+                messageId: "m1", queuedAt: Timestamp(milliseconds: 1_700_000_000_000), attempts: 0))
     }
 
     @Test(arguments: ["email-verification", "password-reset"]) func aLinkIsInBothParts(template: String) throws {

@@ -38,7 +38,8 @@ package struct MailComposer: Sendable {
         values["name"] = to.name.isEmpty ? nil : to.name
         let content = templates.render(mail.template, values)
         return MailMessage(
-            from: sender, to: to, subject: content.subject, text: content.text, html: content.html, date: mail.queuedAt,
+            from: sender, to: to, subject: content.subject, text: content.text, html: content.html,
+            date: Date(timeIntervalSince1970: Double(mail.queuedAt.milliseconds) / 1000),
             messageId: "\(mail.messageId)@\(sender.domain)")
     }
 

@@ -8,12 +8,6 @@ import Glibc
 package struct SpoolTransport: MailTransport {
     private let directory: String
 
-    package struct Failure: Error, CustomStringConvertible {
-        let call: String
-        let code: Int32
-        package var description: String { "\(call): \(String(cString: strerror(code)))" }
-    }
-
     /// - Throws: when the folder cannot be made.
     package init(directory: String) throws {
         self.directory = directory
@@ -21,28 +15,34 @@ package struct SpoolTransport: MailTransport {
             atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     }
 
-    package func send(_ message: MailMessage, name: String) async throws {
+    package func send(_ message: MailMessage, name: String) async throws(MailProblem) {
         let path = "\(directory)/\(name).eml"
         let unfinished = "\(directory)/.\(name).tmp"
         try Self.write(message.bytes, to: unfinished)
-        guard rename(unfinished, path) == 0 else { throw Failure(call: "rename", code: errno) }
+        guard rename(unfinished, path) == 0 else { throw Self.failure("rename") }
         let folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard folder >= 0 else { throw Failure(call: "open", code: errno) }
+        guard folder >= 0 else { throw Self.failure("open") }
         defer { close(folder) }
-        guard fsync(folder) == 0 else { throw Failure(call: "fsync", code: errno) }
+        guard fsync(folder) == 0 else { throw Self.failure("fsync") }
     }
 
-    private static func write(_ bytes: [UInt8], to path: String) throws {
+    /// A full disk, or a folder that somebody removed: no mail could be written.
+    private static func failure(_ call: String) -> MailProblem {
+        MailProblem(
+            .temporary, affectsAll: true, "The spool cannot be written, \(call): \(String(cString: strerror(errno)))")
+    }
+
+    private static func write(_ bytes: [UInt8], to path: String) throws(MailProblem) {
         let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw Failure(call: "open", code: errno) }
+        guard file >= 0 else { throw Self.failure("open") }
         defer { close(file) }
         var written = 0
         while written < bytes.count {
             let count = bytes[written...].withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
             if count < 0 && errno == EINTR { continue }
-            guard count > 0 else { throw Failure(call: "write", code: errno) }
+            guard count > 0 else { throw Self.failure("write") }
             written += count
         }
-        guard fsync(file) == 0 else { throw Failure(call: "fsync", code: errno) }
+        guard fsync(file) == 0 else { throw Self.failure("fsync") }
     }
 }

@@ -1,0 +1,113 @@
+import Messages
+import ObjectStore
+import ParseProtocol
+
+/// The table of mails. A row is never removed by the service: it is the record of what was sent to whom. What a mail says is
+/// removed once it is sent, because a link in it may be a secret.
+package struct MailQueue: Sendable {
+    static let tables = [
+        """
+        CREATE TABLE IF NOT EXISTS mails(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, template TEXT NOT NULL,
+        toAddress TEXT NOT NULL, toName TEXT NOT NULL, model BLOB NOT NULL, messageId TEXT NOT NULL UNIQUE,
+        state TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0, queuedAt INTEGER NOT NULL, dueAt INTEGER NOT NULL,
+        sentAt INTEGER, problem TEXT)
+        """,
+        "DROP INDEX IF EXISTS mailsDue",
+        "CREATE INDEX IF NOT EXISTS mailsFresh ON mails(id) WHERE state = 'queued' AND attempts = 0",
+        "CREATE INDEX IF NOT EXISTS mailsTried ON mails(dueAt) WHERE state = 'queued' AND attempts > 0",
+        "CREATE INDEX IF NOT EXISTS mailsByState ON mails(state, id)",
+        "CREATE INDEX IF NOT EXISTS mailsWithContent ON mails(dueAt) WHERE state <> 'queued' AND length(model) > 0",
+    ]
+
+    let store: ClassStore
+
+    package init(store: ClassStore) { self.store = store }
+
+    /// Queues a mail. Apart from an unknown template, what is wrong with it shows when it is sent: an error here would make the
+    /// sender's outbox try for ever.
+    /// - Throws: 142 for an unknown template. The sender keeps such a mail, so that one asked for by a newer release is sent once this
+    ///   service is as new.
+    package static func add(_ message: SendMailRequest, key: String, in transaction: StoreTransaction) throws {
+        guard MailTemplates.models[message.template] != nil else {
+            throw ParseError(.validationError, "There is no mail template of that name.")
+        }
+        let key = key.isEmpty ? Names.random(20) : key
+        _ = try transaction.execute(
+            """
+            INSERT INTO mails(key, template, toAddress, toName, model, messageId, state, queuedAt, dueAt)
+            VALUES (?, ?, ?, ?, ?, ?, 'queued', ?, ?) ON CONFLICT DO NOTHING
+            """,
+            [
+                .text(key), .text(message.template), .text(message.toAddress), .text(message.toName),
+                .blob(Array(message.model)), .text(MessageId.of(key) ?? Names.random(20)),
+                .int(transaction.now.milliseconds), .int(transaction.now.milliseconds),
+            ])
+    }
+
+    /// Mails to send now: first those that were never tried, oldest first.
+    func due(fresh: Int, retries: Int) async throws -> [QueuedMail] {
+        try await store.read { reader in
+            let columns = """
+                SELECT mails.*, EXISTS (SELECT 1 FROM suppressedAddresses WHERE address = lower(toAddress)) AS isSuppressed
+                FROM mails
+                """
+            let fresh = try reader.rows(
+                "\(columns) WHERE state = 'queued' AND attempts = 0 ORDER BY id LIMIT ?", [.int(Int64(fresh))])
+            let retries = try reader.rows(
+                "\(columns) WHERE state = 'queued' AND attempts > 0 AND dueAt <= ? ORDER BY dueAt LIMIT ?",
+                [.int(Timestamp.now.milliseconds), .int(Int64(retries))])
+            return (fresh + retries).map { row in
+                QueuedMail(
+                    id: row.int("id"), template: row.text("template"), toAddress: row.text("toAddress"),
+                    toName: row.text("toName"), model: row.blob("model"), messageId: row.text("messageId"),
+                    queuedAt: Timestamp(milliseconds: row.int("queuedAt")), attempts: Int(row.int("attempts")),
+                    isSuppressed: row.int("isSuppressed") == 1)
+            }
+        }
+    }
+
+    func record(_ id: Int64, _ step: RetrySchedule.Step) async throws {
+        try await store.write { transaction in
+            let now = transaction.now
+            func set(_ change: String, _ values: [SQLValue]) throws {
+                try transaction.execute(
+                    "UPDATE mails SET \(change) WHERE id = ? AND state = 'queued'", values + [.int(id)])
+            }
+            switch step {
+            case .sent:
+                try set(
+                    "state = 'sent', attempts = attempts + 1, sentAt = ?, problem = NULL, model = x''",
+                    [.int(now.milliseconds)])
+            case .again(let pause, let problem):
+                try set(
+                    "attempts = attempts + 1, dueAt = ?, problem = ?",
+                    [.int(now.advanced(by: pause).milliseconds), .text(problem)])
+            case .bounced(let problem):
+                try set(
+                    "state = 'bounced', attempts = attempts + 1, dueAt = ?, problem = ?",
+                    [.int(now.milliseconds), .text(problem)])
+                try SuppressionList.add(addressOf: id, reason: problem, in: transaction)
+            case .failed(let problem):
+                try set(
+                    "state = 'failed', attempts = attempts + 1, dueAt = ?, problem = ?",
+                    [.int(now.milliseconds), .text(problem)])
+            case .suppressed:
+                try set(
+                    "state = 'suppressed', dueAt = ?, problem = ?",
+                    [.int(now.milliseconds), .text("The address is on the suppression list.")])
+            }
+        }
+    }
+
+    /// What a mail that was not sent says is kept so long, for an operator who wants to try again.
+    private static let contentKept = Duration.seconds(7 * 86_400)
+
+    /// Removes what mails say that are not going to be sent any more.
+    package static func forgetContent(in transaction: StoreTransaction) throws {
+        try transaction.execute(
+            """
+            UPDATE mails SET model = x'' WHERE state <> 'queued' AND length(model) > 0 AND (state = 'sent' OR dueAt < ?)
+            """,
+            [.int(transaction.now.advanced(by: .zero - contentKept).milliseconds)])
+    }
+}

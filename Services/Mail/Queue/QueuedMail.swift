@@ -1,0 +1,32 @@
+import ParseProtocol
+
+/// A mail that waits to be sent.
+package struct QueuedMail: Sendable {
+    package let id: Int64
+    package let template: String
+    package let toAddress: String
+    package let toName: String
+    package let model: [UInt8]
+    /// Local part of the Message-ID and name of the file.
+    package let messageId: String
+    package let queuedAt: Timestamp
+    /// How often it was tried.
+    package let attempts: Int
+    /// Whether the address is on the suppression list.
+    package let isSuppressed: Bool
+
+    package init(
+        id: Int64, template: String, toAddress: String, toName: String, model: [UInt8], messageId: String,
+        queuedAt: Timestamp, attempts: Int, isSuppressed: Bool = false
+    ) {
+        self.id = id
+        self.template = template
+        self.toAddress = toAddress
+        self.toName = toName
+        self.model = model
+        self.messageId = messageId
+        self.queuedAt = queuedAt
+        self.attempts = attempts
+        self.isSuppressed = isSuppressed
+    }
+}

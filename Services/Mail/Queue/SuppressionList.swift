@@ -1,0 +1,42 @@
+import ObjectStore
+import ParseProtocol
+
+/// Addresses that a mail server said do not exist. Nothing is sent to them until an operator takes them off the list: a sender who
+/// keeps writing to dead addresses is soon taken for a spammer. Addresses are kept in the clear because operators must read them,
+/// and in lower case, since hardly any server tells `Ann@` from `ann@`.
+package enum SuppressionList {
+    static let tables = [
+        """
+        CREATE TABLE IF NOT EXISTS suppressedAddresses(address TEXT PRIMARY KEY, reason TEXT NOT NULL, mailId INTEGER NOT NULL,
+        suppressedAt INTEGER NOT NULL)
+        """,
+        "CREATE INDEX IF NOT EXISTS suppressedAddressesByTime ON suppressedAddresses(suppressedAt)",
+    ]
+
+    /// Adds the address of a mail that bounced.
+    static func add(addressOf mailId: Int64, reason: String, in transaction: StoreTransaction) throws {
+        try transaction.execute(
+            """
+            INSERT INTO suppressedAddresses(address, reason, mailId, suppressedAt)
+            SELECT lower(toAddress), ?, id, ? FROM mails WHERE id = ? ON CONFLICT(address) DO NOTHING
+            """,
+            [.text(reason), .int(transaction.now.milliseconds), .int(mailId)])
+    }
+
+    /// - Returns: false when the address is not on the list.
+    static func remove(_ address: String, in transaction: StoreTransaction) throws -> Bool {
+        try transaction.execute("DELETE FROM suppressedAddresses WHERE address = lower(?)", [.text(address)]) > 0
+    }
+
+    /// The addresses, the one that came last first.
+    static func newest(limit: Int64, _ reader: ObjectReader) throws -> [JSON] {
+        try reader.rows("SELECT * FROM suppressedAddresses ORDER BY suppressedAt DESC LIMIT ?", [.int(limit)]).map {
+            row in
+            [
+                "address": .string(row.text("address")), "reason": .string(row.text("reason")),
+                "mailId": .int(row.int("mailId")),
+                "suppressedAt": Timestamp(milliseconds: row.int("suppressedAt")).wire,
+            ]
+        }
+    }
+}

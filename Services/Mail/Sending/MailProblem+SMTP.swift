@@ -1,0 +1,80 @@
+import Outbound
+
+extension MailProblem {
+    /// What an SMTP server's refusal means for us: who was refused (the stage tells), for good or for now (the code's first digit),
+    /// and why (the enhanced code of RFC 3463, where there is one).
+    package init(smtp failure: OutboundFailure) {
+        let stage = failure.stage ?? .connection
+        let isBeforeTheMail = stage == .connection || stage == .login || stage == .sender
+        let summary = Self.summary(failure, stage)
+        guard failure.reason == .mailRefused else {
+            // Also a server without STARTTLS and one whose certificate is not trusted.
+            let isOurs = failure.reason == .unreachable && stage == .connection && !failure.reply.isEmpty
+            self.init(
+                isOurs ? .configuration : .temporary, affectsAll: isBeforeTheMail, summary, reply: failure.reply)
+            return
+        }
+        let code = failure.replyCode ?? 535
+        let kind: Kind =
+            switch (code, stage) {
+            case (..<500, _): .temporary
+            case (_, .connection), (_, .login), (_, .sender): .configuration
+            case (_, .recipient): Self.ofRecipient(code, EnhancedCode(failure.reply))
+            case (_, .content): Self.ofContent(EnhancedCode(failure.reply))
+            }
+        // 421: the server closes the channel, whoever the mail is for (RFC 5321 section 3.8).
+        self.init(kind, affectsAll: isBeforeTheMail || code == 421, summary, reply: failure.reply)
+    }
+
+    private static func summary(_ failure: OutboundFailure, _ stage: OutboundFailure.MailStage) -> String {
+        let place =
+            switch stage {
+            case .connection: "connecting"
+            case .login: "the login"
+            case .sender: "the sender's address"
+            case .recipient: "the recipient's address"
+            case .content: "the mail's content"
+            }
+        switch failure.reason {
+        case .mailRefused:
+            return "The mail server refused \(place) (\(failure.replyCode.map(String.init) ?? "no code"))"
+        case .unreachable: return "The mail server cannot be reached (\(failure.detail))"
+        case .timedOut: return "The mail server did not answer in time at \(place)"
+        case .broken: return "The connection to the mail server broke at \(place)"
+        case .refused, .cancelled, .answerTooLarge: return "The mail could not be sent (\(failure))"
+        }
+    }
+
+    /// A mailbox that is full may have room tomorrow; a refusal by policy (`X.7.X`: relaying denied, our host is on a list) or of a
+    /// command says nothing about whether the address exists.
+    private static func ofRecipient(_ code: Int, _ enhanced: EnhancedCode?) -> Kind {
+        if code == 552 || enhanced?.isFullMailbox == true { return .temporary }
+        let isOfCommand = (500...504).contains(code) || [530, 534, 535, 538].contains(code)
+        return isOfCommand || enhanced?.subject == 7 ? .configuration : .recipient
+    }
+
+    /// Some servers look at the address only now. Anything else is about what we send, and the next mail may fare no better.
+    private static func ofContent(_ enhanced: EnhancedCode?) -> Kind {
+        if enhanced?.isFullMailbox == true { return .temporary }
+        return enhanced?.subject == 1 ? .recipient : .configuration
+    }
+}
+
+/// The `5.1.1` of `550 5.1.1 No such user` (RFC 3463): class, subject, detail.
+private struct EnhancedCode {
+    let subject: Int
+    let detail: Int
+
+    init?(_ reply: String) {
+        guard let word = reply.dropFirst(3).drop(while: { $0 == " " || $0 == "-" }).split(separator: " ").first
+        else { return nil }
+        let parts = word.split(separator: ".").map { Int($0) }
+        guard parts.count == 3, let first = parts[0], first == 4 || first == 5, let subject = parts[1],
+            let detail = parts[2]
+        else { return nil }
+        self.subject = subject
+        self.detail = detail
+    }
+
+    var isFullMailbox: Bool { subject == 2 && detail == 2 }
+}

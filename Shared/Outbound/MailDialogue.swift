@@ -1,0 +1,41 @@
+/// What was said to an SMTP server and what it answered, as far as a failure needs it: the stage, and the last reply.
+struct MailDialogue {
+    private(set) var stage = OutboundFailure.MailStage.connection
+    /// The lines of the last reply, joined.
+    private(set) var reply = ""
+    private var isAnswering = false
+    private var hasEnded = false
+
+    /// A reply may have any number of lines; an operator needs the first.
+    private static let replyBytesMax = 400
+
+    /// A command. Lines of a login that are no commands keep its stage.
+    mutating func sent(_ bytes: UnsafeRawBufferPointer) {
+        let line = String(decoding: bytes.prefix(12), as: UTF8.self).uppercased()
+        if line.hasPrefix("QUIT") { hasEnded = true }
+        guard !hasEnded else { return }
+        isAnswering = false
+        if line.hasPrefix("AUTH ") {
+            stage = .login
+        } else if line.hasPrefix("MAIL FROM:") {
+            stage = .sender
+        } else if line.hasPrefix("RCPT TO:") {
+            stage = .recipient
+        } else if stage == .recipient, line.hasPrefix("DATA") {
+            stage = .content
+        }
+    }
+
+    /// A line of a reply. A server might repeat what was sent to log in, so that is not kept.
+    mutating func received(_ bytes: UnsafeRawBufferPointer) {
+        guard !hasEnded else { return }
+        // The reply to the content follows the one to DATA without a command in between.
+        if !isAnswering || stage == .content { reply = "" }
+        isAnswering = true
+        guard stage != .login, reply.utf8.count < Self.replyBytesMax else { return }
+        let text = String(decoding: bytes.prefix(Self.replyBytesMax), as: UTF8.self)
+        let plain = text.unicodeScalars.map { $0.value < 32 || $0.value == 127 ? " " : String($0) }.joined()
+        let words = plain.split(separator: " ").joined(separator: " ")
+        reply += (reply.isEmpty ? "" : " ") + words
+    }
+}
