@@ -108,12 +108,13 @@ import Testing
     func whatWasNeverBegunIsGivenUp(_ kind: PaymentBench.Kind) async throws {
         try await PaymentBench.with(kind) { bench in
             let customer = try await bench.customer()
-            #expect(await parseError { _ = try await bench.find("op") } == .objectNotFound)
-            let late = await parseError {
-                _ = try await bench.charges.charge(PaymentBench.order("op", customer: customer.id))
-            }
+            let unknown = await parseError { _ = try await bench.find("op") }
+            #expect(unknown == .objectNotFound)
+            let order = PaymentBench.order("op", customer: customer.id)
+            let late = await parseError { _ = try await bench.charges.charge(order) }
             #expect(late?.code == .validationError)
-            #expect(try await Self.isGivenUp(at: bench.provider, customer.id))
+            let isGivenUp = try await Self.isGivenUp(at: bench.provider, customer.id)
+            #expect(isGivenUp)
         }
     }
 

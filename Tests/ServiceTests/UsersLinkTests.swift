@@ -15,7 +15,7 @@ import UsersService
                 try MailedTokens.make(.passwordReset, for: owner, lifetime: .seconds(60), in: $0)
             }
             #expect(token.count == 32)
-            try await store.write { [owner] transaction in
+            try await store.write { [owner] transaction throws in
                 #expect(try MailedTokens.use(.emailVerification, token, in: transaction) == nil)
                 #expect(try MailedTokens.use(.passwordReset, token.uppercased(), in: transaction) == nil)
                 #expect(try MailedTokens.owner(.passwordReset, token, at: transaction.now, transaction) == owner)
@@ -29,7 +29,7 @@ import UsersService
 
     @Test func aTokenPastItsTimeIsVoid() async throws {
         try await withUsersStore { store in
-            try await store.write { [owner] transaction in
+            try await store.write { [owner] transaction throws in
                 let token = try MailedTokens.make(.emailVerification, for: owner, lifetime: .zero, in: transaction)
                 #expect(try MailedTokens.owner(.emailVerification, token, at: transaction.now, transaction) == nil)
                 #expect(try MailedTokens.use(.emailVerification, token, in: transaction) == nil)
@@ -45,7 +45,7 @@ import UsersService
 
     @Test func usingOneLinkEndsTheOthersOfItsKind() async throws {
         try await withUsersStore { store in
-            try await store.write { [owner] transaction in
+            try await store.write { [owner] transaction throws in
                 let tokens = try (0..<3).map { _ in
                     try MailedTokens.make(.passwordReset, for: owner, lifetime: .seconds(60), in: transaction)
                 }
@@ -65,12 +65,12 @@ import UsersService
                 MailQuota.Subject.account("u1", .passwordReset), .address("203.0.113.9", perHour: 30),
                 .address("2001:db8::1", perHour: 7),
             ] {
-                try await store.write { transaction in
+                try await store.write { transaction throws in
                     for _ in 0..<subject.perHour { #expect(try MailQuota.admits(subject, in: transaction) == true) }
                     #expect(try MailQuota.admits(subject, in: transaction) == false)
                 }
             }
-            try await store.write { transaction in
+            try await store.write { transaction throws in
                 #expect(try MailQuota.admits(.account("u1", .emailVerification), in: transaction) == true)
                 // One network hands these out freely.
                 #expect(try MailQuota.admits(.address("2001:db8::ffff", perHour: 7), in: transaction) == false)
@@ -81,7 +81,7 @@ import UsersService
     /// A session lasts longer by being used, unless the master key chose its end.
     @Test func aUsedSessionIsExtendedPastHalfOfItsTime() async throws {
         try await withUsersStore { store in
-            try await store.write { transaction in
+            try await store.write { transaction throws in
                 let lifetime = Duration.seconds(1000)
                 let session = try Sessions.open(
                     for: "u1", SessionOrigin(action: .login, provider: .password), installationId: nil,
@@ -93,14 +93,14 @@ import UsersService
                 let full = transaction.now.advanced(by: lifetime)
                 for (left, isExtended) in [(501, false), (499, true)] as [(Int64, Bool)] {
                     let near = transaction.now.advanced(by: .seconds(left))
-                    try transaction.update("_Session", id, ["expiresAt": near.wire], caller: .master)
+                    _ = try transaction.update("_Session", id, ["expiresAt": near.wire], caller: .master)
                     try Sessions.extend(session.token, lifetime: nil, in: transaction)
                     #expect(try end() == near, "Not where sessions are not extended.")
                     try Sessions.extend(session.token, lifetime: lifetime, in: transaction)
                     #expect(try end() == (isExtended ? full : near))
                 }
                 let chosen = transaction.now.advanced(by: .seconds(10))
-                try transaction.update("_Session", id, ["expiresAt": chosen.wire], caller: .master)
+                _ = try transaction.update("_Session", id, ["expiresAt": chosen.wire], caller: .master)
                 try Sessions.fix(id, in: transaction)
                 try Sessions.extend(session.token, lifetime: lifetime, in: transaction)
                 #expect(try end() == chosen)
