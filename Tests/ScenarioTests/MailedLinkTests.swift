@@ -273,6 +273,7 @@ import Testing
             let email = "\(Names.random(10).lowercased())@customers.example"
             let pair: JSON = ["username": .string(email), "password": "secret1"]
             let client = ParseClient(suite)
+            _ = try await Customer.admin(suite)
             let made = try await client.call(
                 .POST, "/users", ["username": .string(email), "email": .string(email), "password": "secret1"])
             #expect(made.status == 201 && made["sessionToken"] == nil, "\(made.text)")
