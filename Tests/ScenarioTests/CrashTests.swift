@@ -27,7 +27,9 @@ import Testing
         #expect(issue.at("releases", 0, "release") == "shop@1.0.0" && issue["users"] == 1)
         #expect(issue.at("stack", 0)?.stringValue?.hasSuffix("in add_to_bag") == true)
         let text = issue.serializedText
-        #expect(!text.contains("hunter-2") && !text.contains("{{auto}}"), "Secrets and addresses are not kept.")
+        #expect(!text.contains("hunter-2"), "Secrets are not kept.")
+        let user = issue.at("event", "user")
+        #expect(user?["id"] == "peer-user" && user?["ip_address"] == nil, "Addresses are not kept.")
 
         #expect(
             try await project.admin.run("resolveCrashIssue", ["issueId": .string(issueId)]).result["resolvedIn"]
