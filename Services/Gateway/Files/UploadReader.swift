@@ -9,6 +9,9 @@ final class UploadReader: Sendable {
     /// What the JSON around a tunnelled file may have beside it.
     private static let tunnelBytesMax = 64 << 10
 
+    /// What is read of a refused upload before it is answered nevertheless.
+    private static let discardedBytesMax = 128 << 20
+
     private let fileBytesMax: Int
     private let taken = Atomic<Int>(0)
 
@@ -21,20 +24,30 @@ final class UploadReader: Sendable {
         _ request: Request, isTunnelled: Bool, _ answer: ([UInt8]) async throws -> Answer
     ) async throws -> Answer {
         let limit = isTunnelled ? fileBytesMax / 3 * 4 + Self.tunnelBytesMax : fileBytesMax
-        if let length = request.headers[.contentLength].flatMap(Int.init), length > limit {
-            throw ParseError.fileTooLarge(fileBytesMax)
-        }
+        let length = request.headers[.contentLength].flatMap(Int.init) ?? 0
+        var refusal: ParseError? = length > limit ? .fileTooLarge(fileBytesMax) : nil
         var body: [UInt8] = []
         var counted = 0
+        var discarded = 0
         defer { taken.wrappingSubtract(counted, ordering: .relaxed) }
         for try await buffer in request.body {
-            guard body.count + buffer.readableBytes <= limit else { throw ParseError.fileTooLarge(fileBytesMax) }
-            counted += buffer.readableBytes
-            guard taken.wrappingAdd(buffer.readableBytes, ordering: .relaxed).newValue <= Self.bytesMax else {
-                throw ParseError(.serviceUnavailable, "Too many uploads are under way. Try again later.")
+            if refusal == nil, body.count + buffer.readableBytes > limit { refusal = .fileTooLarge(fileBytesMax) }
+            if refusal == nil {
+                counted += buffer.readableBytes
+                if taken.wrappingAdd(buffer.readableBytes, ordering: .relaxed).newValue > Self.bytesMax {
+                    refusal = ParseError(.serviceUnavailable, "Too many uploads are under way. Try again later.")
+                }
             }
-            body.append(contentsOf: buffer.readableBytesView)
+            if refusal == nil {
+                body.append(contentsOf: buffer.readableBytesView)
+            } else {
+                // Many clients look for an answer only when they have sent everything.
+                body = []
+                discarded += buffer.readableBytes
+                if discarded > Self.discardedBytesMax { break }
+            }
         }
+        if let refusal { throw refusal }
         return try await answer(body)
     }
 }
