@@ -43,10 +43,25 @@ struct TokenProvider: IdentityProvider {
         self.keys = keys
     }
 
+    /// The clients a token is for: one text or a list. The library's own claim ends the process for an empty list.
+    private struct Audience: Codable {
+        let values: [String]
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            values = try (try? [container.decode(String.self)]) ?? container.decode([String].self)
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            try container.encode(values)
+        }
+    }
+
     private struct Claims: JWTPayload {
         let iss: IssuerClaim
         let sub: SubjectClaim
-        let aud: AudienceClaim
+        let aud: Audience
         let exp: ExpirationClaim
         let nbf: NotBeforeClaim?
 
@@ -67,7 +82,7 @@ struct TokenProvider: IdentityProvider {
         else { throw .refused("The key does not sign this way.") }
         let claims = try await Self.claims(of: token, key: key, algorithm: algorithm)
         guard issuers.contains(claims.iss.value) else { throw .refused("Another issuer.") }
-        guard claims.aud.value.contains(where: audiences.contains) else { throw .refused("Another audience.") }
+        guard claims.aud.values.contains(where: audiences.contains) else { throw .refused("Another audience.") }
         guard claims.sub.value == proof.id else { throw .refused("The token is another user's.") }
     }
 
