@@ -53,6 +53,7 @@ struct APNsProvider: PushProvider {
             .post, "\(url)/3/device/\(delivery.token)", headers: headers,
             body: delivery.payload.apns(badge: delivery.badge), timeout: Self.timeout)
         request.version = .http2
+        request.isRepeatable = true  // A device shows two notifications of one collapse id as one.
         request.answerBytesMax = 4096
         do throws(OutboundFailure) {
             return (Self.answer(try await client.send(request)), bearer)

@@ -25,6 +25,9 @@ public struct OutboundRequest: Sendable {
     public var timeout: Duration
     /// A longer answer fails the request.
     public var answerBytesMax = 1 << 20
+    /// Whether the peer recognises the request when it comes twice, as by an idempotency key. Then it may take a kept connection, and when
+    /// that turns out to have ended libcurl repeats it on a new one (RFC 9110, section 9.2.2). True unless it is a POST.
+    public var isRepeatable: Bool
 
     public init(
         _ method: Method = .get, _ url: String, headers: [(name: String, value: String)] = [], body: [UInt8] = [],
@@ -35,6 +38,7 @@ public struct OutboundRequest: Sendable {
         self.headers = headers
         self.body = body
         self.timeout = timeout
+        isRepeatable = method != .post
     }
 }
 

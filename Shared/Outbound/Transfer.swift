@@ -65,6 +65,7 @@ final class Transfer {
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
         try set(CURLOPT_URL, request.url)
         try setTimeout(request.timeout)
+        if !request.isRepeatable { try set(CURLOPT_FRESH_CONNECT, 1) }
         switch request.version {
         case .automatic: break
         case .http2:

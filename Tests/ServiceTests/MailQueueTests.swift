@@ -71,7 +71,7 @@ import Testing
 
     @Test func aMailIsGivenUpAfterItsTime() async throws {
         let transport = Transport(["ann@shop.example": MailProblem(.temporary, "Busy")])
-        let post = try await MailPost(transport, retry: .milliseconds(50), giveUpAfter: .seconds(3))
+        let post = try await MailPost(transport, retry: .milliseconds(50), giveUpAfter: .seconds(10))
         try await post.ask("ann@shop.example")
         let row = try await post.untilIt(is: "failed", to: "ann@shop.example")
         #expect(row.attempts >= 2 && row.problem == "Given up. Busy")
@@ -115,7 +115,7 @@ import Testing
         let transport = Transport(Dictionary(uniqueKeysWithValues: addresses.map { ($0, down) }))
         let post = try await MailPost(transport)
         for address in addresses { try await post.ask(address) }
-        try await eventually("it was tried more than once") { transport.attempts.count > 6 }
+        try await eventually("it was tried more than once", within: .seconds(30)) { transport.attempts.count > 6 }
         transport.heal()
         try await eventually("all are sent") {
             try await post.box.count("SELECT count(*) FROM mails WHERE state = 'sent'") == 30

@@ -37,7 +37,10 @@ package struct StripeClient: Sendable {
             request.headers.append(("Content-Type", "application/x-www-form-urlencoded"))
             request.body = Array(form.encoded.utf8)
         }
-        if let key { request.headers.append(("Idempotency-Key", key)) }
+        if let key {
+            request.headers.append(("Idempotency-Key", key))
+            request.isRepeatable = true
+        }
         do {
             let answer: OutboundResponse
             do {
