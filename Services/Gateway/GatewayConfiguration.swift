@@ -37,7 +37,7 @@ struct GatewayConfiguration: Sendable {
     enum ClientKey: CaseIterable, Sendable { case rest, javascript, client }
 
     /// - Throws: when a setting cannot work, with a text that names it.
-    init(reader: ConfigReader = ConfigReader(provider: EnvironmentVariablesProvider())) throws {
+    init(reader: ConfigReader = .environment) throws {
         host = reader.string(forKey: "satchel.host", default: "127.0.0.1")
         port = reader.int(forKey: "satchel.port", default: 1337)
         let mountPath = reader.string(forKey: "satchel.mount", default: "/parse")
@@ -47,16 +47,16 @@ struct GatewayConfiguration: Sendable {
         let data = URL(fileURLWithPath: reader.string(forKey: "satchel.data", default: "./data")).standardizedFileURL
             .path
         try FileManager.default.createDirectory(atPath: data + "/sockets", withIntermediateDirectories: true)
-        masterKey = try Self.nonEmpty(reader, "satchel.master.key") ?? MasterKeyFile(path: data + "/master.key").key()
+        masterKey = try Self.secret(reader, "satchel.master.key") ?? MasterKeyFile(path: data + "/master.key").key()
         clientKeys = [
             .rest: "satchel.rest.key", .javascript: "satchel.javascript.key", .client: "satchel.client.key",
-        ].compactMapValues { Self.nonEmpty(reader, $0) }
+        ].compactMapValues { Self.secret(reader, $0) }
         masterKeyNetworks = try reader.string(forKey: "satchel.master.key.ips", default: "127.0.0.0/8,::1")
             .split(separator: ",").map { try Network(String($0)) }
         limitMax = reader.int(forKey: "satchel.limit.max", default: 1000)
         bodyBytesMax = reader.int(forKey: "satchel.body.bytes.max", default: 8 << 20)
         shopName = reader.string(forKey: "satchel.shop.name", default: "Satchel")
-        pagesDirectory = Self.nonEmpty(reader, "satchel.pages")
+        pagesDirectory = reader.string(forKey: "satchel.pages")
         fileBytesMax = try Self.fileBytesMax(reader)
         fileUpload = try Self.fileUpload(reader)
         fileLinks = FileLinks(publicURL: self.publicURL, applicationId: applicationId)
@@ -83,9 +83,8 @@ struct GatewayConfiguration: Sendable {
         return right
     }
 
-    /// A container's environment passes unset variables as empty ones.
-    private static func nonEmpty(_ reader: ConfigReader, _ key: String) -> String? {
-        reader.string(forKey: ConfigKey(key), isSecret: true).flatMap { $0.isEmpty ? nil : $0 }
+    private static func secret(_ reader: ConfigReader, _ key: String) -> String? {
+        reader.string(forKey: ConfigKey(key), isSecret: true)
     }
 
     /// Compares secrets without telling by the time how much of them is right.

@@ -14,3 +14,12 @@ extension BusConfiguration {
             keys: keys)
     }
 }
+
+extension ConfigReader {
+    /// The environment of this process: `satchel.some.name` is `SATCHEL_SOME_NAME`. An empty variable counts as not set, since that is
+    /// how container engines pass variables that nobody set.
+    public static var environment: ConfigReader {
+        let variables = ProcessInfo.processInfo.environment.filter { !$0.value.isEmpty }
+        return ConfigReader(provider: EnvironmentVariablesProvider(environmentVariables: variables))
+    }
+}

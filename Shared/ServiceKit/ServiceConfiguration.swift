@@ -17,7 +17,7 @@ public struct ServiceConfiguration: Sendable {
     public let reader: ConfigReader
 
     /// - Throws: `BusConfiguration.Problem` when the bus cannot work as configured.
-    public init(service: String, reader: ConfigReader = ConfigReader(provider: EnvironmentVariablesProvider())) throws {
+    public init(service: String, reader: ConfigReader = .environment) throws {
         self.reader = reader
         dataDirectory =
             URL(fileURLWithPath: reader.string(forKey: "satchel.data", default: "./data")).standardizedFileURL.path

@@ -6,8 +6,12 @@ The path chooses: /status/<code>, /echo (method, headers and body as JSON), /slo
 /half (promises 1000 bytes, sends 10 and closes), /close (closes without a byte), /large/<bytes>.
 """
 import json
+import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+said = threading.Lock()
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -29,7 +33,8 @@ class Handler(BaseHTTPRequestHandler):
             "method": self.command, "path": self.path, "headers": dict(self.headers), "body": body.decode(errors="replace"),
             "connection": self.client_address[1],
         }
-        print(json.dumps(seen), flush=True)
+        with said:  # Lines of two threads must not mix.
+            print(json.dumps(seen), flush=True)
         what, _, argument = self.path.lstrip("/").partition("/")
         if what == "status":
             self.answer(int(argument), b'{"error":"as asked"}')
