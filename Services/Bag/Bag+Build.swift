@@ -38,7 +38,8 @@ package func bagPlan(_ link: HostLink) -> ServicePlan {
         rules: [
             "Order": OrderRules(link: link), "OrderItem": OrderItemRules(link: link), "Address": AddressRules(),
         ],
-        tables: KnownPrices.tables + CheckoutLedger.tables + RefundLedger.tables + OrderNumbers.tables)
+        tables: KnownPrices.tables + CheckoutLedger.tables + RefundLedger.tables + OrderNumbers.tables
+            + DeletedUser.tables)
 }
 
 func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ link: HostLink) throws {

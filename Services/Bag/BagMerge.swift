@@ -34,6 +34,8 @@ package enum BagMerge {
         from: String, to: String, goods: Goods, currency: String, in transaction: StoreTransaction
     ) throws {
         guard from != to else { return }
+        // The account was deleted before its bag arrived.
+        if try DeletedUser.contains(to, in: transaction) { return try DeletedUser.forget(from, in: transaction) }
         try moveBag(from: from, to: to, goods: goods, currency: currency, in: transaction)
         try moveHistory(from: from, to: to, in: transaction)
     }

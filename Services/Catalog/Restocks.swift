@@ -21,16 +21,34 @@ package enum Restocks {
         else {
             throw ParseError(.validationError, "A restock has 1 to \(PriceList.linesMax) lines of 1 to 999 pieces.")
         }
+        let taken = try taken(of: request.reservationID, in: transaction)
         let isNew = try transaction.execute(
             "INSERT INTO restocks(id, restockedAt) VALUES (?, ?) ON CONFLICT(id) DO NOTHING",
             [.text(request.restockID), .int(transaction.now.milliseconds)])
         guard isNew == 1 else { return }
-        for line in request.lines {
-            let product = try transaction.documentIfFound("Product", line.productID, caller: .master)
+        let pieces =
+            taken ?? Dictionary(request.lines.map { ($0.productID, Int64($0.quantity)) }, uniquingKeysWith: +)
+        for (productId, count) in pieces where count > 0 {
+            let product = try transaction.documentIfFound("Product", productId, caller: .master)
             guard product?["stock"]?.intValue != nil else { continue }
             _ = try transaction.update(
-                "Product", line.productID, ["stock": ["__op": "Increment", "amount": .int(Int64(line.quantity))]],
-                caller: .master)
+                "Product", productId, ["stock": ["__op": "Increment", "amount": .int(count)]], caller: .master)
         }
+    }
+
+    /// What the reservation took out of stock, by product: an order that was made of what was left gives back no more than that. Nil when the
+    /// reservation is not known any more.
+    /// - Throws: 2 while the sale is not committed, which is on its way and not ordered before this.
+    private static func taken(of reservationId: String, in transaction: StoreTransaction) throws -> [String: Int64]? {
+        guard !reservationId.isEmpty,
+            let row = try transaction.rows("SELECT state FROM reservations WHERE id = ?", [.text(reservationId)]).first
+        else { return nil }
+        guard row.text("state") == "committed" else {
+            throw ParseError(.serviceUnavailable, "The sale is not committed yet.")
+        }
+        let lines = try transaction.rows(
+            "SELECT productId, SUM(taken) AS pieces FROM reservationLines WHERE reservationId = ? GROUP BY productId",
+            [.text(reservationId)])
+        return Dictionary(lines.map { ($0.text("productId"), $0.int("pieces")) }, uniquingKeysWith: +)
     }
 }

@@ -50,9 +50,18 @@ package enum EventScrubber {
 
     private static func isSecret(_ plain: [UInt8]) -> Bool { secretNames.contains { plain.contains(text: $0) } }
 
+    /// Members of a user and their length; SDKs send an id, a name, an address and a few of the app's own.
+    private static let namesMax = 32
+    private static let nameBytesMax = 500
+
     /// The event without the user it belongs to, and without the user's names and addresses wherever else they are.
     package static func anonymized(_ event: JSON) -> JSON {
-        let names = (event["user"]?.objectValue ?? [:]).values.compactMap(\.stringValue).filter { $0.count >= 4 }
+        let user = (event["user"]?.objectValue ?? [:]).values.compactMap(\.stringValue)
+        // What no SDK sends would be looked for at length: nothing of such an event is kept.
+        guard user.count <= namesMax, user.allSatisfy({ $0.utf8.count <= nameBytesMax }) else {
+            return ["event_id": event["event_id"] ?? .null]
+        }
+        let names = user.filter { $0.count >= 4 }
         var event = event
         event["user"] = nil
         return names.isEmpty ? event : without(names, event)

@@ -32,7 +32,7 @@ package enum Notifications {
         }
         guard let text = OrderTexts.changed(order.orderNumber, status: order.status) else { return }
         try add(
-            reason: "orderChanged:\(order.status)", orderId: order.orderID, userId: order.userID,
+            reason: "orderChanged:\(order.status):\(order.changedAt)", orderId: order.orderID, userId: order.userID,
             madeAt: order.changedAt, text: text, in: transaction)
     }
 

@@ -52,8 +52,8 @@ package enum PushProgress {
             state: push.text("state"), isCancelled: push.int("isCancelled") == 1, made: push.int("made"), counts)
         do {
             _ = try transaction.nested { try transaction.update(Pushes.statusClass, id, fields, caller: .master) }
-        } catch let error as ParseError where error.code == .objectNotFound {
-            // Somebody deleted what they do not want to see; the push goes on.
+        } catch is ParseError {
+            // Somebody deleted what they do not want to see, or it is full; the push goes on.
         }
     }
 

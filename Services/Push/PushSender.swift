@@ -133,8 +133,14 @@ final class PushSender: Sendable {
             let stored = try transaction.documentIfFound("_Installation", delivery.installation, caller: .master)
             // The device may have got another one meanwhile.
             guard stored?["deviceToken"] == .string(delivery.token) else { return }
-            _ = try transaction.update(
-                "_Installation", delivery.installation, ["deviceToken": ["__op": "Delete"]], caller: .master)
+            do {
+                _ = try transaction.nested {
+                    try transaction.update(
+                        "_Installation", delivery.installation, ["deviceToken": ["__op": "Delete"]], caller: .master)
+                }
+            } catch is ParseError {
+                // A schema that demands a token keeps this one; it is refused again, and the others' answers are written down.
+            }
         case .again(let at, let reason):
             _ = try transaction.execute(
                 "UPDATE deliveries SET attempts = attempts + 1, dueAt = ?, problem = ? WHERE id = ?",

@@ -43,9 +43,16 @@ final class PushSpreader: Sendable {
                         try await Task.sleep(for: Self.pause)
                         continue
                     }
-                    for id in pushes where try await !spread(id, isScanning: scanned.contains(id)) {
-                        scanned.insert(id)
+                    // One that cannot be prepared must not hold up the others.
+                    var failure: (any Error)?
+                    for id in pushes {
+                        do {
+                            if try await !spread(id, isScanning: scanned.contains(id)) { scanned.insert(id) }
+                        } catch {
+                            failure = error
+                        }
                     }
+                    if let failure { throw failure }
                 }
                 scanned = []
             } catch {

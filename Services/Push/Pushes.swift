@@ -6,6 +6,9 @@ import ParseProtocol
 package enum Pushes {
     package static let statusClass = "_PushStatus"
 
+    /// A quarter of an object; quotes count twice there.
+    private static let conditionBytesMax = 32_768
+
     /// Stores a push and what people see of it. Its deliveries are made later, a slice at a time.
     /// - Parameter promotion: objectId of the Promotion that it announces.
     /// - Returns: its id.
@@ -19,6 +22,10 @@ package enum Pushes {
         case .audience(let id): condition = try Audiences.condition(of: id, in: transaction)
         }
         if let id = draft.audienceId { try Audiences.count(id, in: transaction) }
+        // It becomes a text inside the status, which has to have room for its counts as well.
+        guard condition.serialized.count <= Self.conditionBytesMax else {
+            throw ParseError(.objectTooLarge, "where has more than \(Self.conditionBytesMax) bytes.")
+        }
         // Compiled now, so that a bad query is the sender's to correct.
         _ = try transaction.find(Query(className: "_Installation", where: condition, limit: 0), caller: .master)
         let now = transaction.now

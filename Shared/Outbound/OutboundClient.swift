@@ -28,6 +28,7 @@ public final class OutboundClient: Sendable {
     }
 
     private func run(_ work: Transfer.Work) async throws(OutboundFailure) -> Transfer.Outcome {
+        if Task.isCancelled { throw OutboundFailure(.cancelled, wasNotSent: true) }
         let ticket = thread.newTicket()
         return try await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

@@ -122,11 +122,11 @@ public final class Outbox: Sendable {
         _ = busy.withLock { $0.remove(destination) }
     }
 
-    /// Sends what is due and returns how many were delivered.
+    /// Sends what has been due longest and returns how much that was. What failed is due again later, so that it delays nothing newer.
     private func deliverDue(to destination: String) async throws -> Int {
         let rows = try await store.read {
             try $0.rows(
-                "SELECT id, key, kind, body, attempts FROM outbox WHERE dueAt <= ? AND substr(kind, 1, ?) = ? ORDER BY id LIMIT ?",
+                "SELECT id, key, kind, body, attempts FROM outbox WHERE dueAt <= ? AND substr(kind, 1, ?) = ? ORDER BY dueAt, id LIMIT ?",
                 [
                     .int(Timestamp.now.milliseconds), .int(Int64(destination.utf8.count)), .text(destination),
                     .int(Self.batchMax),
@@ -156,7 +156,7 @@ public final class Outbox: Sendable {
                 waiters[row.text("key")]?.values.forEach { $0.yield() }
             }
         }
-        return delivered.count
+        return rows.count
     }
 
     private enum Delivery: Equatable {

@@ -67,7 +67,7 @@ final class MailPost: Sendable {
 
     /// Waits until the mail is in one of these states.
     @discardableResult func untilIt(
-        is states: String..., to: String, attempts: Int64 = 1, within limit: Duration = .seconds(30)
+        is states: String..., to: String, attempts: Int64 = 1, within limit: Duration = .seconds(90)
     ) async throws -> Row {
         try await eventually("the mail to \(to) is \(states)", within: limit) {
             let row = try await self.row(to)

@@ -122,6 +122,27 @@ import Testing
         }
     }
 
+    @Test func aSentMailWhoseRecordFailsIsNotSentAgain() async throws {
+        let transport = Transport()
+        let post = try await MailPost(transport)
+        // As a full disk would: no row can become sent.
+        try await post.box.store.write {
+            try $0.execute(
+                """
+                CREATE TRIGGER full BEFORE UPDATE ON mails WHEN new.state = 'sent'
+                BEGIN SELECT RAISE(ABORT, 'full'); END
+                """)
+        }
+        try await post.ask("ann@shop.example")
+        try await eventually("it was handed over") { transport.attempts.count == 1 }
+        try await post.ask("bob@shop.example")
+        try await eventually("others go on") { transport.attempts.contains("bob@shop.example") }
+        try await post.box.store.write { try $0.execute("DROP TRIGGER full") }
+        try await post.untilIt(is: "sent", to: "ann@shop.example", attempts: 0)
+        try await post.untilIt(is: "sent", to: "bob@shop.example", attempts: 0)
+        #expect(transport.attempts.count == 2)
+    }
+
     @Test func stoppingWaitsForTheMailsUnderWay() async throws {
         let post = try await MailPost(Transport())
         for index in 0..<50 { try await post.ask("ann+\(index)@shop.example") }

@@ -109,7 +109,7 @@ import Testing
 
     @Test func recipientsThatHangDoNotHoldUpTheOthers() async throws {
         try await MailServer.with { server in
-            let post = try await MailPost(server.transport { $0.timeout = .seconds(2) })
+            let post = try await MailPost(server.transport { $0.timeout = .seconds(4) })
             for index in 0..<6 { try await post.ask("slow+\(index)@x.example") }
             try await post.untilIt(is: "queued", to: "slow+0@x.example", attempts: 1)
             for index in 0..<20 { try await post.ask("ann+\(index)@shop.example") }

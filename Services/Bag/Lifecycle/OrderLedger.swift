@@ -93,8 +93,11 @@ package struct OrderLedger: Sendable {
         let changed = try OrderRecord(
             document: transaction.update("Order", order.objectId, .object(fields), caller: .master).document,
             in: transaction)
-        try OrderNews(order: changed, status: status, name: "\(status)", reason: wish.reason, email: email)
-            .tell(outbox, in: transaction)
+        try OrderNews(
+            order: changed, status: status, name: "\(status):\(transaction.now.milliseconds)", reason: wish.reason,
+            email: email
+        )
+        .tell(outbox, in: transaction)
         return changed
     }
 

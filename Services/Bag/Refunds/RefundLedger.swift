@@ -101,7 +101,7 @@ package struct RefundLedger: Sendable {
             let reason = row.text("reason")
             // An order that was removed by force has nothing left to tell.
             guard let order = try Self.complete(refund, reason: reason, in: transaction) else { return }
-            if row.int("restock") == 1 { try Self.restock(order, outbox, in: transaction) }
+            if row.int("restock") == 1 { try Self.restock(order, refund, outbox, in: transaction) }
             try OrderNews(
                 order: order, status: refund.purpose.status, name: refund.id, givenBack: refund.amount, reason: reason,
                 email: email
@@ -156,13 +156,14 @@ package struct RefundLedger: Sendable {
 
     /// Once per order, whatever is refunded afterwards.
     private static func restock(
-        _ order: OrderRecord, _ outbox: any EventSink, in transaction: StoreTransaction
+        _ order: OrderRecord, _ refund: Refund, _ outbox: any EventSink, in transaction: StoreTransaction
     ) throws {
         let lines = try order.priced(in: transaction).lines
         guard !lines.isEmpty else { return }
         let id = "order:\(order.objectId)"
         let message = RestockRequest.with { message in
             message.restockID = id
+            message.reservationID = refund.checkoutId
             message.lines = lines.map { line in
                 .with {
                     $0.productID = line.productId; $0.quantity = UInt32(clamping: line.quantity)

@@ -27,7 +27,14 @@ struct RefundSteps: RefundStepping {
             let reply = try RefundReply(serializedBytes: try await bus.call(request).body)
             return .success(reply.refundID)
         } catch let failure as BusFailure {
-            return .failure(CheckoutMachine.StepFailure(charging: failure))  // Payments says no with the same codes.
+            let step = CheckoutMachine.StepFailure(charging: failure)  // Payments says no with the same codes.
+            // Somebody gave everything back at the provider: the money is where a cancellation wants it.
+            if refund.purpose == .cancel, case .refused(let error) = step,
+                error.details?["code"]?.stringValue == "charge_already_refunded"
+            {
+                return .success("elsewhere")
+            }
+            return .failure(step)
         } catch {
             return .failure(.undecided)  // An answer that cannot be read tells nothing.
         }

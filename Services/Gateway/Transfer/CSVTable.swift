@@ -8,6 +8,8 @@ struct CSVTable {
 
     /// A class has at most so many fields.
     private static let columnsMax = 1100
+    /// Each is an object in memory while the file is read.
+    static let rowsMax = 100_000
 
     /// - Throws: 107 for quotes that do not end, text after a closing quote, or bytes that are not UTF-8.
     init(parsing bytes: [UInt8]) throws(ParseError) {
@@ -24,7 +26,12 @@ struct CSVTable {
             }
             if rest.first == UInt8(ascii: "\r") { rest = rest.dropFirst() }
             if rest.first == UInt8(ascii: "\n") { rest = rest.dropFirst() }
-            if row != [""] { rows.append(row) }  // An empty line is no row.
+            if row != [""] {  // An empty line is no row.
+                guard rows.count < Self.rowsMax else {
+                    throw ParseError(.objectTooLarge, "A file has at most \(Self.rowsMax) rows; split it.")
+                }
+                rows.append(row)
+            }
             row = []
         }
     }

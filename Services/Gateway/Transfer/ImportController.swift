@@ -63,6 +63,9 @@ struct ImportController: Sendable {
             guard let rows = body.arrayValue ?? body["results"]?.arrayValue else {
                 throw ParseError(.invalidJSON, "A file to import is an array of objects, or {\"results\": […]}.")
             }
+            guard rows.count <= CSVTable.rowsMax else {
+                throw ParseError(.objectTooLarge, "A file has at most \(CSVTable.rowsMax) rows; split it.")
+            }
             return rows
         }
         let table = try CSVTable(parsing: request.body).rows

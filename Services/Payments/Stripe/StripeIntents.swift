@@ -79,8 +79,17 @@ struct StripeIntents: Sendable {
         _ intentId: String, _ order: ChargeOrder, _ operation: StripeOperations.Operation
     ) async throws -> ProviderCharge {
         let form: StripeForm = ["expand[]": "latest_charge"]
-        let answer = try await ask(
-            "/v1/payment_intents/\(StripeForm.escaped(intentId))/confirm", form, key: "\(operation.key):confirm")
+        let answer: JSON
+        do {
+            answer = try await ask(
+                "/v1/payment_intents/\(StripeForm.escaped(intentId))/confirm", form, key: "\(operation.key):confirm")
+        } catch let trouble as StripeTrouble {
+            // What the customer brought along is gone or used up. The intent is cancelled first, so that it can never take money.
+            guard case .fault(let error) = trouble.reason, let refusal = error.refusal else { throw trouble }
+            try await operations.note(operation.key, refusal)
+            try await cancel(intentId, order, operation)
+            throw refusal
+        }
         return try await conclude(try StripeIntent(answer, for: order), order, operation, mayConfirm: false)
     }
 

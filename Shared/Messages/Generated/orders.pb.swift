@@ -35,6 +35,9 @@ public nonisolated struct RestockRequest: Sendable {
   /// 1 to 200.
   public var lines: [OrderLine] = []
 
+  /// The order's reservation: only what it took goes back. Empty, or no longer known: the lines as they are.
+  public var reservationID: String = String()
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -46,7 +49,7 @@ fileprivate nonisolated let _protobuf_package = "satchel"
 
 nonisolated extension RestockRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".RestockRequest"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}restock_id\0\u{1}lines\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}restock_id\0\u{1}lines\0\u{3}reservation_id\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -56,6 +59,7 @@ nonisolated extension RestockRequest: SwiftProtobuf.Message, SwiftProtobuf._Mess
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularStringField(value: &self.restockID) }()
       case 2: try { try decoder.decodeRepeatedMessageField(value: &self.lines) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.reservationID) }()
       default: break
       }
     }
@@ -68,12 +72,16 @@ nonisolated extension RestockRequest: SwiftProtobuf.Message, SwiftProtobuf._Mess
     if !self.lines.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.lines, fieldNumber: 2)
     }
+    if !self.reservationID.isEmpty {
+      try visitor.visitSingularStringField(value: self.reservationID, fieldNumber: 3)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: RestockRequest, rhs: RestockRequest) -> Bool {
     if lhs.restockID != rhs.restockID {return false}
     if lhs.lines != rhs.lines {return false}
+    if lhs.reservationID != rhs.reservationID {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
