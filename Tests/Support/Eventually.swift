@@ -8,7 +8,7 @@ package struct NeverHappened: Error, CustomStringConvertible {
 /// Polls until the condition holds.
 /// - Throws: `NeverHappened` when the time is over.
 package func eventually(
-    _ what: String, within limit: Duration = .seconds(10), _ condition: () async throws -> Bool
+    _ what: String, within limit: Duration = .seconds(30), _ condition: () async throws -> Bool
 ) async throws {
     let end = ContinuousClock.now + limit
     while !(try await condition()) {
