@@ -44,7 +44,9 @@ enum AnonymousMerge {
     private static func owner(of token: String, _ reader: some ObjectReading) throws -> String? {
         guard !token.isEmpty, token.utf8.count <= 128 else { return nil }
         do {
-            return try Sessions.live(token, at: .now, reader)["user"]?.pointerTarget?.objectId
+            let session = try Sessions.live(token, at: .now, reader)
+            guard session["restricted"] != true else { return nil }
+            return session["user"]?.pointerTarget?.objectId
         } catch let error as ParseError where error.code == .invalidSessionToken {
             return nil
         }

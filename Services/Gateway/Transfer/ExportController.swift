@@ -17,6 +17,10 @@ struct ExportController: Sendable {
         _ className: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
         try Transfers.requireOperator(principal)
+        guard Names.isClassName(className) || principal.master && Owners.masterClasses.contains(className) else {
+            throw ParseError(
+                .operationForbidden, "Objects of the class \(className.prefix(128)) cannot be exported.")
+        }
         let options = try request.options()
         let format = options["format"]?.stringValue ?? "json"
         guard format == "json" || format == "csv" else {

@@ -69,7 +69,8 @@ package struct LinkMails: Sendable {
         let token = try MailedTokens.make(
             link, for: owner, lifetime: .seconds(Int64(hours) * 3600), in: transaction)
         let path = isReset ? "request_password_reset" : "verify_email"
-        let name = SessionAnswers.name(of: user)
+        // Until the address is known to be the user's, a stranger would read what somebody else wrote.
+        let name = user["emailVerified"] == true ? SessionAnswers.name(of: user) : ""
         let model: JSON = [
             "name": .string(name), "link": .string("\(settings.applicationURL)/\(path)?token=\(token)"),
             "hours": .int(Int64(hours)),

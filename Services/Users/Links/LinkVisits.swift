@@ -52,6 +52,14 @@ struct LinkVisits: Sendable {
                 let user = try transaction.documentIfFound("_User", used.userId, caller: .master),
                 user["email"]?.stringValue == used.email
             else { return try Self.reply(.void) }
+            var change = change
+            if user["emailVerified"] != true {
+                // Whoever linked these accounts never showed that the address is theirs; the holder of the mailbox just did.
+                change.object["emailVerified"] = true
+                if let linked = user["authData"]?.objectValue, !linked.isEmpty {
+                    change.object["authData"] = .object(linked.mapValues { _ in .null })
+                }
+            }
             let outcome = try ServiceRoutes.apply(change, rules, in: transaction)
             return try BusReply(LinkReply.with { $0.outcome = .done }, forget: outcome.forget)
         }
