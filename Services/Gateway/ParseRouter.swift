@@ -2,7 +2,7 @@ import Logging
 import Messages
 import ParseProtocol
 
-/// From a request to the controller that answers it: the table of every route.
+/// From a request to the route that answers it (`RouteTable`): tunnels, keys and sessions.
 struct ParseRouter: Sendable {
     let configuration: GatewayConfiguration
     let principals: PrincipalResolver
@@ -32,25 +32,25 @@ struct ParseRouter: Sendable {
 
     private func answered(_ request: inout ParseRequest) async -> ParseResponse {
         do throws(ParseError) {
-            guard let path = withoutMount(request.path) else { return try await sentry.report(request) }
+            guard let path = withoutMount(request.path) else {
+                return try await answer(request, RouteTable.outside.route(request.method, request.path), Principal())
+            }
             request.path = path
-            if path == ["health"] { return system.health() }
-            // Links from mails: whoever follows one has no keys, but a token.
+            if let route = RouteTable.mounted.route(request.method, path), route.access == .anyone {
+                return try await answer(request, route, Principal())
+            }
+            // Whoever follows a broken link from a mail is told so on a page.
             if path.first == "apps" { return await pages.answer(request) }
-            // A payment provider has no keys of the shop's; its signature is checked by the service that has the secret.
-            if path == ["webhooks", "stripe"] { return try await intake.stripe(request) }
-            if isDownload(request) { return try await files.download(request) }
             request.isCounted = true
             try untunnel(&request)
             guard let admitted = principals.admit(request.credentials, from: request.clientAddress) else {
                 return .forbidden()
             }
-            // Signing in ignores an old token, so that an app with an expired session can get a new one.
+            let route = RouteTable.mounted.route(request.method, path)
             let principal =
-                ["login", "verifyPassword"].contains(path.joined(separator: "/"))
-                ? admitted
-                : try await principals.signIn(admitted, request.credentials, trace: request.requestId)
-            return try await route(request, principal)
+                route?.ignoresSession == true
+                ? admitted : try await principals.signIn(admitted, request.credentials, trace: request.requestId)
+            return try await answer(request, route, principal)
         } catch {
             return response(to: error)
         }
@@ -65,9 +65,27 @@ struct ParseRouter: Sendable {
                 throw ParseError(.invalidJSON, "cannot route batch path /\(request.path.joined(separator: "/"))")
             }
             request.path = path
-            return try await route(request, principal)
+            let route = RouteTable.mounted.route(request.method, path)
+            if route?.access == .anyone { throw Self.noRoute }
+            return try await answer(request, route, principal)
         } catch {
             return response(to: error)
+        }
+    }
+
+    /// The only place that runs a route's handler.
+    private func answer(
+        _ request: ParseRequest, _ route: Route?, _ principal: Principal
+    ) async throws(ParseError) -> ParseResponse {
+        guard let route else { throw Self.noRoute }
+        if route.access == .master, !principal.master { return .forbidden("unauthorized: master key is required") }
+        guard let handler = route.handler else { throw .notBuilt(route.path) }
+        do {
+            return try await handler(RouteCall(router: self, route: route, request: request, principal: principal))
+        } catch let error as ParseError {
+            throw error
+        } catch {
+            throw .internalError
         }
     }
 
@@ -83,10 +101,6 @@ struct ParseRouter: Sendable {
         if path.first == "1" { return Array(path.dropFirst()) }
         guard path.starts(with: configuration.mount) else { return nil }
         return Array(path.dropFirst(configuration.mount.count))
-    }
-
-    private func isDownload(_ request: ParseRequest) -> Bool {
-        request.method == .get && request.path.first == "files"
     }
 
     /// Whether the body is a file, which may be larger than other bodies.
