@@ -52,6 +52,8 @@ def redirect(port, seen):
             self.end_headers()
             self.connection = context.wrap_socket(self.connection, server_side=True)
             self.rfile, self.wfile = self.connection.makefile("rb"), self.connection.makefile("wb")
+            # Python's client asks for the tunnel with HTTP/1.0, after which there would be no more requests.
+            self.close_connection = False
 
         def forward(self):
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
