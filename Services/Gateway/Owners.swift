@@ -5,6 +5,11 @@ enum Owners {
     /// The owner of a cloud function and whether it changes something; nil when there is none of that name.
     static func service(ofFunction name: String) -> (service: String, writes: Bool)? { functions[name] }
 
+    /// Classes that other services keep, as `FindRequest.foreign_classes` has them.
+    static func classes(notOf service: String) -> [String] { service == "catalog" ? listed : ["*"] }
+
+    private static let listed = classes.keys.sorted()
+
     private static let classes: [String: String] = [
         "_User": "users", "_Session": "users", "_Role": "users",
         "Order": "bag", "OrderItem": "bag", "Address": "bag",
