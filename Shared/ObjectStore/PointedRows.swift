@@ -31,6 +31,8 @@ struct PointedRows {
         let prefix: String
         let parent: String
         let join: String
+        /// The pointer, in a form in which an index on the Pointer field answers it.
+        let pointer: String
         /// Rows without such an object cannot match, so that SQLite may begin with the pointed-to objects.
         var isRequired = false
     }
@@ -48,7 +50,13 @@ struct PointedRows {
     var isEmpty: Bool { rows.isEmpty }
 
     /// What follows the queried table in `FROM`.
-    var joins: String { rows.map { " \($0.isRequired ? "JOIN" : "LEFT JOIN") \($0.join)" }.joined() }
+    var joins: String {
+        rows.map { row in
+            // SQLite compares the column objectId as text, for which an index on an expression is of no use; with the sign
+            // it is a value like any other.
+            row.isRequired ? " JOIN \(row.join) AND \(row.pointer)=+\(row.name).objectId" : " LEFT JOIN \(row.join)"
+        }.joined()
+    }
 
     /// - Throws: `ParseError` 119 when the caller may not query one of the fields or read a class on the way, 102 for
     ///   an `ACL` and for too many objects.
@@ -95,7 +103,7 @@ struct PointedRows {
         rows.append(
             Row(
                 name: name, prefix: prefix, parent: parent,
-                join: "o\(pointed.info.id) \(name) ON \(conditions.joined(separator: " AND "))"))
+                join: "o\(pointed.info.id) \(name) ON \(conditions.joined(separator: " AND "))", pointer: pointer))
         return name
     }
 

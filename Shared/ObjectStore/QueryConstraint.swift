@@ -53,7 +53,7 @@ extension QuerySubject {
         guard case .bool(let isWanted) = raw else { throw ParseError(.invalidJSON, "bad $exists value") }
         switch kind {
         case .absent: return isWanted ? "0" : "1"
-        case .relation: return isWanted ? "1" : "0"
+        case .relation where row == "o": return isWanted ? "1" : "0"
         default:
             if isColumn { return isWanted ? "1" : "0" }
             return "\(type) IS \(isWanted ? "NOT " : "")NULL"

@@ -29,7 +29,7 @@ struct QuerySubject {
     let kind: Kind
     /// The value that is compared.
     let value: String
-    /// True for the columns, which are never missing.
+    /// True for the columns of the queried object, which are never missing.
     let isColumn: Bool
     let info: ClassInfo
     /// The name of the object's row in SQL.
@@ -68,7 +68,7 @@ struct QuerySubject {
         if !path.isDotted, let column = BuiltInField(rawValue: path.root) {
             kind = column == .objectId ? .text : .instant
             value = "\(row).\(column.rawValue)"
-            isColumn = true
+            isColumn = row == "o"
             self.path = path
             return
         }

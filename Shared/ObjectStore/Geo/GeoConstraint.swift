@@ -29,6 +29,7 @@ extension QuerySubject {
     func requireWholeField(_ name: String) throws {
         var isInside = path.isDotted
         if case .elements = kind { isInside = true }
+        if kind == .untyped { isInside = true }
         if isInside { throw ParseError(.invalidQuery, "\(name) is not possible inside an Object.") }
     }
 
