@@ -34,7 +34,8 @@ struct ObjectsController: Sendable {
         _ className: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
         let options = try QueryOptions(
-            find: request.options(), limitMax: configuration.limitMax, isMaster: principal.master)
+            find: request.options(), limitMax: configuration.limitMax, skipMax: configuration.skipMax,
+            isMaster: principal.master)
         var target = className
         if let key = options.redirectKey {
             target = try await self.target(of: key, className, principal, trace: request.requestId)

@@ -33,7 +33,9 @@ struct QueryOptions: Sendable {
 
     /// - Parameter isMaster: whether the master key asks, without which some options are refused.
     /// - Throws: 102, 107, 117, 118 or 119.
-    init(find options: [String: JSON], limitMax: Int, isMaster: Bool = false) throws(ParseError) {
+    init(
+        find options: [String: JSON], limitMax: Int, skipMax: Int = .max, isMaster: Bool = false
+    ) throws(ParseError) {
         // Both tell of more than the objects: whether somebody may use them comes before whether they are well-formed.
         for name in ["explain", "redirectClassNameForKey"] where options[name] != nil && !isMaster {
             throw ParseError(.operationForbidden, "unauthorized: master key is required for \(name)")
@@ -48,8 +50,8 @@ struct QueryOptions: Sendable {
                 }
                 self.limit = Int(min(limit, Int64(limitMax)))
             case "skip":
-                guard let skip = value.intValue, (0...Self.skipMax).contains(skip) else {
-                    throw ParseError(.init(rawValue: 118), "skip must be a whole number from 0 to \(Self.skipMax).")
+                guard let skip = value.intValue, (0...Int64(skipMax)).contains(skip) else {
+                    throw ParseError(.init(rawValue: 118), "skip must be a whole number from 0 to \(skipMax).")
                 }
                 self.skip = Int(skip)
             case "count": wantsCount = value == 1 || value == true
@@ -73,8 +75,6 @@ struct QueryOptions: Sendable {
         }
         include.add(keys: keys)
     }
-
-    private static let skipMax: Int64 = 1_000_000_000
 
     /// The names in `keys` without what follows a dot: what the owner of the class must send.
     var topLevelKeys: [String] {
