@@ -37,41 +37,21 @@ struct ParseRouter: Sendable {
                 return try await answer(request, RouteTable.outside.route(request.method, request.path), Principal())
             }
             request.path = path
-            if let route = RouteTable.mounted.route(request.method, path), route.access == .anyone {
-                return try await answer(request, route, Principal())
-            }
+            let open = RouteTable.mounted.route(request.method, path).flatMap { $0.access == .anyone ? $0 : nil }
             // Whoever follows a broken link from a mail is told so on a page.
-            if path.first == "apps" { return await pages.answer(request) }
-            request.isCounted = true
-            try untunnel(&request)
-            guard let admitted = principals.admit(request.credentials, from: request.clientAddress) else {
-                return .forbidden()
-            }
-            let route = RouteTable.mounted.route(request.method, path)
-            let principal =
-                route?.ignoresSession == true
-                ? admitted : try await principals.signIn(admitted, request.credentials, trace: request.requestId)
-            return try await answer(request, route, principal)
-            if path == ["health"] { return system.health() }
-            // Links from mails: whoever follows one has no keys, but a token.
-            if path.first == "apps" {
-                if let refusal = admission.refusal(byAddress: request, nil) { return refusal }
-                return await pages.answer(request)
-            }
-            // A payment provider has no keys of the shop's; its signature is checked by the service that has the secret.
-            if path == ["webhooks", "stripe"] { return try await intake.stripe(request) }
-            if isDownload(request) {
-                if let refusal = admission.refusal(byAddress: request, nil) { return refusal }
-                return try await files.download(request)
+            if open != nil || path.first == "apps" {
+                // Load balancers and payment providers are not counted.
+                if open?.tag != .system, let refusal = admission.refusal(byAddress: request, nil) { return refusal }
+                guard let open else { return await pages.answer(request) }
+                return try await answer(request, open, Principal())
             }
             request.isCounted = true
             try untunnel(&request)
             let keyed = principals.admit(request.credentials, from: request.clientAddress)
             if let refusal = admission.refusal(byAddress: request, keyed) { return refusal }
             guard let client = keyed else { return .forbidden() }
-            // Signing in ignores an old token, so that an app with an expired session can get a new one.
             let principal =
-                Self.signsIn(path)
+                Self.signsIn(request)
                 ? client : try await principals.signIn(client, request.credentials, trace: request.requestId)
             if let refusal = admission.refusal(to: request, principal) { return refusal }
             guard let id = try admission.onceId(of: request) else { return await admitted(request, principal) }
@@ -85,15 +65,9 @@ struct ParseRouter: Sendable {
 
     private func admitted(_ request: ParseRequest, _ principal: Principal) async -> ParseResponse {
         do throws(ParseError) {
-            var request = request
-            guard let path = withoutMount(request.path) else {
-                throw ParseError(.invalidJSON, "cannot route batch path /\(request.path.joined(separator: "/"))")
-            }
-            request.path = path
-            let route = RouteTable.mounted.route(request.method, path)
-            if route?.access == .anyone { throw Self.noRoute }
-            return try await answer(request, route, principal)
-            return try await route(request, admission.rights(principal, for: request.path))
+            let route = RouteTable.mounted.route(request.method, request.path)
+            if request.isInBatch, route?.access == .anyone { throw Self.noRoute }
+            return try await answer(request, route, admission.rights(principal, for: request.path))
         } catch {
             return response(to: error)
         }
@@ -113,7 +87,12 @@ struct ParseRouter: Sendable {
         } catch {
             throw .internalError
         }
-    static func signsIn(_ path: [Substring]) -> Bool { path == ["login"] || path == ["verifyPassword"] }
+    }
+
+    /// Whether the request is about to prove who it is, so that a session it may already have says nothing.
+    static func signsIn(_ request: ParseRequest) -> Bool {
+        RouteTable.mounted.route(request.method, request.path)?.ignoresSession ?? false
+    }
 
     /// Answers a request of a batch, whose credentials were checked with the batch's and which `refusal(inBatch:)` lets pass.
     func answer(inBatch request: ParseRequest, _ principal: Principal) async -> ParseResponse {

@@ -38,7 +38,7 @@ struct Admission: Sendable {
         }
         var keys = RateLimiter.Keys(address: request.clientAddress)
         // Whoever signs in is not yet who he says: a session that he has does not give him a count of its own.
-        if !ParseRouter.signsIn(request.path) {
+        if !ParseRouter.signsIn(request) {
             keys.userId = principal.userID
             keys.sessionToken = principal.sessionToken
         }
