@@ -41,12 +41,14 @@ import Testing
     private static let inner = [
         "sqlite", "SQLite", "GRDB", "SELECT ", "INSERT ", "UPDATE ", "PRAGMA", "json_extract", "constraint failed",
         "syntax error", "/work", "/tmp", "/usr/", "/root", "/home", ".swift", "Swift.", "Optional(", "Error Domain",
-        "NSError",
-        "DecodingError", "Foundation.", "protobuf", "Protobuf", "ZeroMQ", "zmq", "ipc://", "tcp://", "Fatal error",
+        "NSError", "DecodingError", "Foundation.", "protobuf", "Protobuf", "ZeroMQ", "zmq", "ipc://", "tcp://",
+        "Fatal error",
         "Traceback", "Thread ", "BusFailure", "ParseError(", "ProtocolError", ".v1", "supervisor", "Hummingbird",
-        "libcurl",
-        "0x", "<html",
+        "libcurl", "0x",
     ]
+
+    /// A word in the text that tells about the inside.
+    static func innerWord(in text: String) -> String? { inner.first { text.contains($0) } }
 
     /// What is wrong with an answer; nil when nothing is.
     static func complaint(about answer: ParseClient.Answer, to path: String, of url: String) -> String? {
@@ -56,7 +58,7 @@ import Testing
     }
 
     static func complaint(status: Int, type: String, text: String, _ path: String = "/") -> String? {
-        if let word = inner.first(where: { text.contains($0) }) { return "tells “\(word)”" }
+        if let word = innerWord(in: text) { return "tells “\(word)”" }
         if status < 400 { return nil }
         if text.contains(#/:[0-9]{4,5}\b/#) { return "tells a port" }
         if status >= 500, status != 503 { return "is a fault of the server" }

@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test("#10044: a File's url is never kept and never fetched")
-    func fix10044_foreignURLsAreNeitherKeptNorFetched() async throws {
+    func advisory10044_foreignURLsAreNeitherKeptNorFetched() async throws {
         let suite = try await Suite.shared
         let (client, name) = try await Self.uploaded(suite)
         let master = ParseClient.master(suite)
@@ -79,7 +79,9 @@ import Testing
             // The pictures of a product are worked on when they are set: with the file of that name, or not at all.
             for value in [
                 file, ["__type": "File", "name": .string(evil)],
-                ["__type": "File", "name": .string(evil), "url": .string(evil)],
+                ["__type": "File", "name": .string(evil), "url": .string(evil)], .file("../catalog.sqlite"),
+                .file("/etc/passwd"), .file(String(name.prefix(33)) + "../../catalog.sqlite"),
+                .file("file:///etc/passwd"),
             ] as [JSON] {
                 let product = try await master.create("Product", ["name": "P", "unitPrice": 1, "fullsizeImage": value])
                 #expect(product.status == 400 && product.code == 150, "\(product.text)")

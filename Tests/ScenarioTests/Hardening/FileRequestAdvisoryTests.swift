@@ -103,6 +103,16 @@ import Testing
             let isTaken = body.contains(#""fileData":[]"#)
             #expect(isTaken || (400..<500).contains(answer.status), "\(body): \(answer.status) \(answer.text)")
         }
+        for way in UploadWay.allCases {
+            for (bad, content, code) in [
+                ("a.png", [], 130), ("%00.png", [1], 122), ("a%00.png", [1], 122),
+                ("..%2F..%2Fcatalog.sqlite", [1], 122),
+                ("a%2Fb.png", [1], 122), ("%ff.png", [1], 107), ("\(String(repeating: "a", count: 125)).png", [1], 122),
+            ] as [(String, [UInt8], Int)] {
+                let answer = try await client.upload(way, content, as: bad, type: "image/png")
+                #expect(answer.status == 400 && answer.code == code, "\(way) \(bad): \(answer.text)")
+            }
+        }
         #expect(try await client.download(client.path(of: name)).body == Self.text)
         #expect(try await suite.pulse() == pulse)
     }

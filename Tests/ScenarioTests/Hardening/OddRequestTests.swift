@@ -156,6 +156,41 @@ import Testing
         }
     }
 
+    /// What has no keys: pages for people, crash reports, a provider's calls, and what is nowhere.
+    @Test func whatNeedsNoKeyTellsNothingEither() async throws {
+        let suite = try await Suite.shared
+        let pulse = try await suite.pulse()
+        var root = ParseClient(suite)
+        root.url = suite.url.replacingOccurrences(of: "/parse", with: "")
+        let paths = [
+            "/", "/parse", "/1", "/parse/apps", "/parse/apps/satchel/verify_email?token=%27&username=%00",
+            "/parse/apps/satchel/request_password_reset?token=%3Cscript%3E", "/parse/apps/choose_password?token=%ff",
+            "/parse/apps/other/verify_email", "/parse/apps/satchel/resend_verification_email", "/parse/apps/%2e%2e/x",
+            "/api/1/envelope/", "/api/x/store/", "/api/%00/envelope/?sentry_key=%27", "/api", "/parse/webhooks/stripe",
+            "/api/99999999999999999999/envelope/", "/graphql", "/.env", "/parse/%ZZ", "/parse/../../etc/passwd",
+        ]
+        let bodies = [
+            "", "{", "[]", #"{"event_id":7}"# + "\n" + #"{"type":"event","length":99999999999}"# + "\n{", "token=%zz&a",
+            "token=x&new_password=%00", Self.deep,
+        ]
+        for path in paths {
+            for type in ["application/json", "application/x-www-form-urlencoded", "multipart/form-data", "x"] {
+                for body in bodies {
+                    for method in [HTTPMethod.GET, .POST, .PUT] {
+                        let answer = try await root.send(
+                            method, path, headers: [("Content-Type", type)], body: Array(body.utf8))
+                        let what = "\(method) \(path) \(type): \(answer.status) \(answer.text.prefix(300))"
+                        #expect(answer.status < 500, "\(what)")
+                        let text = answer.text.replacingOccurrences(of: suite.url, with: "")
+                        #expect(AnswerRuleTests.innerWord(in: text) == nil, "\(what)")
+                        #expect(!text.contains("<script>"), "\(what)")
+                    }
+                }
+            }
+        }
+        #expect(try await suite.pulse() == pulse)
+    }
+
     private func expectUnharmed(_ suite: Suite, _ pulse: [String: pid_t]) async throws {
         #expect(try await suite.pulse() == pulse)
         let logs = suite.logTails(lines: 50) {
