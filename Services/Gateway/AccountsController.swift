@@ -24,6 +24,11 @@ struct AccountsController: Sendable {
             body: try await ask("users.verifyPassword.v1", request, try parameters(request), principal).answer)
     }
 
+    /// Prepares a sign-in with a second factor.
+    func challenge(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
+        ParseResponse(body: try await ask("users.challenge.v1", request, request.document, principal).answer)
+    }
+
     /// A session for any user, for the master key only.
     func logInAs(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
         return ParseResponse(

@@ -17,6 +17,8 @@ package struct AccountFields: Sendable {
     package let anonymousId: Wish
     /// What `authData` says of the other providers: a proof, or nil to unlink.
     package let links: [AuthProvider: AuthProof?]
+    /// What `authData.mfa` says.
+    package let secondFactor: SecondFactorWish
     /// The objectId a sign-up asks for.
     package let objectId: String?
     /// Fields only Satchel changes, as a client sent them: allowed only where they say what is stored already.
@@ -29,7 +31,7 @@ package struct AccountFields: Sendable {
     private static let special =
         ["username", "password", "email", "authData", "sessionToken", "objectId"] + claimed
 
-    /// - Throws: 200, 201, 142, 125, 252, 253, 119 or 105 for values that cannot be what they should.
+    /// - Throws: 200, 201, 142, 125, 252, 253, 141, 119 or 105 for values that cannot be what they should.
     package init(_ object: JSON, isMaster: Bool) throws {
         guard case .object(var members) = object else { throw ParseError(.invalidJSON, "An object is needed.") }
         for key in members.keys where key.contains(".") {
@@ -41,7 +43,10 @@ package struct AccountFields: Sendable {
         username = try members.removeValue(forKey: "username").map(AccountFields.username)
         password = try members.removeValue(forKey: "password").map(AccountFields.password)
         email = try AccountFields.email(members.removeValue(forKey: "email"))
-        let authData = try AuthProof.wishes(members.removeValue(forKey: "authData"))
+        var providers = members.removeValue(forKey: "authData")
+        secondFactor = try SecondFactorWish(providers?[SecondFactors.name])
+        providers?[SecondFactors.name] = nil
+        let authData = try AuthProof.wishes(providers)
         anonymousId =
             switch authData[.anonymous] {
             case nil: .keep
@@ -119,6 +124,7 @@ extension AccountFields {
             throw ParseError(.invalidKeyName, "objectId is an invalid field name.")
         }
         try checkClaims(against: [:])
+        if case .enrol = secondFactor, password == nil, proofs.isEmpty { throw SecondFactors.needsFirst }
         if password == nil, !identities(hasPassword: false).isEmpty { return }
         guard username != nil else { throw ParseError(.usernameMissing, "bad or missing username") }
         guard password != nil else { throw ParseError(.passwordMissing, "password is required") }
@@ -135,6 +141,7 @@ extension AccountFields {
         if stored.isEmpty, !hasPassword, case .set(let id) = anonymousId {
             stored[AuthProvider.anonymous.rawValue] = ["id": .string(id)]
         }
+        if case .enrol = secondFactor { stored[SecondFactors.name] = SecondFactors.status }
         return stored
     }
 

@@ -14,6 +14,7 @@ enum AccountRemoval {
         _ userId: String, untold: String? = nil, messages: AccountMessages, in transaction: StoreTransaction
     ) throws {
         try Credentials.remove(of: userId, in: transaction)
+        try SecondFactors.remove(of: userId, in: transaction)
         try Identities.giveAll(of: userId, in: transaction)
         try Sessions.close(of: userId, in: transaction)
         try MailedTokens.removeAll(of: userId, in: transaction)

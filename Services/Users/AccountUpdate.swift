@@ -67,8 +67,17 @@ package struct AccountUpdate {
             authData[provider.rawValue] = proof.stored
             taken.append(.provider(provider, id: proof.id))
         }
-        let isFull = willHavePassword || authData.keys.contains { $0 != AuthProvider.anonymous.rawValue }
+        let isFull =
+            willHavePassword
+            || authData.keys.contains { $0 != AuthProvider.anonymous.rawValue && $0 != SecondFactors.name }
         try change(anonymousId: fields.anonymousId, in: &authData, isFull: isFull)
+        switch fields.secondFactor {
+        case .keep, .prove: break
+        case .remove: authData[SecondFactors.name] = nil
+        case .enrol:
+            guard isFull else { throw SecondFactors.needsFirst }
+            authData[SecondFactors.name] = SecondFactors.status
+        }
         guard authData != old else { return }
         changes["authData"] = authData.isEmpty ? ["__op": "Delete"] : .object(authData)
     }

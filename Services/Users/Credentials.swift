@@ -11,13 +11,16 @@ enum Credentials {
         try reader.rows("SELECT hash FROM credentials WHERE userId = ?", [.text(userId)]).first?.text("hash")
     }
 
-    static func set(_ hash: String, of userId: String, in transaction: StoreTransaction) throws {
+    /// - Parameter historyMax: how many of the user's hashes are kept to compare new passwords with.
+    static func set(_ hash: String, of userId: String, historyMax: Int, in transaction: StoreTransaction) throws {
         _ = try transaction.execute(
             "INSERT INTO credentials(userId, hash) VALUES (?, ?) ON CONFLICT(userId) DO UPDATE SET hash = excluded.hash",
             [.text(userId), .text(hash)])
+        try PasswordHistory.add(hash, of: userId, keeping: historyMax, in: transaction)
     }
 
     static func remove(of userId: String, in transaction: StoreTransaction) throws {
         _ = try transaction.execute("DELETE FROM credentials WHERE userId = ?", [.text(userId)])
+        try PasswordHistory.remove(of: userId, in: transaction)
     }
 }

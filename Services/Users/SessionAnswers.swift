@@ -30,14 +30,17 @@ enum SessionAnswers {
         let token = request.envelope.principal.sessionToken
         let session = try Sessions.live(token, at: .now, reader)
         guard let userId = session["user"]?.pointerTarget?.objectId,
-            let user = try reader.documentIfFound("_User", userId, caller: .master)
+            try reader.documentIfFound("_User", userId, caller: .master) != nil
         else { throw ParseError.invalidSession }
+        let user = try reader.document("_User", userId, caller: request.caller)
         return try account(user.with(sessionToken: token))
     }
 
     /// `GET /sessions/me`.
     static func session(_ request: ServiceRequest, _ reader: StoreReader) throws -> BusReply {
-        var session = try Sessions.live(request.envelope.principal.sessionToken, at: .now, reader)
+        let live = try Sessions.live(request.envelope.principal.sessionToken, at: .now, reader)
+        // Read again as the user may read it: the class may hide fields.
+        var session = try reader.document("_Session", live["objectId"]?.stringValue ?? "", caller: request.caller)
         session["ACL"] = nil
         return try account(session)
     }
@@ -67,6 +70,18 @@ enum SessionAnswers {
             fields.compactMap { user[$0]?.stringValue }.filter { !$0.isEmpty }
         }
         return texts(["name"]).first ?? texts(["firstName", "lastName"]).joined(separator: " ")
+    }
+
+    /// The reply of a sign-in whose second factor was wrong. Its transaction stands, because it counted the guess.
+    static func secondFactorRefused() throws -> BusReply {
+        try BusReply(AccountReply.with { $0.secondFactorRefused = true }, documents: [Array("{}".utf8)])
+    }
+
+    /// The reply, unless it says that the second factor was wrong.
+    /// - Throws: 141.
+    static func accepted(_ reply: BusReply) throws -> BusReply {
+        guard try !AccountReply(serializedBytes: reply.body).secondFactorRefused else { throw SecondFactors.invalid }
+        return reply
     }
 
     /// An `AccountReply` with its document.

@@ -37,15 +37,20 @@ package struct SessionRules: ClassRules {
     package func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? {
         guard change.verb == .create else { return nil }
         guard let userId = change.caller.userId else { throw ParseError.invalidSession }
+        let user = try transaction.document("_User", userId, caller: .master)
+        guard !settings.refusesSession(of: user) else { throw SignIn.unverified }
         let opened = try Sessions.open(
             for: userId, SessionOrigin(action: .create, provider: nil), installationId: nil,
             fields: change.object.objectValue ?? [:], isRestricted: true, lifetime: settings.sessionLifetime,
-            in: transaction)
-        var answer = opened.document
+            creator: change.caller, in: transaction)
+        let sessionId = opened.document["objectId"]?.stringValue ?? ""
+        // What the class hides from its users is not in the answer either, but for the token, which nobody else could tell.
+        var answer =
+            try transaction.documentIfFound("_Session", sessionId, caller: change.caller)
+            ?? ["objectId": .string(sessionId), "createdAt": opened.document["createdAt"] ?? .null]
         answer["ACL"] = nil
-        return ChangeOutcome(
-            objectId: opened.document["objectId"]?.stringValue ?? "", before: nil, after: opened.document,
-            answer: answer)
+        answer["sessionToken"] = .string(opened.token)
+        return ChangeOutcome(objectId: sessionId, before: nil, after: opened.document, answer: answer)
     }
 
     /// The gateway learns of a session that ended or changed before the client has its answer.

@@ -55,12 +55,15 @@ package enum Sessions {
         package let replaced: [String]
     }
 
+    /// - Parameters:
+    ///   - fields: the client's own.
+    ///   - creator: whose class-level permissions decide about creating the session and its fields.
     package static func open(
         for userId: String, _ origin: SessionOrigin, installationId: String?, fields: [String: JSON] = [:],
-        isRestricted: Bool = false, lifetime: Duration, in transaction: StoreTransaction
+        isRestricted: Bool = false, lifetime: Duration, creator: Caller = .master, in transaction: StoreTransaction
     ) throws -> Opened {
         let user = JSON.pointer("_User", userId)
-        var session = fields
+        var session: [String: JSON] = [:]
         var replaced: [String] = []
         if let installationId, (1...installationIdBytesMax).contains(installationId.utf8.count) {
             replaced = try close(
@@ -75,8 +78,14 @@ package enum Sessions {
         session["restricted"] = .bool(isRestricted)
         session["expiresAt"] = transaction.now.advanced(by: lifetime).wire
         session["ACL"] = .privateACL(userId)
-        let created = try transaction.create("_Session", .object(session), caller: .master)
-        return Opened(token: token, document: created.document, replaced: replaced)
+        if creator.isMaster {
+            let created = try transaction.create(
+                "_Session", .object(fields.merging(session) { $1 }), caller: .master)
+            return Opened(token: token, document: created.document, replaced: replaced)
+        }
+        let created = try transaction.create("_Session", .object(fields), caller: creator)
+        let completed = try transaction.update("_Session", created.objectId, .object(session), caller: .master)
+        return Opened(token: token, document: completed.document, replaced: replaced)
     }
 
     /// The session of a token.

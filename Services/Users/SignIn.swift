@@ -9,8 +9,11 @@ package struct SignInRequest: Sendable, Equatable {
     package let username: String?
     package let email: String?
     package let password: String
+    /// What `authData.mfa` says.
+    package let secondFactor: SecondFactorWish
 
-    /// - Throws: 200 without a name, 201 without a password, 101 for a name longer than any, 252 with proof of another kind.
+    /// - Throws: 200 without a name, 201 without a password, 101 for a name longer than any, 252 with proof of another kind,
+    ///   141 for what cannot be the code of a second factor.
     package init(_ body: JSON) throws {
         username = try SignInRequest.name(body["username"])
         email = try SignInRequest.name(body["email"])
@@ -20,8 +23,13 @@ package struct SignInRequest: Sendable, Equatable {
         }
         self.password = password
         // Nothing here checks it, so that it must not look as if it had been checked.
-        if let authData = body["authData"], !authData.isNull {
-            throw ParseError(.unsupportedService, "This authentication method is unsupported.")
+        let authData = body["authData"]
+        guard authData?.isNull ?? true || authData?.objectValue?.keys.allSatisfy({ $0 == SecondFactors.name }) == true
+        else { throw AuthProvider.unsupported }
+        secondFactor = try SecondFactorWish(authData?[SecondFactors.name])
+        switch secondFactor {
+        case .keep, .prove: break
+        case .enrol, .remove: throw SecondFactors.malformed
         }
     }
 
@@ -39,7 +47,7 @@ package struct SignInRequest: Sendable, Equatable {
     }
 }
 
-/// Answers `POST /login` and `POST /verifyPassword`: a user name or e-mail address, and the password.
+/// Answers `POST /login`, `POST /verifyPassword` and `POST /challenge`: a user name or e-mail address, and the password.
 struct SignIn: Sendable {
     let host: ServiceHost
     let hasher: PasswordHasher
@@ -49,6 +57,8 @@ struct SignIn: Sendable {
     /// One answer for every wrong pair, so that nobody learns which accounts exist.
     static let refused = ParseError(.objectNotFound, "Invalid username/password.")
 
+    static let unverified = ParseError(.emailNotVerified, "User email is not verified.")
+
     private struct Candidate: Sendable {
         let userId: String?
         let hash: String?
@@ -57,37 +67,73 @@ struct SignIn: Sendable {
 
     /// Opens a session. The session that the client came with is only looked at for an anonymous user's bag.
     func answer(_ message: AccountRequest, _ request: ServiceRequest) async throws -> BusReply {
-        let candidate = try await proven(request, from: message.clientAddress)
+        let wanted = try SignInRequest(try request.document())
+        let address = SignInSubject(clientAddress: message.clientAddress)
+        let candidate = try await proven(wanted, from: address)
         let reply = try await host.commit(request) { [settings, messages] transaction in
-            let user = try Self.user(candidate, mustBeVerified: settings.refusesUnverified, in: transaction)
-            let userId = user["objectId"]?.stringValue ?? ""
+            let userId = try Self.user(candidate, settings, in: transaction)
+            if settings.passwordPolicy.days > 0,
+                settings.passwordPolicy.isExpired(
+                    chosenAt: try PasswordHistory.chosenAt(userId, in: transaction), now: transaction.now)
+            {
+                throw PasswordPolicy.expired
+            }
+            if settings.asksSecondFactor,
+                try !SecondFactors.admits(userId, wanted.secondFactor.proof, from: address, in: transaction)
+            {
+                return try SessionAnswers.secondFactorRefused()
+            }
             let session = try Sessions.open(
                 for: userId, SessionOrigin(action: .login, provider: .password),
                 installationId: request.caller.installationId, lifetime: settings.sessionLifetime, in: transaction)
             let merged = try AnonymousMerge.perform(
                 from: message.previousSessionToken, to: userId, messages: messages, in: transaction)
+            let user = try OwnAccount.document(of: userId, transaction)
             return try SessionAnswers.account(
                 user.with(sessionToken: session.token), forget: .tokens(session.replaced), merged: merged)
         }
+        _ = try SessionAnswers.accepted(reply)
         await AnonymousMerge.settle(reply, messages: messages)
         return reply
     }
 
     /// Checks the pair and answers with the user, without a session. The master key may look past an unverified address.
     func verify(_ message: AccountRequest, _ request: ServiceRequest) async throws -> BusReply {
-        let isIgnored = try request.caller.isMaster && request.document()["ignoreEmailVerification"] == true
-        let candidate = try await proven(request, from: message.clientAddress)
+        let body = try request.document()
+        // In a query string it is a text.
+        let isIgnored = request.caller.isMaster && [true, "true"].contains(body["ignoreEmailVerification"])
+        let candidate = try await proven(SignInRequest(body), from: SignInSubject(clientAddress: message.clientAddress))
+        var settings = settings
+        if isIgnored { settings.refusesUnverified = false }
         return try await host.commit(request) { [settings] transaction in
             try SessionAnswers.account(
-                try Self.user(
-                    candidate, mustBeVerified: settings.refusesUnverified && !isIgnored, in: transaction))
+                OwnAccount.document(of: Self.user(candidate, settings, in: transaction), transaction))
+        }
+    }
+
+    /// Prepares what the second factor of an account needs, for whoever knows the password. An authenticator app needs nothing.
+    /// - Throws: -1 with nothing to prepare, 252 for another kind than `mfa`, or where it is off.
+    func challenge(_ message: AccountRequest, _ request: ServiceRequest) async throws -> BusReply {
+        let body = try request.document()
+        guard let challenge = body["challengeData"], !challenge.isNull else {
+            throw ParseError(.otherCause, "Nothing to challenge.")
+        }
+        guard case .object(let kinds) = challenge else {
+            throw ParseError(.otherCause, "challengeData should be an object.")
+        }
+        guard settings.asksSecondFactor, kinds.keys.allSatisfy({ $0 == SecondFactors.name }) else {
+            throw AuthProvider.unsupported
+        }
+        if kinds[SecondFactors.name]?["mobile"] != nil { _ = try SecondFactorWish(kinds[SecondFactors.name]) }
+        let candidate = try await proven(SignInRequest(body), from: SignInSubject(clientAddress: message.clientAddress))
+        return try await host.commit(request) { [settings] transaction in
+            _ = try Self.user(candidate, settings, in: transaction)
+            return try SessionAnswers.account(["challengeData": [:]])
         }
     }
 
     /// Whose password it is; wrong ones are counted.
-    private func proven(_ request: ServiceRequest, from clientAddress: String) async throws -> Candidate {
-        let wanted = try SignInRequest(try request.document())
-        let address: SignInSubject? = clientAddress.isEmpty ? nil : .address(clientAddress)
+    private func proven(_ wanted: SignInRequest, from address: SignInSubject?) async throws -> Candidate {
         let candidate = try await host.store.read { reader in
             let candidate = try Self.candidate(wanted, reader)
             if let address { try SignInFailures.check(address, at: .now, reader) }
@@ -124,18 +170,19 @@ struct SignIn: Sendable {
 
     /// The user of a proven candidate.
     private static func user(
-        _ candidate: Candidate, mustBeVerified: Bool, in transaction: StoreTransaction
-    ) throws -> JSON {
+        _ candidate: Candidate, _ settings: UsersSettings, in transaction: StoreTransaction
+    ) throws -> String {
         // Guesses that were checked side by side count against each other here, one after the other.
         try SignInFailures.check(candidate.subject, at: transaction.now, transaction)
-        try SignInFailures.clear(candidate.subject, in: transaction)
         // The password may have changed, and the user may be gone, since the hash was read.
         guard let userId = candidate.userId, try Credentials.hash(of: userId, transaction) == candidate.hash,
             let user = try transaction.documentIfFound("_User", userId, caller: .master), user["ACL"] != [:]
         else { throw refused }
-        guard !mustBeVerified || user["email"] == nil || user["emailVerified"] == true else {
-            throw ParseError(.emailNotVerified, "User email is not verified.")
+        guard !settings.refusesSession(of: user) else { throw unverified }
+        // Where there is a second factor, only that ends the count: who knows the password could else guess its codes for ever.
+        if try !settings.asksSecondFactor || !SecondFactors.isEnrolled(userId, transaction) {
+            try SignInFailures.clear(candidate.subject, in: transaction)
         }
-        return user
+        return userId
     }
 }

@@ -10,6 +10,12 @@ package enum SignInSubject: Hashable, Sendable {
     case unknown(String)
     case address(String)
 
+    /// The address of a client, if it is known.
+    init?(clientAddress: String) {
+        guard !clientAddress.isEmpty else { return nil }
+        self = .address(clientAddress)
+    }
+
     package var key: String {
         switch self {
         case .account(let id): "account:\(id)"

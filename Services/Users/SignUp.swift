@@ -10,6 +10,8 @@ struct SignUp {
     let passwordHash: String?
     let caller: Caller
     let settings: UsersSettings
+    /// Whether the code of the holder's second factor was right.
+    var isSecondFactorProven = false
     let mails: LinkMails
 
     /// Length of a generated user name, as Parse makes them.
@@ -18,11 +20,15 @@ struct SignUp {
     /// Creates the user and opens a session. An anonymous id that is known signs its user in instead: then `before` is set.
     /// - Throws: 202, 203 when a name is taken; what the store refuses.
     func commit(in transaction: StoreTransaction) throws -> ChangeOutcome {
-        if passwordHash == nil, let userId = try holder(transaction) { return try signIn(userId, in: transaction) }
+        if let userId = try returning(transaction) { return try signIn(userId, in: transaction) }
+        if case .prove = fields.secondFactor { throw SecondFactors.malformed }
         let username = fields.username ?? Names.random(Self.generatedNameCharacters)
         let created = try create(username, in: transaction)
         let userId = created.objectId
-        if let passwordHash { try Credentials.set(passwordHash, of: userId, in: transaction) }
+        if let passwordHash {
+            try Credentials.set(
+                passwordHash, of: userId, historyMax: settings.passwordPolicy.historyMax, in: transaction)
+        }
         var answer = created.answer
         if fields.username == nil { answer["username"] = .string(username) }
         if case .set(let address) = fields.email {
@@ -70,6 +76,12 @@ struct SignUp {
         return .vouching(fields.proofs.first?.provider ?? .anonymous)
     }
 
+    /// The user who comes back; nil for a new one.
+    /// - Throws: 208 when the proofs belong to different users.
+    func returning(_ reader: some ObjectReading) throws -> String? {
+        passwordHash == nil ? try holder(reader) : nil
+    }
+
     /// The user that the proofs belong to already; nil when they are nobody's.
     /// - Throws: 208 when they belong to different users.
     private func holder(_ reader: some ObjectReading) throws -> String? {
@@ -80,21 +92,27 @@ struct SignUp {
     }
 
     private func signIn(_ userId: String, in transaction: StoreTransaction) throws -> ChangeOutcome {
-        var user = try transaction.document("_User", userId, caller: .master)
+        let user = try transaction.document("_User", userId, caller: .master)
         guard user["ACL"] != [:] else { throw SignIn.refused }
+        switch fields.secondFactor {
+        case .keep, .prove: break
+        case .enrol, .remove: throw SecondFactors.malformed
+        }
+        let needsSecondFactor = try settings.asksSecondFactor && SecondFactors.isEnrolled(userId, transaction)
+        guard isSecondFactorProven || !needsSecondFactor else { throw SecondFactors.missing }
         // Proven together with one that is the user's, the others are, too.
         let update = try AccountUpdate(
             linking: fields, to: user, hasPassword: Credentials.hash(of: userId, transaction) != nil)
         for kind in update.given { try Identities.give(kind, of: userId, in: transaction) }
         for identity in update.taken { try Identities.take(identity, for: userId, in: transaction) }
         if !update.changes.isEmpty {
-            user = try transaction.update("_User", userId, .object(update.changes), caller: .master).document
+            try transaction.update("_User", userId, .object(update.changes), caller: .master)
         }
         let session = try Sessions.open(
             for: userId, SessionOrigin(action: .login, provider: origin), installationId: caller.installationId,
             lifetime: settings.sessionLifetime, in: transaction)
-        var outcome = ChangeOutcome(
-            objectId: userId, before: user, after: user, answer: user.with(sessionToken: session.token))
+        let answer = try OwnAccount.document(of: userId, transaction).with(sessionToken: session.token)
+        var outcome = ChangeOutcome(objectId: userId, before: user, after: user, answer: answer)
         outcome.forget = .tokens(session.replaced)
         return outcome
     }

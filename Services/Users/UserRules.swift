@@ -10,36 +10,86 @@ package struct UserRules: ClassRules {
     let providers: IdentityProviders
     let settings: UsersSettings
     let messages: AccountMessages
+    let records = AccountRecords()
 
     private var mails: LinkMails { LinkMails(settings: settings, messages: messages) }
 
     package func prepare(_ change: inout ProposedChange) async throws {
         // Before anything that depends on the user or on other users is looked at.
         try UserRules.authorize(change)
+        try await records.authorize(change)
         guard change.verb != .delete else { return }
         let fields = try AccountFields(change.object, isMaster: change.caller.isMaster)
         guard !fields.holdCardNumber else { throw CardNumber.refused }
         if change.verb == .create { try fields.checkSignUp() }
-        // An app that saves what it read repeats a linked id without proof; the transaction compares it.
-        for proof in fields.proofs where change.verb == .create || !proof.isIdOnly { try await providers.verify(proof) }
+        if let password = fields.password { try settings.passwordPolicy.check(password) }
+        try await verify(fields.proofs, of: change)
+        try await SecondFactorChange(wish: fields.secondFactor, isMaster: change.caller.isMaster).prepare(
+            &change, isOffered: settings.asksSecondFactor, records: records)
         if let password = fields.password {
+            try await refuseFormer(password, of: change)
             change.notes["passwordHash"] = .string(try await hasher.hash(password))
         }
     }
 
+    /// Asks the providers. A wrong proof in a user's own change counts as a failed sign-in of that user: it is a guess, too.
+    private func verify(_ proofs: [AuthProof], of change: ProposedChange) async throws {
+        // An app that saves what it read repeats a linked id without proof; the transaction compares it.
+        let proofs = proofs.filter { change.verb == .create || !$0.isIdOnly }
+        guard !proofs.isEmpty else { return }
+        let guesser: SignInSubject? =
+            change.verb == .update && !change.caller.isMaster ? .account(try change.requiredObjectId) : nil
+        if let guesser { try await records.read { try SignInFailures.check(guesser, at: .now, $0) } }
+        var refusal: ParseError?
+        do throws(ParseError) {
+            for proof in proofs { try await providers.verify(proof) }
+        } catch {
+            refusal = error
+        }
+        guard let refusal else { return }
+        if let guesser, refusal.code == .objectNotFound {
+            try await records.write { try SignInFailures.count(guesser, in: $0) }
+        }
+        throw refusal
+    }
+
+    /// - Throws: 142 for one of the last passwords.
+    private func refuseFormer(_ password: String, of change: ProposedChange) async throws {
+        let policy = settings.passwordPolicy
+        guard policy.historyMax > 0, change.verb == .update, let userId = change.objectId else { return }
+        let former = try await records.read { try PasswordHistory.hashes(of: userId, max: policy.historyMax, $0) }
+        for hash in former where try await hasher.verify(password, against: hash) { throw policy.repeated }
+    }
+
     package func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? {
         guard change.verb == .create else { return nil }
-        let fields = try AccountFields(change.object, isMaster: change.caller.isMaster)
-        return try SignUp(
-            fields: fields, passwordHash: change.passwordHash, caller: change.caller, settings: settings, mails: mails
-        ).commit(in: transaction)
+        return try commit(signUp(change), of: change, in: transaction)
+    }
+
+    private func signUp(_ change: ProposedChange) throws -> SignUp {
+        SignUp(
+            fields: try AccountFields(change.object, isMaster: change.caller.isMaster),
+            passwordHash: change.passwordHash, caller: change.caller, settings: settings, mails: mails)
+    }
+
+    private func commit(
+        _ signUp: SignUp, of change: ProposedChange, in transaction: StoreTransaction
+    ) throws -> ChangeOutcome {
+        var change = change
+        var outcome = try signUp.commit(in: transaction)
+        guard outcome.before == nil else { return outcome }
+        try SecondFactorChange(wish: signUp.fields.secondFactor, isMaster: change.caller.isMaster).commit(
+            &change, of: outcome.objectId, in: transaction)
+        if let response = SecondFactorChange.response(change) { outcome.answer["authDataResponse"] = response }
+        return outcome
     }
 
     package func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
         guard change.verb == .update else { return }
         let userId = try change.requiredObjectId
+        let fields = try AccountFields(change.object, isMaster: change.caller.isMaster)
         let update = try AccountUpdate(
-            AccountFields(change.object, isMaster: change.caller.isMaster),
+            fields,
             of: transaction.document("_User", userId, caller: .master), userId: userId,
             hasPassword: Credentials.hash(of: userId, transaction) != nil)
         change.object = .object(update.changes)
@@ -50,6 +100,8 @@ package struct UserRules: ClassRules {
         }
         for kind in update.given { try Identities.give(kind, of: userId, in: transaction) }
         for identity in update.taken { try Identities.take(identity, for: userId, in: transaction) }
+        try SecondFactorChange(wish: fields.secondFactor, isMaster: change.caller.isMaster).commit(
+            &change, of: userId, in: transaction)
     }
 
     package func after(
@@ -63,6 +115,7 @@ package struct UserRules: ClassRules {
                 try mails.addressChanged(
                     of: outcome.objectId, to: email?.stringValue, user: outcome.after ?? [:], in: transaction)
             }
+            if let response = SecondFactorChange.response(change) { outcome.answer["authDataResponse"] = response }
             // Who a user is to the other services may have changed with a link or a password.
             guard let hash = change.passwordHash else {
                 if outcome.after?["authData"] != outcome.before?["authData"] {
@@ -81,11 +134,13 @@ package struct UserRules: ClassRules {
     private func replacePassword(
         _ hash: String, _ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction
     ) throws {
-        try Credentials.set(hash, of: outcome.objectId, in: transaction)
+        try Credentials.set(
+            hash, of: outcome.objectId, historyMax: settings.passwordPolicy.historyMax, in: transaction)
         try SignInFailures.clear(.account(outcome.objectId), in: transaction)
         try MailedTokens.void(.passwordReset, of: outcome.objectId, in: transaction)
         try Sessions.close(of: outcome.objectId, in: transaction)
-        guard !change.caller.isMaster else { return }
+        // Who could not sign in with the new password does not go on with it either.
+        guard !change.caller.isMaster, !settings.refusesSession(of: outcome.after ?? [:]) else { return }
         let session = try Sessions.open(
             for: outcome.objectId, SessionOrigin(action: .login, provider: .password),
             installationId: change.caller.installationId, lifetime: settings.sessionLifetime, in: transaction)
@@ -114,12 +169,23 @@ extension UserRules {
             principal: request.envelope.principal)
         try await prepare(&change, from: message.clientAddress, store: host.store)
         let reply = try await host.commit(request) { [change] transaction in
-            guard let outcome = try replaces(change, in: transaction) else { throw ParseError.internalError }
+            var signUp = try self.signUp(change)
+            if settings.asksSecondFactor, let userId = try signUp.returning(transaction) {
+                guard
+                    try SecondFactors.admits(
+                        userId, signUp.fields.secondFactor.proof,
+                        from: SignInSubject(clientAddress: message.clientAddress),
+                        in: transaction)
+                else { return try SessionAnswers.secondFactorRefused() }
+                signUp.isSecondFactorProven = true
+            }
+            let outcome = try commit(signUp, of: change, in: transaction)
             let merged = try AnonymousMerge.perform(
                 from: message.previousSessionToken, to: outcome.objectId, messages: messages, in: transaction)
             return try SessionAnswers.account(
                 outcome.answer, created: outcome.before == nil, forget: outcome.forget, merged: merged)
         }
+        _ = try SessionAnswers.accepted(reply)
         await AnonymousMerge.settle(reply, messages: messages)
         return reply
     }
@@ -128,7 +194,7 @@ extension UserRules {
     private func prepare(
         _ change: inout ProposedChange, from clientAddress: String, store: ClassStore
     ) async throws {
-        let address: SignInSubject? = clientAddress.isEmpty ? nil : .address(clientAddress)
+        let address = SignInSubject(clientAddress: clientAddress)
         let isProof = change.object["authData"] != nil
         if isProof, let address { try await store.read { try SignInFailures.check(address, at: .now, $0) } }
         do {

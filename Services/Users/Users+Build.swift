@@ -6,6 +6,7 @@ import ServiceKit
 func buildUsers(_ host: ServiceHost, _ routes: inout ServiceRoutes, rules: UserRules, signIns: PasswordHasher) {
     let settings = rules.settings
     rules.messages.connect(host.outbox)
+    rules.records.connect(host.store)
     let signIn = SignIn(host: host, hasher: signIns, settings: settings, messages: rules.messages)
     let housekeeping = Housekeeping(host: host)
 
@@ -17,6 +18,9 @@ func buildUsers(_ host: ServiceHost, _ routes: inout ServiceRoutes, rules: UserR
     }
     routes.task("users.verifyPassword.v1", AccountRequest.self) { message, request in
         try await signIn.verify(message, request)
+    }
+    routes.task("users.challenge.v1", AccountRequest.self) { message, request in
+        try await signIn.challenge(message, request)
     }
     routes.write("users.loginAs.v1", AccountRequest.self) { _, request, transaction in
         try SessionAdministration.logInAs(request, lifetime: settings.sessionLifetime, in: transaction)

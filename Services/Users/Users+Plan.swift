@@ -13,7 +13,8 @@ package func usersPlan(_ rules: UserRules) -> ServicePlan {
         rules: [
             "_User": rules, "_Session": SessionRules(settings: rules.settings), "_Role": RoleRules(),
         ],
-        tables: Credentials.tables + Identities.tables + SignInFailures.tables + Sessions.tables + MailedTokens.tables
+        tables: Credentials.tables + PasswordHistory.tables + SecondFactors.tables + Identities.tables
+            + SignInFailures.tables + Sessions.tables + MailedTokens.tables
             + MailQuota.tables)
     // A restricted session sees of users, sessions and roles what everybody sees.
     plan.readingCaller = { $0.restricted && !$0.master ? Caller.anonymous : Caller($0) }

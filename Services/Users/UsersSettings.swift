@@ -1,4 +1,5 @@
 import Configuration
+import ObjectStore
 import ParseProtocol
 import ServiceKit
 
@@ -8,6 +9,9 @@ package struct UsersSettings: Sendable {
     package var verifiesEmail = true
     /// `SATCHEL_PREVENT_LOGIN_UNVERIFIED`: whether somebody with an unverified address may not sign in with a password.
     package var refusesUnverified = false
+    /// `SATCHEL_MFA`: `totp` lets users protect sign-ins with an authenticator app, `off` does not.
+    package var asksSecondFactor = false
+    package var passwordPolicy = PasswordPolicy()
     /// How long a link in a mail works: `SATCHEL_VERIFICATION_HOURS` and `SATCHEL_RESET_HOURS`, 1 to 720.
     package var verificationHours = 24
     package var resetHours = 1
@@ -42,6 +46,20 @@ package struct UsersSettings: Sendable {
         mailsPerAddress = try number("satchel.mails.per.address", 100, 1...1_000_000)
         sessionDays = try number("satchel.session.days", 365, 1...3650)
         extendsSessions = reader.bool(forKey: "satchel.session.extend", default: true)
+        passwordPolicy.charactersMin = try number("satchel.password.length.min", 6, 6...128)
+        passwordPolicy.days = try number("satchel.password.days", 0, 0...3650)
+        passwordPolicy.historyMax = try number("satchel.password.history", 0, 0...20)
+        if let pattern = reader.string(forKey: "satchel.password.pattern"), !pattern.isEmpty {
+            guard let pattern = try? TextPattern(pattern) else {
+                throw Problem(description: "SATCHEL_PASSWORD_PATTERN is not a regular expression.")
+            }
+            passwordPolicy.pattern = pattern
+        }
+        switch reader.string(forKey: "satchel.mfa", default: "") {
+        case "", "off": asksSecondFactor = false
+        case "totp": asksSecondFactor = true
+        case let other: throw Problem(description: "SATCHEL_MFA=\(other) must be totp or off.")
+        }
         let applicationId = reader.string(forKey: "satchel.app.id", default: "satchel")
         applicationURL = PublicURL { reader.string(forKey: ConfigKey($0)) }.text + "/apps/\(applicationId)"
         guard verifiesEmail || !refusesUnverified else {
@@ -57,6 +75,11 @@ package struct UsersSettings: Sendable {
     }
 
     var sessionLifetime: Duration { .seconds(Int64(sessionDays) * 86_400) }
+
+    /// Whether a user with a password gets no session, because the address is not verified.
+    func refusesSession(of user: JSON) -> Bool {
+        refusesUnverified && user["email"]?.stringValue != nil && user["emailVerified"] != true
+    }
 
     /// Nil when use does not extend sessions.
     var extensionLifetime: Duration? { extendsSessions ? sessionLifetime : nil }

@@ -7,12 +7,12 @@ extension QuerySubject {
         _ name: String, _ raw: JSON, siblings: [String: JSON], _ compiler: inout ConditionCompiler
     ) throws -> String? {
         switch name {
+        case "$lt", "$lte", "$gt", "$gte": return try compare(name, raw, &compiler)
+        case _ where raw["$relativeTime"] != nil:
+            throw ParseError(
+                .invalidJSON, "$relativeTime can only be used with the $lt, $lte, $gt, and $gte operators")
         case "$eq": return try equals(raw, &compiler)
         case "$ne": return try differs(from: raw, &compiler)
-        case "$lt": return try compare("<", raw, &compiler)
-        case "$lte": return try compare("<=", raw, &compiler)
-        case "$gt": return try compare(">", raw, &compiler)
-        case "$gte": return try compare(">=", raw, &compiler)
         case "$in": return try isIn(list(name, raw), &compiler)
         case "$nin": return "(\(try isIn(list(name, raw), &compiler))) IS NOT TRUE"
         case "$all": return try all(list(name, raw), &compiler)
@@ -61,7 +61,10 @@ extension QuerySubject {
 
     // MARK: Order
 
-    private func compare(_ sign: String, _ raw: JSON, _ compiler: inout ConditionCompiler) throws -> String {
+    private static let signs = ["$lt": "<", "$lte": "<=", "$gt": ">", "$gte": ">="]
+
+    private func compare(_ name: String, _ raw: JSON, _ compiler: inout ConditionCompiler) throws -> String {
+        let sign = Self.signs[name] ?? "="
         var raw = raw
         if let relative = raw["$relativeTime"] {
             guard case .string(let text) = relative else { throw ParseError(.invalidJSON, "bad $relativeTime value") }
@@ -69,7 +72,7 @@ extension QuerySubject {
                 throw ParseError(.invalidJSON, "$relativeTime can only be used with Date field")
             }
             compiler.markTimeDependent()
-            raw = try RelativeTime.resolve(text, now: compiler.now).wire
+            raw = try RelativeTime.resolve(text, in: name, now: compiler.now).wire
         }
         switch kind {
         case .text, .number, .boolean, .date, .instant:

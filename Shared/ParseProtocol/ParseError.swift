@@ -19,6 +19,8 @@ public struct ParseError: Error, Hashable, Sendable {
         public init(rawValue: Int) { self.rawValue = rawValue }
         private init(_ rawValue: Int) { self.rawValue = rawValue }
 
+        /// For mistakes of the request that have no code of their own.
+        public static let otherCause = Code(-1)
         public static let internalServerError = Code(1)
         public static let serviceUnavailable = Code(2)
         /// Sent with 429 when a rate limit is reached.
@@ -61,6 +63,7 @@ public struct ParseError: Error, Hashable, Sendable {
         public static let fileDeleteError = Code(153)
         public static let duplicateRequest = Code(159)
         public static let invalidEventName = Code(160)
+        public static let invalidValue = Code(162)
         public static let usernameMissing = Code(200)
         public static let passwordMissing = Code(201)
         public static let usernameTaken = Code(202)
@@ -70,6 +73,7 @@ public struct ParseError: Error, Hashable, Sendable {
         public static let sessionMissing = Code(206)
         public static let accountAlreadyLinked = Code(208)
         public static let invalidSessionToken = Code(209)
+        public static let mfaTokenRequired = Code(211)
         public static let unsupportedService = Code(252)
         public static let invalidAuthData = Code(253)
         public static let classNotEmpty = Code(255)

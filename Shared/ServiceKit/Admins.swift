@@ -5,8 +5,12 @@ import ParseProtocol
 public let adminsRole = "admins"
 
 extension ServiceRequest {
-    /// Whether the master key or a member of the admins asks.
-    public var isFromAdmin: Bool { envelope.principal.master || envelope.principal.roles.contains(adminsRole) }
+    /// Whether the master key or a member of the admins asks. A restricted session is one for a device that should not have all rights
+    /// of its user, and so never an admin's.
+    public var isFromAdmin: Bool {
+        let principal = envelope.principal
+        return principal.master || !principal.restricted && principal.roles.contains(adminsRole)
+    }
 
     /// - Throws: 119 unless an admin asks.
     public func requireAdmin() throws {

@@ -43,6 +43,10 @@ extension Route {
         ) {
             try await $0.router.accounts.requestMail(.emailVerification, $0.request)
         },
-        .notBuilt(.post, "/challenge", .users, "challenge", "Prepares a sign-in with a second factor."),
+        Route(
+            .post, "/challenge", .users, "challenge", "Prepares a sign-in with a second factor.", ignoresSession: true
+        ) {
+            try await $0.router.accounts.challenge($0.request, $0.principal)
+        },
     ]
 }

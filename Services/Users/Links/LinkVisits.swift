@@ -34,7 +34,7 @@ struct LinkVisits: Sendable {
     /// Sets a new password by a link, which ends every session of the user.
     /// - Throws: 142 for a password that breaks the rules; the link can be used again.
     func resetPassword(_ message: LinkRequest, _ request: ServiceRequest) async throws -> BusReply {
-        try AccountNames.check(password: message.password)
+        try rules.settings.passwordPolicy.check(message.password)
         // Hashing is slow; nobody gets it done for a guess.
         let owner = try await host.store.read {
             try MailedTokens.owner(.passwordReset, message.token, at: .now, $0)

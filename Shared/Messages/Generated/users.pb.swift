@@ -113,7 +113,7 @@ public nonisolated struct ExtendSession: Sendable {
   public init() {}
 }
 
-/// Kinds `users.login.v1`, `users.verifyPassword.v1`, `users.loginAs.v1`, `users.signup.v1`, `users.logout.v1`, `users.me.v1`, `users.become.v1`,
+/// Kinds `users.login.v1`, `users.verifyPassword.v1`, `users.challenge.v1`, `users.loginAs.v1`, `users.signup.v1`, `users.logout.v1`, `users.me.v1`, `users.become.v1`,
 /// `users.sessionMe.v1`. Sender: gateway. One frame follows: the client's JSON body. Reply: AccountReply with one frame, the JSON answer.
 public nonisolated struct AccountRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
@@ -143,6 +143,9 @@ public nonisolated struct AccountReply: Sendable {
 
   /// The anonymous user whose bag moves to `object_id`; empty when there is none.
   public var mergedUserID: String = String()
+
+  /// The code of a second factor was wrong, which users keeps to itself: senders get the error 141.
+  public var secondFactorRefused: Bool = false
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -442,7 +445,7 @@ nonisolated extension AccountRequest: SwiftProtobuf.Message, SwiftProtobuf._Mess
 
 nonisolated extension AccountReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".AccountReply"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}created\0\u{3}object_id\0\u{3}merged_user_id\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}created\0\u{3}object_id\0\u{3}merged_user_id\0\u{3}second_factor_refused\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -453,6 +456,7 @@ nonisolated extension AccountReply: SwiftProtobuf.Message, SwiftProtobuf._Messag
       case 1: try { try decoder.decodeSingularBoolField(value: &self.created) }()
       case 2: try { try decoder.decodeSingularStringField(value: &self.objectID) }()
       case 3: try { try decoder.decodeSingularStringField(value: &self.mergedUserID) }()
+      case 4: try { try decoder.decodeSingularBoolField(value: &self.secondFactorRefused) }()
       default: break
       }
     }
@@ -468,6 +472,9 @@ nonisolated extension AccountReply: SwiftProtobuf.Message, SwiftProtobuf._Messag
     if !self.mergedUserID.isEmpty {
       try visitor.visitSingularStringField(value: self.mergedUserID, fieldNumber: 3)
     }
+    if self.secondFactorRefused != false {
+      try visitor.visitSingularBoolField(value: self.secondFactorRefused, fieldNumber: 4)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -475,6 +482,7 @@ nonisolated extension AccountReply: SwiftProtobuf.Message, SwiftProtobuf._Messag
     if lhs.created != rhs.created {return false}
     if lhs.objectID != rhs.objectID {return false}
     if lhs.mergedUserID != rhs.mergedUserID {return false}
+    if lhs.secondFactorRefused != rhs.secondFactorRefused {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

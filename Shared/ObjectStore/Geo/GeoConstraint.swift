@@ -51,7 +51,7 @@ extension QuerySubject {
 /// Reads the areas of queries.
 enum GeoConstraint {
     static let tooFewCorners = ParseError(
-        .invalidJSON, "bad $geoWithin value; $polygon should contain at least 3 different GeoPoints")
+        .invalidJSON, "bad $geoWithin value; $polygon should contain at least 3 GeoPoints, all different")
 
     static func box(_ raw: JSON?) throws -> GeoBox {
         guard let corners = raw?.arrayValue, corners.count == 2, let southwest = GeoPoint(corners[0]),
@@ -69,7 +69,7 @@ enum GeoConstraint {
         let isValue = raw?.wireType == "Polygon"
         guard let items = isValue ? raw?["coordinates"]?.arrayValue : raw?.arrayValue else {
             throw ParseError(
-                .invalidJSON, "bad $geoWithin value; $polygon should be Polygon object or Array of GeoPoints")
+                .invalidJSON, "bad $geoWithin value; $polygon should be Polygon object or Array of Parse.GeoPoint's")
         }
         guard items.count >= 3 else { throw tooFewCorners }
         guard items.count <= GeoPolygon.cornersMax else {

@@ -1,0 +1,63 @@
+import ParseProtocol
+
+/// What a client wants with its second factor, taken out of `authData.mfa` and type-checked. The forms are those of Parse Server's `mfa`
+/// adapter; `secret: null` is the way for users to give theirs up.
+package enum SecondFactorWish: Equatable, Sendable {
+    /// Nothing: no `mfa`, or what a read showed of it.
+    case keep
+    /// `{"secret","token"}`, with `old` in place of a present one. The token shows that the app has the secret.
+    case enrol(secret: [UInt8], token: String, old: String?)
+    /// `{"secret":null,"old"}`, or `null`, which is for the master key.
+    case remove(old: String?)
+    /// `{"token"}` beside a password or a provider's proof.
+    case prove(String)
+
+    /// Parse Server takes no shorter text; longer ones only cost time.
+    private static let secretCharacters = 20...256
+    private static let tokenBytesMax = 64
+
+    /// - Throws: 141 for a value that cannot be one, 252 for a text message.
+    package init(_ value: JSON?) throws {
+        guard let value else {
+            self = .keep
+            return
+        }
+        if value.isNull {
+            self = .remove(old: nil)
+            return
+        }
+        guard case .object(let members) = value else { throw SecondFactors.malformed }
+        if members["mobile"] != nil {
+            throw ParseError(
+                .unsupportedService, "MFA by text message is not offered; an authenticator app's secret and token are.")
+        }
+        switch members["secret"] {
+        case nil:
+            if let token = try Self.token(members["token"]) {
+                self = .prove(token)
+            } else if members["status"] != nil {
+                self = .keep
+            } else {
+                throw SecondFactors.malformed
+            }
+        case .null?: self = .remove(old: try Self.token(members["old"]))
+        case .string(let text)?:
+            guard Self.secretCharacters.contains(text.utf8.count), let secret = Base32.decode(text),
+                let token = try Self.token(members["token"])
+            else { throw SecondFactors.malformed }
+            self = .enrol(secret: secret, token: token, old: try Self.token(members["old"]))
+        default: throw SecondFactors.malformed
+        }
+    }
+
+    private static func token(_ value: JSON?) throws -> String? {
+        switch value {
+        case nil, .null: return nil
+        case .string(let token) where (1...tokenBytesMax).contains(token.utf8.count): return token
+        default: throw SecondFactors.invalid
+        }
+    }
+
+    /// The code that came with a sign-in.
+    var proof: String? { if case .prove(let token) = self { token } else { nil } }
+}

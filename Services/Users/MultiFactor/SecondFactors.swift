@@ -1,0 +1,132 @@
+import Crypto
+import Foundation
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// The users' second factors. Secrets are apart from the objects, so that no read, export or query of an object can carry one; the
+/// object says `{"mfa":{"status":"enabled"}}` and nothing else.
+package enum SecondFactors {
+    static let tables = [
+        "CREATE TABLE IF NOT EXISTS secondFactors(userId TEXT PRIMARY KEY, secret BLOB NOT NULL, usedStep INTEGER NOT NULL) WITHOUT ROWID",
+        """
+        CREATE TABLE IF NOT EXISTS recoveryCodes(userId TEXT NOT NULL, hash TEXT NOT NULL, usedAt INTEGER, PRIMARY KEY(userId, hash))
+        WITHOUT ROWID
+        """,
+    ]
+
+    /// Its name in `authData`.
+    static let name = "mfa"
+    /// What the user's object shows of it.
+    static let status: JSON = ["status": "enabled"]
+
+    /// As in Parse Server: two codes of 30 characters.
+    static let recoveryCodes = 2
+    private static let recoveryCodeCharacters = 30
+
+    /// The texts are Parse Server's, and so is the code of all but the first: apps know that they should ask for a code by it.
+    package static let missing = ParseError(.mfaTokenRequired, "Missing additional authData mfa")
+    package static let invalid = ParseError(.scriptFailed, "Invalid MFA token")
+    static let needsFirst = ParseError(
+        .invalidAuthData, "An anonymous user needs a user name and a password before a second factor.")
+    package static let malformed = ParseError(.scriptFailed, "Invalid MFA data")
+
+    package static func isEnrolled(_ userId: String, _ reader: some ObjectReading) throws -> Bool {
+        try !reader.rows("SELECT 1 FROM secondFactors WHERE userId = ?", [.text(userId)]).isEmpty
+    }
+
+    /// Gives the user a second factor, or another one in place of it.
+    /// - Parameter step: of the code that showed that the app has the secret; it is used up.
+    /// - Returns: the recovery codes, which nobody can read again.
+    package static func enrol(
+        _ userId: String, secret: [UInt8], step: Int64, in transaction: StoreTransaction
+    ) throws -> [String] {
+        try remove(of: userId, in: transaction)
+        try transaction.execute(
+            "INSERT INTO secondFactors(userId, secret, usedStep) VALUES (?, ?, ?)",
+            [.text(userId), .blob(secret), .int(step)])
+        let codes = (0..<recoveryCodes).map { _ in Names.random(recoveryCodeCharacters) }
+        for code in codes {
+            try transaction.execute(
+                "INSERT INTO recoveryCodes(userId, hash) VALUES (?, ?)", [.text(userId), .text(hash(code))])
+        }
+        return codes
+    }
+
+    static func remove(of userId: String, in transaction: StoreTransaction) throws {
+        try transaction.execute("DELETE FROM secondFactors WHERE userId = ?", [.text(userId)])
+        try transaction.execute("DELETE FROM recoveryCodes WHERE userId = ?", [.text(userId)])
+    }
+
+    /// Uses a code of the authenticator app, or a recovery code, up. Each counts once: of the app's codes only later ones than the last.
+    /// - Returns: whether it was one.
+    package static func use(_ token: String, of userId: String, in transaction: StoreTransaction) throws -> Bool {
+        if let step = try step(of: token, userId: userId, at: transaction.now, transaction) {
+            return try !transaction.rows(
+                "UPDATE secondFactors SET usedStep = ?1 WHERE userId = ?2 AND usedStep < ?1 RETURNING 1",
+                [.int(step), .text(userId)]
+            ).isEmpty
+        }
+        return try !transaction.rows(
+            "UPDATE recoveryCodes SET usedAt = ? WHERE userId = ? AND hash = ? AND usedAt IS NULL RETURNING 1",
+            [.int(transaction.now.milliseconds), .text(userId), .text(hash(token))]
+        ).isEmpty
+    }
+
+    /// Whether it is or was a code of the user's, used or not. For what is decided before the transaction that uses it up: whoever
+    /// repeats a request because the answer was lost must not look like somebody who guesses.
+    static func knows(
+        _ token: String, of userId: String, at now: Timestamp, _ reader: some ObjectReading
+    ) throws -> Bool {
+        if try step(of: token, userId: userId, at: now, reader) != nil { return true }
+        return try !reader.rows(
+            "SELECT 1 FROM recoveryCodes WHERE userId = ? AND hash = ?", [.text(userId), .text(hash(token))]
+        ).isEmpty
+    }
+
+    private static func step(
+        of token: String, userId: String, at now: Timestamp, _ reader: some ObjectReading
+    ) throws -> Int64? {
+        let row = try reader.rows("SELECT secret FROM secondFactors WHERE userId = ?", [.text(userId)]).first
+        return row.flatMap { OneTimePassword(secret: $0.blob("secret")).step(of: token, at: now) }
+    }
+
+    /// 178 random bits need no salt.
+    private static func hash(_ code: String) -> String {
+        SHA256.hash(data: Data(code.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}
+
+extension SecondFactors {
+    /// Decides about a sign-in whose first factor holds, in its transaction. A wrong code is counted there and so before the next
+    /// guess is looked at; the caller must let the transaction stand and answer `invalid` afterwards.
+    /// - Throws: 211 without a code, the refusal of a locked account.
+    /// - Returns: false for a wrong code.
+    static func admits(
+        _ userId: String, _ token: String?, from address: SignInSubject?, in transaction: StoreTransaction
+    ) throws -> Bool {
+        guard try isEnrolled(userId, transaction) else { return true }
+        let account = SignInSubject.account(userId)
+        try SignInFailures.check(account, at: transaction.now, transaction)
+        guard let token else { throw missing }
+        if try use(token, of: userId, in: transaction) {
+            try SignInFailures.clear(account, in: transaction)
+            return true
+        }
+        for subject in [account, address].compactMap(\.self) { try SignInFailures.count(subject, in: transaction) }
+        return false
+    }
+
+    /// Decides, before a change of the user, about the code that gives the present second factor up.
+    /// - Throws: 211 without a code, the refusal of a locked account.
+    /// - Returns: false for a wrong one, which is counted.
+    static func recognises(_ old: String?, of userId: String, in transaction: StoreTransaction) throws -> Bool {
+        guard try isEnrolled(userId, transaction) else { return true }
+        let account = SignInSubject.account(userId)
+        try SignInFailures.check(account, at: transaction.now, transaction)
+        guard let old else { throw missing }
+        if try knows(old, of: userId, at: transaction.now, transaction) { return true }
+        try SignInFailures.count(account, in: transaction)
+        return false
+    }
+}

@@ -1,0 +1,50 @@
+import ObjectStore
+import ParseProtocol
+
+/// When users chose their passwords, and the hashes of the last ones.
+package enum PasswordHistory {
+    static let tables = [
+        """
+        CREATE TABLE IF NOT EXISTS passwordHistory(userId TEXT NOT NULL, chosenAt INTEGER NOT NULL, hash TEXT NOT NULL,
+        PRIMARY KEY(userId, chosenAt)) WITHOUT ROWID
+        """
+    ]
+
+    /// - Parameter max: how many are kept; the newest always is, for its time.
+    static func add(_ hash: String, of userId: String, keeping max: Int, in transaction: StoreTransaction) throws {
+        try transaction.execute(
+            """
+            INSERT INTO passwordHistory(userId, chosenAt, hash) VALUES (?, ?, ?)
+            ON CONFLICT(userId, chosenAt) DO UPDATE SET hash = excluded.hash
+            """, [.text(userId), .int(transaction.now.milliseconds), .text(hash)])
+        try transaction.execute(
+            """
+            DELETE FROM passwordHistory WHERE userId = ?1 AND chosenAt NOT IN
+            (SELECT chosenAt FROM passwordHistory WHERE userId = ?1 ORDER BY chosenAt DESC LIMIT ?2)
+            """, [.text(userId), .int(Int64(Swift.max(1, max)))])
+    }
+
+    /// The hashes of the last passwords, the present one first.
+    static func hashes(of userId: String, max: Int, _ reader: some ObjectReading) throws -> [String] {
+        try reader.rows(
+            "SELECT hash FROM passwordHistory WHERE userId = ? ORDER BY chosenAt DESC LIMIT ?",
+            [.text(userId), .int(Int64(max))]
+        ).map { $0.text("hash") }
+    }
+
+    /// When the present password was chosen. One that is older than this record counts from the first time somebody asks.
+    static func chosenAt(_ userId: String, in transaction: StoreTransaction) throws -> Timestamp {
+        let newest = try transaction.rows(
+            "SELECT chosenAt FROM passwordHistory WHERE userId = ? ORDER BY chosenAt DESC LIMIT 1", [.text(userId)]
+        ).first
+        if let newest { return Timestamp(milliseconds: newest.int("chosenAt")) }
+        if let hash = try Credentials.hash(of: userId, transaction) {
+            try add(hash, of: userId, keeping: 1, in: transaction)
+        }
+        return transaction.now
+    }
+
+    static func remove(of userId: String, in transaction: StoreTransaction) throws {
+        try transaction.execute("DELETE FROM passwordHistory WHERE userId = ?", [.text(userId)])
+    }
+}
