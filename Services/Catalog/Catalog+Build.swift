@@ -10,7 +10,8 @@ private let productPhotos = ProductPhotos()
 package let catalogPlan = ServicePlan(
     name: "catalog",
     classes: [
-        .category, .product, .inAppProduct, .productReview, .favoriteProduct, .store, .page, .jobStatus, .jobSchedule,
+        .category, .product, .inAppProduct, .productReview, .favoriteProduct, .store, .page, .requestClaim, .jobStatus,
+        .jobSchedule,
     ],
     rules: [
         "Product": ProductRules(photos: productPhotos), "ProductReview": ReviewRules(),
@@ -60,6 +61,14 @@ func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
         try ConfigParameters.apply(request.document(), in: transaction)
         return try BusReply(Accepted())
     }
+    routes.write("catalog.claimRequest.v1", ClaimRequest.self) { message, _, transaction in
+        try RequestClaims.claim(message, in: transaction)
+        return try BusReply(Accepted())
+    }
+    routes.write("catalog.releaseRequest.v1", ReleaseRequest.self) { message, _, transaction in
+        try RequestClaims.release(message.requestID, in: transaction)
+        return try BusReply(Accepted())
+    }
     routes.write("catalog.userDeleted.v1", UserDeleted.self) { message, _, transaction in
         try ForgottenUser.forget(message.userID, in: transaction)
         return try BusReply(Accepted())
@@ -89,7 +98,9 @@ private func keepHouse(_ host: ServiceHost, _ reservations: Reservations) async 
                 return try reservations.expire(in: transaction)
             }
             let isMoreToRemove = try await host.store.write { try ProductRemoval.goOn(in: $0) }
-            if isMoreLeft || isMoreToRemove { continue }
+            // Without old ids nothing is written.
+            let areIdsLeft = try await host.store.write { try RequestClaims.removeExpired(in: $0) }
+            if isMoreLeft || isMoreToRemove || areIdsLeft { continue }
         } catch {
             host.logger.error(
                 "Expired reservations or what deleted products left could not be cleared away.",

@@ -19,6 +19,7 @@ func runGateway() async throws {
     let accounts = AccountsController(services: services, configuration: configuration)
     let router = ParseRouter(
         configuration: configuration,
+        admission: Admission(settings: configuration.admission, services: services),
         principals: PrincipalResolver(configuration: configuration, sessions: sessions, services: services),
         objects: objects,
         accounts: accounts,

@@ -33,7 +33,7 @@ struct ObjectsController: Sendable {
     func find(
         _ className: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
-        let options = try QueryOptions(find: request.options(), limitMax: configuration.limitMax)
+        let options = try QueryOptions(find: request.options(), limitMax: configuration.limitMax, skipMax: configuration.skipMax)
         let reply = try await federation.find(className, options, principal, trace: request.requestId)
         guard !options.include.isEmpty else { return ParseResponse(body: reply) }
         var answer = try JSON(reply: reply)

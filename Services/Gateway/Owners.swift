@@ -14,7 +14,7 @@ enum Owners {
 
     /// Internal classes that `/classes` shows to the master key and to nobody else (PARSE_PROTOCOL section 8). They are in no
     /// pointer, include or sub-query.
-    static let masterClasses: Set<String> = ["_PushStatus", "_Audience"]
+    static let masterClasses: Set<String> = ["_PushStatus", "_Audience", "_Idempotency"]
 
     private static let functions = table(
         reading: [

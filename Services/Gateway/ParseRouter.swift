@@ -5,6 +5,7 @@ import ParseProtocol
 /// From a request to the route that answers it (`RouteTable`): tunnels, keys and sessions.
 struct ParseRouter: Sendable {
     let configuration: GatewayConfiguration
+    let admission: Admission
     let principals: PrincipalResolver
     let objects: ObjectsController
     let accounts: AccountsController
@@ -36,38 +37,37 @@ struct ParseRouter: Sendable {
                 return try await answer(request, RouteTable.outside.route(request.method, request.path), Principal())
             }
             request.path = path
-            if let route = RouteTable.mounted.route(request.method, path), route.access == .anyone {
-                return try await answer(request, route, Principal())
-            }
+            let open = RouteTable.mounted.route(request.method, path).flatMap { $0.access == .anyone ? $0 : nil }
             // Whoever follows a broken link from a mail is told so on a page.
-            if path.first == "apps" { return await pages.answer(request) }
+            if open != nil || path.first == "apps" {
+                // Load balancers and payment providers are not counted.
+                if open?.tag != .system, let refusal = admission.refusal(byAddress: request, nil) { return refusal }
+                guard let open else { return await pages.answer(request) }
+                return try await answer(request, open, Principal())
+            }
             request.isCounted = true
             try untunnel(&request)
-            guard let admitted = principals.admit(request.credentials, from: request.clientAddress) else {
-                return .forbidden()
-            }
-            let route = RouteTable.mounted.route(request.method, path)
+            let keyed = principals.admit(request.credentials, from: request.clientAddress)
+            if let refusal = admission.refusal(byAddress: request, keyed) { return refusal }
+            guard let client = keyed else { return .forbidden() }
             let principal =
-                route?.ignoresSession == true
-                ? admitted : try await principals.signIn(admitted, request.credentials, trace: request.requestId)
-            return try await answer(request, route, principal)
+                Self.signsIn(request)
+                ? client : try await principals.signIn(client, request.credentials, trace: request.requestId)
+            if let refusal = admission.refusal(to: request, principal) { return refusal }
+            guard let id = try admission.onceId(of: request) else { return await admitted(request, principal) }
+            return try await admission.once(id, trace: request.requestId) { [request] in
+                await self.admitted(request, principal)
+            }
         } catch {
             return response(to: error)
         }
     }
 
-    /// Answers a request of a batch, whose credentials were checked with the batch's.
-    /// - Throws: `ParseError`.
-    func answer(inBatch request: ParseRequest, _ principal: Principal) async -> ParseResponse {
+    private func admitted(_ request: ParseRequest, _ principal: Principal) async -> ParseResponse {
         do throws(ParseError) {
-            var request = request
-            guard let path = withoutMount(request.path) else {
-                throw ParseError(.invalidJSON, "cannot route batch path /\(request.path.joined(separator: "/"))")
-            }
-            request.path = path
-            let route = RouteTable.mounted.route(request.method, path)
-            if route?.access == .anyone { throw Self.noRoute }
-            return try await answer(request, route, principal)
+            let route = RouteTable.mounted.route(request.method, request.path)
+            if request.isInBatch, route?.access == .anyone { throw Self.noRoute }
+            return try await answer(request, route, admission.rights(principal, for: request.path))
         } catch {
             return response(to: error)
         }
@@ -87,6 +87,26 @@ struct ParseRouter: Sendable {
         } catch {
             throw .internalError
         }
+    }
+
+    /// Whether the request is about to prove who it is, so that a session it may already have says nothing.
+    static func signsIn(_ request: ParseRequest) -> Bool {
+        RouteTable.mounted.route(request.method, request.path)?.ignoresSession ?? false
+    }
+
+    /// Answers a request of a batch, whose credentials were checked with the batch's and which `refusal(inBatch:)` lets pass.
+    func answer(inBatch request: ParseRequest, _ principal: Principal) async -> ParseResponse {
+        var request = request
+        request.path = withoutMount(request.path) ?? []
+        return await admitted(request, principal)
+    }
+
+    /// Why a request of a batch is not even tried; nil when it is.
+    func refusal(inBatch request: ParseRequest, _ principal: Principal) -> ParseResponse? {
+        guard let path = withoutMount(request.path) else { return ParseResponse(Self.noRoute) }
+        var request = request
+        request.path = path
+        return admission.refusal(inBatch: request, principal)
     }
 
     func response(to error: ParseError) -> ParseResponse {
@@ -113,12 +133,14 @@ struct ParseRouter: Sendable {
         // A client that knows its headers sends the application id there; its body is passed on as it is.
         let isFile = request.path.first == "files"
         guard request.method == .post, request.path.first != "import",
-            request.credentials.applicationId == nil || (!isFile && mayOverrideMethod(request.body))
+            // An id that is not the shop's may be a proxy's or an older app's: what the body says counts then (PARSE_PROTOCOL 1.2).
+            request.credentials.applicationId != configuration.applicationId
+                || (!isFile && mayOverrideMethod(request.body))
         else { return }
         // The bytes of a file without an application id are no JSON that somebody got wrong.
         if isFile, request.body.first != UInt8(ascii: "{") { return }
         var body = try request.object
-        if let method = try request.credentials.take(from: &body) {
+        if let method = try request.credentials.take(from: &body, knownId: configuration.applicationId) {
             guard let method = ParseRequest.Method(rawValue: method.uppercased()) else {
                 throw ParseError(.invalidJSON, "_method is not a method of the protocol.")
             }

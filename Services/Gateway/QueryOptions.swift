@@ -26,7 +26,7 @@ struct QueryOptions: Sendable {
     }
 
     /// - Throws: 102, 107, 117 or 118.
-    init(find options: [String: JSON], limitMax: Int) throws(ParseError) {
+    init(find options: [String: JSON], limitMax: Int, skipMax: Int = .max) throws(ParseError) {
         for (name, value) in options {
             switch name {
             case "where": filter = try Self.filter(value)
@@ -37,8 +37,8 @@ struct QueryOptions: Sendable {
                 }
                 self.limit = Int(min(limit, Int64(limitMax)))
             case "skip":
-                guard let skip = value.intValue, (0...Self.skipMax).contains(skip) else {
-                    throw ParseError(.init(rawValue: 118), "skip must be a whole number from 0 to \(Self.skipMax).")
+                guard let skip = value.intValue, (0...Int64(skipMax)).contains(skip) else {
+                    throw ParseError(.init(rawValue: 118), "skip must be a whole number from 0 to \(skipMax).")
                 }
                 self.skip = Int(skip)
             case "count": wantsCount = value == 1 || value == true
@@ -52,8 +52,6 @@ struct QueryOptions: Sendable {
         }
         include.add(keys: keys)
     }
-
-    private static let skipMax: Int64 = 1_000_000_000
 
     /// The names in `keys` without what follows a dot: what the owner of the class must send.
     var topLevelKeys: [String] {
