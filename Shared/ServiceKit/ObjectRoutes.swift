@@ -75,7 +75,7 @@ extension ServiceRoutes {
     }
 
     /// The changes of a message, decoded; a document that cannot be is a failure of its own change only.
-    private static func proposals(
+    static func proposals(
         _ message: WriteRequest, _ request: ServiceRequest
     ) throws -> [Result<ProposedChange, ParseError>] {
         guard message.changes.count == request.documents.count, !message.changes.isEmpty else {
@@ -95,7 +95,7 @@ extension ServiceRoutes {
         }
     }
 
-    private static func prepare(
+    static func prepare(
         _ proposal: Result<ProposedChange, ParseError>, _ rules: [String: any ClassRules]
     ) async -> Result<ProposedChange, ParseError> {
         do {
