@@ -101,7 +101,7 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             path: "Services/Gateway",
-            resources: [.copy("Pages")]
+            resources: [.copy("Pages"), .copy("OpenAPI")]
         ),
         service("Catalog"),
         service(

@@ -34,7 +34,11 @@ func runGateway() async throws {
         pages: PagesController(
             pages: try Pages(configuration: configuration), accounts: accounts, configuration: configuration),
         sentry: SentryController(services: services),
-        system: SystemController(broker: broker),
+        system: SystemController(
+            broker: broker,
+            document: try OpenAPIDocument(
+                routes: RouteTable.mounted.routes, outside: RouteTable.outside.routes,
+                publicURL: configuration.publicURL)),
         meter: meter,
         logger: logger)
 
