@@ -169,5 +169,14 @@ let package = Package(
                 "PaymentsService", "PushService", "UsersService",
             ]),
         .testTarget(name: "ScenarioTests", dependencies: ["TestSupport", "ParseProtocol"]),
+        .testTarget(
+            name: "FuzzTests",
+            dependencies: [
+                "ObjectStore", "MessageBus", "Messages", "ParseProtocol", "TestSupport", "CZlib", "CrashService",
+                "GatewayService", .product(name: "Logging", package: "swift-log"),
+                .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+            ],
+            exclude: ["Corpus"]
+        ),
     ]
 )

@@ -9,13 +9,18 @@ private let productPhotos = ProductPhotos()
 
 package let catalogPlan = ServicePlan(
     name: "catalog",
-    classes: [.category, .product, .inAppProduct, .productReview, .favoriteProduct, .store, .page, .requestClaim],
+    classes: [
+        .category, .product, .inAppProduct, .productReview, .favoriteProduct, .store, .page, .requestClaim, .jobStatus,
+        .jobSchedule,
+    ],
     rules: [
         "Product": ProductRules(photos: productPhotos), "ProductReview": ReviewRules(),
-        "FavoriteProduct": FavoriteRules(), "Page": PageRules(),
+        "FavoriteProduct": FavoriteRules(), "Page": PageRules(), "_Product": InAppProductRules(),
+        "_JobStatus": JobStatusRules(), "_JobSchedule": JobScheduleRules(jobs: catalogJobs),
     ],
     tables: ProductRatings.tables + Reservations.tables + Restocks.tables + ReviewReports.tables + HiddenAuthors.tables
-        + ProductRemoval.tables + ConfigParameters.tables + FileTable.tables,
+        + ProductRemoval.tables + ConfigParameters.tables + FileTable.tables + HookDefinitions.tables
+        + JobTables.tables,
     ownsUnknownClasses: true)
 
 func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
@@ -75,8 +80,10 @@ func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
     ReviewFunctions(host: host).install(in: &routes)
     host.whenWriter { await keepHouse(host, reservations) }
     let files = FileFolder(dataDirectory: host.configuration.dataDirectory)
-    installFiles(host, files, &routes)
+    let keeper = installFiles(host, files, &routes)
     productPhotos.connect(host, files)
+    installHooks(&routes)
+    installJobs(host, keeper, &routes)
 }
 
 /// Reservations live for a minute at least, so that a few seconds more do not matter.

@@ -25,9 +25,16 @@ extension ServiceRoutes {
         }
 
         read("\(name).find.v1", FindRequest.self) { message, request, reader in
+            if message.explain {
+                try request.requireMaster()
+                return try BusReply(
+                    FindReply(), documents: [try reader.explain(Query(message), caller: .master)])
+            }
             let page = try reader.find(Query(message), caller: caller(request.envelope.principal, message.className))
             return try BusReply(FindReply.with { $0.rows = UInt32(page.rows) }, documents: [page.body])
         }
+
+        installLookups(for: caller)
 
         read("\(name).fetch.v1", FetchRequest.self) { message, request, reader in
             var reply = FetchReply()
@@ -68,7 +75,7 @@ extension ServiceRoutes {
     }
 
     /// The changes of a message, decoded; a document that cannot be is a failure of its own change only.
-    private static func proposals(
+    static func proposals(
         _ message: WriteRequest, _ request: ServiceRequest
     ) throws -> [Result<ProposedChange, ParseError>] {
         guard message.changes.count == request.documents.count, !message.changes.isEmpty else {
@@ -88,7 +95,7 @@ extension ServiceRoutes {
         }
     }
 
-    private static func prepare(
+    static func prepare(
         _ proposal: Result<ProposedChange, ParseError>, _ rules: [String: any ClassRules]
     ) async -> Result<ProposedChange, ParseError> {
         do {
@@ -215,10 +222,12 @@ extension ProposedChange.Verb {
 }
 
 extension Query {
-    fileprivate init(_ message: FindRequest) {
+    init(_ message: FindRequest) {
         self.init(
             className: message.className, where: Array(message.where), order: message.order, limit: Int(message.limit),
             skip: Int(message.skip), wantsCount: message.count, keys: message.keys, excludeKeys: message.excludeKeys)
+        if message.hasAfter { after = message.after }
+        foreignClasses = Set(message.foreignClasses)
     }
 }
 
