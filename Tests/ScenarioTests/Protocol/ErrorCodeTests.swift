@@ -100,6 +100,9 @@ import Testing
             try await $0.client.send(.POST, $0.path, headers: $0.client.credentials, body: Array("{".utf8))
         },
         .init(107, "an increment by a text") { try await $0.create(["a": ["__op": "Increment", "amount": "1"]]) },
+        .init(108, "an operator that is the server's own") {
+            try await $0.create(["a": ["__op": "SetOnInsert", "amount": 1]])
+        },
         .init(111, "another type than before") {
             _ = try await $0.create(["a": 1])
             return try await $0.create(["a": "text"])
