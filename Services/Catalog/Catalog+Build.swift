@@ -9,13 +9,18 @@ private let productPhotos = ProductPhotos()
 
 package let catalogPlan = ServicePlan(
     name: "catalog",
-    classes: [.category, .product, .inAppProduct, .productReview, .favoriteProduct, .store, .page],
+    classes: [
+        .category, .product, .inAppProduct, .productReview, .favoriteProduct, .store, .page, .requestClaim, .jobStatus,
+        .jobSchedule,
+    ],
     rules: [
         "Product": ProductRules(photos: productPhotos), "ProductReview": ReviewRules(),
-        "FavoriteProduct": FavoriteRules(), "Page": PageRules(),
+        "FavoriteProduct": FavoriteRules(), "Page": PageRules(), "_Product": InAppProductRules(),
+        "_JobStatus": JobStatusRules(), "_JobSchedule": JobScheduleRules(jobs: catalogJobs),
     ],
     tables: ProductRatings.tables + Reservations.tables + Restocks.tables + ReviewReports.tables + HiddenAuthors.tables
-        + ProductRemoval.tables + ConfigParameters.tables + FileTable.tables,
+        + ProductRemoval.tables + ConfigParameters.tables + FileTable.tables + HookDefinitions.tables
+        + JobTables.tables,
     ownsUnknownClasses: true)
 
 func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
@@ -56,6 +61,14 @@ func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
         try ConfigParameters.apply(request.document(), in: transaction)
         return try BusReply(Accepted())
     }
+    routes.write("catalog.claimRequest.v1", ClaimRequest.self) { message, _, transaction in
+        try RequestClaims.claim(message, in: transaction)
+        return try BusReply(Accepted())
+    }
+    routes.write("catalog.releaseRequest.v1", ReleaseRequest.self) { message, _, transaction in
+        try RequestClaims.release(message.requestID, in: transaction)
+        return try BusReply(Accepted())
+    }
     routes.write("catalog.userDeleted.v1", UserDeleted.self) { message, _, transaction in
         try ForgottenUser.forget(message.userID, in: transaction)
         return try BusReply(Accepted())
@@ -67,8 +80,10 @@ func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
     ReviewFunctions(host: host).install(in: &routes)
     host.whenWriter { await keepHouse(host, reservations) }
     let files = FileFolder(dataDirectory: host.configuration.dataDirectory)
-    installFiles(host, files, &routes)
+    let keeper = installFiles(host, files, &routes)
     productPhotos.connect(host, files)
+    installHooks(&routes)
+    installJobs(host, keeper, &routes)
 }
 
 /// Reservations live for a minute at least, so that a few seconds more do not matter.
@@ -83,7 +98,9 @@ private func keepHouse(_ host: ServiceHost, _ reservations: Reservations) async 
                 return try reservations.expire(in: transaction)
             }
             let isMoreToRemove = try await host.store.write { try ProductRemoval.goOn(in: $0) }
-            if isMoreLeft || isMoreToRemove { continue }
+            // Without old ids nothing is written.
+            let areIdsLeft = try await host.store.write { try RequestClaims.removeExpired(in: $0) }
+            if isMoreLeft || isMoreToRemove || areIdsLeft { continue }
         } catch {
             host.logger.error(
                 "Expired reservations or what deleted products left could not be cleared away.",

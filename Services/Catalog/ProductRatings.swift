@@ -27,6 +27,44 @@ enum ProductRatings {
         _ = try transaction.execute("DELETE FROM productRatings WHERE productId = ?", [.text(productId)])
     }
 
+    /// Counts a product's ratings anew from its reviews.
+    /// - Returns: whether they were wrong.
+    static func recount(_ productId: String, in transaction: StoreTransaction) throws -> Bool {
+        var (total, count): (Int64, Int64) = (0, 0)
+        var last = ""
+        while true {
+            let page = try transaction.documents(
+                Query(
+                    className: "ProductReview",
+                    where: ["product": .pointer("Product", productId), "objectId": ["$gt": .string(last)]],
+                    order: ["objectId"], limit: 1000), caller: .master)
+            for rating in page.compactMap(Rating.init) {
+                total += rating.stars
+                count += 1
+            }
+            guard let end = page.last?["objectId"]?.stringValue else { break }
+            last = end
+        }
+        let known = try transaction.rows(
+            "SELECT total, count FROM productRatings WHERE productId = ?", [.text(productId)]
+        ).first
+        let product = try transaction.documentIfFound("Product", productId, caller: .master)
+        let shown = product?["ratingCount"]?.intValue ?? 0
+        var average: Double?
+        if count > 0 { average = (Double(total) / Double(count) * 100).rounded() / 100 }
+        let isRight =
+            (known?.int("total") ?? 0) == total && (known?.int("count") ?? 0) == count && shown == count
+            && product?["ratingAverage"]?.doubleValue == average
+        if isRight { return false }
+        _ = try transaction.execute(
+            """
+            INSERT INTO productRatings(productId, total, count) VALUES (?1, ?2, ?3)
+            ON CONFLICT(productId) DO UPDATE SET total = ?2, count = ?3
+            """, [.text(productId), .int(total), .int(count)])
+        try publish(productId, in: transaction)
+        return true
+    }
+
     private struct Rating: Equatable {
         let productId: String
         let stars: Int64

@@ -20,12 +20,22 @@ struct BatchController: Sendable {
         }
         var requests: [ParseRequest] = []
         for item in items { requests.append(try parse(item, of: request)) }
-        if body["transaction"] == true { return try await runAtomically(requests, principal) }
+        let refusals = requests.map { router.refusal(inBatch: $0, principal) }
+        if body["transaction"] == true {
+            if let refusal = refusals.lazy.compactMap(\.self).first { return refusal }
+            return try await runAtomically(requests, principal)
+        }
 
         var answers: [JSON] = []
         var index = 0
         while index < requests.count {
-            let run = changes(startingAt: index, in: requests)
+            if let refusal = refusals[index] {
+                answers.append(Self.item(refusal))
+                index += 1
+                continue
+            }
+            let end = refusals[index...].firstIndex { $0 != nil } ?? requests.endIndex
+            let run = changes(startingAt: index, in: requests[..<end])
             if run.count > 1 {
                 answers += await write(run, principal, request.requestId)
                 index += run.count
@@ -87,7 +97,7 @@ struct BatchController: Sendable {
     }
 
     /// The longest run of object changes for one service from `start` on.
-    private func changes(startingAt start: Int, in requests: [ParseRequest]) -> [ObjectChange] {
+    private func changes(startingAt start: Int, in requests: ArraySlice<ParseRequest>) -> [ObjectChange] {
         var run: [ObjectChange] = []
         for request in requests[start...] {
             guard let change = change(request), run.last.map({ $0.service == change.service }) ?? true else { break }
@@ -99,7 +109,8 @@ struct BatchController: Sendable {
     private func write(_ changes: [ObjectChange], _ principal: Principal, _ trace: String) async -> [JSON] {
         do throws(ParseError) {
             let outcomes = try await router.objects.write(
-                changes.map { ($0.change, $0.document) }, to: changes[0].service, atomic: false, principal, trace)
+                changes.map { ($0.change, $0.document) }, to: changes[0].service, atomic: false,
+                router.admission.rights(principal, for: ["classes"]), trace)
             return try Self.items(outcomes)
         } catch {
             // What came before in the batch stands, so the whole answer must not be an error that clients repeat.
@@ -123,14 +134,15 @@ struct BatchController: Sendable {
     private func runAtomically(
         _ requests: [ParseRequest], _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
-        let run = changes(startingAt: 0, in: requests)
+        let run = changes(startingAt: 0, in: requests[...])
         guard run.count == requests.count else {
             throw ParseError(
                 .commandUnavailable, "A transaction can only hold object changes of classes that one service keeps.")
         }
         guard let first = run.first else { return ParseResponse([]) }
         let outcomes = try await router.objects.write(
-            run.map { ($0.change, $0.document) }, to: first.service, atomic: true, principal, requests[0].requestId)
+            run.map { ($0.change, $0.document) }, to: first.service, atomic: true,
+            router.admission.rights(principal, for: ["classes"]), requests[0].requestId)
         var items: [JSON] = []
         for (_, answer) in outcomes { items.append(["success": try JSON(reply: answer)]) }
         return ParseResponse(.array(items))

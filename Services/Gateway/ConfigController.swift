@@ -13,7 +13,6 @@ struct ConfigController: Sendable {
     }
 
     func put(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
-        guard principal.master else { return .forbidden("unauthorized: master key is required") }
         _ = try await services.write(
             "catalog.setConfig.v1", SetConfigRequest(), documents: [request.document], for: principal,
             trace: request.requestId)

@@ -35,9 +35,17 @@ struct Federation: Sendable {
         var filter = options.filter
         if SubQueries.mayOccur(in: filter) {
             var resolver = SubQueries(federation: self, principal: principal, trace: trace)
-            filter = try await resolver.resolve(filter)
+            filter = try await resolver.resolve(filter, of: className)
         }
-        let message = FindRequest.with {
+        return try await services.read(
+            "\(Owners.service(ofClass: className)).find.v1", Self.message(className, options, filter: filter),
+            for: principal, trace: trace
+        ).document
+    }
+
+    /// - Parameter filter: the options' filter without sub-queries.
+    static func message(_ className: String, _ options: QueryOptions, filter: [UInt8]) -> FindRequest {
+        FindRequest.with {
             $0.className = className
             $0.where = Data(filter)
             $0.order = options.order
@@ -46,10 +54,13 @@ struct Federation: Sendable {
             $0.count = options.wantsCount
             $0.keys = options.topLevelKeys
             $0.excludeKeys = options.excludeKeys
+            if let after = options.after { $0.after = after }
+            $0.explain = options.explains
+            // Only a name with a dot leads to another object.
+            if filter.contains(text: ".") || options.order.contains(where: { $0.utf8.contains(UInt8(ascii: ".")) }) {
+                $0.foreignClasses = Owners.classes(notOf: Owners.service(ofClass: className))
+            }
         }
-        return try await services.read(
-            "\(Owners.service(ofClass: className)).find.v1", message, for: principal, trace: trace
-        ).document
     }
 
     /// The objects with the tree's pointers replaced, level by level: one request per owner and level (one for each

@@ -19,6 +19,7 @@ func runGateway() async throws {
     let accounts = AccountsController(services: services, configuration: configuration)
     let router = ParseRouter(
         configuration: configuration,
+        admission: Admission(settings: configuration.admission, services: services),
         principals: PrincipalResolver(configuration: configuration, sessions: sessions, services: services),
         objects: objects,
         accounts: accounts,
@@ -33,7 +34,11 @@ func runGateway() async throws {
         pages: PagesController(
             pages: try Pages(configuration: configuration), accounts: accounts, configuration: configuration),
         sentry: SentryController(services: services),
-        system: SystemController(broker: broker),
+        system: SystemController(
+            broker: broker,
+            document: try OpenAPIDocument(
+                routes: RouteTable.mounted.routes, outside: RouteTable.outside.routes,
+                publicURL: configuration.publicURL)),
         meter: meter,
         logger: logger)
 

@@ -18,8 +18,12 @@ struct GatewayConfiguration: Sendable {
     let clientKeys: [ClientKey: String]
     /// Networks from which the master key is accepted.
     let masterKeyNetworks: [Network]
+    /// Rights beyond the plain keys, and limits on who may ask for what how often.
+    let admission: AdmissionSettings
     /// Largest `limit` of a query; a larger one is cut to it.
     let limitMax: Int
+    /// Largest `skip` of a query; a larger one is refused, because every row that is skipped is read.
+    let skipMax: Int
     /// Largest JSON body. A batch of 200 objects of a usual size fits; a single object is limited to 128 KB by the store.
     let bodyBytesMax: Int
     /// Name of the shop on pages for people.
@@ -34,7 +38,12 @@ struct GatewayConfiguration: Sendable {
     let bus: BusConfiguration
     let logLevel: Logger.Level
 
-    enum ClientKey: CaseIterable, Sendable { case rest, javascript, client }
+    enum ClientKey: CaseIterable, Sendable {
+        case rest, javascript, client, windows
+
+        /// The variable that sets it.
+        var setting: String { "SATCHEL_\("\(self)".uppercased())_KEY" }
+    }
 
     /// - Throws: when a setting cannot work, with a text that names it.
     init(reader: ConfigReader = .environment) throws {
@@ -50,10 +59,17 @@ struct GatewayConfiguration: Sendable {
         masterKey = try Self.secret(reader, "satchel.master.key") ?? MasterKeyFile(path: data + "/master.key").key()
         clientKeys = [
             .rest: "satchel.rest.key", .javascript: "satchel.javascript.key", .client: "satchel.client.key",
+            .windows: "satchel.windows.key",
         ].compactMapValues { Self.secret(reader, $0) }
-        masterKeyNetworks = try reader.string(forKey: "satchel.master.key.ips", default: "127.0.0.0/8,::1")
-            .split(separator: ",").map { try Network(String($0)) }
+        masterKeyNetworks = try Network.list(
+            reader.string(forKey: "satchel.master.key.ips", default: "127.0.0.0/8,::1"))
+        admission = try AdmissionSettings(reader: reader)
+        try admission.checkKeys(
+            master: masterKey,
+            others: Dictionary(uniqueKeysWithValues: clientKeys.map { ($0.setting, $1) })
+                .merging(["SATCHEL_APP_ID": applicationId]) { key, _ in key })
         limitMax = reader.int(forKey: "satchel.limit.max", default: 1000)
+        skipMax = try Self.skipMax(reader)
         bodyBytesMax = reader.int(forKey: "satchel.body.bytes.max", default: 8 << 20)
         shopName = reader.string(forKey: "satchel.shop.name", default: "Satchel")
         pagesDirectory = reader.string(forKey: "satchel.pages")
@@ -72,6 +88,14 @@ struct GatewayConfiguration: Sendable {
                 description: "SATCHEL_FILE_BYTES_MAX must be from 1 to \(48 << 20), not \(bytes).")
         }
         return bytes
+    }
+
+    private static func skipMax(_ reader: ConfigReader) throws -> Int {
+        let rows = reader.int(forKey: "satchel.skip.max", default: 1_000_000)
+        guard (0...1_000_000_000).contains(rows) else {
+            throw ConfigurationProblem(description: "SATCHEL_SKIP_MAX must be from 0 to 1000000000, not \(rows).")
+        }
+        return rows
     }
 
     private static func fileUpload(_ reader: ConfigReader) throws -> FileUploadRight {

@@ -24,7 +24,7 @@ struct HTTPFront: HTTPResponder {
     let logger: Logger
 
     func respond(to request: Request, context: GatewayContext) async throws -> Response {
-        if request.method == .options { return Response(status: .ok, headers: Self.preflightHeaders) }
+        if request.method == .options { return preflight(request) }
         let requestId = RequestIds.next()
         let answer: ParseResponse
         do {
@@ -38,6 +38,10 @@ struct HTTPFront: HTTPResponder {
                 body: ParseError(
                     .objectTooLarge, "The body is larger than \(configuration.bodyBytesMax) bytes."
                 ).body.serialized)
+        } catch is TooManyHeaders {
+            answer = ParseResponse(
+                status: 431,
+                body: ParseError(.objectTooLarge, "The request has too many or too long headers.").body.serialized)
         }
         if answer.status >= 500 {
             // 503 is an answer under load or while a service restarts, 500 is a fault.
@@ -47,25 +51,40 @@ struct HTTPFront: HTTPResponder {
                     "request.id": "\(requestId)", "http.path": "\(request.uri.path)", "http.status": "\(answer.status)",
                 ])
         }
-        return response(answer, requestId: requestId, isHead: request.method == .head)
+        return response(answer, to: request, requestId: requestId)
     }
 
     /// Everything of a request but its body.
     private func parse(
         _ request: Request, context: GatewayContext, requestId: String
-    ) throws(ParseError) -> ParseRequest {
+    ) throws -> ParseRequest {
+        guard request.headers.count <= Self.headersMax,
+            request.headers.reduce(0, { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count }) <= Self.headerBytesMax
+        else { throw TooManyHeaders() }
         let isHead = request.method == .head
         guard let method = isHead ? .get : ParseRequest.Method(rawValue: request.method.rawValue) else {
             throw ParseError(.commandUnavailable, "The method \(request.method.rawValue.prefix(16)) is not supported.")
         }
         var parsed = ParseRequest(
             method: method, path: try ParseRequest.path(request.uri.path), requestId: requestId,
-            clientAddress: context.clientAddress)
+            clientAddress: clientAddress(of: request, context))
         parsed.credentials = Credentials(headers: request.headers)
+        guard parsed.credentials.installationId.map({ $0.utf8.count <= Self.installationIdBytesMax }) ?? true else {
+            throw ParseError(
+                .invalidInstallationId,
+                "X-Parse-Installation-Id has at most \(Self.installationIdBytesMax) bytes.")
+        }
         parsed.query = request.uri.query
         parsed.headers = request.headers
         parsed.isHead = isHead
         return parsed
+    }
+
+    private func clientAddress(of request: Request, _ context: GatewayContext) -> SocketAddress? {
+        let proxies = configuration.admission.trustedProxies
+        guard !proxies.isEmpty else { return context.clientAddress }
+        return ClientAddress.find(
+            peer: context.clientAddress, forwardedFor: request.headers[values: Self.forwardedForName], proxies: proxies)
     }
 
     private func answer(_ request: Request, _ parsed: ParseRequest) async throws -> ParseResponse {
@@ -79,15 +98,23 @@ struct HTTPFront: HTTPResponder {
             }
         }
         // GET and DELETE carry no body that means anything, except to clients that say so.
-        if parsed.method == .post || parsed.method == .put || request.headers[.contentLength] != nil {
+        if parsed.method == .post || parsed.method == .put || request.headers[.contentLength] != nil
+            || request.headers[.transferEncoding] != nil
+        {
             let body = try await request.body.collect(upTo: configuration.bodyBytesMax)
             parsed.body = Array(body.readableBytesView)
         }
         return await router.answer(parsed)
     }
 
-    private func response(_ answer: ParseResponse, requestId: String, isHead: Bool) -> Response {
+    private func response(_ answer: ParseResponse, to request: Request, requestId: String) -> Response {
         var headers = Self.commonHeaders
+        configuration.admission.origins.apply(to: &headers, origin: request.headers[.origin])
+        // PARSE_PROTOCOL 1.3 has these on every answer. Only browsers, which say where they are, look at them.
+        if request.headers[.origin] != nil {
+            headers[.accessControlAllowMethods] = Self.allowedMethods
+            headers[.accessControlAllowHeaders] = Self.allowedHeaders
+        }
         headers[Self.requestIdName] = requestId
         if let location = answer.location { headers[.location] = location }
         if let seconds = answer.retryAfterSeconds { headers[.retryAfter] = String(seconds) }
@@ -96,26 +123,46 @@ struct HTTPFront: HTTPResponder {
         let response = Response(
             status: .init(code: answer.status), headers: headers,
             body: answer.stream ?? ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
-        return isHead ? response.createHeadResponse() : response
+        return request.method == .head ? response.createHeadResponse() : response
     }
 
+    private func preflight(_ request: Request) -> Response {
+        var headers = Self.preflightHeaders
+        configuration.admission.origins.apply(to: &headers, origin: request.headers[.origin])
+        return Response(status: .ok, headers: headers)
+    }
+
+    private struct TooManyHeaders: Error {}
+
+    /// Browsers and proxies together send about thirty.
+    private static let headersMax = 100
+    /// Cookies of other sites on the same host are the largest that is seen in earnest.
+    private static let headerBytesMax = 32 << 10
+    /// A UUID has 36; it is kept with every session.
+    private static let installationIdBytesMax = 200
+
     private static let requestIdName = headerName("X-Satchel-Request-Id")
+    private static let forwardedForName = headerName("X-Forwarded-For")
+    private static let contentTypeOptionsName = headerName("X-Content-Type-Options")
 
     private static let commonHeaders: HTTPFields = [
         .contentType: "application/json; charset=utf-8",
-        .accessControlAllowOrigin: "*",
+        contentTypeOptionsName: "nosniff",
         .accessControlExposeHeaders: "X-Parse-Job-Status-Id, X-Parse-Push-Status-Id",
     ]
 
-    /// PARSE_PROTOCOL section 1.3, and what Sentry's browser SDK asks for.
+    private static let allowedMethods = "GET,PUT,POST,DELETE,OPTIONS"
+    /// Of PARSE_PROTOCOL section 1.3, of the other kinds of keys, and what Sentry's browser SDK asks for.
+    private static let allowedHeaders =
+        "X-Parse-Master-Key, X-Parse-REST-API-Key, X-Parse-Javascript-Key, X-Parse-Application-Id, X-Parse-Client-Version, "
+        + "X-Parse-Session-Token, X-Requested-With, X-Parse-Revocable-Session, X-Parse-Request-Id, "
+        + "X-Parse-Installation-Id, X-Parse-Client-Key, X-Parse-Windows-Key, X-Parse-Maintenance-Key, "
+        + "X-Parse-Cloud-Context, Content-Type, Pragma, Cache-Control, "
+        + "X-Sentry-Auth, Authorization, Sentry-Trace, Baggage, Content-Encoding"
+
     private static let preflightHeaders: HTTPFields = [
-        .accessControlAllowOrigin: "*",
-        .accessControlAllowMethods: "GET,PUT,POST,DELETE,OPTIONS",
-        .accessControlAllowHeaders:
-            "X-Parse-Master-Key, X-Parse-REST-API-Key, X-Parse-Javascript-Key, X-Parse-Application-Id, X-Parse-Client-Version, "
-            + "X-Parse-Session-Token, X-Requested-With, X-Parse-Revocable-Session, X-Parse-Request-Id, "
-            + "X-Parse-Installation-Id, Content-Type, Pragma, Cache-Control, "
-            + "X-Sentry-Auth, Authorization, Sentry-Trace, Baggage, Content-Encoding",
+        .accessControlAllowMethods: allowedMethods,
+        .accessControlAllowHeaders: allowedHeaders,
         .accessControlExposeHeaders: "X-Parse-Job-Status-Id, X-Parse-Push-Status-Id",
         .accessControlMaxAge: "86400",
         .contentLength: "0",

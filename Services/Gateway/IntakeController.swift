@@ -19,7 +19,6 @@ struct IntakeController: Sendable {
 
     /// `POST <mount>/webhooks/stripe`: the body travels as it came, because the signature is over its bytes.
     func stripe(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
-        guard request.method == .post else { throw ParseRouter.noRoute }
         let webhook = PaymentWebhook.with { $0.signature = request.headers[Self.stripeSignature] ?? "" }
         _ = try await services.write(
             "payments.webhook.v1", webhook, documents: [request.body], for: .init(), trace: request.requestId)

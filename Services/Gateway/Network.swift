@@ -20,6 +20,17 @@ struct Network: Sendable {
         prefixBits = prefix
     }
 
+    /// A comma list of networks.
+    static func list(_ text: String) throws -> [Network] {
+        try text.split(separator: ",").map { try Network($0.filter { $0 != " " }) }
+    }
+
+    /// What counts as one client in rate limits: an IPv4 address, or the 64 bits of an IPv6 address that a provider's customer has.
+    static func customer(_ address: SocketAddress) -> [UInt8] {
+        let bytes = bytes(of: address) ?? []
+        return bytes.count == 16 ? Array(bytes.prefix(8)) : bytes
+    }
+
     func contains(_ address: SocketAddress?) -> Bool {
         guard let other = Self.bytes(of: address), other.count == bytes.count else { return false }
         return (0..<prefixBits).allSatisfy { bit in
@@ -31,8 +42,15 @@ struct Network: Sendable {
     private static func bytes(of address: SocketAddress?) -> [UInt8]? {
         switch address {
         case .v4(let address): withUnsafeBytes(of: address.address.sin_addr) { [UInt8]($0) }
-        case .v6(let address): withUnsafeBytes(of: address.address.sin6_addr) { [UInt8]($0) }
+        case .v6(let address): plain(withUnsafeBytes(of: address.address.sin6_addr) { [UInt8]($0) })
         default: nil
         }
     }
+
+    /// A listener on `::` sees IPv4 clients as ::ffff:a.b.c.d; they are the same clients.
+    private static func plain(_ bytes: [UInt8]) -> [UInt8] {
+        bytes.starts(with: mappedPrefix) ? Array(bytes.dropFirst(mappedPrefix.count)) : bytes
+    }
+
+    private static let mappedPrefix: [UInt8] = Array(repeating: 0, count: 10) + [0xFF, 0xFF]
 }

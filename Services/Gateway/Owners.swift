@@ -5,6 +5,14 @@ enum Owners {
     /// The owner of a cloud function and whether it changes something; nil when there is none of that name.
     static func service(ofFunction name: String) -> (service: String, writes: Bool)? { functions[name] }
 
+    /// Every cloud function.
+    static var functionNames: [String] { functions.keys.sorted() }
+
+    /// Classes that other services keep, as `FindRequest.foreign_classes` has them.
+    static func classes(notOf service: String) -> [String] { service == "catalog" ? listed : ["*"] }
+
+    private static let listed = classes.keys.sorted()
+
     private static let classes: [String: String] = [
         "_User": "users", "_Session": "users", "_Role": "users",
         "Order": "bag", "OrderItem": "bag", "Address": "bag",
@@ -14,7 +22,7 @@ enum Owners {
 
     /// Internal classes that `/classes` shows to the master key and to nobody else (PARSE_PROTOCOL section 8). They are in no
     /// pointer, include or sub-query.
-    static let masterClasses: Set<String> = ["_PushStatus", "_Audience"]
+    static let masterClasses: Set<String> = ["_PushStatus", "_Audience", "_Idempotency"]
 
     private static let functions = table(
         reading: [

@@ -2,9 +2,10 @@ import Logging
 import Messages
 import ParseProtocol
 
-/// From a request to the controller that answers it: the table of every route.
+/// From a request to the route that answers it (`RouteTable`): tunnels, keys and sessions.
 struct ParseRouter: Sendable {
     let configuration: GatewayConfiguration
+    let admission: Admission
     let principals: PrincipalResolver
     let objects: ObjectsController
     let accounts: AccountsController
@@ -32,43 +33,80 @@ struct ParseRouter: Sendable {
 
     private func answered(_ request: inout ParseRequest) async -> ParseResponse {
         do throws(ParseError) {
-            guard let path = withoutMount(request.path) else { return try await sentry.report(request) }
+            guard let path = withoutMount(request.path) else {
+                return try await answer(request, RouteTable.outside.route(request.method, request.path), Principal())
+            }
             request.path = path
-            if path == ["health"] { return system.health() }
-            // Links from mails: whoever follows one has no keys, but a token.
-            if path.first == "apps" { return await pages.answer(request) }
-            // A payment provider has no keys of the shop's; its signature is checked by the service that has the secret.
-            if path == ["webhooks", "stripe"] { return try await intake.stripe(request) }
-            if isDownload(request) { return try await files.download(request) }
+            let open = RouteTable.mounted.route(request.method, path).flatMap { $0.access == .anyone ? $0 : nil }
+            // Whoever follows a broken link from a mail is told so on a page.
+            if open != nil || path.first == "apps" {
+                // Load balancers and payment providers are not counted.
+                if open?.tag != .system, let refusal = admission.refusal(byAddress: request, nil) { return refusal }
+                guard let open else { return await pages.answer(request) }
+                return try await answer(request, open, Principal())
+            }
             request.isCounted = true
             try untunnel(&request)
-            guard let admitted = principals.admit(request.credentials, from: request.clientAddress) else {
-                return .forbidden()
-            }
-            // Signing in ignores an old token, so that an app with an expired session can get a new one.
+            let keyed = principals.admit(request.credentials, from: request.clientAddress)
+            if let refusal = admission.refusal(byAddress: request, keyed) { return refusal }
+            guard let client = keyed else { return .forbidden() }
             let principal =
-                ["login", "verifyPassword"].contains(path.joined(separator: "/"))
-                ? admitted
-                : try await principals.signIn(admitted, request.credentials, trace: request.requestId)
-            return try await route(request, principal)
+                Self.signsIn(request)
+                ? client : try await principals.signIn(client, request.credentials, trace: request.requestId)
+            if let refusal = admission.refusal(to: request, principal) { return refusal }
+            guard let id = try admission.onceId(of: request) else { return await admitted(request, principal) }
+            return try await admission.once(id, trace: request.requestId) { [request] in
+                await self.admitted(request, principal)
+            }
         } catch {
             return response(to: error)
         }
     }
 
-    /// Answers a request of a batch, whose credentials were checked with the batch's.
-    /// - Throws: `ParseError`.
-    func answer(inBatch request: ParseRequest, _ principal: Principal) async -> ParseResponse {
+    private func admitted(_ request: ParseRequest, _ principal: Principal) async -> ParseResponse {
         do throws(ParseError) {
-            var request = request
-            guard let path = withoutMount(request.path) else {
-                throw ParseError(.invalidJSON, "cannot route batch path /\(request.path.joined(separator: "/"))")
-            }
-            request.path = path
-            return try await route(request, principal)
+            let route = RouteTable.mounted.route(request.method, request.path)
+            if request.isInBatch, route?.access == .anyone { throw Self.noRoute }
+            return try await answer(request, route, admission.rights(principal, for: request.path))
         } catch {
             return response(to: error)
         }
+    }
+
+    /// The only place that runs a route's handler.
+    private func answer(
+        _ request: ParseRequest, _ route: Route?, _ principal: Principal
+    ) async throws(ParseError) -> ParseResponse {
+        guard let route else { throw Self.noRoute }
+        if route.access == .master, !principal.master { return .forbidden("unauthorized: master key is required") }
+        guard let handler = route.handler else { throw .notBuilt(route.path) }
+        do {
+            return try await handler(RouteCall(router: self, route: route, request: request, principal: principal))
+        } catch let error as ParseError {
+            throw error
+        } catch {
+            throw .internalError
+        }
+    }
+
+    /// Whether the request is about to prove who it is, so that a session it may already have says nothing.
+    static func signsIn(_ request: ParseRequest) -> Bool {
+        RouteTable.mounted.route(request.method, request.path)?.ignoresSession ?? false
+    }
+
+    /// Answers a request of a batch, whose credentials were checked with the batch's and which `refusal(inBatch:)` lets pass.
+    func answer(inBatch request: ParseRequest, _ principal: Principal) async -> ParseResponse {
+        var request = request
+        request.path = withoutMount(request.path) ?? []
+        return await admitted(request, principal)
+    }
+
+    /// Why a request of a batch is not even tried; nil when it is.
+    func refusal(inBatch request: ParseRequest, _ principal: Principal) -> ParseResponse? {
+        guard let path = withoutMount(request.path) else { return ParseResponse(Self.noRoute) }
+        var request = request
+        request.path = path
+        return admission.refusal(inBatch: request, principal)
     }
 
     func response(to error: ParseError) -> ParseResponse {
@@ -85,10 +123,6 @@ struct ParseRouter: Sendable {
         return Array(path.dropFirst(configuration.mount.count))
     }
 
-    private func isDownload(_ request: ParseRequest) -> Bool {
-        request.method == .get && request.path.first == "files"
-    }
-
     /// Whether the body is a file, which may be larger than other bodies.
     func isUpload(_ request: ParseRequest) -> Bool {
         request.method == .post && withoutMount(request.path)?.first == "files"
@@ -99,12 +133,14 @@ struct ParseRouter: Sendable {
         // A client that knows its headers sends the application id there; its body is passed on as it is.
         let isFile = request.path.first == "files"
         guard request.method == .post, request.path.first != "import",
-            request.credentials.applicationId == nil || (!isFile && mayOverrideMethod(request.body))
+            // An id that is not the shop's may be a proxy's or an older app's: what the body says counts then (PARSE_PROTOCOL 1.2).
+            request.credentials.applicationId != configuration.applicationId
+                || (!isFile && mayOverrideMethod(request.body))
         else { return }
         // The bytes of a file without an application id are no JSON that somebody got wrong.
         if isFile, request.body.first != UInt8(ascii: "{") { return }
         var body = try request.object
-        if let method = try request.credentials.take(from: &body) {
+        if let method = try request.credentials.take(from: &body, knownId: configuration.applicationId) {
             guard let method = ParseRequest.Method(rawValue: method.uppercased()) else {
                 throw ParseError(.invalidJSON, "_method is not a method of the protocol.")
             }

@@ -13,13 +13,22 @@ struct PrincipalResolver: Sendable {
         guard let id = credentials.applicationId, id == configuration.applicationId else { return nil }
         var principal = Principal()
         if let installationId = credentials.installationId { principal.installationID = installationId }
-        if let key = credentials.masterKey {
-            guard GatewayConfiguration.isSame(key, configuration.masterKey),
-                configuration.masterKeyNetworks.contains(where: { $0.contains(address) })
+        if let key = credentials.maintenanceKey {
+            guard let maintenanceKey = configuration.admission.maintenanceKey,
+                GatewayConfiguration.isSame(key, maintenanceKey),
+                configuration.admission.maintenanceKeyNetworks.contains(where: { $0.contains(address) })
             else { return nil }
-            principal.master = true
-            return principal
+            principal.maintenance = true
         }
+        if let key = credentials.masterKey {
+            guard configuration.masterKeyNetworks.contains(where: { $0.contains(address) }) else { return nil }
+            let isMaster = GatewayConfiguration.isSame(key, configuration.masterKey)
+            let isReadOnly = configuration.admission.readOnlyMasterKey.map { GatewayConfiguration.isSame(key, $0) }
+            guard isMaster || isReadOnly == true else { return nil }
+            principal.master = true
+            principal.readOnly = !isMaster
+        }
+        guard !principal.isPrivileged else { return principal }
         guard !configuration.clientKeys.isEmpty else { return principal }
         let matches = configuration.clientKeys.contains { kind, key in
             credentials.clientKeys[kind].map { GatewayConfiguration.isSame($0, key) } ?? false
@@ -39,7 +48,7 @@ struct PrincipalResolver: Sendable {
     /// - Throws: 209 for a token that is unknown or expired.
     func signIn(_ admitted: Principal, _ credentials: Credentials, trace: String) async throws(ParseError) -> Principal
     {
-        guard let token = credentials.sessionToken, !admitted.master else { return admitted }
+        guard let token = credentials.sessionToken, !admitted.isPrivileged else { return admitted }
         guard token.utf8.count <= 128 else { throw .invalidSession }
         let (cached, generation) = sessions.find(token)
         if var principal = cached {

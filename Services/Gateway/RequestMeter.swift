@@ -31,12 +31,7 @@ final class RequestMeter: Sendable {
     ]
 
     private static let routes: [Substring: String] = Dictionary(
-        uniqueKeysWithValues: [
-            "login", "logout", "functions", "batch", "events", "files", "config", "schemas", "aggregate", "push",
-            "push_audiences", "jobs", "hooks", "cloud_code", "loginAs", "verifyPassword", "requestPasswordReset",
-            "verificationEmailRequest", "upgradeToRevocableSession", "validate_purchase", "scriptlog",
-            "serverInfo", "export", "import", "purge",
-        ].map { ($0[...], "/\($0)") })
+        uniqueKeysWithValues: RouteTable.mounted.firstComponents.map { ($0, "/\($0)") })
 
     /// Counts one request and the answer it got.
     func count(_ request: ParseRequest, _ response: ParseResponse) {

@@ -10,8 +10,7 @@ struct SentryController: Sendable {
 
     func report(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
         let path = request.path
-        guard request.method == .post, path.count == 3, path[0] == "api", path[2] == "envelope" || path[2] == "store"
-        else { throw ParseRouter.noRoute }
+        guard path.count == 3 else { throw ParseRouter.noRoute }
         let key = try publicKey(request)
         let message = CrashReport.with {
             $0.projectID = String(path[1])

@@ -19,7 +19,8 @@ struct ServiceClient: Sendable {
         _ kind: String, _ message: some Message, documents: [[UInt8]] = [], for principal: Principal, trace: String,
         timeout: Duration = .seconds(10)
     ) async throws(ParseError) -> BusReply {
-        try await send(kind, message, documents, principal, trace, key: RequestIds.next(), timeout: timeout)
+        guard !principal.readOnly else { throw .readOnlyKey }
+        return try await send(kind, message, documents, principal, trace, key: RequestIds.next(), timeout: timeout)
     }
 
     private func send(

@@ -7,11 +7,12 @@ extension StoreTransaction {
     ///   - objectId: an id chosen by the service (with the master's rights) or, where that is allowed, by the client.
     ///   - proposedId: the id to take when nobody chose one; made by the gateway in the form of `Names.objectId()`.
     ///   - isImported: from a file of an operator: the id may be chosen, and `createdAt` and `updatedAt` are kept.
+    ///   - keepsTimes: `createdAt` and `updatedAt` are kept.
     /// - Throws: `ParseError`: 119 not permitted, 105 and 121 bad names, 107 and 111 bad values or types, 116 too large,
     ///   123 bad ACL, 137 a value or id that has to be unique is taken.
     public func create(
         _ className: String, _ object: JSON, objectId: String? = nil, proposedId: String? = nil,
-        isImported: Bool = false, caller: Caller
+        isImported: Bool = false, keepsTimes: Bool = false, caller: Caller
     ) throws -> Created {
         guard case .object(let fields) = object else {
             throw ParseError(.invalidJSON, "An object to save must be a JSON object.")
@@ -19,8 +20,9 @@ extension StoreTransaction {
         let info = try classForCreating(className, caller)
         _ = try info.permissions.decide(.create, caller, className: className)
         let id = try newObjectId(objectId, fields, caller, isImported) ?? proposedId ?? Names.objectId()
-        let createdAt = try isImported ? Self.moment(fields["createdAt"]) ?? now : now
-        let updatedAt = try isImported ? Self.moment(fields["updatedAt"]) ?? createdAt : now
+        let keepsTimes = isImported || keepsTimes
+        let createdAt = try keepsTimes ? Self.moment(fields["createdAt"]) ?? now : now
+        let updatedAt = try keepsTimes ? Self.moment(fields["updatedAt"]) ?? createdAt : now
         var draft = try ObjectDraft(info: info, document: [:], isNew: true, caller: caller)
         try draft.apply(fields)
         try checkNewFields(draft, caller)
@@ -56,10 +58,12 @@ extension StoreTransaction {
     }
 
     /// Changes an object.
-    /// - Parameter changes: fields, operators and dotted fields as a client sends them.
+    /// - Parameters:
+    ///   - changes: fields, operators and dotted fields as a client sends them.
+    ///   - keepsTimes: `createdAt` and `updatedAt` are taken from `changes` where they are in them.
     /// - Throws: `ParseError.objectNotFound` for a missing object and one the caller may not change, else as `create`.
     public func update(
-        _ className: String, _ objectId: String, _ changes: JSON, caller: Caller
+        _ className: String, _ objectId: String, _ changes: JSON, keepsTimes: Bool = false, caller: Caller
     ) throws -> Updated {
         guard case .object(let fields) = changes else {
             throw ParseError(.invalidJSON, "An object to save must be a JSON object.")
@@ -70,13 +74,20 @@ extension StoreTransaction {
         let accessBefore = draft.access
         try draft.apply(fields)
         try checkNewFields(draft, caller)
-        draft.document["updatedAt"] = .string(nowISO)
+        let createdAt = try keepsTimes ? Self.moment(fields["createdAt"]) : nil
+        let updatedAt = try keepsTimes ? Self.moment(fields["updatedAt"]) ?? now : now
+        if let createdAt { draft.document["createdAt"] = .string(createdAt.iso) }
+        draft.document["updatedAt"] = .string(updatedAt == now ? nowISO : updatedAt.iso)
         let text = try draft.serialized()
         try saveNewFields(draft.newFields, of: draft.info)
 
+        if let createdAt {
+            try connection.execute(
+                "UPDATE o\(info.id) SET createdAt = ? WHERE id = ?", [.int(createdAt.milliseconds), .int(row)])
+        }
         let statement = try connection.statement(
             "UPDATE o\(info.id) SET updatedAt = ?, publicRead = ?, publicWrite = ?, doc = ? WHERE id = ?")
-        statement.bind(now.milliseconds, at: 1)
+        statement.bind(updatedAt.milliseconds, at: 1)
         statement.bind(SQLValue.int(draft.access.publicRead ? 1 : 0), at: 2)
         statement.bind(SQLValue.int(draft.access.publicWrite ? 1 : 0), at: 3)
         statement.bind(utf8: text, at: 4)
@@ -195,7 +206,7 @@ extension StoreTransaction {
 
     /// What the client is told about an update, without anything the caller may not read.
     private func answer(to draft: ObjectDraft, _ objectId: String, _ caller: Caller) -> JSON {
-        var answer: [String: JSON] = ["updatedAt": .string(nowISO)]
+        var answer: [String: JSON] = ["updatedAt": draft.document["updatedAt"] ?? .string(nowISO)]
         guard !draft.echoed.isEmpty, mayRead(draft, caller) else { return .object(answer) }
         let isOwnUser = draft.info.name == "_User" && caller.userId == objectId
         let hidden = isOwnUser ? [] : draft.info.permissions.hiddenFields(from: caller)

@@ -2,20 +2,30 @@ import ParseProtocol
 
 /// `$relativeTime`: `now`, `in 2 days 3 hours`, `12 days ago` (PARSE_PROTOCOL section 4.1).
 enum RelativeTime {
+    /// - Parameter constraint: the one it stands in, for the text of an error; clients know these texts.
     /// - Throws: `ParseError` 107 for a text that is not in the grammar.
-    static func resolve(_ text: String, now: Timestamp) throws -> Timestamp {
+    static func resolve(_ text: String, in constraint: String, now: Timestamp) throws -> Timestamp {
+        func invalid(_ reason: String) -> ParseError {
+            ParseError(.invalidJSON, "bad $relativeTime (\(constraint)) value. \(reason)")
+        }
         var words = text.lowercased().split(separator: " ").map(String.init)
         if words == ["now"] { return now }
         let isFuture = words.first == "in"
         let isPast = words.last == "ago"
-        guard isFuture != isPast else { throw invalid }
+        guard isFuture || isPast else { throw invalid("Time should either start with 'in' or end with 'ago'") }
+        guard isFuture != isPast else { throw invalid("Time cannot have both 'in' and 'ago'") }
         if isFuture { words.removeFirst() } else { words.removeLast() }
-        guard !words.isEmpty, words.count.isMultiple(of: 2), words.count <= 12 else { throw invalid }
+        guard !words.isEmpty, words.count.isMultiple(of: 2), words.count <= 12 else {
+            throw invalid("Invalid time string. Dangling unit or number.")
+        }
         var seconds: Int64 = 0
         for index in stride(from: 0, to: words.count, by: 2) {
-            guard let count = Int64(words[index]), (0...1_000_000_000).contains(count),
-                let unit = units[words[index + 1]]
-            else { throw invalid }
+            guard let count = Int64(words[index]), (0...1_000_000_000).contains(count) else {
+                throw invalid("'\(words[index].prefix(40))' is not an integer.")
+            }
+            guard let unit = units[words[index + 1]] else {
+                throw invalid("Invalid interval: '\(words[index + 1].prefix(40))'")
+            }
             seconds = min(seconds + count * unit, secondsMax)
         }
         let moment = now.milliseconds + (isFuture ? seconds : -seconds) * 1000
@@ -27,7 +37,6 @@ enum RelativeTime {
     /// Years 1 and 9999, the dates a document can hold.
     private static let earliest: Int64 = -62_135_596_800_000
     private static let latest: Int64 = 253_402_300_799_999
-    private static let invalid = ParseError(.invalidJSON, "bad $relativeTime value")
 
     private static let units: [String: Int64] = {
         var units: [String: Int64] = [:]

@@ -53,6 +53,12 @@ public struct ParseError: Error, Hashable, Sendable {
         public static let invalidRoleName = Code(139)
         public static let scriptFailed = Code(141)
         public static let validationError = Code(142)
+        /// A webhook that is not declared rightly, or that does not answer as it should.
+        public static let webhookError = Code(143)
+        /// A purchase's receipt is for something else.
+        public static let invalidProductIdentifier = Code(146)
+        /// An app store answered what is no answer.
+        public static let invalidServerResponse = Code(148)
         public static let invalidImageData = Code(150)
         public static let fileDeleteError = Code(153)
         public static let duplicateRequest = Code(159)

@@ -9,20 +9,32 @@ extension ServiceRoutes {
     mutating func installObjects() {
         let name = host.plan.name
         let rules = host.plan.rules
-        let caller = host.plan.readingCaller
+        let readingCaller = host.plan.readingCaller
+        let caller: @Sendable (Principal, String) -> Caller = { principal, className in
+            // Whoever reads a session's token can act as its user, which the read-only key must not lead to: with it nobody's
+            // sessions are there.
+            principal.readOnly && className == "_Session" ? .anonymous : readingCaller(principal)
+        }
 
         read("\(name).get.v1", GetRequest.self) { message, request, reader in
             BusReply(documents: [
                 try reader.get(
                     message.className, message.objectID, keys: message.keys, excludeKeys: message.excludeKeys,
-                    caller: caller(request.envelope.principal))
+                    caller: caller(request.envelope.principal, message.className))
             ])
         }
 
         read("\(name).find.v1", FindRequest.self) { message, request, reader in
-            let page = try reader.find(Query(message), caller: caller(request.envelope.principal))
+            if message.explain {
+                try request.requireMaster()
+                return try BusReply(
+                    FindReply(), documents: [try reader.explain(Query(message), caller: .master)])
+            }
+            let page = try reader.find(Query(message), caller: caller(request.envelope.principal, message.className))
             return try BusReply(FindReply.with { $0.rows = UInt32(page.rows) }, documents: [page.body])
         }
+
+        installLookups(for: caller)
 
         read("\(name).fetch.v1", FetchRequest.self) { message, request, reader in
             var reply = FetchReply()
@@ -30,7 +42,7 @@ extension ServiceRoutes {
             for wanted in message.wanted {
                 let found = try reader.fetch(
                     wanted.className, ids: wanted.objectIds, keys: wanted.keys,
-                    caller: caller(request.envelope.principal))
+                    caller: caller(request.envelope.principal, wanted.className))
                 for (objectId, document) in found {
                     reply.found.append(
                         .with {
@@ -63,7 +75,7 @@ extension ServiceRoutes {
     }
 
     /// The changes of a message, decoded; a document that cannot be is a failure of its own change only.
-    private static func proposals(
+    static func proposals(
         _ message: WriteRequest, _ request: ServiceRequest
     ) throws -> [Result<ProposedChange, ParseError>] {
         guard message.changes.count == request.documents.count, !message.changes.isEmpty else {
@@ -83,7 +95,7 @@ extension ServiceRoutes {
         }
     }
 
-    private static func prepare(
+    static func prepare(
         _ proposal: Result<ProposedChange, ParseError>, _ rules: [String: any ClassRules]
     ) async -> Result<ProposedChange, ParseError> {
         do {
@@ -140,7 +152,8 @@ extension ServiceRoutes {
             outcome = try create(change, in: transaction)
         case .update:
             let updated = try transaction.update(
-                change.className, try change.requiredObjectId, change.object, caller: change.caller)
+                change.className, try change.requiredObjectId, change.object,
+                keepsTimes: change.principal.maintenance, caller: change.caller)
             outcome = ChangeOutcome(
                 objectId: try change.requiredObjectId, before: updated.before, after: updated.document,
                 answer: updated.answer)
@@ -162,7 +175,7 @@ extension ServiceRoutes {
         do {
             let created = try transaction.create(
                 change.className, change.object, objectId: change.objectId, proposedId: change.proposedId,
-                isImported: change.isImported, caller: change.caller)
+                isImported: change.isImported, keepsTimes: change.principal.maintenance, caller: change.caller)
             return ChangeOutcome(
                 objectId: created.objectId, before: nil, after: created.document, answer: created.answer)
         } catch let error as ParseError where error.code == .duplicateValue {
@@ -209,10 +222,12 @@ extension ProposedChange.Verb {
 }
 
 extension Query {
-    fileprivate init(_ message: FindRequest) {
+    init(_ message: FindRequest) {
         self.init(
             className: message.className, where: Array(message.where), order: message.order, limit: Int(message.limit),
             skip: Int(message.skip), wantsCount: message.count, keys: message.keys, excludeKeys: message.excludeKeys)
+        if message.hasAfter { after = message.after }
+        foreignClasses = Set(message.foreignClasses)
     }
 }
 

@@ -43,6 +43,7 @@ private func run(
     let host = try ServiceHost(plan: plan, configuration: configuration, logger: logger)
     var routes = ServiceRoutes(host: host)
     routes.installObjects()
+    routes.installPreview()
     routes.installSchemas()
     try build(host, &routes)
     routes.installFunctions()

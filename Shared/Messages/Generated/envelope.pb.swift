@@ -192,6 +192,12 @@ public nonisolated struct Principal: Sendable {
   /// The session may not touch users, sessions and roles, beside itself and its own user.
   public var restricted: Bool = false
 
+  /// The read-only master key: reads as master, changes nothing. The gateway refuses its writes before they come here.
+  public var readOnly: Bool = false
+
+  /// The maintenance key: may also write `createdAt` and `updatedAt` of objects.
+  public var maintenance: Bool = false
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -409,7 +415,7 @@ nonisolated extension Envelope.Form: SwiftProtobuf._ProtoNameProviding {
 
 nonisolated extension Principal: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".Principal"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}user_id\0\u{1}roles\0\u{1}master\0\u{3}installation_id\0\u{3}session_token\0\u{1}anonymous\0\u{1}restricted\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}user_id\0\u{1}roles\0\u{1}master\0\u{3}installation_id\0\u{3}session_token\0\u{1}anonymous\0\u{1}restricted\0\u{4}\u{d}read_only\0\u{1}maintenance\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -424,6 +430,8 @@ nonisolated extension Principal: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
       case 5: try { try decoder.decodeSingularStringField(value: &self.sessionToken) }()
       case 6: try { try decoder.decodeSingularBoolField(value: &self.anonymous) }()
       case 7: try { try decoder.decodeSingularBoolField(value: &self.restricted) }()
+      case 20: try { try decoder.decodeSingularBoolField(value: &self.readOnly) }()
+      case 21: try { try decoder.decodeSingularBoolField(value: &self.maintenance) }()
       default: break
       }
     }
@@ -451,6 +459,12 @@ nonisolated extension Principal: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
     if self.restricted != false {
       try visitor.visitSingularBoolField(value: self.restricted, fieldNumber: 7)
     }
+    if self.readOnly != false {
+      try visitor.visitSingularBoolField(value: self.readOnly, fieldNumber: 20)
+    }
+    if self.maintenance != false {
+      try visitor.visitSingularBoolField(value: self.maintenance, fieldNumber: 21)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -462,6 +476,8 @@ nonisolated extension Principal: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
     if lhs.sessionToken != rhs.sessionToken {return false}
     if lhs.anonymous != rhs.anonymous {return false}
     if lhs.restricted != rhs.restricted {return false}
+    if lhs.readOnly != rhs.readOnly {return false}
+    if lhs.maintenance != rhs.maintenance {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

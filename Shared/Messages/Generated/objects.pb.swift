@@ -84,9 +84,28 @@ public nonisolated struct FindRequest: Sendable {
 
   public var excludeKeys: [String] = []
 
+  /// Set for pages that go on by cursors: empty for the first one, else a cursor or an objectId. The answer then has `"cursor":"…"`.
+  public var after: String {
+    get {_after ?? String()}
+    set {_after = newValue}
+  }
+  /// Returns true if `after` has been explicitly set.
+  public var hasAfter: Bool {self._after != nil}
+  /// Clears the value of `after`. Subsequent reads from it will return its default value.
+  public mutating func clearAfter() {self._after = nil}
+
+  /// The answer is the database's plan instead of objects. The gateway sets it for the master key only.
+  public var explain: Bool = false
+
+  /// Classes that other services keep, sent when the query may look into objects that pointers name; `*` stands for every class that
+  /// this service does not have.
+  public var foreignClasses: [String] = []
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
+
+  fileprivate var _after: String? = nil
 }
 
 /// One frame follows: the complete answer `{"results":[…]}`, with `"count":n` when asked for.
@@ -283,6 +302,43 @@ public nonisolated struct WriteOutcome: Sendable {
   fileprivate var _failure: Failure? = nil
 }
 
+/// Kind `<service>.preview.v1`: a WriteRequest that is tried and undone, to learn whether the principal has the right to it before a
+/// webhook hears of it. Values that a webhook may still mend are no failure. Sender: gateway. Reply: PreviewReply; the frame at index i is
+/// the object of change i as it is stored (empty where there is none).
+public nonisolated struct PreviewReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var outcomes: [PreviewOutcome] = []
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+public nonisolated struct PreviewOutcome: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// Set when the principal may not make this change.
+  public var failure: Failure {
+    get {_failure ?? Failure()}
+    set {_failure = newValue}
+  }
+  /// Returns true if `failure` has been explicitly set.
+  public var hasFailure: Bool {self._failure != nil}
+  /// Clears the value of `failure`. Subsequent reads from it will return its default value.
+  public mutating func clearFailure() {self._failure = nil}
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+
+  fileprivate var _failure: Failure? = nil
+}
+
 /// Kind `<service>.function.v1`: a cloud function. One frame follows: the parameters as a JSON object.
 /// Reply: FunctionReply with one frame: the result as JSON.
 public nonisolated struct FunctionRequest: Sendable {
@@ -377,7 +433,7 @@ nonisolated extension GetReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
 
 nonisolated extension FindRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".FindRequest"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}class_name\0\u{1}where\0\u{1}order\0\u{1}limit\0\u{1}skip\0\u{1}count\0\u{1}keys\0\u{3}exclude_keys\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}class_name\0\u{1}where\0\u{1}order\0\u{1}limit\0\u{1}skip\0\u{1}count\0\u{1}keys\0\u{3}exclude_keys\0\u{1}after\0\u{1}explain\0\u{3}foreign_classes\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -393,12 +449,19 @@ nonisolated extension FindRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
       case 6: try { try decoder.decodeSingularBoolField(value: &self.count) }()
       case 7: try { try decoder.decodeRepeatedStringField(value: &self.keys) }()
       case 8: try { try decoder.decodeRepeatedStringField(value: &self.excludeKeys) }()
+      case 9: try { try decoder.decodeSingularStringField(value: &self._after) }()
+      case 10: try { try decoder.decodeSingularBoolField(value: &self.explain) }()
+      case 11: try { try decoder.decodeRepeatedStringField(value: &self.foreignClasses) }()
       default: break
       }
     }
   }
 
   public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
     if !self.className.isEmpty {
       try visitor.visitSingularStringField(value: self.className, fieldNumber: 1)
     }
@@ -423,6 +486,15 @@ nonisolated extension FindRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
     if !self.excludeKeys.isEmpty {
       try visitor.visitRepeatedStringField(value: self.excludeKeys, fieldNumber: 8)
     }
+    try { if let v = self._after {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 9)
+    } }()
+    if self.explain != false {
+      try visitor.visitSingularBoolField(value: self.explain, fieldNumber: 10)
+    }
+    if !self.foreignClasses.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.foreignClasses, fieldNumber: 11)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -435,6 +507,9 @@ nonisolated extension FindRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
     if lhs.count != rhs.count {return false}
     if lhs.keys != rhs.keys {return false}
     if lhs.excludeKeys != rhs.excludeKeys {return false}
+    if lhs._after != rhs._after {return false}
+    if lhs.explain != rhs.explain {return false}
+    if lhs.foreignClasses != rhs.foreignClasses {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -757,6 +832,70 @@ nonisolated extension WriteOutcome: SwiftProtobuf.Message, SwiftProtobuf._Messag
 
   public static func ==(lhs: WriteOutcome, rhs: WriteOutcome) -> Bool {
     if lhs.objectID != rhs.objectID {return false}
+    if lhs._failure != rhs._failure {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension PreviewReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".PreviewReply"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}outcomes\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedMessageField(value: &self.outcomes) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.outcomes.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.outcomes, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: PreviewReply, rhs: PreviewReply) -> Bool {
+    if lhs.outcomes != rhs.outcomes {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension PreviewOutcome: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".PreviewOutcome"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}failure\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularMessageField(value: &self._failure) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    try { if let v = self._failure {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: PreviewOutcome, rhs: PreviewOutcome) -> Bool {
     if lhs._failure != rhs._failure {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true

@@ -1,0 +1,71 @@
+import Messages
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// The webhooks that operators declared. The gateway has a copy, which it reads again whenever it changes one.
+enum HookDefinitions {
+    static let tables = [
+        """
+        CREATE TABLE IF NOT EXISTS hooks(
+            className TEXT NOT NULL, name TEXT NOT NULL, url TEXT NOT NULL, changedAt INTEGER NOT NULL,
+            PRIMARY KEY(className, name)) WITHOUT ROWID
+        """
+    ]
+
+    /// More than any app has. All of them are in one message and in the gateway's memory.
+    static let countMax: Int64 = 1000
+
+    static func all(in reader: some ObjectReading) throws -> HooksReply {
+        let rows = try reader.rows("SELECT className, name, url FROM hooks ORDER BY className, name")
+        return HooksReply.with { reply in
+            reply.hooks = rows.map { row in
+                .with {
+                    let className = row.text("className")
+                    $0.className = className
+                    if className.isEmpty { $0.functionName = row.text("name") } else { $0.triggerName = row.text("name") }
+                    $0.url = row.text("url")
+                }
+            }
+        }
+    }
+
+    /// - Throws: 143; then nothing is changed.
+    static func apply(_ change: HookChange, in transaction: StoreTransaction) throws {
+        let hook = try HookDeclaration(change.hook, needsURL: change.verb != .remove)
+        let key: [SQLValue] = [.text(hook.className), .text(hook.name)]
+        let now = SQLValue.int(transaction.now.milliseconds)
+        switch change.verb {
+        case .create:
+            let count = try transaction.rows("SELECT count(*) FROM hooks").first?.int(0) ?? 0
+            guard count < countMax else {
+                throw ParseError(.webhookError, "There are \(countMax) hooks already, which is the most there can be.")
+            }
+            let added = try transaction.execute(
+                "INSERT INTO hooks(className, name, url, changedAt) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                key + [.text(hook.url), now])
+            guard added == 1 else { throw hook.isThere }
+        case .change:
+            let changed = try transaction.execute(
+                "UPDATE hooks SET url = ?3, changedAt = ?4 WHERE className = ?1 AND name = ?2",
+                key + [.text(hook.url), now])
+            guard changed == 1 else { throw hook.isNotThere }
+        case .remove: _ = try transaction.execute("DELETE FROM hooks WHERE className = ? AND name = ?", key)
+        case .unknown, .UNRECOGNIZED: throw ParseError(.invalidJSON, "Unknown verb.")
+        }
+    }
+}
+
+extension HookDeclaration {
+    fileprivate var isThere: ParseError {
+        ParseError(
+            .webhookError,
+            isFunction ? "function name: \(name) already exists" : "class \(className) already has trigger \(name)")
+    }
+
+    fileprivate var isNotThere: ParseError {
+        ParseError(
+            .webhookError,
+            isFunction ? "no function named: \(name) is defined" : "class \(className) does not exist")
+    }
+}

@@ -1,0 +1,20 @@
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// What is sold within an app has what an app shows of it (PARSE_PROTOCOL section 8).
+struct InAppProductRules: ClassRules {
+    private static let required = ["productIdentifier", "icon", "order", "title", "subtitle"]
+
+    func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws {
+        guard let product = outcome.after else { return }
+        for field in Self.required where product[field]?.isNull ?? true {
+            throw ParseError(.incorrectType, "\(field) is required.")
+        }
+        guard let identifier = product["productIdentifier"] else { return }
+        let same = Query(className: "_Product", where: ["productIdentifier": identifier])
+        guard try transaction.count(same, caller: .master) == 1 else {
+            throw ParseError(.duplicateValue, "There is a product of that productIdentifier already.")
+        }
+    }
+}

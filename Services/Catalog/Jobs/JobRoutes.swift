@@ -1,0 +1,27 @@
+import MessageBus
+import Messages
+import ServiceKit
+
+/// The names of the catalog's jobs.
+let catalogJobs: Set<String> = [RatingRecount.name, "sweepFiles"]
+
+/// The kinds about jobs (Shared/Messages/Protos/jobs.proto), and the jobs themselves.
+func installJobs(_ host: ServiceHost, _ keeper: FileKeeper, _ routes: inout ServiceRoutes) {
+    let recount = RatingRecount(store: host.store)
+    let runner = JobRunner(
+        [
+            Job(name: RatingRecount.name, run: recount.run),
+            // What crashes and broken uploads leave goes by itself in time; this is for a disk that is full now.
+            Job(name: "sweepFiles") { _ in "\(try await keeper.sweepAbandoned()) files removed." },
+        ], host: host)
+    precondition(Set(runner.jobs.keys) == catalogJobs, "Schedules know other jobs than there are.")
+    routes.read("catalog.jobs.v1", JobsRequest.self) { _, _, _ in
+        try BusReply(JobsReply.with { $0.names = catalogJobs.sorted() })
+    }
+    routes.write("catalog.startJob.v1", StartJob.self) { message, request, transaction in
+        try request.requireMaster()
+        let id = try runner.start(message.name, request.document(), source: "api", in: transaction)
+        return try BusReply(StartJobReply.with { $0.statusID = id })
+    }
+    host.whenWriter { await runner.runForEver() }
+}

@@ -1,0 +1,57 @@
+import Configuration
+import ParseProtocol
+
+/// Who is admitted to what beyond the plain keys. All of it is off unless it is set.
+struct AdmissionSettings: Sendable {
+    /// Sent as a master key; reads like it and changes nothing.
+    let readOnlyMasterKey: String?
+    /// Writes objects like the master key, `createdAt` and `updatedAt` included.
+    let maintenanceKey: String?
+    /// Networks from which the maintenance key is accepted.
+    let maintenanceKeyNetworks: [Network]
+    /// Proxies whose `X-Forwarded-For` is believed.
+    let trustedProxies: [Network]
+    /// What clients without the master key may use; nil for everything.
+    let clientRoutes: [RoutePattern]?
+    let rateRules: [RateRule]
+    /// Where a repeated `X-Parse-Request-Id` is refused.
+    let onceRoutes: [RoutePattern]
+    /// How long a request id is remembered.
+    let onceSeconds: Int
+    let origins: OriginRule
+
+    /// A week. Older ids belong to no retry.
+    private static let onceSecondsMax = 7 * 86_400
+
+    init(reader: ConfigReader) throws {
+        readOnlyMasterKey = reader.string(forKey: "satchel.read.only.master.key", isSecret: true)
+        maintenanceKey = reader.string(forKey: "satchel.maintenance.key", isSecret: true)
+        maintenanceKeyNetworks = try Network.list(
+            reader.string(forKey: "satchel.maintenance.key.ips", default: "127.0.0.0/8,::1"))
+        trustedProxies = try Network.list(reader.string(forKey: "satchel.trusted.proxies", default: ""))
+        clientRoutes = try reader.string(forKey: "satchel.client.routes").map(RoutePattern.list)
+        rateRules = try RateRule.list(reader.string(forKey: "satchel.rate.limits", default: ""))
+        onceRoutes = try RoutePattern.list(reader.string(forKey: "satchel.idempotency.paths", default: ""))
+        onceSeconds = reader.int(forKey: "satchel.idempotency.seconds", default: 300)
+        guard (1...Self.onceSecondsMax).contains(onceSeconds) else {
+            throw ConfigurationProblem(
+                description: "SATCHEL_IDEMPOTENCY_SECONDS must be from 1 to \(Self.onceSecondsMax).")
+        }
+        origins = try OriginRule(reader.string(forKey: "satchel.allow.origins", default: "*"))
+    }
+
+    /// A key that means two things would give the rights of one to whoever was trusted with the other.
+    /// - Parameter others: the keys and ids that clients have.
+    /// - Throws: when two keys are the same.
+    func checkKeys(master: String, others: [String: String]) throws {
+        var privileged = ["SATCHEL_MASTER_KEY": master]
+        privileged["SATCHEL_READ_ONLY_MASTER_KEY"] = readOnlyMasterKey
+        privileged["SATCHEL_MAINTENANCE_KEY"] = maintenanceKey
+        for (name, key) in privileged {
+            let all = privileged.merging(others) { key, _ in key }
+            guard let same = all.filter({ $0.key != name && $0.value == key }).keys.min() else { continue }
+            throw ConfigurationProblem(
+                description: "\([name, same].sorted().joined(separator: " and ")) are the same; give each its own.")
+        }
+    }
+}

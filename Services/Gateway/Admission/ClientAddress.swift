@@ -1,0 +1,36 @@
+import NIOCore
+
+/// Where a request comes from: the other end of the connection, unless that is a proxy of ours.
+///
+/// Anybody can send `X-Forwarded-For`, so only what our own proxies appended to it counts: read from its end, the first address that is
+/// not one of them. (CVE-2023-22474: a header from elsewhere satisfied the list of networks for the master key.)
+enum ClientAddress {
+    /// More hops than any sensible way has; what is before them is not looked at.
+    private static let hopsMax = 16
+
+    /// - Returns: nil when a proxy of ours says something that is no address; then no list of networks contains it.
+    static func find(peer: SocketAddress?, forwardedFor: [String], proxies: [Network]) -> SocketAddress? {
+        guard proxies.contains(where: { $0.contains(peer) }) else { return peer }
+        var address = peer
+        let hops = forwardedFor.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
+        for hop in hops.reversed().prefix(hopsMax) {
+            guard let next = parse(hop) else { return nil }
+            address = next
+            guard proxies.contains(where: { $0.contains(next) }) else { break }
+        }
+        return address
+    }
+
+    /// `203.0.113.7`, `203.0.113.7:4711`, `2001:db8::1` or `[2001:db8::1]:4711`.
+    private static func parse(_ hop: Substring) -> SocketAddress? {
+        var text = hop.drop { $0 == " " }
+        while text.last == " " { text.removeLast() }
+        if text.first == "[" {
+            text = text.dropFirst().prefix { $0 != "]" }
+        } else if text.utf8.count(where: { $0 == UInt8(ascii: ":") }) == 1 {
+            text = text.prefix { $0 != ":" }
+        }
+        guard !text.isEmpty, text.utf8.count <= 45 else { return nil }
+        return try? SocketAddress(ipAddress: String(text), port: 0)
+    }
+}

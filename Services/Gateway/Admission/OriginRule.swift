@@ -1,0 +1,37 @@
+import HTTPTypes
+
+/// Which web pages may use the shop from a browser (CORS): every one, or those of `SATCHEL_ALLOW_ORIGINS`.
+package struct OriginRule: Sendable {
+    /// Nil for every page.
+    private let allowed: Set<String>?
+
+    /// - Parameter text: a comma list of origins such as `https://shop.example`, or `*`.
+    /// - Throws: for what is no origin; a browser would never send it.
+    package init(_ text: String) throws {
+        guard text != "*" else {
+            allowed = nil
+            return
+        }
+        var origins: Set<String> = []
+        for part in text.split(separator: ",") {
+            let origin = part.filter { $0 != " " }
+            let host = ["https://", "http://"].first(where: origin.hasPrefix).map { origin.dropFirst($0.count) }
+            guard let host, !host.isEmpty, !host.contains("/"), !host.contains("*") else {
+                throw ConfigurationProblem(
+                    description: "SATCHEL_ALLOW_ORIGINS: \"\(part)\" is no origin, such as https://shop.example.")
+            }
+            origins.insert(origin)
+        }
+        allowed = origins
+    }
+
+    /// Adds what an answer to a page from `origin` says.
+    package func apply(to headers: inout HTTPFields, origin: String?) {
+        guard let allowed else {
+            headers[.accessControlAllowOrigin] = "*"
+            return
+        }
+        headers[.vary] = "Origin"
+        if let origin, allowed.contains(origin) { headers[.accessControlAllowOrigin] = origin }
+    }
+}

@@ -1,0 +1,53 @@
+/// Finds the route of a request by the first component of its path, then among the few that share it.
+struct RouteTable: Sendable {
+    private struct Entry: Sendable {
+        let route: Route
+        /// Nil stands for a part in braces, which takes any text.
+        let components: [String?]
+
+        func matches(_ path: [Substring]) -> Bool {
+            guard path.count == components.count else { return false }
+            // The first one was compared by the dictionary.
+            for index in components.indices.dropFirst() {
+                if let text = components[index], text != path[index] { return false }
+            }
+            return true
+        }
+    }
+
+    let routes: [Route]
+    private let entries: [Substring: [Entry]]
+
+    /// Of two routes that fit, the one that stands first is taken: literal paths stand before those with parameters.
+    init(_ routes: [Route]) {
+        var entries: [Substring: [Entry]] = [:]
+        for route in routes {
+            let parts = route.path.split(separator: "/")
+            guard let first = parts.first, !first.hasPrefix("{") else {
+                preconditionFailure("A route begins with a fixed part, not with \(route.path).")
+            }
+            entries[first, default: []].append(
+                Entry(route: route, components: parts.map { $0.hasPrefix("{") ? nil : String($0) }))
+        }
+        self.routes = routes
+        self.entries = entries
+    }
+
+    /// The route for a path without its mount.
+    func route(_ method: ParseRequest.Method, _ path: [Substring]) -> Route? {
+        guard let first = path.first, let candidates = entries[first] else { return nil }
+        for entry in candidates where entry.route.method == method && entry.matches(path) { return entry.route }
+        return nil
+    }
+
+    /// The first components of all paths.
+    var firstComponents: [Substring] { Array(entries.keys) }
+
+    /// Everything under the mount.
+    static let mounted = RouteTable(
+        Route.objects + Route.accounts + Route.files + Route.cloud + Route.config + Route.push + Route.schemas
+            + Route.system + Route.pages)
+
+    /// Everything beside the mount.
+    static let outside = RouteTable(Route.crashReports)
+}

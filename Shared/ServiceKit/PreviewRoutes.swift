@@ -1,0 +1,76 @@
+import MessageBus
+import Messages
+import ObjectStore
+import ParseProtocol
+
+/// Trying a change without making it: whether the principal has the right to it, and the object it would change. The gateway asks
+/// before a webhook hears of the change, so that nobody learns through a webhook of an object that is not his to change.
+extension ServiceRoutes {
+    mutating func installPreview() {
+        let rules = host.plan.rules
+        task("\(host.plan.name).preview.v1", WriteRequest.self) { [host] message, request in
+            var changes: [PreviewedChange] = []
+            for proposal in try Self.proposals(message, request) {
+                changes.append(
+                    PreviewedChange(proposed: proposal, prepared: await Self.prepare(proposal, rules)))
+            }
+            let previewed = changes
+            return try await host.store.write { transaction in
+                var reply = PreviewReply()
+                var documents: [[UInt8]] = []
+                for change in previewed {
+                    do {
+                        documents.append(try change.before(rules, in: transaction)?.serialized ?? [])
+                        reply.outcomes.append(PreviewOutcome())
+                    } catch let error as ParseError {
+                        documents.append([])
+                        reply.outcomes.append(.with { $0.failure = BusFailure(error).failure })
+                    }
+                }
+                return try BusReply(reply, documents: documents)
+            }
+        }
+    }
+}
+
+/// A change that is tried and undone.
+private struct PreviewedChange: Sendable {
+    let proposed: Result<ProposedChange, ParseError>
+    let prepared: Result<ProposedChange, ParseError>
+
+    private struct Undone: Error {}
+
+    /// Refusals that say that the principal may not, or that there is no such object. What is wrong with values is no reason to stop: a
+    /// webhook may set them right, and the service looks at the result again.
+    private static let final: Set<ParseError.Code> = [
+        .internalServerError, .serviceUnavailable, .objectNotFound, .invalidClassName, .missingObjectId,
+        .operationForbidden, .sessionMissing, .invalidSessionToken, .timeout,
+    ]
+
+    /// The object as it is stored; nil on create.
+    /// - Throws: `ParseError` when the principal may not make the change.
+    func before(_ rules: [String: any ClassRules], in transaction: StoreTransaction) throws -> JSON? {
+        do {
+            return try attempt(prepared.get(), rules, in: transaction)
+        } catch let error as ParseError where !Self.final.contains(error.code) {
+            var change = try proposed.get()
+            guard change.verb == .update else { return nil }
+            // The right to change the object does not depend on the values.
+            change.object = [:]
+            return try attempt(change, rules, in: transaction)
+        }
+    }
+
+    private func attempt(
+        _ change: ProposedChange, _ rules: [String: any ClassRules], in transaction: StoreTransaction
+    ) throws -> JSON? {
+        var before: JSON?
+        do {
+            try transaction.nested {
+                before = try ServiceRoutes.apply(change, rules[change.className], in: transaction).before
+                throw Undone()
+            }
+        } catch is Undone {}
+        return before
+    }
+}
