@@ -32,6 +32,8 @@ struct Federation: Sendable {
     func find(
         _ className: String, _ options: QueryOptions, _ principal: Principal, trace: String
     ) async throws(ParseError) -> [UInt8] {
+        let hooked = try await HookedRead(className, principal)
+        let options = try await hooked?.before(options, limitMax: limitMax) ?? options
         var filter = options.filter
         if SubQueries.mayOccur(in: filter) {
             var resolver = SubQueries(federation: self, principal: principal, trace: trace)
@@ -47,9 +49,13 @@ struct Federation: Sendable {
             $0.keys = options.topLevelKeys
             $0.excludeKeys = options.excludeKeys
         }
-        return try await services.read(
+        let found = try await services.read(
             "\(Owners.service(ofClass: className)).find.v1", message, for: principal, trace: trace
         ).document
+        guard let hooked else { return found }
+        var answer = try JSON(reply: found)
+        answer["results"] = .array(try await hooked.after(answer["results"]?.arrayValue ?? []))
+        return answer.serialized
     }
 
     /// The objects with the tree's pointers replaced, level by level: one request per owner and level (one for each
@@ -140,11 +146,17 @@ struct Federation: Sendable {
     private func fetch(
         _ names: [Name], from owner: String, _ principal: Principal, trace: String
     ) async throws(ParseError) -> [Name: Fetched] {
+        let idsByClass = Dictionary(grouping: names, by: \.className).mapValues { $0.map(\.objectId) }
+        var hooked: [(className: String, read: HookedRead, restriction: HookedRead.Restriction)] = []
+        for (className, ids) in idsByClass {
+            guard let read = try await HookedRead(className, principal) else { continue }
+            hooked.append((className, read, try await read.before(ids: ids, isGet: false)))
+        }
         let message = FetchRequest.with {
-            $0.wanted = Dictionary(grouping: names, by: \.className).map { className, names in
+            $0.wanted = idsByClass.map { className, ids in
                 .with {
                     $0.className = className
-                    $0.objectIds = names.map(\.objectId)
+                    $0.objectIds = ids
                 }
             }
         }
@@ -155,6 +167,15 @@ struct Federation: Sendable {
         for (name, document) in zip(found, reply.documents) {
             fetched[Name(className: name.className, objectId: name.objectID)] = Fetched(
                 object: try JSON(reply: document), bytes: document.count)
+        }
+        for (className, read, restriction) in hooked {
+            let own = fetched.filter { $0.key.className == className }
+            let objects = Dictionary(uniqueKeysWithValues: own.map { ($0.key.objectId, $0.value.object) })
+            for name in own.keys { fetched[name] = nil }
+            for (objectId, object) in try await read.restricted(objects, restriction) {
+                fetched[Name(className: className, objectId: objectId)] = Fetched(
+                    object: object, bytes: object.serialized.count)
+            }
         }
         return fetched
     }
