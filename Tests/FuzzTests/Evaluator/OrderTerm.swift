@@ -14,11 +14,13 @@ struct OrderTerm {
         }
     }
 
+    /// What decides a document's place.
+    func rank(of document: JSON, _ evaluator: Evaluator) -> Rank {
+        Rank(evaluator.value(of: key, in: document), isField: evaluator.kind(of: key) != nil)
+    }
+
     /// Whether one document comes before another; nil when this key makes no difference.
-    func isBefore(_ a: JSON, _ b: JSON, _ evaluator: Evaluator) -> Bool? {
-        let isField = evaluator.kind(of: key) != nil
-        let first = Rank(evaluator.value(of: key, in: a), isField: isField)
-        let second = Rank(evaluator.value(of: key, in: b), isField: isField)
+    func isBefore(_ first: Rank, _ second: Rank) -> Bool? {
         if first.isSame(as: second) { return nil }
         return first.isLess(than: second) != isDescending
     }
@@ -26,7 +28,7 @@ struct OrderTerm {
     /// Missing values and nulls come first, then numbers and truth values (false is 0, true is 1), then texts by their bytes. Fields of
     /// pointers are in the order of the ids, of Dates of the time, of Files of the name, of Bytes of the base64; what has no order of its
     /// own, and all of these inside an Object, in that of the JSON text.
-    private enum Rank {
+    enum Rank {
         case nothing
         case number(Double)
         case text([UInt8])
