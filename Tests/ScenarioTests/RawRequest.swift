@@ -46,7 +46,18 @@ enum RawRequest {
             let count = recv(descriptor, &buffer, buffer.count, 0)
             guard count > 0 else { break }
             answer += buffer[..<count]
+            // A connection that stays open has nothing more to say.
+            if isComplete(answer) { break }
         }
         return String(decoding: answer, as: UTF8.self)
+    }
+
+    /// Whether the head and as many bytes as it announces are there.
+    private static func isComplete(_ answer: [UInt8]) -> Bool {
+        let parts = String(decoding: answer, as: UTF8.self).components(separatedBy: "\r\n\r\n")
+        guard parts.count > 1 else { return false }
+        let length = parts[0].components(separatedBy: "\r\n").first { $0.lowercased().hasPrefix("content-length:") }
+            .flatMap { Int($0.dropFirst("content-length:".count).filter { $0 != " " }) }
+        return length.map { parts.dropFirst().joined(separator: "\r\n\r\n").utf8.count >= $0 } ?? false
     }
 }
