@@ -130,6 +130,12 @@ import Testing
         .init(115, "a push to channels and a condition") {
             try await $0.push(["channels": ["a"], "where": [:], "data": ["alert": "a"]])
         },
+        .init(138, "a push that expired long ago") {
+            try await $0.push(["channels": ["a"], "data": ["alert": "a"], "expiration_time": "2001-01-01T00:00:00.000Z"])
+        },
+        .init(152, "a push for much later") {
+            try await $0.push(["channels": ["a"], "data": ["alert": "a"], "push_time": "2090-01-01T00:00:00.000Z"])
+        },
         .init(135, "a device without a type") { try await $0.installation(["installationId": .string($0.className)]) },
         .init(136, "another type of a device") {
             let id = JSON.string($0.className)
