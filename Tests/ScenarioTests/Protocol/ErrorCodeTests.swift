@@ -51,7 +51,7 @@ import Testing
         var testDescription: String { "\(code) \(what)" }
     }
 
-    @Test(arguments: Self.queries + Self.writes + Self.devices + Self.files + Self.users + Self.classes)
+    @Test(arguments: queries + writes + devices + files + users + classes)
     func eachCodeIsAnsweredWithItsStatus(_ expected: Provoked) async throws {
         let suite = try await Suite.shared
         let world = World(suite: suite, client: ParseClient(suite), master: .master(suite))
