@@ -93,7 +93,7 @@ let package = Package(
         .executableTarget(
             name: "GatewayService",
             dependencies: [
-                "MessageBus", "Messages", "ParseProtocol",
+                "MessageBus", "Messages", "Outbound", "ParseProtocol",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Mustache", package: "swift-mustache"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -8,6 +8,7 @@ struct AccountsController: Sendable {
     let configuration: GatewayConfiguration
 
     func signUp(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
+        if let hooks = try await HookedAccounts(principal) { return try await signUp(request, principal, hooks) }
         let (account, answer) = try await ask("users.signup.v1", request, request.document, principal)
         guard account.created else { return ParseResponse(body: answer) }
         return ParseResponse(
@@ -15,7 +16,17 @@ struct AccountsController: Sendable {
     }
 
     func logIn(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
-        ParseResponse(body: try await ask("users.login.v1", request, try parameters(request), principal).answer)
+        let parameters = try parameters(request)
+        let hooks = try await HookedAccounts(principal)
+        if let hooks, hooks.has(.beforeLogin) {
+            // The right user hears of the webhook's refusal, and nobody else. A second factor is not used up by the question.
+            let question = try JSON(clientText: parameters).removing(["authData"])
+            let user = try await ask("users.verifyPassword.v1", request, question.serialized, principal).answer
+            try await hooks.beforeLogin(try JSON(reply: user))
+        }
+        let answer = try await ask("users.login.v1", request, parameters, principal).answer
+        try await hooks?.afterLogin(try JSON(reply: answer))
+        return ParseResponse(body: answer)
     }
 
     /// Checks a password without signing in.
@@ -66,7 +77,14 @@ struct AccountsController: Sendable {
 
     func logOut(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
         guard !principal.sessionToken.isEmpty else { return ParseResponse([:]) }
-        return ParseResponse(body: try await ask("users.logout.v1", request, request.document, principal).answer)
+        guard let hooks = try await HookedSessions(principal) else {
+            return ParseResponse(body: try await ask("users.logout.v1", request, request.document, principal).answer)
+        }
+        let session = try JSON(reply: try await own("users.sessionMe.v1", request, principal).body)
+        let told = try await hooks.logOut(of: session)
+        let answer = try await ask("users.logout.v1", request, request.document, principal).answer
+        hooks.loggedOut(told)
+        return ParseResponse(body: answer)
     }
 
     func me(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
@@ -88,7 +106,7 @@ struct AccountsController: Sendable {
         return ParseResponse(body: try reply.document)
     }
 
-    private func ask(
+    func ask(
         _ kind: String, _ request: ParseRequest, _ document: [UInt8], _ principal: Principal
     ) async throws(ParseError) -> (account: AccountReply, answer: [UInt8]) {
         let reply = try await services.write(

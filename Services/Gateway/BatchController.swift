@@ -56,6 +56,7 @@ struct BatchController: Sendable {
             method: method, path: try ParseRequest.path(String(parts[0])), requestId: batch.requestId,
             clientAddress: batch.clientAddress)
         request.isInBatch = true
+        request.context = batch.context
         if parts.count > 1 { request.query = String(parts[1]) }
         switch item["body"] {
         case .object(let members)? where method != .get || !members.isEmpty: request.tunnelled = members

@@ -14,6 +14,8 @@ struct Credentials: Sendable {
     var contentType: String?
     /// The SDK and its version, as it says.
     var clientVersion: String?
+    /// What the client hands to webhooks: the header's text, or `_context` of a tunnelled body.
+    var context: JSON?
 
     init() {}
 
@@ -32,6 +34,7 @@ struct Credentials: Sendable {
             case "x-parse-windows-key": Self.set(&clientKeys[.windows], field.value)
             case "x-parse-installation-id": Self.set(&installationId, field.value)
             case "x-parse-client-version": clientVersion = field.value
+            case "x-parse-cloud-context": context = .string(field.value)
             case "authorization": basic = field.value
             default: break
             }
@@ -79,7 +82,7 @@ struct Credentials: Sendable {
         contentType = try take("_ContentType")
         if let version = try take("_ClientVersion") { clientVersion = version }
         _ = try take("_RevocableSession")
-        body["_context"] = nil
+        if let value = body.removeValue(forKey: "_context") { context = value }
         body["_noBody"] = nil
         return method
     }

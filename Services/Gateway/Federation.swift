@@ -32,15 +32,21 @@ struct Federation: Sendable {
     func find(
         _ className: String, _ options: QueryOptions, _ principal: Principal, trace: String
     ) async throws(ParseError) -> [UInt8] {
+        let hooked = try await HookedRead(className, principal)
+        let options = try await hooked?.before(options, limitMax: limitMax) ?? options
         var filter = options.filter
         if SubQueries.mayOccur(in: filter) {
             var resolver = SubQueries(federation: self, principal: principal, trace: trace)
             filter = try await resolver.resolve(filter, of: className)
         }
-        return try await services.read(
+        let found = try await services.read(
             "\(Owners.service(ofClass: className)).find.v1", Self.message(className, options, filter: filter),
             for: principal, trace: trace
         ).document
+        guard let hooked else { return found }
+        var answer = try JSON(reply: found)
+        answer["results"] = .array(try await hooked.after(answer["results"]?.arrayValue ?? []))
+        return answer.serialized
     }
 
     /// - Parameter filter: the options' filter without sub-queries.
@@ -151,11 +157,17 @@ struct Federation: Sendable {
     private func fetch(
         _ names: [Name], from owner: String, _ principal: Principal, trace: String
     ) async throws(ParseError) -> [Name: Fetched] {
+        let idsByClass = Dictionary(grouping: names, by: \.className).mapValues { $0.map(\.objectId) }
+        var hooked: [(className: String, read: HookedRead, restriction: HookedRead.Restriction)] = []
+        for (className, ids) in idsByClass {
+            guard let read = try await HookedRead(className, principal) else { continue }
+            hooked.append((className, read, try await read.before(ids: ids, isGet: false)))
+        }
         let message = FetchRequest.with {
-            $0.wanted = Dictionary(grouping: names, by: \.className).map { className, names in
+            $0.wanted = idsByClass.map { className, ids in
                 .with {
                     $0.className = className
-                    $0.objectIds = names.map(\.objectId)
+                    $0.objectIds = ids
                 }
             }
         }
@@ -166,6 +178,15 @@ struct Federation: Sendable {
         for (name, document) in zip(found, reply.documents) {
             fetched[Name(className: name.className, objectId: name.objectID)] = Fetched(
                 object: try JSON(reply: document), bytes: document.count)
+        }
+        for (className, read, restriction) in hooked {
+            let own = fetched.filter { $0.key.className == className }
+            let objects = Dictionary(uniqueKeysWithValues: own.map { ($0.key.objectId, $0.value.object) })
+            for name in own.keys { fetched[name] = nil }
+            for (objectId, object) in try await read.restricted(objects, restriction) {
+                fetched[Name(className: className, objectId: objectId)] = Fetched(
+                    object: object, bytes: object.serialized.count)
+            }
         }
         return fetched
     }

@@ -12,6 +12,10 @@ struct FunctionsController: Sendable {
     func call(_ name: String, _ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse
     {
         guard let owner = Owners.service(ofFunction: name) else {
+            // A function at another host. It cannot have the name of one of ours.
+            if let result = try await HookScope.current?.call(function: name, request, principal) {
+                return ParseResponse(["result": result])
+            }
             throw ParseError(.scriptFailed, "Invalid function: \"\(name.prefix(128))\"")
         }
         let kind = "\(owner.service).function.v1"

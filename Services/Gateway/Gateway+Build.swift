@@ -17,6 +17,8 @@ func runGateway() async throws {
     let federation = Federation(services: services, limitMax: configuration.limitMax)
     let objects = ObjectsController(services: services, federation: federation, configuration: configuration)
     let accounts = AccountsController(services: services, configuration: configuration)
+    let cloud = CloudController(
+        settings: configuration.cloud, services: services, objects: objects, configuration: configuration, logger: logger)
     let router = ParseRouter(
         configuration: configuration,
         admission: Admission(settings: configuration.admission, services: services),
@@ -39,6 +41,8 @@ func runGateway() async throws {
             document: try OpenAPIDocument(
                 routes: RouteTable.mounted.routes, outside: RouteTable.outside.routes,
                 publicURL: configuration.publicURL)),
+        system: SystemController(broker: broker),
+        cloud: cloud,
         meter: meter,
         logger: logger)
 

@@ -35,6 +35,8 @@ struct GatewayConfiguration: Sendable {
     /// Who may upload files.
     let fileUpload: FileUploadRight
     let fileLinks: FileLinks
+    /// Webhooks, logs, purchases.
+    let cloud: CloudSettings
     let bus: BusConfiguration
     let logLevel: Logger.Level
 
@@ -76,6 +78,7 @@ struct GatewayConfiguration: Sendable {
         fileBytesMax = try Self.fileBytesMax(reader)
         fileUpload = try Self.fileUpload(reader)
         fileLinks = FileLinks(publicURL: self.publicURL, applicationId: applicationId)
+        cloud = try CloudSettings(reader: reader, dataDirectory: data)
         bus = try BusConfiguration(reader: reader, dataDirectory: data)
         logLevel = Logger.Level(rawValue: reader.string(forKey: "satchel.log.level", default: "info")) ?? .info
     }

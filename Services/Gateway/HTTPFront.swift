@@ -49,6 +49,7 @@ struct HTTPFront: HTTPResponder {
                 level: answer.status == 500 ? .error : .info, "A request failed.",
                 metadata: [
                     "request.id": "\(requestId)", "http.path": "\(request.uri.path)", "http.status": "\(answer.status)",
+                    "http.method": "\(request.method.rawValue)",
                 ])
         }
         return response(answer, to: request, requestId: requestId)

@@ -23,7 +23,14 @@ struct ObjectsController: Sendable {
             $0.excludeKeys = options.excludeKeys
         }
         let kind = "\(Owners.service(ofClass: className)).get.v1"
-        let document = try await services.read(kind, message, for: principal, trace: request.requestId).document
+        let hooked = try await HookedRead(className, principal)
+        let restriction = try await hooked?.before(ids: [objectId], isGet: true)
+        var document = try await services.read(kind, message, for: principal, trace: request.requestId).document
+        if let hooked, let restriction {
+            let object = try await hooked.restricted([objectId: try JSON(reply: document)], restriction)[objectId]
+            guard let object else { throw .objectNotFound }
+            document = object.serialized
+        }
         guard !options.include.isEmpty else { return ParseResponse(body: document) }
         let expanded = try await federation.expand(
             [try JSON(reply: document)], options.include, principal, trace: request.requestId)
@@ -114,6 +121,19 @@ struct ObjectsController: Sendable {
     /// Several changes at one service in one message.
     /// - Parameter atomic: all or nothing; then a failure is thrown, else it stands in its outcome.
     func write(
+        _ changes: [(change: Change, document: [UInt8])], to service: String, atomic: Bool, _ principal: Principal,
+        _ trace: String
+    ) async throws(ParseError) -> [(outcome: WriteOutcome, answer: [UInt8])] {
+        if let scope = HookScope.current, let table = try await HookedWrite.table(scope, for: changes) {
+            let hooked = HookedWrite(scope: scope, table: table, service: service, principal: principal)
+            return try await hooked.run(changes, atomic: atomic) { items throws(ParseError) in
+                try await writePlainly(items, to: service, atomic: atomic, principal, trace)
+            }
+        }
+        return try await writePlainly(changes, to: service, atomic: atomic, principal, trace)
+    }
+
+    private func writePlainly(
         _ changes: [(change: Change, document: [UInt8])], to service: String, atomic: Bool, _ principal: Principal,
         _ trace: String
     ) async throws(ParseError) -> [(outcome: WriteOutcome, answer: [UInt8])] {

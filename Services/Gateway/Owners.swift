@@ -22,7 +22,9 @@ enum Owners {
 
     /// Internal classes that `/classes` shows to the master key and to nobody else (PARSE_PROTOCOL section 8). They are in no
     /// pointer, include or sub-query.
-    static let masterClasses: Set<String> = ["_PushStatus", "_Audience", "_Idempotency"]
+    static let masterClasses: Set<String> = [
+        "_PushStatus", "_Audience", "_Idempotency", "_JobStatus", "_JobSchedule",
+    ]
 
     private static let functions = table(
         reading: [

@@ -31,6 +31,8 @@ struct ParseRequest: Sendable {
     var tunnelled: [String: JSON]?
     /// True once the path is known to be one under the mount; such requests are in the statistics.
     var isCounted = false
+    /// What the client hands to webhooks, an object; a batch's requests have the batch's.
+    var context: JSON?
     /// True inside a batch, where another batch is refused.
     var isInBatch = false
 

@@ -20,6 +20,7 @@ struct ParseRouter: Sendable {
     let pages: PagesController
     let sentry: SentryController
     let system: SystemController
+    let cloud: CloudController
     let meter: RequestMeter
     let logger: Logger
 
@@ -80,8 +81,11 @@ struct ParseRouter: Sendable {
         guard let route else { throw Self.noRoute }
         if route.access == .master, !principal.master { return .forbidden("unauthorized: master key is required") }
         guard let handler = route.handler else { throw .notBuilt(route.path) }
+        var request = request
+        if let context = request.credentials.context { request.context = try Self.context(context) }
+        let call = RouteCall(router: self, route: route, request: request, principal: principal)
         do {
-            return try await handler(RouteCall(router: self, route: route, request: request, principal: principal))
+            return try await cloud.aroundHooks(request) { try await handler(call) }
         } catch let error as ParseError {
             throw error
         } catch {
@@ -107,6 +111,16 @@ struct ParseRouter: Sendable {
         var request = request
         request.path = path
         return admission.refusal(inBatch: request, principal)
+    }
+
+    /// `X-Parse-Cloud-Context` or `_context`: an object, or the text of one.
+    /// - Throws: 107.
+    private static func context(_ value: JSON) throws(ParseError) -> JSON {
+        let context = value.stringValue.map { try? JSON(parsing: $0) } ?? value
+        guard let context, case .object = context else {
+            throw ParseError(.invalidJSON, "Invalid object for context.")
+        }
+        return context
     }
 
     func response(to error: ParseError) -> ParseResponse {

@@ -70,7 +70,21 @@ struct SubQueries {
     private func answers(
         to queries: [(query: SubQuery, filter: [String: JSON])]
     ) async throws(ParseError) -> [[JSON]] {
-        let byOwner = Dictionary(grouping: queries.indices) { queries[$0].query.owner }
+        var answers: [[JSON]] = queries.map { _ in [] }
+        var plain: [Int] = []
+        for (index, (query, filter)) in queries.enumerated() {
+            // A class whose reads are somebody's hook to see is asked like any other read.
+            guard case .find(let className, var options, _, _) = query,
+                try await HookedRead(className, principal) != nil
+            else {
+                plain.append(index)
+                continue
+            }
+            options.filter = JSON.object(filter).serialized
+            answers[index] = try query.values(
+                of: try await federation.find(className, options, principal, trace: trace))
+        }
+        let byOwner = Dictionary(grouping: plain) { queries[$0].query.owner }
         let lookups = byOwner.mapValues { indices in
             LookupRequest.with { $0.lookups = indices.map { queries[$0].query.lookup(filter: queries[$0].filter) } }
         }
@@ -88,7 +102,6 @@ struct SubQueries {
             }
             return await group.reduce(into: []) { $0.append($1) }
         }
-        var answers: [[JSON]] = queries.map { _ in [] }
         for (owner, reply) in replies {
             let documents = try reply.get()
             let indices = byOwner[owner] ?? []

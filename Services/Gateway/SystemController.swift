@@ -35,14 +35,15 @@ struct SystemController: Sendable {
     /// The features SDKs and dashboards look for (PARSE_PROTOCOL section 12); false where Satchel has none yet.
     func serverInfo() -> ParseResponse {
         let none: JSON = false
+        let edited: JSON = ["create": true, "read": true, "update": true, "delete": true]
         return ParseResponse([
             "parseServerVersion": "7.3.0",
             "satchelVersion": .string(Self.version),
             "features": [
                 "globalConfig": ["create": true, "read": true, "update": true, "delete": true],
-                "hooks": ["create": none, "read": none, "update": none, "delete": none],
-                "cloudCode": ["jobs": none],
-                "logs": ["level": none, "size": none, "order": none, "until": none, "from": none],
+                "hooks": edited,
+                "cloudCode": ["jobs": true],
+                "logs": ["level": true, "size": true, "order": true, "until": true, "from": true],
                 "push": [
                     "immediatePush": true, "scheduledPush": true, "storedPushData": true, "pushAudiences": true,
                     "localization": none,

@@ -12,7 +12,8 @@ package struct HookDeclaration: Equatable, Sendable {
     package let url: String
 
     package static let triggers: Set<String> = [
-        "beforeSave", "afterSave", "beforeDelete", "afterDelete", "beforeFind", "afterFind", "beforeLogin", "afterLogin",
+        "beforeSave", "afterSave", "beforeDelete", "afterDelete", "beforeFind", "afterFind", "beforeLogin",
+        "afterLogin",
         "afterLogout",
     ]
 
@@ -35,7 +36,8 @@ package struct HookDeclaration: Equatable, Sendable {
             throw Self.invalid("a function's name has letters, digits and _, 128 at most, and begins with a letter")
         }
         if needsURL, !Self.isCallable(url) {
-            throw Self.invalid("the url must be http or https with a host, without a user, \(Self.urlBytesMax) bytes at most")
+            throw Self.invalid(
+                "the url must be http or https with a host, without a user, \(Self.urlBytesMax) bytes at most")
         }
     }
 

@@ -23,7 +23,11 @@ enum HookDefinitions {
                 .with {
                     let className = row.text("className")
                     $0.className = className
-                    if className.isEmpty { $0.functionName = row.text("name") } else { $0.triggerName = row.text("name") }
+                    if className.isEmpty {
+                        $0.functionName = row.text("name")
+                    } else {
+                        $0.triggerName = row.text("name")
+                    }
                     $0.url = row.text("url")
                 }
             }

@@ -84,7 +84,8 @@ final class JobRunner: Sendable {
     }
 
     private func startScheduled(_ id: String, in transaction: StoreTransaction) throws {
-        guard let text = try? transaction.get("_JobSchedule", id, caller: .master), let object = try? JSON(parsing: text),
+        guard let text = try? transaction.get("_JobSchedule", id, caller: .master),
+            let object = try? JSON(parsing: text),
             let schedule = try? JobSchedule(object, jobs: Set(jobs.keys))
         else {
             // A schedule of a release that had other jobs.

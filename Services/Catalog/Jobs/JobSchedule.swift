@@ -66,7 +66,9 @@ package struct JobSchedule: Equatable, Sendable {
     private static func milliseconds(ofDay text: String) -> Int64? {
         guard (5...13).contains(text.utf8.count) else { return nil }
         let full = text.utf8.count == 5 ? text + ":00.000Z" : text.utf8.count == 8 ? text + ".000Z" : text
-        return Timestamp(iso: "1970-01-01T\(full)").flatMap { (0..<dayMilliseconds).contains($0.milliseconds) ? $0.milliseconds : nil }
+        return Timestamp(iso: "1970-01-01T\(full)").flatMap {
+            (0..<dayMilliseconds).contains($0.milliseconds) ? $0.milliseconds : nil
+        }
     }
 
     /// The next time to run; nil when there is none. What was missed while nothing ran is made up for once.

@@ -26,8 +26,12 @@ extension Route {
         Route(.get, "/serverInfo", .system, "getServerInfo", "Version and features.", access: .master) {
             $0.router.system.serverInfo()
         },
-        .notBuilt(.get, "/scriptlog", .system, "getLog", "Lines of the log.", access: .master),
-        .notBuilt(.get, "/security", .system, "getSecurityReport", "A check of the configuration.", access: .master),
+        Route(.get, "/scriptlog", .system, "getLog", "Lines of the log.", access: .master) {
+            try await $0.router.cloud.logs.read($0.request)
+        },
+        Route(.get, "/security", .system, "getSecurityReport", "A check of the configuration.", access: .master) {
+            try await $0.router.cloud.security.report($0.request)
+        },
         // A payment provider has no keys of the shop's; its signature is checked by the service that has the secret.
         Route(.post, "/webhooks/stripe", .system, "receiveStripeEvent", "What Stripe reports.", access: .anyone) {
             try await $0.router.intake.stripe($0.request)

@@ -1,0 +1,68 @@
+import Messages
+import ParseProtocol
+
+/// `/jobs` and `/cloud_code/jobs`: work in the background, now or at times (PARSE_PROTOCOL section 11). For the master key.
+struct JobsController: Sendable {
+    let services: ServiceClient
+    let objects: ObjectsController
+
+    private static let scheduleClass = "_JobSchedule"
+    private static let statusIdName = headerName("X-Parse-Job-Status-Id")
+
+    /// Starts a job; the body may name it instead of the path.
+    func start(
+        _ named: String?, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> ParseResponse {
+        var parameters = try request.object
+        var name = named
+        if name == nil { name = parameters.removeValue(forKey: "jobName")?.stringValue }
+        guard let name else { throw ParseError(.scriptFailed, "Invalid job.") }
+        let reply = try await services.write(
+            "catalog.startJob.v1", StartJob.with { $0.name = name }, documents: [JSON.object(parameters).serialized],
+            for: principal, trace: request.requestId)
+        var response = ParseResponse([:])
+        response.headers[Self.statusIdName] = try reply.message(StartJobReply.self).statusID
+        return response
+    }
+
+    /// The jobs there are, and those with a schedule.
+    func names(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
+        let reply = try await services.read("catalog.jobs.v1", JobsRequest(), for: principal, trace: request.requestId)
+        let names = try reply.message(JobsReply.self).names.map(JSON.string)
+        let inUse = try await allSchedules(request, principal).compactMap { $0["jobName"] }
+        return ParseResponse(["in_use": .array(inUse), "jobs": .array(names)])
+    }
+
+    /// A bare array, as dashboards expect it.
+    func schedules(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
+        ParseResponse(.array(try await allSchedules(request, principal)))
+    }
+
+    private func allSchedules(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> [JSON] {
+        var options = QueryOptions()
+        options.limit = 1000
+        options.order = ["createdAt"]
+        let answer = try await objects.federation.find(
+            Self.scheduleClass, options, principal, trace: request.requestId)
+        return try JSON(reply: answer)["results"]?.arrayValue ?? []
+    }
+
+    /// Creates or changes a schedule: `{"job_schedule": {…}}`.
+    func plan(
+        _ objectId: String?, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> ParseResponse {
+        guard case .object(let schedule) = try request.object["job_schedule"] else {
+            throw ParseError(.invalidJSON, "job_schedule must be an object.")
+        }
+        var inner = request
+        inner.tunnelled = schedule
+        guard let objectId else { return try await objects.create(Self.scheduleClass, inner, principal) }
+        return try await objects.update(Self.scheduleClass, objectId, inner, principal)
+    }
+
+    func forget(
+        _ objectId: String, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> ParseResponse {
+        try await objects.delete(Self.scheduleClass, objectId, request, principal)
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import ParseProtocol
+
+/// `/scriptlog`: what the processes of this host said lately, for the master key.
+struct LogController: Sendable {
+    let directory: String
+    /// Texts that leave no log, should one ever get into it.
+    let secrets: [String]
+
+    /// Of the end of each process's file: some ten thousand lines, read in milliseconds.
+    private static let tailBytes: UInt64 = 1 << 20
+    private static let sizeMax: Int64 = 1000
+    private static let week = Duration.seconds(7 * 86_400)
+
+    /// What is asked for, checked.
+    private struct Options {
+        var level = LogLine.Level.info
+        var size: Int64 = 10
+        var from: Timestamp = Timestamp.now.advanced(by: .zero - LogController.week)
+        var until = Timestamp.now
+        var isAscending = false
+
+        /// - Throws: 102.
+        init(_ options: [String: JSON]) throws(ParseError) {
+            for (name, value) in options where !value.isNull && value != "" {
+                switch name {
+                case "level":
+                    guard let level = value.stringValue.flatMap(LogLine.Level.init) else {
+                        throw ParseError(.invalidQuery, "level must be verbose, info, warn or error.")
+                    }
+                    self.level = level
+                case "size", "n":
+                    guard let size = value.intValue, (0...LogController.sizeMax).contains(size) else {
+                        throw ParseError(.invalidQuery, "\(name) must be from 0 to \(LogController.sizeMax).")
+                    }
+                    self.size = size
+                case "from", "until":
+                    guard let iso = value.stringValue ?? value["iso"]?.stringValue, let time = Timestamp(iso: iso)
+                    else {
+                        throw ParseError(.invalidQuery, "\(name) must be an ISO 8601 time.")
+                    }
+                    if name == "from" { from = time } else { until = time }
+                case "order":
+                    guard value == "asc" || value == "desc" else {
+                        throw ParseError(.invalidQuery, "order must be asc or desc.")
+                    }
+                    isAscending = value == "asc"
+                default: throw ParseError(.invalidQuery, "Invalid parameter for logs: \(name.prefix(64))")
+                }
+            }
+        }
+    }
+
+    func read(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
+        let options = try Options(request.options())
+        let names = try? FileManager.default.contentsOfDirectory(atPath: directory)
+        guard let names else {
+            throw ParseError(.commandUnavailable, "The processes of this suite keep no logs where the gateway is.")
+        }
+        var lines: [LogLine] = []
+        for name in names.sorted() where name.hasSuffix(".log") && name != "supervisord.log" {
+            lines += Self.tail(of: "\(directory)/\(name)").split(separator: "\n").compactMap { LogLine($0) }.filter {
+                $0.level >= options.level && $0.time >= options.from && $0.time <= options.until
+            }
+        }
+        // Lines of one second stay in the order in which their process wrote them.
+        let sorted = lines.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }
+        let chosen =
+            options.isAscending ? sorted.prefix(Int(options.size)) : sorted.reversed().prefix(Int(options.size))
+        return ParseResponse(.array(chosen.map { redacted($0.element.json) }))
+    }
+
+    private static func tail(of path: String) -> String {
+        guard let file = FileHandle(forReadingAtPath: path) else { return "" }
+        defer { try? file.close() }
+        guard let end = try? file.seekToEnd() else { return "" }
+        let start = end > tailBytes ? end - tailBytes : 0
+        guard (try? file.seek(toOffset: start)) != nil, let data = try? file.read(upToCount: Int(tailBytes)) else {
+            return ""
+        }
+        let text = String(decoding: data, as: UTF8.self)
+        // The first line of a part is seldom whole.
+        return start == 0 ? text : String(text.drop { $0 != "\n" })
+    }
+
+    private func redacted(_ line: JSON) -> JSON {
+        var text = line.serializedText
+        for secret in secrets where secret.utf8.count >= 8 { text.replace(secret, with: "…") }
+        text.replace(#/r:[0-9a-f]{32}/#) { _ in "r:…" }
+        return (try? JSON(parsing: text)) ?? .null
+    }
+}

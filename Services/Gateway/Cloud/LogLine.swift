@@ -1,0 +1,78 @@
+import ParseProtocol
+
+/// One line of a process's log, as swift-log writes it: time, level, process, metadata, module, message.
+struct LogLine: Equatable, Sendable {
+    let time: Timestamp
+    let level: Level
+    let process: String
+    let message: String
+    let metadata: [String: String]
+
+    enum Level: String, CaseIterable, Sendable, Comparable {
+        case verbose, info, warn, error
+
+        static func < (a: Level, b: Level) -> Bool {
+            (allCases.firstIndex(of: a) ?? 0) < (allCases.firstIndex(of: b) ?? 0)
+        }
+
+        /// swift-log's name of a level.
+        init?(logged: Substring) {
+            switch logged {
+            case "trace", "debug": self = .verbose
+            case "info", "notice": self = .info
+            case "warning": self = .warn
+            case "error", "critical": self = .error
+            default: return nil
+            }
+        }
+    }
+
+    /// Nil for a line of another form, such as the rest of a message with line breaks.
+    init?(_ line: Substring) {
+        let parts = line.split(separator: " ", maxSplits: 3)
+        guard parts.count == 4, let time = Self.time(parts[0]), let level = Level(logged: parts[1]),
+            parts[2].hasSuffix(":")
+        else { return nil }
+        self.time = time
+        self.level = level
+        process = String(parts[2].dropLast())
+        let rest = parts[3]
+        let module = rest.ranges(of: #/(?:^|\ )\[[A-Za-z0-9_]+\]\ /#).first
+        guard let module else {
+            message = String(rest)
+            metadata = [:]
+            return
+        }
+        message = String(rest[module.upperBound...])
+        var pairs: [String: String] = [:]
+        for pair in rest[..<module.lowerBound].split(separator: " ") {
+            let sides = pair.split(separator: "=", maxSplits: 1)
+            if sides.count == 2 { pairs[String(sides[0])] = String(sides[1]) }
+        }
+        metadata = pairs
+    }
+
+    /// `2026-11-21T15:18:58+0000`; another zone is none of ours, since services log in the host's, which is UTC in containers.
+    private static func time(_ text: Substring) -> Timestamp? {
+        guard text.utf8.count == 24, let base = Timestamp(iso: String(text.prefix(19)) + ".000Z") else { return nil }
+        let zone = text.suffix(5)
+        guard let hours = Int64(zone.dropFirst().prefix(2)), let minutes = Int64(zone.suffix(2)),
+            zone.first == "+" || zone.first == "-"
+        else { return nil }
+        let offset = (hours * 60 + minutes) * 60_000 * (zone.first == "-" ? -1 : 1)
+        return Timestamp(milliseconds: base.milliseconds - offset)
+    }
+
+    /// As `/scriptlog` shows it (PARSE_PROTOCOL section 12).
+    var json: JSON {
+        var members: [String: JSON] = [
+            "timestamp": .string(time.iso), "level": .string(level.rawValue), "message": .string(message),
+            "process": .string(process),
+        ]
+        members["method"] = metadata["http.method"].map(JSON.string)
+        members["url"] = metadata["http.path"].map(JSON.string)
+        let others = metadata.filter { $0.key != "http.method" && $0.key != "http.path" }
+        if !others.isEmpty { members["metadata"] = .object(others.mapValues(JSON.string)) }
+        return .object(members)
+    }
+}

@@ -1,0 +1,87 @@
+import HTTPTypes
+import Messages
+import ParseProtocol
+
+/// What the webhooks of one request have in common. It is bound to the request's task while there may be webhooks at all, so that reads
+/// deep in an include or a sub-query come past them, and a suite without webhooks pays for one look.
+struct HookScope: Sendable {
+    @TaskLocal static var current: HookScope?
+
+    let registry: HookRegistry
+    let webhooks: Webhooks
+    let services: ServiceClient
+    let request: ParseRequest
+
+    /// Runs a request's handler.
+    static func around(
+        _ registry: HookRegistry, _ webhooks: Webhooks, _ services: ServiceClient, _ request: ParseRequest,
+        _ work: () async throws -> ParseResponse
+    ) async throws -> ParseResponse {
+        if let known = registry.known, known.isEmpty { return try await work() }
+        let scope = HookScope(registry: registry, webhooks: webhooks, services: services, request: request)
+        return try await $current.withValue(scope) { try await work() }
+    }
+
+    /// The table, when the class has one of the triggers.
+    func table(with triggers: [HookTable.Trigger], _ className: String) async throws(ParseError) -> HookTable? {
+        let table = try await registry.table()
+        return table.has(triggers, className) ? table : nil
+    }
+
+    /// Headers that prove something; a webhook needs none of them.
+    private static let secretHeaders: Set<String> = [
+        "authorization", "cookie", "proxy-authorization", "x-parse-master-key", "x-parse-maintenance-key",
+        "x-parse-session-token", "x-parse-rest-api-key", "x-parse-javascript-key", "x-parse-client-key",
+        "x-parse-windows-key",
+    ]
+
+    /// What every call says about the request: who asks, and from where. Tokens and keys are not in it.
+    func subject(_ principal: Principal) async throws(ParseError) -> [String: JSON] {
+        var headers: [String: JSON] = [:]
+        for field in request.headers where !Self.secretHeaders.contains(field.name.canonicalName) {
+            headers[field.name.canonicalName] = .string(field.value)
+        }
+        var members: [String: JSON] = [
+            "master": .bool(principal.master), "headers": .object(headers), "context": request.context ?? [:],
+            "ip": .string(request.clientAddress?.ipAddress ?? ""),
+        ]
+        if !principal.installationID.isEmpty { members["installationId"] = .string(principal.installationID) }
+        if !principal.userID.isEmpty {
+            members["user"] = try await object("_User", principal.userID, as: principal)
+        }
+        return members
+    }
+
+    /// An object as a webhook is told of it; nil when there is none that the principal may read.
+    func object(
+        _ className: String, _ objectId: String, as principal: Principal
+    ) async throws(ParseError) -> JSON? {
+        let message = GetRequest.with {
+            $0.className = className
+            $0.objectID = objectId
+        }
+        do throws(ParseError) {
+            let kind = "\(Owners.service(ofClass: className)).get.v1"
+            let reply = try await services.read(kind, message, for: principal, trace: request.requestId)
+            return HookedObject.told(try JSON(reply: reply.document), of: className)
+        } catch  where error.code == .objectNotFound || error.code == .operationForbidden {
+            return nil
+        }
+    }
+
+    /// The result of a function at another host; nil when there is none of that name.
+    func call(
+        function name: String, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> JSON? {
+        guard let url = try await registry.table().url(ofFunction: name) else { return nil }
+        var body = try await subject(principal)
+        body["functionName"] = .string(name)
+        body["params"] = .object(try request.object)
+        return try await webhooks.call(url, body)
+    }
+}
+
+extension Principal {
+    /// The gateway reading for a webhook, which is told of whole objects.
+    static var ofHooks: Principal { .with { $0.master = true } }
+}

@@ -1,0 +1,71 @@
+import ParseProtocol
+
+/// Objects as webhooks are told of them, and what a webhook's answer changes.
+enum HookedObject {
+    /// Never told, and never taken from an answer.
+    private static let secrets: Set<String> = ["password", "authData", "sessionToken"]
+    /// The service's to set, whatever an answer says.
+    private static let fixed: Set<String> = ["objectId", "createdAt", "updatedAt", "className", "__type", "id"]
+
+    static func told(_ object: JSON, of className: String) -> JSON {
+        var members = (object.objectValue ?? [:]).filter { !secrets.contains($0.key) }
+        members["className"] = .string(className)
+        return .object(members)
+    }
+
+    /// The object that a change would make of another, before the service looks at it: operators are applied as far as they fit.
+    static func merged(_ changes: JSON, into original: JSON?, of className: String) -> JSON {
+        var object = original ?? [:]
+        for (key, value) in (changes.objectValue ?? [:]).sorted(by: { $0.key < $1.key }) {
+            if fixed.contains(key) && key != "objectId" { continue }
+            let path = key.split(separator: ".").map(String.init)
+            guard let first = path.first else { continue }
+            object[first] = applied(value, to: object[first], path.dropFirst())
+        }
+        return told(object, of: className)
+    }
+
+    private static func applied(_ value: JSON, to current: JSON?, _ path: ArraySlice<String>) -> JSON? {
+        guard let name = path.first else { return result(of: value, current) }
+        var container = current?.objectValue == nil ? [:] : current ?? [:]
+        container[name] = applied(value, to: container[name], path.dropFirst())
+        return container
+    }
+
+    private static func result(of value: JSON, _ current: JSON?) -> JSON? {
+        let objects = value["objects"]?.arrayValue ?? []
+        let elements = current?.arrayValue ?? []
+        switch value["__op"]?.stringValue {
+        case nil: return value
+        case "Delete": return nil
+        case "Increment":
+            guard let amount = value["amount"]?.doubleValue else { return current }
+            let sum = (current?.doubleValue ?? 0) + amount
+            return sum.isFinite ? JSON(number: sum) : current
+        case "Add": return .array(elements + objects)
+        case "AddUnique": return .array(elements + objects.filter { !elements.contains($0) })
+        case "Remove": return .array(elements.filter { !objects.contains($0) })
+        case "SetOnInsert": return current ?? value["amount"]
+        default: return current
+        }
+    }
+
+    /// The fields that an answer changes: those whose value is not what the webhook was told. A webhook that sends the whole object back
+    /// changes nothing by it, and an operator of the client's stays one.
+    static func replaced(by answer: JSON, told: JSON) -> [String: JSON] {
+        (answer.objectValue ?? [:]).filter { key, value in
+            !fixed.contains(key) && !secrets.contains(key) && value.wireType != "Relation" && told[key] != value
+        }
+    }
+
+    /// The client's document with a webhook's fields in it.
+    static func document(_ document: JSON, replacing fields: [String: JSON]) -> JSON {
+        guard !fields.isEmpty, case .object(var members) = document else { return document }
+        for key in members.keys {
+            // What the client set inside a field is replaced with the field.
+            let field = String(key.prefix { $0 != "." })
+            if fields[field] != nil { members[key] = nil }
+        }
+        return .object(members.merging(fields) { _, new in new })
+    }
+}

@@ -1,0 +1,157 @@
+import Foundation
+import Messages
+import ParseProtocol
+
+/// Reads of a class that has `beforeFind` or `afterFind`, wherever in a request they are: finds, gets, includes and sub-queries.
+struct HookedRead: Sendable {
+    let scope: HookScope
+    let table: HookTable
+    let className: String
+    let principal: Principal
+
+    static let triggers: [HookTable.Trigger] = [.beforeFind, .afterFind]
+
+    /// Nil when the class has no such webhook.
+    init?(_ className: String, _ principal: Principal) async throws(ParseError) {
+        guard let scope = HookScope.current, let table = try await scope.table(with: Self.triggers, className) else {
+            return nil
+        }
+        self.scope = scope
+        self.table = table
+        self.className = className
+        self.principal = principal
+    }
+
+    /// What a webhook made of a read by ids: a further condition, and the fields to leave.
+    struct Restriction: Sendable {
+        var condition: JSON?
+        var keys: Set<String> = []
+        var excludeKeys: Set<String> = []
+
+        static let kept: Set<String> = ["objectId", "createdAt", "updatedAt", "ACL"]
+
+        func applied(to object: JSON) -> JSON {
+            guard case .object(let members) = object, !keys.isEmpty || !excludeKeys.isEmpty else { return object }
+            return .object(
+                members.filter { key, _ in
+                    Self.kept.contains(key) || (keys.isEmpty || keys.contains(key)) && !excludeKeys.contains(key)
+                })
+        }
+    }
+
+    // MARK: - Before
+
+    /// The options of a find, as `beforeFind` leaves them.
+    /// - Throws: the webhook's refusal.
+    func before(_ options: QueryOptions, limitMax: Int) async throws(ParseError) -> QueryOptions {
+        guard let url = table.url(.beforeFind, className) else { return options }
+        // What is wrong with the condition, its owner says.
+        guard let condition = options.filter.isEmpty ? [:] : try? JSON(parsing: options.filter) else { return options }
+        var query: JSON = [
+            "className": .string(className), "where": condition, "limit": .int(Int64(options.limit)),
+            "skip": .int(Int64(options.skip)), "order": .string(options.order.joined(separator: ",")),
+        ]
+        if !options.keys.isEmpty { query["keys"] = .string(options.keys.joined(separator: ",")) }
+        if !options.excludeKeys.isEmpty { query["excludeKeys"] = .string(options.excludeKeys.joined(separator: ",")) }
+        let changes = try await ask(url, query, isGet: false, wantsCount: options.wantsCount)
+        let new = try QueryOptions(find: changes, limitMax: limitMax)
+        var result = options
+        if changes["where"] != nil { result.filter = new.filter }
+        if changes["limit"] != nil { result.limit = new.limit }
+        if changes["skip"] != nil { result.skip = new.skip }
+        if changes["order"] != nil { result.order = new.order }
+        if changes["keys"] != nil { result.keys = new.keys }
+        if changes["excludeKeys"] != nil { result.excludeKeys = new.excludeKeys }
+        return result
+    }
+
+    /// What `beforeFind` wants of a read by ids.
+    /// - Throws: the webhook's refusal.
+    func before(ids: [String], isGet: Bool) async throws(ParseError) -> Restriction {
+        guard let url = table.url(.beforeFind, className) else { return Restriction() }
+        let wanted: JSON = isGet ? .string(ids.first ?? "") : ["$in": .array(ids.map(JSON.string))]
+        let query: JSON = [
+            "className": .string(className), "where": ["objectId": wanted], "limit": .int(Int64(ids.count)), "skip": 0,
+        ]
+        let changes = try await ask(url, query, isGet: isGet, wantsCount: false)
+        var options = changes
+        let condition = options.removeValue(forKey: "where")
+        let new = try QueryOptions(find: options, limitMax: .max)
+        var restriction = Restriction(keys: Set(new.topLevelKeys), excludeKeys: Set(new.excludeKeys))
+        if let condition, condition != query["where"] { restriction.condition = condition }
+        return restriction
+    }
+
+    /// The members of the query that the webhook changed.
+    private func ask(
+        _ url: String, _ query: JSON, isGet: Bool, wantsCount: Bool
+    ) async throws(ParseError) -> [String: JSON] {
+        var body = try await scope.subject(principal)
+        body["triggerName"] = "beforeFind"
+        body["query"] = query
+        body["isGet"] = .bool(isGet)
+        body["count"] = .bool(wantsCount)
+        let answer = try await scope.webhooks.call(url, body)
+        let changed = (answer["query"] ?? answer).objectValue ?? [:]
+        let known: Set<String> = ["where", "limit", "skip", "order", "keys", "excludeKeys"]
+        return changed.filter { known.contains($0.key) && $0.value != query[$0.key] }
+    }
+
+    /// Which of the objects a restriction leaves. The condition is the webhook's, so that the caller's rights have no part in it; they
+    /// decided about the objects before.
+    func left(_ ids: [String], by restriction: Restriction) async throws(ParseError) -> Set<String> {
+        guard let condition = restriction.condition else { return Set(ids) }
+        let filter: JSON = ["$and": [["objectId": ["$in": .array(ids.map(JSON.string))]], condition]]
+        let message = FindRequest.with {
+            $0.className = className
+            $0.where = Data(filter.serialized)
+            $0.limit = UInt32(clamping: ids.count)
+            $0.keys = ["objectId"]
+        }
+        let reply = try await scope.services.read(
+            "\(Owners.service(ofClass: className)).find.v1", message, for: .ofHooks, trace: scope.request.requestId)
+        let rows = try JSON(reply: reply.document)["results"]?.arrayValue ?? []
+        return Set(rows.compactMap { $0["objectId"]?.stringValue })
+    }
+
+    // MARK: - After
+
+    /// The objects as `afterFind` leaves them.
+    /// - Throws: the webhook's refusal, or 143 when it answers something else than objects.
+    func after(_ objects: [JSON]) async throws(ParseError) -> [JSON] {
+        guard let url = table.url(.afterFind, className), !objects.isEmpty else { return objects }
+        var body = try await scope.subject(principal)
+        body["triggerName"] = "afterFind"
+        body["query"] = ["className": .string(className)]
+        body["objects"] = .array(objects.map { HookedObject.told($0, of: className) })
+        let answer = try await scope.webhooks.call(url, body)
+        guard case .array(let elements) = answer else {
+            guard answer.isNull || answer == [:] || answer == true else {
+                throw ParseError(.webhookError, "The webhook's answer to afterFind is not an array of objects.")
+            }
+            return objects
+        }
+        var result: [JSON] = []
+        for element in elements {
+            guard case .object(var members) = element else {
+                throw ParseError(.webhookError, "The webhook's answer to afterFind is not an array of objects.")
+            }
+            members["className"] = nil
+            result.append(.object(members))
+        }
+        return result
+    }
+
+    /// The objects of a read by ids after both webhooks.
+    func restricted(_ objects: [String: JSON], _ restriction: Restriction) async throws(ParseError) -> [String: JSON] {
+        let left = try await left(objects.keys.sorted(), by: restriction)
+        let kept = objects.filter { left.contains($0.key) }.sorted { $0.key < $1.key }
+        var result: [String: JSON] = [:]
+        for object in try await after(kept.map { restriction.applied(to: $0.value) }) {
+            // An object under another id would take the place of one that the caller asked for.
+            guard let id = object["objectId"]?.stringValue, left.contains(id) else { continue }
+            result[id] = object
+        }
+        return result
+    }
+}

@@ -1,0 +1,141 @@
+import MessageBus
+import Messages
+import ParseProtocol
+
+/// Changes of objects whose classes have webhooks. The owner is asked first whether the principal may make each change; then `beforeSave`
+/// and `beforeDelete` have their say; then the owner decides about what they made of it, by its own rules and the principal's rights.
+struct HookedWrite: Sendable {
+    let scope: HookScope
+    let table: HookTable
+    let service: String
+    let principal: Principal
+
+    typealias Item = (change: Change, document: [UInt8])
+    typealias Outcome = (outcome: WriteOutcome, answer: [UInt8])
+
+    static let triggers: [HookTable.Trigger] = [.beforeSave, .afterSave, .beforeDelete, .afterDelete]
+
+    /// A change that a webhook has had its say in.
+    private struct Decided: Sendable {
+        var item: Item
+        var original: JSON?
+        /// Fields that the webhook set.
+        var replaced: [String] = []
+        var isConcerned = false
+    }
+
+    private var services: ServiceClient { scope.services }
+    private var trace: String { scope.request.requestId }
+
+    /// The scope's table when one of the changes has a webhook. What an operator imports has none.
+    static func table(_ scope: HookScope, for changes: [Item]) async throws(ParseError) -> HookTable? {
+        let table = try await scope.registry.table()
+        return changes.contains { concerns($0.change, table) } ? table : nil
+    }
+
+    private static func concerns(_ change: Change, _ table: HookTable) -> Bool {
+        !change.imports && table.has(triggers, change.className)
+    }
+
+    func run(
+        _ changes: [Item], atomic: Bool, _ write: ([Item]) async throws(ParseError) -> [Outcome]
+    ) async throws(ParseError) -> [Outcome] {
+        let subject = try await scope.subject(principal)
+        var originals = try await originals(of: changes.filter { Self.concerns($0.change, table) })[...]
+        var decided: [Result<Decided, ParseError>] = []
+        for item in changes {
+            guard Self.concerns(item.change, table), let original = originals.popFirst() else {
+                decided.append(.success(Decided(item: item)))
+                continue
+            }
+            do throws(ParseError) {
+                decided.append(.success(try await decide(item, original.get(), subject)))
+            } catch {
+                if atomic { throw error }
+                decided.append(.failure(error))
+            }
+        }
+        let going = decided.compactMap { try? $0.get() }
+        var written = try await going.isEmpty ? [] : write(going.map(\.item))[...]
+        var outcomes: [Outcome] = []
+        for result in decided {
+            switch result {
+            case .failure(let error): outcomes.append((.with { $0.failure = Self.failure(error) }, []))
+            case .success(let change):
+                guard let outcome = written.popFirst() else { throw .internalError }
+                outcomes.append(await finished(change, outcome, subject))
+            }
+        }
+        return outcomes
+    }
+
+    private static func failure(_ error: ParseError) -> Failure {
+        .with {
+            $0.code = Int32(clamping: error.code.rawValue)
+            $0.message = error.message
+        }
+    }
+
+    /// The stored objects, or why the principal may not change them.
+    private func originals(of items: [Item]) async throws(ParseError) -> [Result<JSON?, ParseError>] {
+        let message = WriteRequest.with { $0.changes = items.map(\.change) }
+        let reply = try await services.write(
+            "\(service).preview.v1", message, documents: items.map(\.document), for: principal, trace: trace,
+            timeout: .seconds(30))
+        let outcomes = try reply.message(PreviewReply.self).outcomes
+        guard outcomes.count == items.count, reply.documents.count == items.count else { throw .internalError }
+        return zip(outcomes, reply.documents).map { outcome, document in
+            outcome.hasFailure
+                ? .failure(ParseError(BusFailure(outcome.failure)))
+                : Result { () throws(ParseError) in document.isEmpty ? nil : try JSON(reply: document) }
+        }
+    }
+
+    private func decide(
+        _ item: Item, _ original: JSON?, _ subject: [String: JSON]
+    ) async throws(ParseError) -> Decided {
+        let className = item.change.className
+        var decided = Decided(item: item, original: original, isConcerned: true)
+        let isDelete = item.change.verb == .delete
+        guard let url = table.url(isDelete ? .beforeDelete : .beforeSave, className) else { return decided }
+        var body = subject
+        let told = original.map { HookedObject.told($0, of: className) }
+        if isDelete {
+            body["triggerName"] = "beforeDelete"
+            body["object"] = told
+            _ = try await scope.webhooks.call(url, body)
+            return decided
+        }
+        let document = try JSON(clientText: item.document)
+        let object = HookedObject.merged(document, into: original, of: className)
+        body["triggerName"] = "beforeSave"
+        body["object"] = object
+        body["original"] = told
+        let fields = HookedObject.replaced(by: try await scope.webhooks.call(url, body), told: object)
+        decided.item.document = HookedObject.document(document, replacing: fields).serialized
+        decided.replaced = fields.keys.sorted()
+        return decided
+    }
+
+    /// Adds to the answer what a webhook set, and tells the webhooks that only hear of it.
+    private func finished(_ change: Decided, _ outcome: Outcome, _ subject: [String: JSON]) async -> Outcome {
+        guard change.isConcerned, !outcome.outcome.hasFailure else { return outcome }
+        let (className, objectId) = (change.item.change.className, outcome.outcome.objectID)
+        let isDelete = change.item.change.verb == .delete
+        if let url = table.url(isDelete ? .afterDelete : .afterSave, className) {
+            let original = change.original.map { HookedObject.told($0, of: className) }
+            scope.webhooks.callLater(url) { [scope] in
+                var body = subject
+                body["triggerName"] = isDelete ? "afterDelete" : "afterSave"
+                body["original"] = isDelete ? nil : original
+                body["object"] = isDelete ? original : try await scope.object(className, objectId, as: .ofHooks)
+                return body
+            }
+        }
+        guard !change.replaced.isEmpty, var answer = try? JSON(reply: outcome.answer) else { return outcome }
+        // Read on the caller's behalf: the answer has nothing in it that he may not read.
+        guard let stored = try? await scope.object(className, objectId, as: principal) else { return outcome }
+        for field in change.replaced { answer[field] = stored[field] ?? answer[field] }
+        return (outcome.outcome, answer.serialized)
+    }
+}
