@@ -41,7 +41,6 @@ func runGateway() async throws {
             document: try OpenAPIDocument(
                 routes: RouteTable.mounted.routes, outside: RouteTable.outside.routes,
                 publicURL: configuration.publicURL)),
-        system: SystemController(broker: broker),
         cloud: cloud,
         meter: meter,
         logger: logger)
