@@ -21,6 +21,7 @@ func runGateway() async throws {
         configuration: configuration,
         principals: PrincipalResolver(configuration: configuration, sessions: sessions, services: services),
         objects: objects,
+        aggregates: AggregateController(services: services, federation: federation),
         accounts: accounts,
         functions: FunctionsController(services: services),
         intake: IntakeController(services: services),

@@ -47,7 +47,7 @@ struct HTTPFront: HTTPResponder {
                     "request.id": "\(requestId)", "http.path": "\(request.uri.path)", "http.status": "\(answer.status)",
                 ])
         }
-        return response(answer, requestId: requestId, isHead: request.method == .head)
+        return response(answer, to: request, requestId: requestId)
     }
 
     /// Everything of a request but its body.
@@ -86,25 +86,45 @@ struct HTTPFront: HTTPResponder {
         return await router.answer(parsed)
     }
 
-    private func response(_ answer: ParseResponse, requestId: String, isHead: Bool) -> Response {
+    private func response(_ answer: ParseResponse, to request: Request, requestId: String) -> Response {
         var headers = Self.commonHeaders
         headers[Self.requestIdName] = requestId
         if let location = answer.location { headers[.location] = location }
         if let seconds = answer.retryAfterSeconds { headers[.retryAfter] = String(seconds) }
         for field in answer.headers { headers[field.name] = field.value }
         let body = answer.headers[.contentType] == nil ? configuration.fileLinks.linked(answer.body) : answer.body
+        let isHead = request.method == .head
+        // A client that has the answer already is spared it. What a POST reads for a client (a tunnelled GET) is none of HTTP's caches'.
+        if answer.status == 200, isHead || request.method == .get, answer.stream == nil,
+            answer.headers[.contentType] == nil
+        {
+            let tag = EntityTag.of(body)
+            headers.append(HTTPField(name: .eTag, value: tag))
+            headers.append(Self.cacheControl)
+            headers.append(Self.vary)
+            if let known = request.headers[.ifNoneMatch], EntityTag.isNamed(tag, in: known) {
+                headers[.contentType] = nil
+                return Response(status: .notModified, headers: headers)
+            }
+        }
         let response = Response(
             status: .init(code: answer.status), headers: headers,
             body: answer.stream ?? ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
         return isHead ? response.createHeadResponse() : response
     }
 
+    /// A device may keep an answer and must ask each time whether it still holds; nothing between may keep what one user sees.
+    private static let cacheControl = HTTPField(name: .cacheControl, value: "private, no-cache")
+    /// What decides about an answer beside the URL: who asks.
+    private static let vary = HTTPField(
+        name: .vary, value: "X-Parse-Application-Id, X-Parse-Session-Token, X-Parse-Master-Key, Authorization")
+
     private static let requestIdName = headerName("X-Satchel-Request-Id")
 
     private static let commonHeaders: HTTPFields = [
         .contentType: "application/json; charset=utf-8",
         .accessControlAllowOrigin: "*",
-        .accessControlExposeHeaders: "X-Parse-Job-Status-Id, X-Parse-Push-Status-Id",
+        .accessControlExposeHeaders: "X-Parse-Job-Status-Id, X-Parse-Push-Status-Id, ETag",
     ]
 
     /// PARSE_PROTOCOL section 1.3, and what Sentry's browser SDK asks for.
@@ -114,9 +134,9 @@ struct HTTPFront: HTTPResponder {
         .accessControlAllowHeaders:
             "X-Parse-Master-Key, X-Parse-REST-API-Key, X-Parse-Javascript-Key, X-Parse-Application-Id, X-Parse-Client-Version, "
             + "X-Parse-Session-Token, X-Requested-With, X-Parse-Revocable-Session, X-Parse-Request-Id, "
-            + "X-Parse-Installation-Id, Content-Type, Pragma, Cache-Control, "
+            + "X-Parse-Installation-Id, Content-Type, Pragma, Cache-Control, If-None-Match, "
             + "X-Sentry-Auth, Authorization, Sentry-Trace, Baggage, Content-Encoding",
-        .accessControlExposeHeaders: "X-Parse-Job-Status-Id, X-Parse-Push-Status-Id",
+        .accessControlExposeHeaders: "X-Parse-Job-Status-Id, X-Parse-Push-Status-Id, ETag",
         .accessControlMaxAge: "86400",
         .contentLength: "0",
     ]

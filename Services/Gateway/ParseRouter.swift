@@ -7,6 +7,7 @@ struct ParseRouter: Sendable {
     let configuration: GatewayConfiguration
     let principals: PrincipalResolver
     let objects: ObjectsController
+    let aggregates: AggregateController
     let accounts: AccountsController
     let functions: FunctionsController
     let intake: IntakeController

@@ -18,7 +18,7 @@ public class ObjectReader: ObjectReading {
     private static let queriesMax = 512
     /// Bytes of documents in one answer, 32 MiB. Documents have up to 128 KB and pages many rows.
     static let answerBytesMax = 33_554_432
-    private static let answerTooLarge = ParseError(
+    static let answerTooLarge = ParseError(
         .invalidQuery, "The answer is too large; use a smaller limit or keys.")
     /// A longer condition is compiled each time, so that the cache stays small.
     private static let cachedBytesMax = 2048
@@ -182,7 +182,7 @@ public class ObjectReader: ObjectReading {
         return try statement.step() ? Int(statement.int(0)) : 0
     }
 
-    private func forEachRow(
+    func forEachRow(
         of query: Query, _ caller: Caller, _ body: (Statement, FieldSelection, _ score: Double?) throws -> Void
     ) throws {
         // No rows and a count is the protocol's way to count, for which the right to find is not needed.
