@@ -57,7 +57,7 @@ extension ObjectReader {
     }
 
     /// - Returns: the cursor after the last row, for a query with `after`.
-    @discardableResult private func forEachRow(
+    @discardableResult func forEachRow(
         of query: Query, _ caller: Caller, _ body: (Statement, FieldSelection, _ score: Double?) throws -> Void
     ) throws -> String? {
         // No rows and a count is the protocol's way to count, for which the right to find is not needed.
