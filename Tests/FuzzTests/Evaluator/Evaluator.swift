@@ -49,7 +49,9 @@ struct Evaluator {
             for term in terms {
                 if let isBefore = term.isBefore(a.element, b.element, self) { return isBefore }
             }
-            if let first = distances[a.offset], let second = distances[b.offset], first != second { return first < second }
+            if let first = distances[a.offset], let second = distances[b.offset], first != second {
+                return first < second
+            }
             return isReversed ? a.offset > b.offset : a.offset < b.offset
         }
         let page = sorted.dropFirst(question.skip).prefix(question.limit)

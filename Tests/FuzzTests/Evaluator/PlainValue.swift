@@ -21,7 +21,10 @@ enum PlainValue {
             case "File": return ["__type": "File", "name": value["name"] ?? .null]
             case "GeoPoint":
                 guard let point = Place(value) else { throw Evaluator.Refused.type }
-                return ["__type": "GeoPoint", "latitude": JSON(number: point.latitude), "longitude": JSON(number: point.longitude)]
+                return [
+                    "__type": "GeoPoint", "latitude": JSON(number: point.latitude),
+                    "longitude": JSON(number: point.longitude),
+                ]
             case "Bytes", "Polygon": return value
             default: throw Evaluator.Refused.type
             }
