@@ -113,8 +113,8 @@ enum PipelineStage {
             }
         default: break
         }
-        guard (1...CompiledQuery.orderMax).contains(keys.count) else {
-            throw ParseError(.invalidQuery, "$sort needs an object with 1 to \(CompiledQuery.orderMax) keys.")
+        guard (1...QueryOrder.keysMax).contains(keys.count) else {
+            throw ParseError(.invalidQuery, "$sort needs an object with 1 to \(QueryOrder.keysMax) keys.")
         }
         return try keys.map { name, direction in
             guard direction == 1 || direction == -1 else {
