@@ -165,7 +165,7 @@ import Testing
     @Test func aPipelineThatDoublesItsDocumentIsRefused() async throws {
         let test = try await expensive()
         let wide: [JSON] = (0..<40).map { _ in ["$set": ["a": ["$a", "$a"]]] }
-        let deep: [JSON] = (0..<40).map { _ in ["$project": ["a": ["b": "$$ROOT"]]] }
+        let deep: [JSON] = (0..<40).map { _ in ["$project": ["z": ["b": "$$ROOT"]]] }
         for pipeline in [wide, deep] {
             let result = await failure(of: .array(pipeline), within: .seconds(300), test)
             #expect(result == 154)
