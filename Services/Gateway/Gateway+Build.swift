@@ -24,6 +24,7 @@ func runGateway() async throws {
         admission: Admission(settings: configuration.admission, services: services),
         principals: PrincipalResolver(configuration: configuration, sessions: sessions, services: services),
         objects: objects,
+        aggregates: AggregateController(services: services, federation: federation),
         accounts: accounts,
         functions: FunctionsController(services: services),
         intake: IntakeController(services: services),
