@@ -56,7 +56,7 @@ extension ServiceRoutes {
 
         // From a task and the store's own readers: an aggregate may take seconds, for which no lane should be closed to others.
         task("\(name).aggregate.v1", AggregateRequest.self) { [host] message, request in
-            let caller = caller(request.envelope.principal)
+            let caller = caller(request.envelope.principal, message.className)
             let page = try await host.store.read { reader in
                 if !message.distinct.isEmpty {
                     let query = Query(className: message.className, where: Array(message.where))
