@@ -71,7 +71,7 @@ struct ObjectsController: Sendable {
             let field = try JSON(reply: reply.document)["fields"]?[key]
             guard let target = field?["targetClass"]?.stringValue, Names.isClassName(target) else { return className }
             return target
-        } catch where error.code == .invalidClassName {
+        } catch  where error.code == .invalidClassName {
             return className  // Of a class that does not exist yet nothing is found.
         }
     }

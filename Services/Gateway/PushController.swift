@@ -15,7 +15,7 @@ struct PushController: Sendable {
         if let condition = body["where"], SubQueries.mayOccur(in: condition.serialized) {
             let filter = condition.stringValue.map { Array($0.utf8) } ?? condition.serialized
             var resolver = SubQueries(federation: federation, principal: principal, trace: request.requestId)
-            body["where"] = try JSON(reply: try await resolver.resolve(filter))
+            body["where"] = try JSON(reply: try await resolver.resolve(filter, of: "_Installation"))
         }
         let reply = try await services.write(
             "push.send.v1", SendPushRequest(), documents: [JSON.object(body).serialized], for: principal,

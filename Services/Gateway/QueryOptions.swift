@@ -124,7 +124,7 @@ struct QueryOptions: Sendable {
         switch value {
         case .string(let text): return Array(text.utf8)
         case .object: return value.serialized
-        default: throw ParseError(.invalidJSON, "where must be an object.")
+        default: throw ParseError(.invalidQuery, "where must be an object.")
         }
     }
 }

@@ -40,7 +40,19 @@ struct SchemasController: Sendable {
             throw ParseError(
                 .invalidClassName, "Class name mismatch between \(other.prefix(128)) and \(className.prefix(128)).")
         }
-        return try await change(verb, className, [request.document], request, principal)
+        return try await change(verb, className, [try Self.withIndexOrder(request)], request, principal)
+    }
+
+    /// The body with the order in which it names the fields of its indexes, which a decoded object does not keep.
+    private static func withIndexOrder(_ request: ParseRequest) throws(ParseError) -> [UInt8] {
+        let orders = JSONMemberOrder.names(in: request.body, under: "indexes").filter { $0.value.count > 1 }
+        guard !orders.isEmpty else { return request.document }
+        var body = JSON.object(try request.object)
+        for (index, names) in orders where body["indexes"]?[index]?.objectValue != nil {
+            let fields = names.filter { !$0.hasPrefix("_") }
+            if fields.count > 1 { body["indexes"]?[index]?["_order"] = .array(fields.map(JSON.string)) }
+        }
+        return body.serialized
     }
 
     func drop(

@@ -170,7 +170,7 @@ extension StoreTransaction {
             throw ParseError(.invalidQuery, "Index \(name) must map up to \(Self.indexFieldsMax) fields to 1 or -1.")
         }
         if let existing = info.edits.indexes[name] {
-            if existing == index { return }
+            if existing.hasSameFields(as: index) { return }
             throw ParseError(.invalidQuery, "Index \(name) exists, cannot update.")
         }
         for field in index.fields where info.fields[field.name] == nil && BuiltInField(rawValue: field.name) == nil {

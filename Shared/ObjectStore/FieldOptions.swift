@@ -22,25 +22,43 @@ struct ClassIndex: Sendable, Hashable {
         let isDescending: Bool
     }
 
-    /// In the order of their names: a JSON object has no order.
+    /// In the order of the index.
     let fields: [Field]
     /// Two objects with the same values are refused with 137; objects that lack one of the fields never collide.
     let isUnique: Bool
 
-    /// The member of an index that makes it unique; no field has such a name.
+    /// Members of an index that are no fields; no field has such a name.
     static let uniqueMember = "_unique"
+    static let orderMember = "_order"
 
-    /// - Parameter json: `{"code": 1, "price": -1, "_unique": true}`; nil when it is something else.
+    /// - Parameter json: `{"code": 1, "price": -1, "_unique": true}`, nil when it is something else. Because a JSON object has
+    ///   no order, `"_order": ["price", "code"]` says that of the index; without it the names do.
     init?(json: JSON) {
         guard var members = json.objectValue else { return nil }
         let unique = members.removeValue(forKey: ClassIndex.uniqueMember)
+        let order = members.removeValue(forKey: ClassIndex.orderMember)
         guard unique == nil || unique?.boolValue != nil, !members.isEmpty,
             members.values.allSatisfy({ $0 == 1 || $0 == -1 || $0 == "text" })
         else { return nil }
         isUnique = unique == true
-        fields = members.sorted { $0.key < $1.key }.map { Field(name: $0.key, isDescending: $0.value == -1) }
+        let names = order == nil ? members.keys.sorted() : order?.arrayValue?.compactMap(\.stringValue) ?? []
+        guard names.count == members.count, Set(names) == Set(members.keys) else { return nil }
+        fields = names.map { Field(name: $0, isDescending: members[$0] == -1) }
     }
 
+    /// Whether it is the same index but for the order, which a schema that was read does not tell.
+    func hasSameFields(as other: ClassIndex) -> Bool {
+        isUnique == other.isUnique && Set(fields) == Set(other.fields)
+    }
+
+    /// As it is stored.
+    var stored: JSON {
+        var stored = json
+        if fields.count > 1 { stored[ClassIndex.orderMember] = .array(fields.map { .string($0.name) }) }
+        return stored
+    }
+
+    /// As clients see it.
     var json: JSON {
         var members = Dictionary(uniqueKeysWithValues: fields.map { ($0.name, JSON.int($0.isDescending ? -1 : 1)) })
         if isUnique { members[ClassIndex.uniqueMember] = true }

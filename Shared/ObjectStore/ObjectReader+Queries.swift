@@ -98,7 +98,8 @@ extension ObjectReader {
         statement.bind(objectId, at: 5)
         guard try statement.step() else {
             throw ParseError(
-                .invalidQuery, "The object of after is gone. Pass the cursor that came with the page instead of its id.")
+                .invalidQuery, "The object of after is gone. Pass the cursor that came with the page instead of its id."
+            )
         }
         return .cursor(cursor(at: statement, of: query, compiled))
     }
@@ -168,7 +169,8 @@ extension ObjectReader {
             guard !foreign.contains(className), !foreign.contains("*") else {
                 throw ParseError(
                     .invalidQuery,
-                    "\(className) is kept by another service: a query cannot sort or filter by its fields. Use $inQuery.")
+                    "\(className) is kept by another service: a query cannot sort or filter by its fields. Use $inQuery."
+                )
             }
             return nil
         }

@@ -109,7 +109,8 @@ struct QueryCursor: Equatable {
             }
             let mark = compiler.bind(value)
             let beyond =
-                term.isDescending ? "\(name)<\(mark)\(term.isNeverMissing ? "" : " OR \(name) IS NULL")" : "\(name)>\(mark)"
+                term.isDescending
+                ? "\(name)<\(mark)\(term.isNeverMissing ? "" : " OR \(name) IS NULL")" : "\(name)>\(mark)"
             condition = "(\(beyond) OR (\(name)=\(mark) AND \(condition)))"
             // Follows from the condition; an index finds its place by it.
             bound = "\(name)\(term.isDescending ? "<=" : ">=")\(mark)"

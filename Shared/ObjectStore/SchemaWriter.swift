@@ -42,7 +42,7 @@ struct SchemaWriter {
                 """,
                 [
                     .int(info.id), .int(info.edits.hasPermissions ? 1 : 0),
-                    .text(JSON.object(info.edits.indexes.mapValues(\.json)).serializedText),
+                    .text(JSON.object(info.edits.indexes.mapValues(\.stored)).serializedText),
                 ])
         }
         schema.classes[info.name] = info

@@ -36,7 +36,8 @@ enum TextIndex {
             if let old {
                 // A contentless table is told what it forgets.
                 try connection.execute(
-                    "INSERT INTO \(table)(\(table), rowid, \(columns)) VALUES('delete', ?, \(marks))", [.int(row)] + old)
+                    "INSERT INTO \(table)(\(table), rowid, \(columns)) VALUES('delete', ?, \(marks))", [.int(row)] + old
+                )
             }
             if let new {
                 try connection.execute(

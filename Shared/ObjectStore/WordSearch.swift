@@ -146,7 +146,9 @@ struct WordSearch {
 
     /// The search of the first argument, decoded once for all rows: SQLite keeps it beside a parameter that does not change.
     private static func decoded(_ context: OpaquePointer?, _ argument: OpaquePointer?) -> WordSearch? {
-        if let kept = sqlite3_get_auxdata(context, 0) { return Unmanaged<Box>.fromOpaque(kept).takeUnretainedValue().search }
+        if let kept = sqlite3_get_auxdata(context, 0) {
+            return Unmanaged<Box>.fromOpaque(kept).takeUnretainedValue().search
+        }
         guard let text = sqlite3_value_text(argument), let json = try? JSON(parsing: String(cString: text)),
             let search = WordSearch(specification: json)
         else { return nil }

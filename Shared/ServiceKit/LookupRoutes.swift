@@ -23,7 +23,8 @@ extension ServiceRoutes {
             for lookup in message.lookups {
                 let answer: [UInt8]
                 switch lookup.wanted {
-                case .find(let find): answer = try reader.find(Query(find), caller: caller(principal, find.className)).body
+                case .find(let find):
+                    answer = try reader.find(Query(find), caller: caller(principal, find.className)).body
                 case .members(let wanted):
                     let ids = try reader.members(
                         of: wanted.className, wanted.objectID, wanted.key, target: wanted.targetClass,

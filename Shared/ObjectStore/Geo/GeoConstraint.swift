@@ -13,7 +13,8 @@ extension QuerySubject {
             guard kind == .json(.geoPoint) else { return "0" }
             let near = NearPoint(center, place, &compiler)
             let limit = compiler.bind(.real(radians))
-            return "(\(row).id IN (SELECT id FROM \(near.candidates(info, within: limit))) AND \(near.distance)<=\(limit))"
+            return
+                "(\(row).id IN (SELECT id FROM \(near.candidates(info, within: limit))) AND \(near.distance)<=\(limit))"
         case ("$geoIntersects", "$point", 1):
             guard let point = raw["$point"].flatMap(GeoPoint.init) else {
                 throw ParseError(.invalidJSON, "bad $geoIntersect value; $point should be GeoPoint")
