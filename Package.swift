@@ -101,7 +101,7 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             path: "Services/Gateway",
-            resources: [.copy("Pages")]
+            resources: [.copy("Pages"), .copy("OpenAPI")]
         ),
         service("Catalog"),
         service(
@@ -169,5 +169,14 @@ let package = Package(
                 "PaymentsService", "PushService", "UsersService",
             ]),
         .testTarget(name: "ScenarioTests", dependencies: ["TestSupport", "ParseProtocol"]),
+        .testTarget(
+            name: "FuzzTests",
+            dependencies: [
+                "ObjectStore", "MessageBus", "Messages", "ParseProtocol", "TestSupport", "CZlib", "CrashService",
+                "GatewayService", .product(name: "Logging", package: "swift-log"),
+                .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+            ],
+            exclude: ["Corpus"]
+        ),
     ]
 )

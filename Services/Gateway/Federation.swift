@@ -37,9 +37,22 @@ struct Federation: Sendable {
         var filter = options.filter
         if SubQueries.mayOccur(in: filter) {
             var resolver = SubQueries(federation: self, principal: principal, trace: trace)
-            filter = try await resolver.resolve(filter)
+            filter = try await resolver.resolve(filter, of: className)
         }
-        let message = FindRequest.with {
+        let found = try await services.read(
+            "\(Owners.service(ofClass: className)).find.v1", Self.message(className, options, filter: filter),
+            for: principal, trace: trace
+        ).document
+        // A plan has no objects.
+        guard let hooked, !options.explains else { return found }
+        var answer = try JSON(reply: found)
+        answer["results"] = .array(try await hooked.after(answer["results"]?.arrayValue ?? []))
+        return answer.serialized
+    }
+
+    /// - Parameter filter: the options' filter without sub-queries.
+    static func message(_ className: String, _ options: QueryOptions, filter: [UInt8]) -> FindRequest {
+        FindRequest.with {
             $0.className = className
             $0.where = Data(filter)
             $0.order = options.order
@@ -48,14 +61,14 @@ struct Federation: Sendable {
             $0.count = options.wantsCount
             $0.keys = options.topLevelKeys
             $0.excludeKeys = options.excludeKeys
+            if let after = options.after { $0.after = after }
+            $0.explain = options.explains
+            // Only a name with a dot leads to another object.
+            if filter.contains(text: ".") || options.order.contains(where: { $0.utf8.contains(UInt8(ascii: ".")) }) {
+                $0.foreignClasses = Owners.classes(notOf: Owners.service(ofClass: className))
+                $0.hookedClasses = HookScope.current?.registry.last?.classes(with: .beforeFind) ?? []
+            }
         }
-        let found = try await services.read(
-            "\(Owners.service(ofClass: className)).find.v1", message, for: principal, trace: trace
-        ).document
-        guard let hooked else { return found }
-        var answer = try JSON(reply: found)
-        answer["results"] = .array(try await hooked.after(answer["results"]?.arrayValue ?? []))
-        return answer.serialized
     }
 
     /// The objects with the tree's pointers replaced, level by level: one request per owner and level (one for each

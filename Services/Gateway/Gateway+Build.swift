@@ -18,7 +18,8 @@ func runGateway() async throws {
     let objects = ObjectsController(services: services, federation: federation, configuration: configuration)
     let accounts = AccountsController(services: services, configuration: configuration)
     let cloud = CloudController(
-        settings: configuration.cloud, services: services, objects: objects, configuration: configuration, logger: logger)
+        settings: configuration.cloud, services: services, objects: objects, configuration: configuration,
+        logger: logger)
     let router = ParseRouter(
         configuration: configuration,
         admission: Admission(settings: configuration.admission, services: services),
@@ -38,6 +39,11 @@ func runGateway() async throws {
         sentry: SentryController(services: services),
         system: SystemController(broker: broker),
         cloud: cloud,
+        system: SystemController(
+            broker: broker,
+            document: try OpenAPIDocument(
+                routes: RouteTable.mounted.routes, outside: RouteTable.outside.routes,
+                publicURL: configuration.publicURL)),
         meter: meter,
         logger: logger)
 

@@ -99,7 +99,9 @@ struct HTTPFront: HTTPResponder {
             }
         }
         // GET and DELETE carry no body that means anything, except to clients that say so.
-        if parsed.method == .post || parsed.method == .put || request.headers[.contentLength] != nil {
+        if parsed.method == .post || parsed.method == .put || request.headers[.contentLength] != nil
+            || request.headers[.transferEncoding] != nil
+        {
             let body = try await request.body.collect(upTo: configuration.bodyBytesMax)
             parsed.body = Array(body.readableBytesView)
         }

@@ -5,6 +5,14 @@ enum Owners {
     /// The owner of a cloud function and whether it changes something; nil when there is none of that name.
     static func service(ofFunction name: String) -> (service: String, writes: Bool)? { functions[name] }
 
+    /// Every cloud function.
+    static var functionNames: [String] { functions.keys.sorted() }
+
+    /// Classes that other services keep, as `FindRequest.foreign_classes` has them.
+    static func classes(notOf service: String) -> [String] { service == "catalog" ? listed : ["*"] }
+
+    private static let listed = classes.keys.sorted()
+
     private static let classes: [String: String] = [
         "_User": "users", "_Session": "users", "_Role": "users",
         "Order": "bag", "OrderItem": "bag", "Address": "bag",

@@ -86,10 +86,13 @@ struct ParseRequest: Sendable {
         guard let query, !query.isEmpty else { return method == .get ? try object : [:] }
         var options: [String: JSON] = [:]
         for (name, value) in try Self.pairs(Substring(query).utf8) {
-            options[name] = asTexts || name == "where" ? .string(value) : (try? JSON(parsing: value)) ?? .string(value)
+            options[name] = asTexts || Self.textOptions.contains(name) ? .string(value) : (try? JSON(parsing: value)) ?? .string(value)
         }
         return options
     }
+
+    /// Options that are text whatever they look like: JSON that is read later, and objectIds that may look like numbers.
+    private static let textOptions: Set<String> = ["where", "after"]
 
     /// Names and values of a query string or a form (application/x-www-form-urlencoded); of a repeated name the last value counts.
     /// - Throws: 107 when it cannot be decoded.

@@ -12,6 +12,12 @@ struct QueryOptions: Sendable {
     var keys: [String] = []
     var excludeKeys: [String] = []
     var include = IncludeTree()
+    /// Where a page begins that goes on by cursors (docs/protocol-extras.md); nil for pages by `skip`.
+    var after: String?
+    /// The answer is the database's plan.
+    var explains = false
+    /// The answer is of the class that this Pointer or Relation field leads to.
+    var redirectKey: String?
 
     init() {}
 
@@ -25,8 +31,15 @@ struct QueryOptions: Sendable {
         include.add(keys: keys)
     }
 
-    /// - Throws: 102, 107, 117 or 118.
-    init(find options: [String: JSON], limitMax: Int, skipMax: Int = .max) throws(ParseError) {
+    /// - Parameter isMaster: whether the master key asks, without which some options are refused.
+    /// - Throws: 102, 107, 117, 118 or 119.
+    init(
+        find options: [String: JSON], limitMax: Int, skipMax: Int = .max, isMaster: Bool = false
+    ) throws(ParseError) {
+        // Both tell of more than the objects: whether somebody may use them comes before whether they are well-formed.
+        for name in ["explain", "redirectClassNameForKey"] where options[name] != nil && !isMaster {
+            throw ParseError(.operationForbidden, "unauthorized: master key is required for \(name)")
+        }
         for (name, value) in options {
             switch name {
             case "where": filter = try Self.filter(value)
@@ -43,7 +56,17 @@ struct QueryOptions: Sendable {
                 self.skip = Int(skip)
             case "count": wantsCount = value == 1 || value == true
             case "hint", "comment": break
-            case "explain", "redirectClassNameForKey": throw .notBuilt("The query option \(name)")
+            case "after":
+                guard case .string(let after) = value else {
+                    throw ParseError(.invalidQuery, "after must be an objectId or a cursor.")
+                }
+                self.after = after
+            case "explain": explains = try Self.explains(value)
+            case "redirectClassNameForKey":
+                guard case .string(let key) = value, Names.isIdentifier(key) else {
+                    throw ParseError(.invalidQuery, "redirectClassNameForKey must be the name of a field.")
+                }
+                redirectKey = key
             default:
                 guard try readShared(name, value) else {
                     throw ParseError(.invalidQuery, "Invalid parameter for query: \(name.prefix(64))")
@@ -85,6 +108,15 @@ struct QueryOptions: Sendable {
             }
             return names
         default: throw ParseError(.invalidQuery, "\(name) must be a list of names.")
+        }
+    }
+
+    /// MongoDB's verbosities are accepted; there is one kind of plan.
+    private static func explains(_ value: JSON) throws(ParseError) -> Bool {
+        switch value {
+        case .bool(let flag): return flag
+        case "queryPlanner", "executionStats", "allPlansExecution": return true
+        default: throw ParseError(.invalidQuery, "Invalid value for explain")
         }
     }
 

@@ -3,17 +3,18 @@ import Messages
 import ParseProtocol
 
 /// Answers `$inQuery`, `$notInQuery`, `$select` and `$dontSelect` at the owners of their classes, innermost first, and puts
-/// the results into the outer filter as `$in` and `$nin`.
+/// the results into the outer filter as `$in` and `$nin`; also `$relatedTo` of objects that another service keeps.
+///
+/// All that stand at one level travel together: one request per owner and level.
 struct SubQueries {
     let federation: Federation
     let principal: Principal
     let trace: String
     private var count = 0
 
-    /// Sub-queries in one request, and rows one of them may bring: past these the client should ask otherwise.
+    /// Sub-queries in one request, and how deep they nest: past these the client should ask otherwise.
     private static let countMax = 20
     private static let depthMax = 5
-    private static let rowsMax = 10_000
 
     init(federation: Federation, principal: Principal, trace: String) {
         self.federation = federation
@@ -23,38 +24,127 @@ struct SubQueries {
 
     /// Whether the filter's text names a sub-query at all; most do not and are never decoded here.
     static func mayOccur(in filter: [UInt8]) -> Bool {
-        filter.contains(text: "$inQuery") || filter.contains(text: "$notInQuery") || filter.contains(text: "$select")
-            || filter.contains(text: "$dontSelect")
+        filter.contains(text: "$")
+            && (filter.contains(text: "$inQuery") || filter.contains(text: "$notInQuery")
+                || filter.contains(text: "$select") || filter.contains(text: "$dontSelect")
+                || filter.contains(text: "$relatedTo"))
     }
 
+    /// - Parameter className: the class the filter is for. Without it a `$relatedTo` is left to the class's owner.
     /// - Throws: 102 or 107 for a malformed sub-query, and whatever its owner answers.
-    mutating func resolve(_ filter: [UInt8]) async throws(ParseError) -> [UInt8] {
+    mutating func resolve(_ filter: [UInt8], of className: String? = nil) async throws(ParseError) -> [UInt8] {
         guard let json = try? JSON(parsing: filter), case .object(let members) = json else {
             throw ParseError(.invalidJSON, "where must be a JSON object.")
         }
-        return JSON.object(try await resolve(members, depth: 0)).serialized
+        let resolved = try await resolve([SubQueryFilter(className: className, members: members)], depth: 0)
+        guard let first = resolved.first else { throw .internalError }
+        return JSON.object(first).serialized
     }
 
-    private mutating func resolve(_ filter: [String: JSON], depth: Int) async throws(ParseError) -> [String: JSON] {
-        guard depth <= Self.depthMax else { throw ParseError(.invalidQuery, "Sub-queries are nested too deep.") }
+    /// Resolves filters of one level together.
+    private mutating func resolve(
+        _ filters: [SubQueryFilter], depth: Int
+    ) async throws(ParseError) -> [[String: JSON]] {
+        var found: [SubQuery] = []
+        for filter in filters {
+            _ = try Self.rewritten(filter) { query in
+                found.append(query)
+                return []
+            }
+        }
+        guard !found.isEmpty else { return filters.map(\.members) }
+        guard depth < Self.depthMax else { throw ParseError(.invalidQuery, "Sub-queries are nested too deep.") }
+        count += found.count
+        guard count <= Self.countMax else {
+            throw ParseError(.invalidQuery, "At most \(Self.countMax) sub-queries are possible.")
+        }
+        let inner = try await resolve(found.map(\.inner), depth: depth + 1)
+        guard inner.count == found.count else { throw .internalError }
+        var answers = try await answers(to: Array(zip(found, inner)))[...]
+        var resolved: [[String: JSON]] = []
+        for filter in filters { resolved.append(try Self.rewritten(filter) { _ in answers.popFirst() ?? [] }) }
+        return resolved
+    }
+
+    /// One request for each owner, at the same time.
+    private func answers(
+        to queries: [(query: SubQuery, filter: [String: JSON])]
+    ) async throws(ParseError) -> [[JSON]] {
+        var answers: [[JSON]] = queries.map { _ in [] }
+        var plain: [Int] = []
+        for (index, (query, filter)) in queries.enumerated() {
+            // A class with a webhook is asked like by a find of its own.
+            guard case .find(let className, var options, _, _) = query,
+                try await HookedRead(className, principal) != nil
+            else {
+                plain.append(index)
+                continue
+            }
+            options.filter = JSON.object(filter).serialized
+            answers[index] = try query.values(
+                of: try await federation.find(className, options, principal, trace: trace))
+        }
+        let byOwner = Dictionary(grouping: plain) { queries[$0].query.owner }
+        let lookups = byOwner.mapValues { indices in
+            LookupRequest.with { $0.lookups = indices.map { queries[$0].query.lookup(filter: queries[$0].filter) } }
+        }
+        let (services, principal, trace) = (federation.services, principal, trace)
+        let replies = await withTaskGroup(of: (String, Result<[[UInt8]], ParseError>).self) { group in
+            for (owner, message) in lookups {
+                group.addTask {
+                    do throws(ParseError) {
+                        let reply = try await services.read("\(owner).lookup.v1", message, for: principal, trace: trace)
+                        return (owner, .success(reply.documents))
+                    } catch {
+                        return (owner, .failure(error))
+                    }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        for (owner, reply) in replies {
+            let documents = try reply.get()
+            let indices = byOwner[owner] ?? []
+            guard documents.count == indices.count else { throw .internalError }
+            for (index, document) in zip(indices, documents) {
+                answers[index] = try queries[index].query.values(of: document)
+            }
+        }
+        return answers
+    }
+
+    // MARK: Filters
+
+    /// The filter with each sub-query replaced by the values that `answer` gives for it, asked in an order that depends on
+    /// nothing but the filter.
+    private static func rewritten(
+        _ filter: SubQueryFilter, _ answer: (SubQuery) throws(ParseError) -> [JSON]
+    ) throws(ParseError) -> [String: JSON] {
         var resolved: [String: JSON] = [:]
         // A constraint that stands beside another of its kind becomes a condition of its own.
         var further: [JSON] = []
-        for (key, value) in filter {
+        for (key, value) in filter.members.sorted(by: { $0.key < $1.key }) {
             if ["$or", "$and", "$nor"].contains(key), case .array(let branches) = value {
                 var results: [JSON] = []
                 for branch in branches {
                     guard case .object(let members) = branch else {
                         throw ParseError(.invalidQuery, "Bad \(key) format - use an array of objects.")
                     }
-                    results.append(.object(try await resolve(members, depth: depth)))
+                    // A $relatedTo in a branch is refused by the class's owner.
+                    results.append(.object(try rewritten(SubQueryFilter(className: nil, members: members), answer)))
                 }
                 resolved[key] = .array(results)
+            } else if key == "$relatedTo" {
+                if let className = filter.className, let query = SubQuery(relatedTo: value, of: className) {
+                    further.append(["objectId": ["$in": .array(try answer(query))]])
+                } else {
+                    resolved[key] = value
+                }
             } else if case .object(var constraint) = value {
                 for name in ["$inQuery", "$notInQuery", "$select", "$dontSelect"] {
-                    guard let query = constraint.removeValue(forKey: name) else { continue }
-                    let matches = try await run(name, query, depth: depth)
-                    let condition: JSON = [(name == "$inQuery" || name == "$select") ? "$in" : "$nin": .array(matches)]
+                    guard let specification = constraint.removeValue(forKey: name) else { continue }
+                    let values = try answer(SubQuery(name, specification))
+                    let condition: JSON = [(name == "$inQuery" || name == "$select") ? "$in" : "$nin": .array(values)]
                     if constraint.isEmpty, resolved[key] == nil {
                         resolved[key] = condition
                     } else {
@@ -74,42 +164,5 @@ struct SubQueries {
         }
         if !further.isEmpty { resolved["$and"] = .array((resolved["$and"]?.arrayValue ?? []) + further) }
         return resolved
-    }
-
-    /// The values a sub-query brings: pointers for the query forms, values of its key for the select forms.
-    private mutating func run(_ name: String, _ specification: JSON, depth: Int) async throws(ParseError) -> [JSON] {
-        count += 1
-        guard count <= Self.countMax else {
-            throw ParseError(.invalidQuery, "At most \(Self.countMax) sub-queries are possible.")
-        }
-        let selects = name.hasSuffix("elect")
-        let query = selects ? specification["query"] : specification
-        guard let query, let className = query["className"]?.stringValue, Names.isClassName(className),
-            case .object(let inner) = query["where"] ?? (selects ? [:] : .null)
-        else { throw ParseError(.invalidQuery, "improper usage of \(name)") }
-        var key = "objectId"
-        if selects {
-            guard let wanted = specification["key"]?.stringValue, specification.objectValue?.count == 2,
-                wanted.split(separator: ".", omittingEmptySubsequences: false).allSatisfy({
-                    Names.isIdentifier(String($0))
-                })
-            else { throw ParseError(.invalidQuery, "improper usage of \(name)") }
-            key = wanted
-        }
-        var options = QueryOptions()
-        options.filter = JSON.object(try await resolve(inner, depth: depth + 1)).serialized
-        options.keys = [key]
-        if let order = query["order"] { options.order = try QueryOptions.list(order, "order") }
-        options.skip = Int(clamping: query["skip"]?.intValue ?? 0)
-        options.limit = Int(clamping: min(query["limit"]?.intValue ?? .max, Int64(Self.rowsMax + 1)))
-        let answer = try await federation.find(className, options, principal, trace: trace)
-        guard let rows = try JSON(reply: answer)["results"]?.arrayValue else { throw .internalError }
-        guard rows.count <= Self.rowsMax else {
-            throw ParseError(.invalidQuery, "A sub-query matches more than \(Self.rowsMax) objects.")
-        }
-        return rows.compactMap { row in
-            if !selects { return row["objectId"]?.stringValue.map { .pointer(className, $0) } }
-            return key.split(separator: ".").reduce(row) { value, part in value?[String(part)] }
-        }
     }
 }

@@ -1,9 +1,21 @@
+import HTTPTypes
 import MessageBus
 import ParseProtocol
 
 /// What operators and SDKs ask about the suite itself.
 struct SystemController: Sendable {
     let broker: Broker
+    let document: OpenAPIDocument
+
+    static let version = "0.1.0"
+
+    /// What this gateway offers, as OpenAPI.
+    func openAPI() -> ParseResponse {
+        var response = ParseResponse(body: document.text)
+        // Says that the body is final: its examples of files get no links.
+        response.headers[.contentType] = "application/json; charset=utf-8"
+        return response
+    }
 
     /// 200 when every service has a writer, else 503 with what is missing.
     func health() -> ParseResponse {
@@ -26,7 +38,7 @@ struct SystemController: Sendable {
         let edited: JSON = ["create": true, "read": true, "update": true, "delete": true]
         return ParseResponse([
             "parseServerVersion": "7.3.0",
-            "satchelVersion": "0.1.0",
+            "satchelVersion": .string(Self.version),
             "features": [
                 "globalConfig": ["create": true, "read": true, "update": true, "delete": true],
                 "hooks": edited,

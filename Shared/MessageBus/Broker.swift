@@ -75,6 +75,8 @@ public final class Broker: Sendable {
 
     /// Sends a request and calls `completion` exactly once.
     public func call(_ request: BusRequest, completion: @escaping Completion) {
+        logger.debug(
+            "Asks a service.", metadata: ["bus.kind": "\(request.kind)", "request.id": "\(request.traceId)"])
         let message = BusMessage(envelope: request.envelope, body: request.body, documents: request.documents)
         if !thread.mailbox.post(.request(message, completion)) {
             completion(.failure(.unavailable("Satchel is stopping.")))

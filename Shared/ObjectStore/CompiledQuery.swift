@@ -2,13 +2,17 @@ import ParseProtocol
 
 /// SQL for one query and kind of caller. Parameters 1 and 2 are the caller's, 3 and 4 limit and skip.
 struct CompiledQuery {
-    /// Gives the columns doc, objectId and, when `hasScore`, the score.
+    /// Gives the columns doc, objectId, when `hasScore` the score, and what a cursor is made of.
     let pageSQL: String
     let countSQL: String
     let arguments: [SQLArgument]
     let hasScore: Bool
-
-    static let orderMax = 16
+    /// False when the SQL depends on more than the text of the query and the kind of caller.
+    let isCacheable: Bool
+    /// SQL that gives the columns of a cursor for the object of parameter 5; nil unless the query has `after`.
+    let positionSQL: String?
+    /// Columns of the order's values in the page, when the query has `after`; the row's number comes before them.
+    let orderColumns: Range<Int32>
 
     /// What decides the text of the SQL; equal keys have equal queries.
     struct Key: Hashable {
@@ -24,14 +28,22 @@ struct CompiledQuery {
     /// - Parameters:
     ///   - userFields: fields one of which must name the caller, by class-level permissions; nil for no such rule.
     ///   - wantsScore: the score of a `$text` search is part of the answer.
+    ///   - start: where the page begins, when it goes on by cursors.
     init(
         condition: String, compiler: ConditionCompiler, order: [String], kind: CallerKind, userFields: [String]?,
-        wantsScore: Bool
+        wantsScore: Bool, start: PageStart? = nil
     ) throws {
+        var compiler = compiler
         let info = compiler.info
+        var readable: [String] = []
+        if let userFields { readable.append(try CompiledQuery.userIs(in: userFields, info)) }
+        if let condition = kind.condition(.read, classId: info.id) { readable.append(condition) }
         var conditions = condition == "1" ? [] : [condition]
-        var from = "o\(info.id) o"
         let isRanked = compiler.textMatch != nil && (wantsScore || order.contains { $0.hasSuffix("$score") })
+        let sorting = try QueryOrder(order, isRanked: isRanked, isComplete: start != nil, &compiler)
+        let joins = compiler.pointed.joins
+        isCacheable = compiler.isCacheable
+        var from = "o\(info.id) o"
         if let match = compiler.textMatch {
             let table = "w\(info.id)"
             if isRanked {
@@ -41,75 +53,70 @@ struct CompiledQuery {
                 conditions.append("o.id IN (SELECT rowid FROM \(table) WHERE \(table) MATCH \(match))")
             }
         }
-        if let userFields { conditions.append(try CompiledQuery.userIs(in: userFields, info)) }
-        if let readable = kind.condition(.read, classId: info.id) { conditions.append(readable) }
-        let filter = conditions.isEmpty ? "" : ConditionCompiler.joined(conditions, " AND ")
+        from += joins
+        conditions += readable
+        let filter = ConditionCompiler.filter(conditions)
         hasScore = isRanked && wantsScore
-        arguments = compiler.arguments
         // FTS5 ranks the best lowest.
-        let score = hasScore ? ", -bm25(w\(info.id))" : ""
-        var sorting = try CompiledQuery.sorting(order, info, hidden: compiler.hidden, isRanked: isRanked)
+        var columns = "o.doc, o.objectId\(hasScore ? ", -bm25(w\(info.id))" : "")"
         // Rows that are equal so far come in the order in which they were made, so that pages neither repeat nor skip.
-        let made = order.last?.hasPrefix("-") == true ? "o.id DESC" : "o.id"
-        guard let near = compiler.near else {
-            let rows = "FROM \(from)\(filter.isEmpty ? "" : " WHERE \(filter)")"
-            pageSQL = CompiledQuery.page("o.doc, o.objectId\(score)", rows, sorting + [made])
-            countSQL = "SELECT count(*) \(rows)"
+        let isDescending = order.last?.hasPrefix("-") == true
+        let made = isDescending ? "o.id DESC" : "o.id"
+        let terms = sorting.terms.map(\.sql)
+        guard let start else {
+            positionSQL = nil
+            orderColumns = 0..<0
+            arguments = compiler.arguments
+            guard let near = compiler.near else {
+                let rows = "FROM \(from)\(filter.isEmpty ? "" : " WHERE \(filter)")"
+                pageSQL = CompiledQuery.page(columns, rows, terms + [made])
+                countSQL = "SELECT count(*) \(rows)"
+                return
+            }
+            if isRanked { throw ParseError(.invalidQuery, "$score and $nearSphere are not possible together.") }
+            let rows = near.rows(info, joins: joins, filter: filter, firstOnly: terms.isEmpty)
+            pageSQL = CompiledQuery.page(columns, rows, terms + [near.point.distance, made])
+            countSQL = "SELECT count(*) \(near.rows(info, joins: joins, filter: filter, firstOnly: false))"
             return
         }
-        if isRanked { throw ParseError(.invalidQuery, "$score and $nearSphere are not possible together.") }
-        let rows = near.rows(info, filter: filter, firstOnly: sorting.isEmpty)
-        sorting.append(near.point.distance)
-        pageSQL = CompiledQuery.page("o.doc, o.objectId", rows, sorting + [made])
-        countSQL = "SELECT count(*) \(near.rows(info, filter: filter, firstOnly: false))"
+        // Neither a distance nor a rank is a property of an object that a place in the rows could be kept by.
+        if compiler.near != nil || sorting.hasRank {
+            throw ParseError(.invalidQuery, "after is not possible with $nearSphere or $score.")
+        }
+        let values = (["o.id"] + sorting.terms.map(\.value)).joined(separator: ", ")
+        columns += ", \(values)"
+        let first: Int32 = hasScore ? 4 : 3
+        orderColumns = first..<(first + Int32(sorting.terms.count))
+        positionSQL = """
+            SELECT o.doc, o.objectId\(hasScore ? ", 0" : ""), \(values) FROM o\(info.id) o\(joins) \
+            WHERE \(ConditionCompiler.filter(["o.objectId=?5"] + readable))
+            """
+        countSQL = "SELECT count(*) FROM \(from)\(filter.isEmpty ? "" : " WHERE \(filter)")"
+        if case .cursor(let cursor) = start {
+            conditions.append(
+                try cursor.condition((info.name, order), sorting, isDescending: isDescending, &compiler))
+        }
+        arguments = compiler.arguments
+        let rest = ConditionCompiler.filter(conditions)
+        pageSQL = CompiledQuery.page(
+            columns, "FROM \(from)\(rest.isEmpty ? "" : " WHERE \(rest)")", terms + [made])
     }
 
     private static func page(_ columns: String, _ rows: String, _ sorting: [String]) -> String {
         "SELECT \(columns) \(rows) ORDER BY \(sorting.joined(separator: ", ")) LIMIT ?3 OFFSET ?4"
     }
 
-    private static func sorting(
-        _ order: [String], _ info: ClassInfo, hidden: Set<String>, isRanked: Bool
-    ) throws -> [String] {
-        guard order.count <= orderMax else {
-            throw ParseError(.invalidQuery, "A query may be ordered by at most \(orderMax) keys.")
-        }
-        var terms: [String] = []
-        for key in order {
-            let isDescending = key.hasPrefix("-")
-            let name = isDescending || key.hasPrefix("+") ? String(key.dropFirst()) : key
-            let direction = isDescending ? " DESC" : ""
-            if name == "$score" {
-                // The best first, whatever the sign, as in every server that speaks this protocol.
-                if isRanked { terms.append("bm25(w\(info.id))") }
-                continue
-            }
-            if name == "ACL" { throw ParseError(.invalidQuery, "Cannot order by ACL.") }
-            guard let path = try? FieldPath(name) else {
-                throw ParseError(.invalidKeyName, "Invalid field name: \(name.prefix(200)).")
-            }
-            guard !hidden.contains(path.root) else {
-                throw ParseError(
-                    .operationForbidden, "This user is not allowed to query \(path.root) on class \(info.name)")
-            }
-            if !path.isDotted, BuiltInField(rawValue: name) != nil {
-                terms.append("o.\(name)\(direction)")
-            } else if let type = info.fields[path.root] {
-                terms.append(path.value(appending: path.isDotted ? nil : type.comparedMember) + direction)
-            }
-        }
-        return terms
-    }
-
     /// The condition that one of the fields names the user of parameter 1.
-    static func userIs(in fields: [String], _ info: ClassInfo) throws -> String {
+    static func userIs(
+        in fields: [String], _ info: ClassInfo, document: String = "o.doc"
+    ) throws -> String {
         let parts = try fields.map { field -> String in
             let path = try FieldPath(field)
             switch info.fields[field] {
-            case .pointer("_User"): return "\(path.value(appending: "objectId"))=?1"
+            case .pointer("_User"): return "\(path.value(appending: "objectId", in: document))=?1"
             case .array:
                 return """
-                    EXISTS(SELECT 1 FROM json_each(o.doc,\(path.literal())) e WHERE CASE WHEN e.type='object' \
+                    EXISTS(SELECT 1 FROM json_each(\(document),\(path.literal())) e WHERE CASE WHEN e.type='object' \
                     THEN json_extract(e.value,'$.className')='_User' AND json_extract(e.value,'$.objectId')=?1 END)
                     """
             default: return "0"

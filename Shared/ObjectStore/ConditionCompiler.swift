@@ -18,6 +18,8 @@ struct ConditionCompiler {
     let relation: (_ className: String, _ objectId: String, _ key: String) throws -> Int64?
 
     private(set) var arguments: [SQLArgument] = []
+    /// Objects of other classes that the query looks into.
+    private(set) var pointed: PointedRows
     /// The parameter that holds the MATCH expression of a `$text` search.
     private(set) var textMatch: String?
     /// The place of a `$nearSphere`.
@@ -34,8 +36,10 @@ struct ConditionCompiler {
 
     init(
         info: ClassInfo, hidden: Set<String>, now: Timestamp = .now,
+        pointed: ((_ className: String) throws -> PointedClass?)? = nil,
         relation: @escaping (_ className: String, _ objectId: String, _ key: String) throws -> Int64?
     ) {
+        self.pointed = PointedRows(pointed)
         self.info = info
         self.hidden = hidden
         self.now = now
@@ -109,24 +113,22 @@ struct ConditionCompiler {
 
     private mutating func compile(field key: String, _ value: JSON, _ depth: Int) throws -> String {
         if key == "ACL" { throw ParseError(.invalidQuery, "Cannot query on ACL.") }
-        let path = try FieldPath(key)
-        if hidden.contains(path.root) {
-            throw ParseError(
-                .operationForbidden, "This user is not allowed to query \(path.root) on class \(info.name)")
-        }
-        let subject = try QuerySubject(path, info)
+        let place = try place(of: FieldPath(key))
+        let subject = QuerySubject(place, in: info)
         guard case .object(let members) = value, members.keys.contains(where: { $0.hasPrefix("$") }) else {
             try countConstraint()
+            if depth == 0, !value.isNull { pointed.require(place.row) }
             return try subject.equals(value, &self)
         }
         var parts: [String] = []
         for (name, operand) in members.sorted(by: { $0.key < $1.key }) {
             try countConstraint()
+            if depth == 0, QuerySubject.rejectsMissing(name, operand) { pointed.require(place.row) }
             if name == "$text" {
                 guard depth == 0 else {
                     throw ParseError(.invalidQuery, "$text is only possible at the top of a query.")
                 }
-                try searchText(operand, path)
+                parts += try searchText(operand, place)
             } else if name == "$nearSphere" {
                 parts += try searchNear(operand, subject, siblings: members, depth)
             } else if let part = try subject.constraint(name, operand, siblings: members, &self) {
@@ -134,6 +136,15 @@ struct ConditionCompiler {
             }
         }
         return ConditionCompiler.joined(parts, " AND ")
+    }
+
+    /// Follows the pointers in a name.
+    /// - Throws: `ParseError` 119 when the caller may not query one of the fields, 102.
+    mutating func place(of path: FieldPath) throws -> FieldPlace {
+        let place = try pointed.place(of: path, in: info, hidden: hidden)
+        // Who may read what on the way is not part of a kept query's key.
+        if !place.isOwn { isCacheable = false }
+        return place
     }
 
     /// - Throws: `ParseError` 102 for one more than a query may have.
@@ -157,6 +168,11 @@ struct ConditionCompiler {
         }
     }
 
+    /// All of the conditions; empty for none.
+    static func filter(_ conditions: [String]) -> String {
+        conditions.isEmpty ? "" : joined(conditions, " AND ")
+    }
+
     // MARK: Relations and text
 
     private mutating func related(to value: JSON) throws -> String {
@@ -172,24 +188,32 @@ struct ConditionCompiler {
             """
     }
 
-    private mutating func searchText(_ operand: JSON, _ path: FieldPath) throws {
+    /// - Returns: what rows that the index finds must meet besides.
+    private mutating func searchText(_ operand: JSON, _ place: FieldPlace) throws -> [String] {
         guard let search = operand["$search"], let term = search["$term"]?.stringValue else {
             throw ParseError(.invalidQuery, "bad $text: $search, should be object with a $term")
         }
-        for option in ["$caseSensitive", "$diacriticSensitive"] where search[option] ?? .null != .null {
-            guard let isSensitive = search[option]?.boolValue else {
-                throw ParseError(.invalidQuery, "bad $text: \(option), should be boolean")
+        func flag(_ name: String) throws -> Bool {
+            guard let value = search[name], !value.isNull else { return false }
+            guard let isSensitive = value.boolValue else {
+                throw ParseError(.invalidQuery, "bad $text: \(name), should be boolean")
             }
-            if isSensitive { throw ParseError.notBuilt("$text with \(option)") }
+            return isSensitive
         }
+        let words = try WordSearch(
+            term, isCaseSensitive: flag("$caseSensitive"), isDiacriticSensitive: flag("$diacriticSensitive"))
+        // Words are compared as they are written, in every language: there are no stems and no stop words.
         if let language = search["$language"], language.stringValue == nil {
             throw ParseError(.invalidQuery, "bad $text: $language, should be string")
         }
-        guard !path.isDotted, let column = info.textFields.firstIndex(of: path.root) else {
+        let path = place.path
+        guard place.isOwn, !path.isDotted, let column = info.textFields.firstIndex(of: path.root) else {
             throw ParseError(.invalidQuery, "A $text search needs a text index on \(path.root).")
         }
         guard textMatch == nil else { throw ParseError(.invalidQuery, "A query can have one $text search.") }
-        textMatch = bind(.text(try TextIndex.wordsMatch(column: column, term: term)))
+        textMatch = bind(.text(words.candidates(column: column)))
+        guard words.isSensitive else { return [] }
+        return ["satchel_words(\(bind(.text(words.specification))),\(path.value()))"]
     }
 
     /// A class has one field with places at most, so that there cannot be a second `$nearSphere`.
@@ -202,7 +226,10 @@ struct ConditionCompiler {
                 .invalidQuery, "$nearSphere is only possible at the top of a query, not in $or, $and or $nor.")
         }
         try subject.requireWholeField("$nearSphere")
-        let query = try NearQuery(operand, subject.path, siblings: siblings, &self)
+        guard subject.row == "o" else {
+            throw ParseError(.invalidQuery, "$nearSphere is only possible with a field of the class itself.")
+        }
+        let query = try NearQuery(operand, subject, siblings: siblings, &self)
         guard subject.kind == .json(.geoPoint) else { return ["0"] }
         near = query
         return []

@@ -52,6 +52,7 @@ final class Connection {
         }
         self.handle = handle
         Regex.register(on: handle)
+        WordSearch.register(on: handle)
         GeoFunctions.register(on: handle)
         timeLimit.install(on: handle)
     }

@@ -52,14 +52,17 @@ struct ElementMatch {
     func anywhere(in subject: QuerySubject) -> String {
         let elements = subject.anyElement(condition(type: "e.type", value: "e.value"))
         guard subject.kind == .untyped else { return elements }
-        let type = subject.path.type()
+        let type = subject.type
         return "(\(condition(type: type, value: subject.value)) OR (\(type)='array' AND \(elements)))"
     }
 }
 
 extension QuerySubject {
+    /// The JSON type of the stored value, `NULL` when there is none.
+    var type: String { path.type(in: document) }
+
     /// True when the condition on `e` holds for an element of the field's array.
     func anyElement(_ condition: String) -> String {
-        "EXISTS(SELECT 1 FROM json_each(o.doc,\(path.literal())) e WHERE \(condition))"
+        "EXISTS(SELECT 1 FROM json_each(\(document),\(path.literal())) e WHERE \(condition))"
     }
 }

@@ -4,7 +4,7 @@ import ParseProtocol
 ///
 /// The only place where text of a client turns into SQL: every component is an identifier of letters, digits and
 /// `_`, so that neither a quote nor any other syntax can be in it. Everything else is bound.
-struct FieldPath {
+struct FieldPath: Equatable {
     let components: [String]
 
     /// Components at most; objects nest no deeper than `JSON.depthMax` anyway.
@@ -17,6 +17,14 @@ struct FieldPath {
             throw ParseError(.invalidKeyName, "Invalid key name: \(name.prefix(200))")
         }
     }
+
+    private init(components: [String]) { self.components = components }
+
+    /// The path without its first component; of one component there is no rest.
+    var rest: FieldPath { isDotted ? FieldPath(components: Array(components.dropFirst())) : self }
+
+    /// The first component alone.
+    var first: FieldPath { FieldPath(components: [root]) }
 
     var root: String { components[0] }
     var isDotted: Bool { components.count > 1 }

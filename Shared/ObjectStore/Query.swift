@@ -14,6 +14,14 @@ public struct Query: Sendable {
     /// key the whole first field is kept.
     public var keys: [String]
     public var excludeKeys: [String]
+    /// Where a page begins that goes on by cursors: empty for the first one, then the cursor that came with the page
+    /// before, or the objectId of its last object. Nil for pages by `skip`.
+    public var after: String?
+    /// Classes that other services keep, so that a query that looks into their objects is refused and not answered as
+    /// if there were none; `*` for every class that is not in this store.
+    public var foreignClasses: Set<String> = []
+    /// Classes whose objects a webhook may hide, so that a query that looks into them past it is refused.
+    public var hookedClasses: Set<String> = []
 
     var condition: Condition
 
@@ -51,7 +59,7 @@ public struct Query: Sendable {
 
 /// The answer to a query, ready to be sent.
 public struct FoundPage: Sendable {
-    /// `{"results":[…]}`, with `"count":n` when it was asked for.
+    /// `{"results":[…]}`, with `"count":n` when it was asked for, and `"cursor":"…"` for a query with `after`.
     public var body: [UInt8]
     /// Objects in `results`.
     public var rows: Int

@@ -6,6 +6,7 @@ extension QuerySubject {
     func constraint(
         _ name: String, _ raw: JSON, siblings: [String: JSON], _ compiler: inout ConditionCompiler
     ) throws -> String? {
+        if case .elements = kind { return try memberConstraint(name, raw, siblings: siblings, &compiler) }
         switch name {
         case "$lt", "$lte", "$gt", "$gte": return try compare(name, raw, &compiler)
         case _ where raw["$relativeTime"] != nil:
@@ -40,7 +41,7 @@ extension QuerySubject {
         }
     }
 
-    private func list(_ name: String, _ raw: JSON) throws -> [JSON] {
+    func list(_ name: String, _ raw: JSON) throws -> [JSON] {
         guard case .array(let values) = raw else { throw ParseError(.invalidJSON, "bad \(name) value") }
         guard values.count <= ConditionCompiler.listMax else {
             throw ParseError(.invalidQuery, "A list in a query may have at most \(ConditionCompiler.listMax) values.")
@@ -52,10 +53,10 @@ extension QuerySubject {
         guard case .bool(let isWanted) = raw else { throw ParseError(.invalidJSON, "bad $exists value") }
         switch kind {
         case .absent: return isWanted ? "0" : "1"
-        case .relation: return isWanted ? "1" : "0"
+        case .relation where row == "o": return isWanted ? "1" : "0"
         default:
             if isColumn { return isWanted ? "1" : "0" }
-            return "\(path.type()) IS \(isWanted ? "NOT " : "")NULL"
+            return "\(type) IS \(isWanted ? "NOT " : "")NULL"
         }
     }
 
@@ -84,12 +85,12 @@ extension QuerySubject {
         case .untyped:
             if raw.wireType == "Date", let iso = try WireValue.normalized(raw)["iso"]?.stringValue {
                 return """
-                    (\(path.value(appending: "__type"))='Date' \
-                    AND \(path.value(appending: "iso"))\(sign)\(compiler.bind(.text(iso))))
+                    (\(path.value(appending: "__type", in: document))='Date' \
+                    AND \(path.value(appending: "iso", in: document))\(sign)\(compiler.bind(.text(iso))))
                     """
             }
             guard let (types, bound) = try scalar(raw, &compiler) else { return "0" }
-            return "(\(path.type()) IN (\(types)) AND \(value)\(sign)\(bound))"
+            return "(\(type) IN (\(types)) AND \(value)\(sign)\(bound))"
         default:
             _ = try WireValue.normalized(raw)
             return "0"
@@ -109,7 +110,7 @@ extension QuerySubject {
 
     // MARK: Lists
 
-    private func all(_ values: [JSON], _ compiler: inout ConditionCompiler) throws -> String {
+    func all(_ values: [JSON], _ compiler: inout ConditionCompiler) throws -> String {
         if values.isEmpty { return "0" }
         let patterns = values.filter { $0["$regex"] != nil }
         guard patterns.isEmpty || patterns.count == values.count else {
@@ -129,14 +130,15 @@ extension QuerySubject {
         let match = try ElementMatch(values, &compiler)
         guard kind == .array || kind == .untyped else { return "0" }
         let stranger = anyElement("\(match.condition(type: "e.type", value: "e.value")) IS NOT TRUE")
-        return "(\(path.type())='array' AND NOT \(stranger))"
+        return "(\(type)='array' AND NOT \(stranger))"
     }
 
     // MARK: Regular expressions
 
-    private func matches(
+    func matches(
         _ pattern: String, _ options: String, _ compiler: inout ConditionCompiler
     ) throws -> String {
+        if case .elements = kind { return try memberMatches(pattern, options, &compiler) }
         let regex = try Regex(pattern: pattern, options: options)
         switch kind {
         case .text:
@@ -146,11 +148,11 @@ extension QuerySubject {
                 let match = TextIndex.trigramMatch(column: column, literal: literal)
             else { return test }
             return """
-                (o.id IN (SELECT rowid FROM t\(info.id) WHERE t\(info.id) MATCH \(compiler.bind(.text(match)))) \
+                (\(row).id IN (SELECT rowid FROM t\(info.id) WHERE t\(info.id) MATCH \(compiler.bind(.text(match)))) \
                 AND \(test))
                 """
         case .array: return anyElement("e.type='text' AND satchel_regex(\(compiler.bind(regex)),e.value)")
-        case .untyped: return "(\(path.type())='text' AND satchel_regex(\(compiler.bind(regex)),\(value)))"
+        case .untyped: return "(\(type)='text' AND satchel_regex(\(compiler.bind(regex)),\(value)))"
         default: return "0"
         }
     }

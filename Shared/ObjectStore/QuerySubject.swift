@@ -17,6 +17,8 @@ struct QuerySubject {
         case json(FieldType)
         case array
         case relation(String)
+        /// Members of the objects in an array, by their path within an element.
+        case elements(FieldPath)
         /// Inside an Object: the type is looked at row by row.
         case untyped
         /// The class has no such field.
@@ -27,28 +29,65 @@ struct QuerySubject {
     let kind: Kind
     /// The value that is compared.
     let value: String
-    /// True for the columns, which are never missing.
+    /// True for the columns of the queried object, which are never missing.
     let isColumn: Bool
     let info: ClassInfo
+    /// The name of the object's row in SQL.
+    let row: String
+    /// The document that the path starts in.
+    let document: String
 
-    init(_ path: FieldPath, _ info: ClassInfo) throws {
+    private init(_ kind: Kind, _ path: FieldPath, _ info: ClassInfo, value: String, row: String, document: String) {
+        self.kind = kind
         self.path = path
         self.info = info
+        self.value = value
+        self.row = row
+        self.document = document
+        isColumn = false
+    }
+
+    /// A value inside a document: its type is looked at row by row.
+    init(untyped path: FieldPath, _ info: ClassInfo, document: String) {
+        self.init(.untyped, path, info, value: path.value(in: document), row: "o", document: document)
+    }
+
+    /// - Parameter info: the queried class, which stands in where a pointer leads to no class at all.
+    init(_ place: FieldPlace, in info: ClassInfo) {
+        if let target = place.info {
+            self.init(place.path, target, row: place.row)
+        } else {
+            self.init(.absent, place.path, info, value: "NULL", row: place.row, document: "NULL")
+        }
+    }
+
+    init(_ path: FieldPath, _ info: ClassInfo, row: String = "o") {
+        self.info = info
+        self.row = row
+        document = "\(row).doc"
         if !path.isDotted, let column = BuiltInField(rawValue: path.root) {
             kind = column == .objectId ? .text : .instant
-            value = "o.\(column.rawValue)"
-            isColumn = true
+            value = "\(row).\(column.rawValue)"
+            isColumn = row == "o"
+            self.path = path
             return
         }
         isColumn = false
         let type = info.fields[path.root]
         if path.isDotted {
-            if type == .array { throw ParseError.notBuilt("A query inside the elements of an array") }
+            if type == .array {
+                kind = .elements(path.rest)
+                value = path.first.value(in: document)
+                self.path = path.first
+                return
+            }
             kind = type == nil ? .absent : .untyped
-            value = path.value()
+            value = path.value(in: document)
+            self.path = path
             return
         }
-        value = path.value(appending: type?.comparedMember)
+        self.path = path
+        value = path.value(appending: type?.comparedMember, in: document)
         kind =
             switch type {
             case .string: .text
@@ -115,6 +154,7 @@ struct QuerySubject {
 extension QuerySubject {
     func equals(_ raw: JSON, _ compiler: inout ConditionCompiler) throws -> String {
         switch kind {
+        case .elements: return try memberEquals(raw, &compiler)
         case .array, .untyped:
             if raw.isNull { return "\(value) IS NULL" }
             if kind == .array, case .array = raw {
@@ -175,7 +215,7 @@ extension QuerySubject {
         }
         if ids.isEmpty { return "0" }
         return """
-            o.objectId IN (SELECT owner FROM relations WHERE class=\(info.id) \
+            \(row).objectId IN (SELECT owner FROM relations WHERE class=\(info.id) \
             AND key=\(compiler.bind(.text(path.root))) AND target IN \(compiler.bind(list: ids)))
             """
     }

@@ -29,6 +29,8 @@ final class Regex {
             case "m": flags |= UInt32(PCRE2_MULTILINE)
             case "s": flags |= UInt32(PCRE2_DOTALL)
             case "x": flags |= UInt32(PCRE2_EXTENDED)
+            // Texts are Unicode in any case; this makes \w, \d and \b know all of it.
+            case "u": flags |= UInt32(PCRE2_UCP)
             default: throw ParseError(.invalidQuery, "Bad $options value for query: \(options)")
             }
         }

@@ -90,40 +90,8 @@ enum TextIndex {
 
     private static let metacharacters = Set(#"\^$.|?*+()[]{}"#.unicodeScalars)
 
-    /// The MATCH expression for a `$term`: any of its words, every "quoted phrase", none of the -excluded words.
-    /// - Throws: `ParseError` 102 when nothing is searched for.
-    static func wordsMatch(column: Int, term: String) throws -> String {
-        var words: [String] = []
-        var phrases: [String] = []
-        var excluded: [String] = []
-        for (index, part) in term.split(separator: "\"", omittingEmptySubsequences: false).enumerated() {
-            if index % 2 == 1 {
-                if part.contains(where: isWordPart) { phrases.append(quoted(String(part))) }
-                continue
-            }
-            for word in part.split(whereSeparator: \.isWhitespace) where word.contains(where: isWordPart) {
-                if word.hasPrefix("-") {
-                    excluded.append(quoted(String(word.dropFirst())))
-                } else {
-                    words.append(quoted(String(word)))
-                }
-            }
-        }
-        guard words.count + phrases.count + excluded.count <= 100 else {
-            throw ParseError(.invalidQuery, "A $text search may have at most 100 words.")
-        }
-        var match = phrases.joined(separator: " AND ")
-        if match.isEmpty { match = words.joined(separator: " OR ") }
-        guard !match.isEmpty else { throw ParseError(.invalidQuery, "A $text search needs a word to search for.") }
-        match = "(\(match))"
-        for word in excluded { match += " NOT \(word)" }
-        return "c\(column) : (\(match))"
-    }
-
-    private static func isWordPart(_ character: Character) -> Bool { character.isLetter || character.isNumber }
-
     /// An FTS5 string: whatever is in it is text, never syntax.
-    private static func quoted(_ text: String) -> String {
+    static func quoted(_ text: String) -> String {
         "\"" + text.replacing("\"", with: "\"\"").replacing("\0", with: " ") + "\""
     }
 }

@@ -43,9 +43,7 @@ public enum WireValue {
         if key.utf8.contains(where: { $0 == UInt8(ascii: "$") || $0 == UInt8(ascii: ".") }) {
             throw ParseError(.invalidNestedKey, "Nested keys should not contain the '$' or '.' characters")
         }
-        if key == "constructor" || key == "__proto__" || (key == "_bsontype" && value == "Code") {
-            throw ParseError(.invalidKeyName, "Prohibited keyword in request data: \(key).")
-        }
+        if JSON.isProhibited(key, value) { throw ParseError.prohibitedKey(key) }
         try checkText(key)
     }
 

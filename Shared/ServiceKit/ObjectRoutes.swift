@@ -25,9 +25,16 @@ extension ServiceRoutes {
         }
 
         read("\(name).find.v1", FindRequest.self) { message, request, reader in
+            if message.explain {
+                try request.requireMaster()
+                return try BusReply(
+                    FindReply(), documents: [try reader.explain(Query(message), caller: .master)])
+            }
             let page = try reader.find(Query(message), caller: caller(request.envelope.principal, message.className))
             return try BusReply(FindReply.with { $0.rows = UInt32(page.rows) }, documents: [page.body])
         }
+
+        installLookups(for: caller)
 
         read("\(name).fetch.v1", FetchRequest.self) { message, request, reader in
             var reply = FetchReply()
@@ -215,10 +222,13 @@ extension ProposedChange.Verb {
 }
 
 extension Query {
-    fileprivate init(_ message: FindRequest) {
+    init(_ message: FindRequest) {
         self.init(
             className: message.className, where: Array(message.where), order: message.order, limit: Int(message.limit),
             skip: Int(message.skip), wantsCount: message.count, keys: message.keys, excludeKeys: message.excludeKeys)
+        if message.hasAfter { after = message.after }
+        foreignClasses = Set(message.foreignClasses)
+        hookedClasses = Set(message.hookedClasses)
     }
 }
 

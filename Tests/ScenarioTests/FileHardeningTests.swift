@@ -4,52 +4,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What went wrong with files in other servers of this protocol, by the names of the advisories.
+/// What went wrong with files in other servers of this protocol, by the names of the advisories; more of it in `FileAdvisoryTests`.
 @Suite struct FileHardeningTests {
-    struct Refused: Sendable, CustomTestStringConvertible {
-        let advisory: String
-        let name: String
-        let type: String?
-        let code: Int
-        var body = "x"
-
-        init(_ advisory: String, _ name: String, _ type: String?, _ code: Int, body: String = "x") {
-            (self.advisory, self.name, self.type, self.code, self.body) = (advisory, name, type, code, body)
-        }
-
-        var testDescription: String { "\(advisory) \(name) \(type ?? "-")" }
-    }
-
-    static let refused = [
-        Refused("GHSA-9prm-jqwx-45x9", "a.html", "text/html", 130), Refused("GHSA-9prm-jqwx-45x9", "a.htm", nil, 130),
-        Refused("GHSA-9prm-jqwx-45x9", "a", "text/html", 130),
-        Refused("GHSA-hcj7-6gxh-24ww", "a.svg", "image/svg+xml", 130),
-        Refused("GHSA-hcj7-6gxh-24ww", "a.SVG", nil, 130),
-        Refused("GHSA-v5hf-f4c3-m5rv", "a.xhtml", "application/xhtml+xml", 130),
-        Refused("GHSA-v5hf-f4c3-m5rv", "a.xsl", "text/xsl", 130), Refused("GHSA-v5hf-f4c3-m5rv", "a.mht", nil, 130),
-        Refused("GHSA-v5hf-f4c3-m5rv", "a.js", "text/javascript", 130),
-        Refused("GHSA-42ph-pf9q-cr72", "a.png", "image/png;charset=text/html", 130),
-        Refused("GHSA-42ph-pf9q-cr72", "a.svg", "image/svg+xml;charset=utf-8", 130),
-        Refused("GHSA-42ph-pf9q-cr72", "a.txt", "text/plain; charset=utf-7", 130),
-        Refused("GHSA-42ph-pf9q-cr72", "a.svgz", "application/octet-stream", 130),
-        Refused("GHSA-vr5f-2r24-w5hc", "a.png", "text/html", 130),
-        Refused("GHSA-vr5f-2r24-w5hc", "a.txt", "image/png", 130),
-        Refused("GHSA-7wqv-xjf3-x35v", "a.html.", "text/html", 130),
-        Refused("GHSA-7wqv-xjf3-x35v", "a.png.", "image/png", 130),
-        Refused("GHSA-v8x7-r927-cc93", "a.shtml", "text/html", 130), Refused("GHSA-v8x7-r927-cc93", "a.qqq", nil, 130),
-        Refused("GHSA-xw6g-jjvf-wwf9", "a.png", "image/png", 130, body: ""),
-        Refused("GHSA-xw6g-jjvf-wwf9", "%00.png", "image/png", 122),
-        Refused("GHSA-xw6g-jjvf-wwf9", ".png", "image/png", 122), Refused("GHSA-xw6g-jjvf-wwf9", "", "image/png", 122),
-        Refused("GHSA-hm3f-q6rw-m6wh", "..%2F..%2Fcatalog.sqlite", "text/plain", 122),
-        Refused("too long", String(repeating: "a", count: 129) + ".png", "image/png", 122),
-    ]
-
-    @Test(arguments: refused) func isRefused(_ upload: Refused) async throws {
-        let master = ParseClient.master(try await Suite.shared)
-        let answer = try await master.upload(Array(upload.body.utf8), as: upload.name, type: upload.type)
-        #expect(answer.status == 400 && answer.code == upload.code, "\(answer.status) \(answer.text)")
-    }
-
     static let bareNames: [(String, String?, String)] = [
         ("photo", "image/png", "photo.png"), ("notes", "text/plain; charset=UTF-8", "notes.txt"),
         ("blob", nil, "blob.bin"),

@@ -19,7 +19,8 @@ struct FileUpload {
     /// What a client may say about a file; it is kept in its row.
     static let metadataBytesMax = 8192
 
-    /// - Throws: 122 for a bad name, 129 when it is too large, 130 for what is not taken in, 107 for a malformed body.
+    /// - Throws: 122 for a bad name, 129 when it is too large, 130 for what is not taken in, 107 for a malformed body, 105 for a
+    ///   prohibited key.
     init(_ request: ParseRequest, named name: String, bytesMax: Int) throws(ParseError) {
         let stated: String?
         if let body = request.tunnelled {
@@ -50,6 +51,7 @@ struct FileUpload {
             guard case .object(let given) = members else {
                 throw ParseError(.invalidJSON, "A file's \(part) must be an object.")
             }
+            if let key = members.prohibitedKey { throw .prohibitedKey(key) }
             if !given.isEmpty { kept[part] = members }
         }
         guard !kept.isEmpty else { return [] }

@@ -16,6 +16,9 @@ extension Route {
         Route(.get, "/health", .system, "getHealth", "Whether every service is there.", access: .anyone) {
             $0.router.system.health()
         },
+        Route(.get, "/openapi.json", .system, "getOpenAPI", "This document.", access: .anyone) {
+            $0.router.system.openAPI()
+        },
         Route(.get, "/serverInfo", .system, "getServerInfo", "Version and features.", access: .master) {
             $0.router.system.serverInfo()
         },

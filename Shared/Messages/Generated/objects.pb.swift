@@ -84,9 +84,31 @@ public nonisolated struct FindRequest: Sendable {
 
   public var excludeKeys: [String] = []
 
+  /// Set for pages that go on by cursors: empty for the first one, else a cursor or an objectId. The answer then has `"cursor":"…"`.
+  public var after: String {
+    get {_after ?? String()}
+    set {_after = newValue}
+  }
+  /// Returns true if `after` has been explicitly set.
+  public var hasAfter: Bool {self._after != nil}
+  /// Clears the value of `after`. Subsequent reads from it will return its default value.
+  public mutating func clearAfter() {self._after = nil}
+
+  /// The answer is the database's plan instead of objects. The gateway sets it for the master key only.
+  public var explain: Bool = false
+
+  /// Classes that other services keep, sent when the query may look into objects that pointers name; `*` stands for every class that
+  /// this service does not have.
+  public var foreignClasses: [String] = []
+
+  /// Classes with a webhook that decides what is found in them, sent when the query may look into objects that pointers name.
+  public var hookedClasses: [String] = []
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
+
+  fileprivate var _after: String? = nil
 }
 
 /// One frame follows: the complete answer `{"results":[…]}`, with `"count":n` when asked for.
@@ -414,7 +436,7 @@ nonisolated extension GetReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
 
 nonisolated extension FindRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".FindRequest"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}class_name\0\u{1}where\0\u{1}order\0\u{1}limit\0\u{1}skip\0\u{1}count\0\u{1}keys\0\u{3}exclude_keys\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}class_name\0\u{1}where\0\u{1}order\0\u{1}limit\0\u{1}skip\0\u{1}count\0\u{1}keys\0\u{3}exclude_keys\0\u{1}after\0\u{1}explain\0\u{3}foreign_classes\0\u{3}hooked_classes\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -430,12 +452,20 @@ nonisolated extension FindRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
       case 6: try { try decoder.decodeSingularBoolField(value: &self.count) }()
       case 7: try { try decoder.decodeRepeatedStringField(value: &self.keys) }()
       case 8: try { try decoder.decodeRepeatedStringField(value: &self.excludeKeys) }()
+      case 9: try { try decoder.decodeSingularStringField(value: &self._after) }()
+      case 10: try { try decoder.decodeSingularBoolField(value: &self.explain) }()
+      case 11: try { try decoder.decodeRepeatedStringField(value: &self.foreignClasses) }()
+      case 12: try { try decoder.decodeRepeatedStringField(value: &self.hookedClasses) }()
       default: break
       }
     }
   }
 
   public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
     if !self.className.isEmpty {
       try visitor.visitSingularStringField(value: self.className, fieldNumber: 1)
     }
@@ -460,6 +490,18 @@ nonisolated extension FindRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
     if !self.excludeKeys.isEmpty {
       try visitor.visitRepeatedStringField(value: self.excludeKeys, fieldNumber: 8)
     }
+    try { if let v = self._after {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 9)
+    } }()
+    if self.explain != false {
+      try visitor.visitSingularBoolField(value: self.explain, fieldNumber: 10)
+    }
+    if !self.foreignClasses.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.foreignClasses, fieldNumber: 11)
+    }
+    if !self.hookedClasses.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.hookedClasses, fieldNumber: 12)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -472,6 +514,10 @@ nonisolated extension FindRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
     if lhs.count != rhs.count {return false}
     if lhs.keys != rhs.keys {return false}
     if lhs.excludeKeys != rhs.excludeKeys {return false}
+    if lhs._after != rhs._after {return false}
+    if lhs.explain != rhs.explain {return false}
+    if lhs.foreignClasses != rhs.foreignClasses {return false}
+    if lhs.hookedClasses != rhs.hookedClasses {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -11,39 +11,47 @@ extension QuerySubject {
         case ("$geoWithin", "$centerSphere", 1):
             let (center, radians) = try GeoConstraint.circle(raw["$centerSphere"])
             guard kind == .json(.geoPoint) else { return "0" }
-            let near = NearPoint(center, path, &compiler)
+            let near = NearPoint(center, place, &compiler)
             let limit = compiler.bind(.real(radians))
-            return "(o.id IN (SELECT id FROM \(near.candidates(info, within: limit))) AND \(near.distance)<=\(limit))"
+            return "(\(row).id IN (SELECT id FROM \(near.candidates(info, within: limit))) AND \(near.distance)<=\(limit))"
         case ("$geoIntersects", "$point", 1):
             guard let point = raw["$point"].flatMap(GeoPoint.init) else {
                 throw ParseError(.invalidJSON, "bad $geoIntersect value; $point should be GeoPoint")
             }
             guard kind == .json(.polygon) else { return "0" }
             let place = "\(compiler.bind(.real(point.latitude))),\(compiler.bind(.real(point.longitude)))"
-            return "satchel_in_polygon(\(path.value(appending: "coordinates")),\(place))"
+            return "satchel_in_polygon(\(path.value(appending: "coordinates", in: document)),\(place))"
         default: throw ParseError(.invalidJSON, "bad \(name) value")
         }
     }
 
     /// Places inside an Object are not indexed, and no Parse server searches them.
     func requireWholeField(_ name: String) throws {
-        if path.isDotted { throw ParseError(.invalidQuery, "\(name) is not possible inside an Object.") }
+        var isInside = path.isDotted
+        if case .elements = kind { isInside = true }
+        if kind == .untyped { isInside = true }
+        if isInside { throw ParseError(.invalidQuery, "\(name) is not possible inside an Object.") }
+    }
+
+    /// Latitude and longitude of the stored GeoPoint, as two arguments.
+    var place: String {
+        "\(path.value(appending: "latitude", in: document)),\(path.value(appending: "longitude", in: document))"
     }
 
     private func within(_ box: GeoBox, _ compiler: inout ConditionCompiler) throws -> String {
         guard kind == .json(.geoPoint) else { return "0" }
-        let candidates = GeoIndex.candidates(in: box, info, &compiler)
+        let candidates = GeoIndex.candidates(in: box, info, row: row, &compiler)
         let sides = [box.south, box.north, box.west, box.width].map { compiler.bind(.real($0)) }
-        return "(\(candidates) AND satchel_in_box(\(sides.joined(separator: ",")),\(path.place)))"
+        return "(\(candidates) AND satchel_in_box(\(sides.joined(separator: ",")),\(place)))"
     }
 
     private func within(_ corners: [GeoPoint], _ compiler: inout ConditionCompiler) throws -> String {
         guard let polygon = GeoPolygon(corners: corners) else { throw GeoConstraint.tooFewCorners }
         guard kind == .json(.geoPoint) else { return "0" }
         let coordinates = JSON.array(corners.map { [JSON(number: $0.latitude), JSON(number: $0.longitude)] })
-        let candidates = GeoIndex.candidates(in: polygon.box, info, &compiler)
+        let candidates = GeoIndex.candidates(in: polygon.box, info, row: row, &compiler)
         return """
-            (\(candidates) AND satchel_in_polygon(\(compiler.bind(.text(coordinates.serializedText))),\(path.place)))
+            (\(candidates) AND satchel_in_polygon(\(compiler.bind(.text(coordinates.serializedText))),\(place)))
             """
     }
 }
@@ -106,9 +114,4 @@ enum GeoConstraint {
         else { return nil }
         return GeoPoint(latitude: numbers[index], longitude: numbers[1 - index])
     }
-}
-
-extension FieldPath {
-    /// Latitude and longitude of a stored GeoPoint, as two arguments.
-    var place: String { "\(value(appending: "latitude")),\(value(appending: "longitude"))" }
 }

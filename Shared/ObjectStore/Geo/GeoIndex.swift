@@ -58,11 +58,13 @@ enum GeoIndex {
     // MARK: Queries
 
     /// The condition that a row may be one of the places in a box.
-    static func candidates(in box: GeoBox, _ info: ClassInfo, _ compiler: inout ConditionCompiler) -> String {
+    static func candidates(
+        in box: GeoBox, _ info: ClassInfo, row: String, _ compiler: inout ConditionCompiler
+    ) -> String {
         let bounds = zip(["x", "y", "z"], box.inSpace).map { axis, bounds in
             "\(axis)1>=\(compiler.bind(.real(bounds.lower))) AND \(axis)0<=\(compiler.bind(.real(bounds.upper)))"
         }
-        return "o.id IN (SELECT id FROM \(table(info)) WHERE \(bounds.joined(separator: " AND ")))"
+        return "\(row).id IN (SELECT id FROM \(table(info)) WHERE \(bounds.joined(separator: " AND ")))"
     }
 
     /// Makes `id MATCH satchel_near(x, y, z, chord)` known to a connection: the entries that may be within a straight line's

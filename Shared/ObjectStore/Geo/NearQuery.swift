@@ -6,10 +6,11 @@ struct NearPoint {
     let distance: String
     private let axes: String
 
-    init(_ point: GeoPoint, _ path: FieldPath, _ compiler: inout ConditionCompiler) {
+    /// - Parameter stored: the row's latitude and longitude, as two arguments in SQL.
+    init(_ point: GeoPoint, _ stored: String, _ compiler: inout ConditionCompiler) {
         axes = point.inSpace.map { compiler.bind(.real($0)) }.joined(separator: ",")
         let place = [point.latitude, point.longitude].map { compiler.bind(.real($0)) }.joined(separator: ",")
-        distance = "satchel_distance(\(place),\(path.place))"
+        distance = "satchel_distance(\(place),\(stored))"
     }
 
     /// The index's entries that may be within so many radians, nearly in the order of their distance, as what follows `FROM`.
@@ -34,12 +35,12 @@ struct NearQuery {
     /// - Parameter siblings: the members beside `$nearSphere`, which may limit the distance.
     /// - Throws: `ParseError` 107.
     init(
-        _ raw: JSON, _ path: FieldPath, siblings: [String: JSON], _ compiler: inout ConditionCompiler
+        _ raw: JSON, _ subject: QuerySubject, siblings: [String: JSON], _ compiler: inout ConditionCompiler
     ) throws {
         guard let point = GeoPoint(raw) else {
             throw ParseError(.invalidJSON, "bad $nearSphere value; it should be a valid GeoPoint")
         }
-        self.point = NearPoint(point, path, &compiler)
+        self.point = NearPoint(point, subject.place, &compiler)
         var (nearest, farthest): (Double?, Double?)
         for (name, radius) in NearQuery.distances {
             if let raw = siblings["$max\(name)"] {
@@ -69,12 +70,12 @@ struct NearQuery {
     /// With `firstOnly` those of the page and perhaps some more. The tree gives places nearly in order, so that as many of them
     /// as the page needs are found soon; the farthest of those limits what can be on the page. Whichever they are, none that
     /// belongs there is farther, so that the result never depends on the tree's order.
-    func rows(_ info: ClassInfo, filter: String, firstOnly: Bool) -> String {
+    func rows(_ info: ClassInfo, joins: String = "", filter: String, firstOnly: Bool) -> String {
         let table = GeoIndex.table(info)
         func rows(within radians: String) -> String {
             let condition = ConditionCompiler.joined([point.reach(info, within: radians)] + limits, " AND ")
             return
-                "FROM \(table) CROSS JOIN o\(info.id) o ON o.id=\(table).id WHERE \(condition)\(filter.isEmpty ? "" : " AND \(filter)")"
+                "FROM \(table) CROSS JOIN o\(info.id) o ON o.id=\(table).id\(joins) WHERE \(condition)\(filter.isEmpty ? "" : " AND \(filter)")"
         }
         guard firstOnly else { return rows(within: maximum) }
         let farthest = "SELECT max(d) FROM (SELECT \(point.distance) d \(rows(within: maximum)) LIMIT ?3+?4)"

@@ -1,0 +1,264 @@
+import ParseProtocol
+
+/// Queries: pages, counts, places to go on from, and SQLite's plans for them.
+extension ObjectReader {
+    public func find(_ query: Query, caller: Caller) throws -> FoundPage {
+        try reading {
+            var body: [UInt8] = []
+            body.reserveCapacity(min(max(query.limit, 1), 100) * 1100 + 64)
+            body.append(contentsOf: #"{"results":["#.utf8)
+            var rows = 0
+            let cursor = try forEachRow(of: query, caller) { statement, selection, score in
+                if rows > 0 { body.append(UInt8(ascii: ",")) }
+                rows += 1
+                selection.append(statement.bytes(0), objectId: statement.text(1), to: &body)
+                guard body.count <= ObjectReader.answerBytesMax else { throw ObjectReader.answerTooLarge }
+                if let score, body.last == UInt8(ascii: "}") {
+                    body.removeLast()
+                    body.append(contentsOf: #","score":\#(score)}"#.utf8)
+                }
+            }
+            body.append(UInt8(ascii: "]"))
+            if query.wantsCount { body.append(contentsOf: #","count":\#(try counted(query, caller))"#.utf8) }
+            if let cursor {
+                body.append(contentsOf: #","cursor":"#.utf8)
+                body.append(contentsOf: JSON.string(cursor).serialized)
+            }
+            body.append(UInt8(ascii: "}"))
+            return FoundPage(body: body, rows: rows)
+        }
+    }
+
+    public func documents(_ query: Query, caller: Caller) throws -> [JSON] {
+        try reading {
+            var documents: [JSON] = []
+            try forEachRow(of: query, caller) { statement, selection, score in
+                var document: [UInt8] = []
+                selection.append(statement.bytes(0), objectId: statement.text(1), to: &document)
+                var object = try JSON(parsing: document)
+                if let score { object["score"] = .double(score) }
+                documents.append(object)
+            }
+            return documents
+        }
+    }
+
+    public func count(_ query: Query, caller: Caller) throws -> Int {
+        try reading {
+            return try counted(query, caller)
+        }
+    }
+
+    private func counted(_ query: Query, _ caller: Caller) throws -> Int {
+        guard let compiled = try compiled(query, .count, nil, caller) else { return 0 }
+        let statement = try compiled.prepared(compiled.countSQL, connection, caller)
+        defer { statement.reset() }
+        return try statement.step() ? Int(statement.int(0)) : 0
+    }
+
+    /// - Returns: the cursor after the last row, for a query with `after`.
+    @discardableResult private func forEachRow(
+        of query: Query, _ caller: Caller, _ body: (Statement, FieldSelection, _ score: Double?) throws -> Void
+    ) throws -> String? {
+        // No rows and a count is the protocol's way to count, for which the right to find is not needed.
+        if query.limit <= 0, query.wantsCount { return query.after }
+        let start = try start(of: query, caller)
+        // Compiled also for a page without rows, so that a bad query never looks like an empty result.
+        guard let compiled = try compiled(query, .find, start, caller), query.limit > 0,
+            let info = schema.classes[query.className]
+        else { return query.after }
+        let selection = selection(info, keys: query.keys, excludeKeys: query.excludeKeys, caller)
+        let statement = try compiled.prepared(
+            compiled.pageSQL, connection, caller, limit: query.limit, skip: query.skip)
+        defer { statement.reset() }
+        var last: QueryCursor?
+        while try statement.step() {
+            try body(statement, selection, compiled.hasScore ? statement.real(2) : nil)
+            if start != nil { last = cursor(at: statement, of: query, compiled) }
+        }
+        if let last { return try last.text() }
+        // Nothing new: the same place is where the next page begins.
+        if case .cursor(let cursor) = start { return try cursor.text() }
+        return query.after
+    }
+
+    // MARK: Places to go on from
+
+    private func start(of query: Query, _ caller: Caller) throws -> PageStart? {
+        guard let after = query.after else { return nil }
+        guard query.skip <= 0 else { throw ParseError(.invalidQuery, "after and skip are not possible together.") }
+        let start = try PageStart(after)
+        guard case .object(let objectId) = start else { return start }
+        guard let compiled = try compiled(query, .find, .beginning, caller), let sql = compiled.positionSQL else {
+            return start
+        }
+        let statement = try connection.statement(sql)
+        defer { statement.reset() }
+        caller.bind(to: statement)
+        statement.bind(objectId, at: 5)
+        guard try statement.step() else {
+            throw ParseError(
+                .invalidQuery, "The object of after is gone. Pass the cursor that came with the page instead of its id.")
+        }
+        return .cursor(cursor(at: statement, of: query, compiled))
+    }
+
+    private func cursor(at statement: Statement, of query: Query, _ compiled: CompiledQuery) -> QueryCursor {
+        QueryCursor(
+            className: query.className, order: query.order, values: compiled.orderColumns.map(statement.value),
+            row: statement.int(compiled.orderColumns.lowerBound - 1), objectId: statement.text(1))
+    }
+
+    // MARK: Compiling
+
+    /// The SQL of a query, after the caller's class-level permissions; nil for a class that does not exist.
+    private func compiled(
+        _ query: Query, _ action: ClassPermissions.Action, _ start: PageStart?, _ caller: Caller
+    ) throws -> CompiledQuery? {
+        guard let info = schema.classes[query.className] else {
+            if !Names.isClassName(query.className) {
+                throw ParseError(.invalidClassName, "Invalid classname: \(query.className.prefix(200)).")
+            }
+            return nil
+        }
+        var userFields: [String]?
+        if case .whereUserIs(let fields) = try info.permissions.decide(action, caller, className: info.name) {
+            userFields = fields
+        }
+        let hidden = info.permissions.hiddenFields(from: caller)
+        let wantsScore = query.keys.contains("$score")
+        let kind = CallerKind(caller)
+        var key: CompiledQuery.Key?
+        if start == nil, query.hookedClasses.isEmpty, case .text(let text) = query.condition, text.count <= ObjectReader.cachedBytesMax {
+            let exact = CompiledQuery.Key(
+                className: info.name, condition: text, order: query.order, kind: kind, userFields: userFields ?? [],
+                hidden: hidden, wantsScore: wantsScore)
+            if let compiled = queries[exact] { return compiled }
+            key = exact
+        }
+        var compiler = ConditionCompiler(
+            info: info, hidden: hidden,
+            pointed: { [unowned self] in try pointed($0, of: query, caller) }
+        ) { [unowned self] in try relation($0, $1, $2, to: info.name, caller) }
+        let condition = try compiler.compile(try query.condition.json())
+        let compiled = try CompiledQuery(
+            condition: condition, compiler: compiler, order: query.order, kind: kind, userFields: userFields,
+            wantsScore: wantsScore, start: start)
+        if let key, compiled.isCacheable {
+            if queries.count >= ObjectReader.queriesMax { queries = [:] }
+            queries[key] = compiled
+        }
+        return compiled
+    }
+
+    /// A class that pointers lead to, as the caller may see it.
+    private func pointed(_ className: String, of query: Query, _ caller: Caller) throws -> PointedClass? {
+        guard !query.hookedClasses.contains(className) else {
+            throw ParseError(
+                .invalidQuery,
+                "A webhook decides what is found in \(className): a query cannot sort or filter by its fields. Use $inQuery.")
+        }
+        let foreign = query.foreignClasses
+        // Whoever could compare a session's token could find it out, letter by letter.
+        guard className != "_Session" else {
+            throw ParseError(.operationForbidden, "A query cannot look into sessions.")
+        }
+        guard let info = schema.classes[className] else {
+            guard !foreign.contains(className), !foreign.contains("*") else {
+                throw ParseError(
+                    .invalidQuery,
+                    "\(className) is kept by another service: a query cannot sort or filter by its fields. Use $inQuery.")
+            }
+            return nil
+        }
+        var userFields: [String]?
+        if case .whereUserIs(let fields) = try info.permissions.decide(.get, caller, className: className) {
+            userFields = fields
+        }
+        return PointedClass(
+            info: info, hidden: info.permissions.hiddenFields(from: caller), kind: CallerKind(caller),
+            userFields: userFields)
+    }
+
+    // MARK: Relations
+
+    /// The ids of a relation's members, for a query of their class at another service.
+    /// - Throws: `ParseError` 119 when the caller may not read the class or the field, 102 for more than `max` members.
+    public func members(
+        of className: String, _ objectId: String, _ key: String, target: String, max: Int, caller: Caller
+    ) throws -> [String] {
+        try reading {
+            guard let classId = try relation(className, objectId, key, to: target, caller) else { return [] }
+            let rows = try connection.rows(
+                "SELECT target FROM relations WHERE class = ? AND key = ? AND owner = ? LIMIT ?",
+                [.int(classId), .text(key), .text(objectId), .int(Int64(max) + 1)])
+            guard rows.count <= max else {
+                throw ParseError(
+                    .invalidQuery, "The relation \(key) has more than \(max) members, too many for a query elsewhere.")
+            }
+            return rows.map { $0.text(0) }
+        }
+    }
+
+    /// The class id of a relation's owner when the caller may see the relation.
+    private func relation(
+        _ className: String, _ objectId: String, _ key: String, to target: String, _ caller: Caller
+    ) throws -> Int64? {
+        guard let owner = schema.classes[className] else { return nil }
+        let decision = try owner.permissions.decide(.get, caller, className: className)
+        guard !owner.permissions.hiddenFields(from: caller).contains(key) else {
+            throw ParseError(.operationForbidden, "This user is not allowed to query \(key) on class \(className)")
+        }
+        guard owner.fields[key] == .relation(target) else { return nil }
+        let statement = try singleStatement(owner, decision, caller)
+        defer { statement.reset() }
+        statement.bind(objectId, at: 5)
+        return try statement.step() ? owner.id : nil
+    }
+
+    // MARK: Plans
+
+    /// SQLite's plan for a query as the answer's body: `{"results":[{"id":…,"parent":…,"detail":"…"}]}`, a step each.
+    public func explain(_ query: Query, caller: Caller) throws -> [UInt8] {
+        let steps = try planSteps(query, caller).map { step -> JSON in
+            ["id": .int(step.int(0)), "parent": .int(step.int(1)), "detail": .string(step.text(3))]
+        }
+        return JSON.object(["results": .array(steps)]).serialized
+    }
+
+    /// SQLite's plan for a query, for tests and diagnosis.
+    package func plan(_ query: Query, caller: Caller) throws -> String {
+        try planSteps(query, caller).map { $0.text(3) }.joined(separator: "\n")
+    }
+
+    private func planSteps(_ query: Query, _ caller: Caller) throws -> [SQLRow] {
+        try reading {
+            let start = try start(of: query, caller)
+            guard let compiled = try compiled(query, .find, start, caller) else { return [] }
+            let statement = try compiled.prepared("EXPLAIN QUERY PLAN " + compiled.pageSQL, connection, caller)
+            defer { statement.reset() }
+            var steps: [SQLRow] = []
+            while try statement.step() { steps.append(SQLRow(names: [], values: (0..<4).map(statement.value))) }
+            return steps
+        }
+    }
+}
+
+extension Query.Condition {
+    fileprivate func json() throws -> JSON {
+        switch self {
+        case .value(let value): return value
+        case .text(let text):
+            if text.isEmpty { return [:] }
+            do {
+                return try JSON(parsing: text)
+            } catch .tooDeep {
+                throw ParseError(.invalidQuery, "where is nested too deeply.")
+            } catch .tooManyValues {
+                throw ParseError(.invalidQuery, "where has more than \(JSON.valuesMax) values.")
+            } catch {
+                throw ParseError(.invalidJSON, "where is not valid JSON.")
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+import ParseProtocol
+
+/// A class that pointers of other objects lead to, and which of its objects a caller may look at.
+struct PointedClass {
+    let info: ClassInfo
+    let hidden: Set<String>
+    let kind: CallerKind
+    /// Fields one of which must name the caller, by class-level permissions; nil for no such rule.
+    let userFields: [String]?
+}
+
+/// Where a field name of a query leads: to a field of the queried object, or through pointers to one of another object.
+struct FieldPlace {
+    /// Nil when there are no objects of the class a pointer leads to: the field is always missing.
+    let info: ClassInfo?
+    /// The field within that class, perhaps still dotted.
+    let path: FieldPath
+    /// The name of its row in SQL; `o` is the queried object.
+    let row: String
+
+    var isOwn: Bool { row == "o" }
+}
+
+/// The rows of other objects that a query's dotted names reach: `brand.title` is the field `title` of the object that
+/// the Pointer field `brand` names, joined by its objectId, the key of its table.
+///
+/// A pointed-to object that the caller may not read acts as a missing one, as in an include.
+struct PointedRows {
+    private struct Row {
+        let name: String
+        let prefix: String
+        let parent: String
+        let join: String
+        /// The pointer, in a form in which an index on the Pointer field answers it.
+        let pointer: String
+        /// Rows without such an object cannot match, so that SQLite may begin with the pointed-to objects.
+        var isRequired = false
+    }
+
+    /// Objects of other classes that one query may look into. Each costs a look-up for every row looked at.
+    static let rowsMax = 8
+
+    /// Finds a class that a pointer leads to; nil when it has no objects. Without it, dotted names reach into the
+    /// stored pointer itself.
+    let lookUp: ((_ className: String) throws -> PointedClass?)?
+    private var rows: [Row] = []
+
+    init(_ lookUp: ((_ className: String) throws -> PointedClass?)?) { self.lookUp = lookUp }
+
+    var isEmpty: Bool { rows.isEmpty }
+
+    /// What follows the queried table in `FROM`.
+    var joins: String {
+        rows.map { row in
+            // SQLite compares the column objectId as text, for which an index on an expression is of no use; with the sign
+            // it is a value like any other.
+            row.isRequired ? " JOIN \(row.join) AND \(row.pointer)=+\(row.name).objectId" : " LEFT JOIN \(row.join)"
+        }.joined()
+    }
+
+    /// - Throws: `ParseError` 119 when the caller may not query one of the fields or read a class on the way, 102 for
+    ///   an `ACL` and for too many objects.
+    mutating func place(
+        of name: FieldPath, in info: ClassInfo, hidden: Set<String>
+    ) throws -> FieldPlace {
+        var (info, hidden, path, row, prefix) = (info, hidden, name, "o", "")
+        while true {
+            guard !hidden.contains(path.root) else {
+                throw ParseError(
+                    .operationForbidden, "This user is not allowed to query \(path.root) on class \(info.name)")
+            }
+            guard let lookUp, path.isDotted, case .pointer(let target) = info.fields[path.root],
+                !PointedRows.membersOfPointers.contains(path.components[1])
+            else { return FieldPlace(info: info, path: path, row: row) }
+            let rest = path.rest
+            if rest.root == "ACL" { throw ParseError(.invalidQuery, "Cannot query on ACL.") }
+            prefix += "." + path.root
+            guard let pointed = try lookUp(target) else { return FieldPlace(info: nil, path: rest, row: row) }
+            row = try join(pointed, path.root, of: row, prefix)
+            (info, hidden, path) = (pointed.info, pointed.hidden, rest)
+        }
+    }
+
+    /// What a stored pointer says itself; no other object is needed for it.
+    private static let membersOfPointers: Set<String> = ["objectId", "className"]
+
+    private mutating func join(
+        _ pointed: PointedClass, _ field: String, of parent: String, _ prefix: String
+    ) throws -> String {
+        if let row = rows.first(where: { $0.prefix == prefix }) { return row.name }
+        guard rows.count < PointedRows.rowsMax else {
+            throw ParseError(.invalidQuery, "A query may look into at most \(PointedRows.rowsMax) pointed-to objects.")
+        }
+        let name = "j\(rows.count + 1)"
+        let pointer = try FieldPath(field).value(appending: "objectId", in: "\(parent).doc")
+        var conditions = ["\(name).objectId=\(pointer)"]
+        if let readable = pointed.kind.condition(.read, classId: pointed.info.id, row: name) {
+            conditions.append(readable)
+        }
+        if let fields = pointed.userFields {
+            conditions.append(try CompiledQuery.userIs(in: fields, pointed.info, document: "\(name).doc"))
+        }
+        rows.append(
+            Row(
+                name: name, prefix: prefix, parent: parent,
+                join: "o\(pointed.info.id) \(name) ON \(conditions.joined(separator: " AND "))", pointer: pointer))
+        return name
+    }
+
+    /// Says that no row can match without this object.
+    mutating func require(_ name: String) {
+        guard let index = rows.firstIndex(where: { $0.name == name }), !rows[index].isRequired else { return }
+        rows[index].isRequired = true
+        require(rows[index].parent)
+    }
+}
+
+extension QuerySubject {
+    /// Whether a constraint can never hold for an object that has no such field.
+    static func rejectsMissing(_ name: String, _ operand: JSON) -> Bool {
+        switch name {
+        case "$eq": !operand.isNull
+        case "$in": !(operand.arrayValue ?? [.null]).contains(.null)
+        case "$exists": operand == true
+        case "$lt", "$lte", "$gt", "$gte", "$regex", "$containedBy", "$within", "$geoWithin", "$geoIntersects": true
+        default: false
+        }
+    }
+}

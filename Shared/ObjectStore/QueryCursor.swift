@@ -1,0 +1,148 @@
+import Foundation
+import ParseProtocol
+
+/// A place in the rows of a query: after one object, by the values it was sorted by when it was read.
+///
+/// Because it holds the values, it stays where it is when that object is changed or deleted. Clients pass it back as they
+/// got it. It says nothing that the page did not, and a forged one only asks for another part of the same rows, so that it
+/// needs no signature.
+struct QueryCursor: Equatable {
+    let className: String
+    /// The query's order, which the values belong to.
+    let order: [String]
+    let values: [SQLValue]
+    /// The object's row and id: equal values come in the order in which objects were made.
+    let row: Int64
+    let objectId: String
+
+    /// What a cursor's text begins with and no objectId does.
+    static let mark: Character = "~"
+    /// Bytes of a cursor's text; it travels in the URLs of the next pages.
+    static let bytesMax = 6_000
+
+    init(className: String, order: [String], values: [SQLValue], row: Int64, objectId: String) {
+        self.className = className
+        self.order = order
+        self.values = values
+        self.row = row
+        self.objectId = objectId
+    }
+
+    /// - Throws: `ParseError` 102 for what is no cursor.
+    init(text: String) throws {
+        guard text.first == QueryCursor.mark, text.utf8.count <= QueryCursor.bytesMax,
+            let data = QueryCursor.data(base64URL: text.dropFirst()), let json = try? JSON(parsing: data),
+            let parts = json.arrayValue, parts.count == 5, let className = parts[0].stringValue,
+            let order = parts[1].arrayValue, let values = parts[2].arrayValue, let row = parts[3].intValue,
+            let objectId = parts[4].stringValue
+        else { throw QueryCursor.invalid }
+        self.className = className
+        self.order = order.compactMap(\.stringValue)
+        self.values = try values.map { value in
+            switch value {
+            case .null: .null
+            case .int(let number): .int(number)
+            case .double(let number): .real(number)
+            case .string(let text): .text(text)
+            default: throw QueryCursor.invalid
+            }
+        }
+        self.row = row
+        self.objectId = objectId
+    }
+
+    static let invalid = ParseError(.invalidQuery, "after is neither an objectId nor a cursor of this query.")
+
+    /// - Throws: `ParseError` 102 when the values are too long to travel.
+    func text() throws -> String {
+        let values = values.map { value -> JSON in
+            switch value {
+            case .int(let number): .int(number)
+            case .real(let number): .double(number)
+            case .text(let text): .string(text)
+            case .null, .blob: .null
+            }
+        }
+        let json: JSON = [
+            .string(className), .array(order.map(JSON.string)), .array(values), .int(row), .string(objectId),
+        ]
+        let text = Data(json.serialized).base64EncodedString()
+            .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+        guard text.utf8.count < QueryCursor.bytesMax else {
+            throw ParseError(.invalidQuery, "A value of the order is too long for a cursor; order by a shorter field.")
+        }
+        return String(QueryCursor.mark) + text
+    }
+
+    private static func data(base64URL text: Substring) -> Data? {
+        let plain = text.replacing("-", with: "+").replacing("_", with: "/")
+        return Data(base64Encoded: plain + String(repeating: "=", count: (4 - plain.utf8.count % 4) % 4))
+    }
+
+    // MARK: SQL
+
+    /// The condition that a row comes after this place.
+    /// - Throws: `ParseError` 102 when the cursor is of another query.
+    func condition(
+        _ query: (className: String, order: [String]), _ order: QueryOrder, isDescending: Bool,
+        _ compiler: inout ConditionCompiler
+    ) throws -> String {
+        guard className == query.className, self.order == query.order, values.count == order.terms.count else {
+            throw ParseError(.invalidQuery, "The cursor is of a query with another class or order.")
+        }
+        let rowNumber = compiler.bind(.int(row))
+        // SQLite may give the number of a deleted last row to the next object, which nobody has seen yet.
+        let made = """
+            (o.id\(isDescending ? "<" : ">")\(rowNumber) \
+            OR (o.id=\(rowNumber) AND o.objectId<>\(compiler.bind(.text(objectId)))))
+            """
+        var condition = made
+        var bound = "o.id\(isDescending ? "<=" : ">=")\(rowNumber)"
+        for (term, value) in zip(order.terms, values).reversed() {
+            let name = term.value
+            if value == .null {
+                // Missing values come first: behind them is everything else, or in a descending order nothing.
+                condition = "(\(name) IS NULL AND \(condition))"
+                if !term.isDescending { condition = "(\(name) IS NOT NULL OR \(condition))" }
+                bound = term.isDescending ? "\(name) IS NULL" : "1"
+                continue
+            }
+            let mark = compiler.bind(value)
+            let beyond =
+                term.isDescending ? "\(name)<\(mark)\(term.isNeverMissing ? "" : " OR \(name) IS NULL")" : "\(name)>\(mark)"
+            condition = "(\(beyond) OR (\(name)=\(mark) AND \(condition)))"
+            // Follows from the condition; an index finds its place by it.
+            bound = "\(name)\(term.isDescending ? "<=" : ">=")\(mark)"
+            if term.isDescending, !term.isNeverMissing { bound = "(\(bound) OR \(name) IS NULL)" }
+        }
+        return ConditionCompiler.joined([bound, condition], " AND ")
+    }
+}
+
+extension QueryOrder.Term {
+    /// True for the columns that every object has.
+    fileprivate var isNeverMissing: Bool { ["o.objectId", "o.createdAt", "o.updatedAt"].contains(value) }
+}
+
+/// Where a page begins.
+enum PageStart: Equatable {
+    /// At the first row; pages go on by cursors.
+    case beginning
+    /// After an object, wherever it is now.
+    case object(String)
+    case cursor(QueryCursor)
+
+    /// - Parameter text: empty, an objectId or a cursor.
+    /// - Throws: `ParseError` 102.
+    init(_ text: String) throws {
+        if text.isEmpty {
+            self = .beginning
+        } else if text.first == QueryCursor.mark {
+            self = .cursor(try QueryCursor(text: text))
+        } else if Names.isObjectId(text) {
+            self = .object(text)
+        } else {
+            throw QueryCursor.invalid
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import ParseProtocol
+
+/// What the rows of a query are sorted by, before the order in which objects were made decides.
+struct QueryOrder {
+    struct Term {
+        /// SQL of the value. Missing values come first, in a descending order last.
+        let value: String
+        let isDescending: Bool
+
+        var sql: String { value + (isDescending ? " DESC" : "") }
+    }
+
+    private(set) var terms: [Term] = []
+    /// The rank of a `$text` search is one of the terms.
+    private(set) var hasRank = false
+
+    static let keysMax = 16
+
+    /// - Parameter isComplete: keeps a place for a field that the class does not have (yet).
+    /// - Throws: `ParseError` 102, 105 or 119.
+    init(_ keys: [String], isRanked: Bool, isComplete: Bool, _ compiler: inout ConditionCompiler) throws {
+        guard keys.count <= QueryOrder.keysMax else {
+            throw ParseError(.invalidQuery, "A query may be ordered by at most \(QueryOrder.keysMax) keys.")
+        }
+        for key in keys {
+            let isDescending = key.hasPrefix("-")
+            let name = isDescending || key.hasPrefix("+") ? String(key.dropFirst()) : key
+            if name == "$score" {
+                // The best first, whatever the sign, as in every server that speaks this protocol.
+                if isRanked { terms.append(Term(value: "bm25(w\(compiler.info.id))", isDescending: false)) }
+                hasRank = true
+                continue
+            }
+            if name == "ACL" { throw ParseError(.invalidQuery, "Cannot order by ACL.") }
+            guard let path = try? FieldPath(name) else {
+                throw ParseError(.invalidKeyName, "Invalid field name: \(name.prefix(200)).")
+            }
+            let place = try compiler.place(of: path)
+            if let value = QueryOrder.value(place) {
+                terms.append(Term(value: value, isDescending: isDescending))
+            } else if isComplete {
+                terms.append(Term(value: "NULL", isDescending: isDescending))
+            }
+        }
+    }
+
+    private static func value(_ place: FieldPlace) -> String? {
+        let path = place.path
+        if !path.isDotted, place.info != nil, BuiltInField(rawValue: path.root) != nil {
+            return "\(place.row).\(path.root)"
+        }
+        guard let type = place.info?.fields[path.root] else { return nil }
+        return path.value(appending: path.isDotted ? nil : type.comparedMember, in: "\(place.row).doc")
+    }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import GRDBSQLite
+import ParseProtocol
+
+/// What a `$text` search looks for: any of its words, every "quoted phrase", none of the -excluded words.
+///
+/// The full-text index folds case and diacritics. A search that shall not is answered in two steps: the index finds
+/// candidates, and the text itself decides.
+struct WordSearch {
+    private(set) var words: [String] = []
+    private(set) var phrases: [String] = []
+    private(set) var excluded: [String] = []
+    let isCaseSensitive: Bool
+    let isDiacriticSensitive: Bool
+
+    /// More words than anybody types; each costs a walk through the index.
+    static let wordsMax = 100
+
+    var isSensitive: Bool { isCaseSensitive || isDiacriticSensitive }
+
+    /// - Throws: `ParseError` 102 when nothing or too much is searched for.
+    init(_ term: String, isCaseSensitive: Bool = false, isDiacriticSensitive: Bool = false) throws {
+        self.isCaseSensitive = isCaseSensitive
+        self.isDiacriticSensitive = isDiacriticSensitive
+        for (index, part) in term.split(separator: "\"", omittingEmptySubsequences: false).enumerated() {
+            if index % 2 == 1 {
+                if part.contains(where: WordSearch.isWordPart) { phrases.append(String(part)) }
+                continue
+            }
+            for word in part.split(whereSeparator: \.isWhitespace) where word.contains(where: WordSearch.isWordPart) {
+                if word.hasPrefix("-") {
+                    excluded.append(String(word.dropFirst()))
+                } else {
+                    words.append(String(word))
+                }
+            }
+        }
+        guard words.count + phrases.count + excluded.count <= WordSearch.wordsMax else {
+            throw ParseError(.invalidQuery, "A $text search may have at most \(WordSearch.wordsMax) words.")
+        }
+        guard !words.isEmpty || !phrases.isEmpty else {
+            throw ParseError(.invalidQuery, "A $text search needs a word to search for.")
+        }
+    }
+
+    private static func isWordPart(_ character: Character) -> Bool { character.isLetter || character.isNumber }
+
+    /// The MATCH expression for the index. Of a sensitive search it finds more than what matches.
+    func candidates(column: Int) -> String {
+        let wanted =
+            phrases.isEmpty
+            ? words.map(TextIndex.quoted).joined(separator: " OR ")
+            : phrases.map(TextIndex.quoted).joined(separator: " AND ")
+        var match = "(\(wanted))"
+        // A folded form may exclude what the exact one does not.
+        if !isSensitive { for word in excluded { match += " NOT \(TextIndex.quoted(word))" } }
+        return "c\(column) : (\(match))"
+    }
+
+    // MARK: The text itself
+
+    /// The search as text, for `satchel_words`.
+    var specification: String {
+        let json: JSON = [
+            "words": .array(words.map(JSON.string)), "phrases": .array(phrases.map(JSON.string)),
+            "excluded": .array(excluded.map(JSON.string)), "case": .bool(isCaseSensitive),
+            "diacritics": .bool(isDiacriticSensitive),
+        ]
+        return json.serializedText
+    }
+
+    private init?(specification: JSON) {
+        func strings(_ name: String) -> [String] { specification[name]?.arrayValue?.compactMap(\.stringValue) ?? [] }
+        guard let isCaseSensitive = specification["case"]?.boolValue,
+            let isDiacriticSensitive = specification["diacritics"]?.boolValue
+        else { return nil }
+        self.isCaseSensitive = isCaseSensitive
+        self.isDiacriticSensitive = isDiacriticSensitive
+        words = strings("words")
+        phrases = strings("phrases")
+        excluded = strings("excluded")
+    }
+
+    func matches(_ text: String) -> Bool {
+        let tokens = self.tokens(text)
+        func has(_ phrase: String) -> Bool { WordSearch.contains(tokens, self.tokens(phrase)) }
+        guard !excluded.contains(where: has) else { return false }
+        return phrases.isEmpty ? words.contains(where: has) : phrases.allSatisfy(has)
+    }
+
+    /// Runs of letters and digits, folded as far as the search does not care.
+    private func tokens(_ text: String) -> [String] {
+        var options: String.CompareOptions = []
+        if !isCaseSensitive { options.insert(.caseInsensitive) }
+        if !isDiacriticSensitive { options.insert(.diacriticInsensitive) }
+        return text.split { !WordSearch.isWordPart($0) }.map {
+            String($0).precomposedStringWithCanonicalMapping.folding(options: options, locale: nil)
+        }
+    }
+
+    private static func contains(_ tokens: [String], _ phrase: [String]) -> Bool {
+        guard !phrase.isEmpty, phrase.count <= tokens.count else { return false }
+        return (0...(tokens.count - phrase.count)).contains { tokens[$0..<($0 + phrase.count)].elementsEqual(phrase) }
+    }
+
+    // MARK: In SQL
+
+    /// Makes `satchel_words(specification, text)` known to a connection: 1 for a match, 0 for none and for anything but text.
+    static func register(on handle: OpaquePointer) {
+        sqlite3_create_function_v2(
+            handle, "satchel_words", 2, SQLITE_UTF8, nil,
+            { context, _, arguments in
+                guard let arguments, sqlite3_value_type(arguments[1]) == SQLITE_TEXT,
+                    let text = sqlite3_value_text(arguments[1]),
+                    let search = WordSearch.decoded(context, arguments[0])
+                else {
+                    sqlite3_result_int(context, 0)
+                    return
+                }
+                sqlite3_result_int(context, search.matches(String(cString: text)) ? 1 : 0)
+            }, nil, nil, nil)
+    }
+
+    private final class Box {
+        let search: WordSearch
+        init(_ search: WordSearch) { self.search = search }
+    }
+
+    /// The search of the first argument, decoded once for all rows: SQLite keeps it beside a parameter that does not change.
+    private static func decoded(_ context: OpaquePointer?, _ argument: OpaquePointer?) -> WordSearch? {
+        if let kept = sqlite3_get_auxdata(context, 0) { return Unmanaged<Box>.fromOpaque(kept).takeUnretainedValue().search }
+        guard let text = sqlite3_value_text(argument), let json = try? JSON(parsing: String(cString: text)),
+            let search = WordSearch(specification: json)
+        else { return nil }
+        sqlite3_set_auxdata(context, 0, Unmanaged.passRetained(Box(search)).toOpaque()) { kept in
+            if let kept { Unmanaged<Box>.fromOpaque(kept).release() }
+        }
+        return search
+    }
+}

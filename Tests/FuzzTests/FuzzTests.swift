@@ -1,0 +1,38 @@
+import Foundation
+import Testing
+
+/// Everything that reads bytes from outside, under a fuzzer: nothing crashes, hangs or grows, and what must hold does.
+///
+/// Each target first replays its corpus, which holds the inputs that once found something. A test run then makes a fixed number of
+/// inputs from a fixed seed; `scripts/fuzz` sets the variables below and gives each target time instead.
+@Suite(.serialized) struct FuzzTests {
+    /// Seconds of a long run; without it a short run with a fixed seed.
+    private static let seconds = ProcessInfo.processInfo.environment["SATCHEL_FUZZ_SECONDS"].flatMap { Double($0) }
+    private static let journalFolder = ProcessInfo.processInfo.environment["SATCHEL_FUZZ_JOURNAL"]
+    private static let seed = ProcessInfo.processInfo.environment["SATCHEL_FUZZ_SEED"].flatMap { UInt64($0) }
+
+    private func fuzz(_ target: any FuzzTarget) async throws {
+        let seed = Self.seed ?? (Self.seconds == nil ? 1 : .random(in: 0 ... .max))
+        let run = FuzzRun(
+            target: target, budget: Self.seconds.map { .seconds($0) } ?? .inputs(target.testInputs), seed: seed,
+            journalFolder: Self.journalFolder, keepsFailures: Self.seconds != nil)
+        let report = try await run.run()
+        let rate = Int(Double(report.inputs) / max(report.seconds, 0.001))
+        print(
+            "fuzz \(target.name): \(report.inputs) inputs, \(rate)/s, \(report.outcomes) outcomes, slowest \(Int(report.slowest.seconds * 1000)) ms,",
+            "\(report.failures.count) new failures, RSS \(Memory.text(report.memoryAtStart)) -> \(Memory.text(report.memoryAtEnd)), seed \(seed)"
+        )
+        for failure in report.failures { Issue.record("\(target.name), seed \(seed), \(failure)") }
+        // A short run is too short to tell growth from filling caches.
+        guard let seconds = Self.seconds, seconds >= 30 else { return }
+        #expect(report.memoryAtEnd - report.memoryAtStart < target.growthBytesMax, "\(target.name) grows.")
+    }
+
+    @Test func json() async throws { try await fuzz(JSONTarget()) }
+    @Test func query() async throws { try await fuzz(QueryTarget()) }
+    @Test func operations() async throws { try await fuzz(OperationTarget()) }
+    @Test func bus() async throws { try await fuzz(BusTarget()) }
+    @Test func reports() async throws { try await fuzz(ReportTarget()) }
+    @Test func files() async throws { try await fuzz(FileTarget()) }
+    @Test func http() async throws { try await fuzz(HTTPTarget()) }
+}

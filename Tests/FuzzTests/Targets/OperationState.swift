@@ -1,0 +1,86 @@
+import ObjectStore
+import ParseProtocol
+
+/// What the operation applier was told to do so far, as far as it said that it did.
+struct OperationState {
+    /// The documents by id, as the store answered when it wrote them.
+    private var documents: [String: JSON] = [:]
+    private var lastId: String?
+    private let className = "Thing"
+
+    mutating func apply(_ step: JSON, _ job: StoreTransaction, _ caller: Caller) throws {
+        if let object = step["create"] {
+            let created = try job.create(className, object, caller: caller)
+            try require(documents[created.objectId] == nil, "An id was given twice.")
+            documents[created.objectId] = created.document
+            lastId = created.objectId
+        } else if let changes = step["update"], let id = lastId {
+            let updated = try job.update(className, id, changes, caller: caller)
+            try require(
+                Self.withoutRelations(updated.before) == documents[id].map(Self.withoutRelations),
+                "\(updated.before) was there before, it should be \(documents[id] ?? .null)")
+            documents[id] = updated.document
+        } else if step["delete"] != nil, let id = lastId {
+            let gone = try job.delete(className, id, caller: caller)
+            try require(
+                Self.withoutRelations(gone) == documents[id].map(Self.withoutRelations),
+                "\(gone) was deleted instead of \(documents[id] ?? .null)")
+            documents[id] = nil
+            lastId = documents.keys.sorted().last
+        }
+    }
+
+    /// What is stored is what was answered, canonical, within the bounds, and each field of one type.
+    func check(_ job: StoreTransaction, bytesMax: Int) throws {
+        var types: [String: String] = [:]
+        for (id, document) in documents {
+            let text = try job.get(className, id, caller: .master)
+            try require(text.count <= bytesMax + 20_000, "A document of \(text.count) bytes was stored.")
+            let stored = try JSON(parsing: text)
+            try require(
+                Set(stored.objectValue?.keys.map { $0 } ?? []).isSuperset(
+                    of: document.objectValue?.keys.map { $0 } ?? []), "Fields are missing in \(stored).")
+            for (field, value) in stored.objectValue ?? [:] {
+                guard value.wireType != "Relation" else { continue }
+                try require(
+                    document[field] == value,
+                    "\(field) is stored as \(value) and was answered as \(document[field] ?? .null).")
+                guard let type = Self.type(value), !["ACL", "objectId", "createdAt", "updatedAt"].contains(field) else {
+                    continue
+                }
+                try require(types.updateValue(type, forKey: field) ?? type == type, "\(field) has values of two types.")
+                try require(!Self.holdsOperator(value), "\(field) holds an operator: \(value)")
+            }
+            // A query by the id finds it, and so does one by each short text.
+            let found = try job.count(Query(className: className, where: ["objectId": .string(id)]), caller: .master)
+            try require(found == 1, "\(id) is found \(found) times.")
+        }
+        let count = try job.count(Query(className: className, where: [:]), caller: .master)
+        try require(count == documents.count, "\(count) objects are stored, there should be \(documents.count).")
+    }
+
+    /// Every object shows the relations of its class, also those that the class got after it was answered.
+    private static func withoutRelations(_ document: JSON) -> JSON {
+        .object((document.objectValue ?? [:]).filter { $0.value.wireType != "Relation" })
+    }
+
+    private static func type(_ value: JSON) -> String? {
+        switch value {
+        case .null: nil
+        case .bool: "Boolean"
+        case .int, .double: "Number"
+        case .string: "String"
+        case .array: "Array"
+        case .object:
+            (value.wireType ?? "Object") + (value.wireType == "Pointer" ? value["className"]?.stringValue ?? "" : "")
+        }
+    }
+
+    private static func holdsOperator(_ value: JSON) -> Bool {
+        switch value {
+        case .array(let elements): elements.contains(where: holdsOperator)
+        case .object(let members): members["__op"] != nil || members.values.contains(where: holdsOperator)
+        default: false
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import CZlib
+@preconcurrency import CrashService
+import ParseProtocol
+
+/// Crash reports: envelopes and events of any SDK, compressed or not, through to the stored event and its group.
+///
+/// The first byte of an input says what the rest is: `e` an envelope, `v` an event, `g` gzip, `d` deflate.
+struct ReportTarget: FuzzTarget {
+    let name = "reports"
+    let testInputs = 1500
+    let dictionary = [
+        "{\"type\":\"event\"}", "{\"type\":\"event\",\"length\":10}", "\n", "event_id", "exception", "values",
+        "stacktrace", "frames", "function",
+        "module", "filename", "in_app", "lineno", "message", "formatted", "level", "fatal", "release", "fingerprint",
+        "{{ default }}", "user",
+        "id", "email", "ip_address", "request", "headers", "cookies", "breadcrumbs", "threads", "tags", "contexts",
+        "extra", "dsn", "platform",
+        "logentry", "length", "type", "null", "[]", "{}", "9fec9ab0b1c64a0aa1b1c64a0aa1b1c6", "http://key@host/1",
+        "4111111111111111",
+    ]
+
+    private static let bytesMax = 1 << 20
+
+    func generate(_ random: inout Seeded) -> [UInt8] {
+        let event = Self.event(&random).serialized
+        switch random.below(4) {
+        case 0: return [UInt8(ascii: "v")] + event
+        case 1:
+            let header = random.chance(50) ? "{\"type\":\"event\",\"length\":\(event.count)}" : "{\"type\":\"event\"}"
+            return Array(
+                "e{\"event_id\":\"9fec9ab0b1c64a0aa1b1c64a0aa1b1c6\",\"dsn\":\"http://k@h/1\"}\n\(header)\n".utf8)
+                + event + [10]
+        default:
+            let plain = random.chance(80) ? event : [UInt8](repeating: 0, count: random.below(4_000_000))
+            return [UInt8(ascii: random.chance(50) ? "g" : "d")] + Self.deflated(plain)
+        }
+    }
+
+    private static func event(_ random: inout Seeded) -> JSON {
+        var frames: [JSON] = []
+        for _ in 0..<random.below(6) {
+            frames.append([
+                "function": random.pick(ValueKind.strings), "module": random.pick(ValueKind.strings),
+                "in_app": .bool(random.chance(50)),
+                "lineno": random.pick(ValueKind.numbers), "vars": ValueKind.object.value(&random, depth: 3),
+            ])
+        }
+        var event: JSON = [
+            "event_id": "9fec9ab0b1c64a0aa1b1c64a0aa1b1c6", "level": random.pick(["fatal", "error", 1, .null]),
+            "exception": [
+                "values": [
+                    [
+                        "type": random.pick(ValueKind.strings), "value": random.pick(ValueKind.strings),
+                        "stacktrace": ["frames": .array(frames)],
+                    ]
+                ]
+            ],
+        ]
+        for key in [
+            "user", "request", "tags", "extra", "contexts", "breadcrumbs", "fingerprint", "release", "threads",
+            "message",
+        ]
+        where random.chance(30) {
+            event[key] = ValueKind.any(&random, depth: 3)
+        }
+        return event
+    }
+
+    /// zlib's format; with gzip's name on it that is a broken one, which there should be too.
+    private static func deflated(_ bytes: [UInt8]) -> [UInt8] {
+        var length = compressBound(uLong(bytes.count))
+        var output = [UInt8](repeating: 0, count: Int(length))
+        guard compress2(&output, &length, bytes, uLong(bytes.count), 6) == Z_OK else { return [] }
+        return Array(output.prefix(Int(length)))
+    }
+
+    func run(_ input: [UInt8]) async throws -> String {
+        guard let first = input.first else { return "empty" }
+        var bytes = Array(input.dropFirst())
+        do {
+            if let encoding: ContentEncoding = first == UInt8(ascii: "g")
+                ? .gzip : first == UInt8(ascii: "d") ? .deflate : nil
+            {
+                bytes = try Inflater.unpack(bytes, encoding, bytesMax: Self.bytesMax)
+                try require(bytes.count <= Self.bytesMax, "\(bytes.count) bytes were unpacked.")
+            }
+            let isEvent = first != UInt8(ascii: "e")
+            let envelope = try isEvent ? SentryEnvelope(event: bytes) : SentryEnvelope(envelope: bytes)
+            try require(envelope.eventId.utf8.count == 32, "The event's id is \(envelope.eventId).")
+            guard let event = envelope.event else { return "no event" }
+            let stored = StoredEvent(event, eventId: envelope.eventId)
+            _ = try JSON(parsing: stored.json)
+            try require(!stored.fingerprint.hash.isEmpty, "An event without a group.")
+            return
+                "\(stored.crash.frames.count) \(stored.crash.thrown.count) \(stored.crash.level) \(stored.fingerprint.components.count)"
+        } catch let refusal as ReportRefusal {
+            return "\(refusal)"
+        } catch let problem as Inflater.Problem {
+            return "\(problem)"
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import Foundation
+import Logging
+import ObjectStore
+import ParseProtocol
+
+/// A store in a folder of its own that is removed with it.
+final class FuzzStore: Sendable {
+    let store: ClassStore
+    private let folder: String
+
+    init() async throws {
+        folder = NSTemporaryDirectory() + "fuzz-\(UUID().uuidString)"
+        store = try ClassStore(
+            path: folder + "/fuzz.sqlite", classes: [], synchronous: .normal, allowClassCreation: true,
+            allowCustomObjectId: true, logger: Logger(label: "fuzz") { _ in SwiftLogNoOpLogHandler() })
+        let store = store
+        await withCheckedContinuation { continuation in store.startWriting { continuation.resume() } }
+    }
+
+    deinit {
+        store.stop()
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+}
+
+/// What any error that a client may see must be.
+enum PublicError {
+    /// The codes of PARSE_PROTOCOL section 14 that a server sends.
+    static let codes: Set<Int> = Set([2, 4] + Array(100...162) + Array(200...211) + Array(250...255))
+
+    /// Text that only our own code, the database or the machine can have said.
+    private static let internalWords = [
+        "sqlite", "grdb", "json_extract", "json_each", "json_type", "syntax error", "no such table", "no such column",
+        "near \"",
+        "constraint failed", "storeerror", "/work/", "/tmp/", "/root", ".swift", "optional(", "swift.", "fatal error",
+        "datatype mismatch",
+        "unrecognized token", "parser stack", "bind parameter", "zeromq", "protobuf", "errno",
+    ]
+
+    /// - Parameter input: what the client sent and may read again.
+    /// - Throws: `Violation` for anything but a Parse error with a code that clients know and text that says nothing of the inside.
+    static func check(_ error: any Error, input: [UInt8]) throws -> String {
+        guard let error = error as? ParseError else { throw Violation("\(type(of: error)): \(error)") }
+        try require(codes.contains(error.code.rawValue), "The code \(error.code.rawValue): \(error.message)")
+        try check(text: error.message, input: input)
+        return "\(error.code.rawValue) \(error.message.prefix(24))"
+    }
+
+    static func check(text: String, input: [UInt8]) throws {
+        let text = text.lowercased()
+        guard let word = internalWords.first(where: text.contains) else { return }
+        let sent = String(decoding: input, as: UTF8.self).lowercased()
+        try require(sent.contains(word), "An answer has internal text (\(word)): \(text.prefix(300))")
+    }
+}
