@@ -23,7 +23,7 @@ package enum ClientInput {
         var request = ParseRequest(method: .post, path: ["files"], requestId: "", clientAddress: nil)
         request.body = body
         var members = try request.object
-        _ = try request.credentials.take(from: &members)
+        _ = try request.credentials.take(from: &members, knownId: "satchel")
         request.tunnelled = members
         return try read(request, name, bytesMax)
     }

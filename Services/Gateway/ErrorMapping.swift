@@ -4,7 +4,7 @@ import ParseProtocol
 /// Which HTTP status a Parse error travels with (PARSE_PROTOCOL section 1.4). The only place that knows.
 extension ParseResponse {
     init(_ error: ParseError) {
-        self.init(status: Self.status(of: error.code), error.body)
+        self.init(status: error.code.httpStatus, error.body)
         if error.code == .serviceUnavailable { retryAfterSeconds = 1 }
         if error.code == .connectionFailed { retryAfterSeconds = 60 }
     }
@@ -13,9 +13,11 @@ extension ParseResponse {
     static func forbidden(_ text: String = "unauthorized") -> ParseResponse {
         ParseResponse(status: 403, ["error": .string(text)])
     }
+}
 
-    private static func status(of code: ParseError.Code) -> Int {
-        switch code {
+extension ParseError.Code {
+    package var httpStatus: Int {
+        switch self {
         case .internalServerError: 500
         case .serviceUnavailable: 503
         case .connectionFailed: 429

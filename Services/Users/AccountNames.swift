@@ -3,8 +3,7 @@ import ParseProtocol
 
 /// The rules for user names, e-mail addresses and passwords.
 package enum AccountNames {
-    /// Characters of a password at least, bytes at most: hashing more than the maximum only costs time.
-    static let passwordCharactersMin = 6
+    /// Bytes of a password at most: hashing more than the maximum only costs time.
     package static let passwordBytesMax = 1024
     static let usernameBytesMax = 256
     /// What a sign-in looks up at most. No name is longer, and folding grows a text.
@@ -38,12 +37,9 @@ package enum AccountNames {
         } && parts[1].split(separator: dot, omittingEmptySubsequences: false).allSatisfy(isDomainLabel)
     }
 
-    /// - Throws: 142 when the password is too short or too long.
+    /// How short it may be is the operator's choice (`PasswordPolicy`).
+    /// - Throws: 142 when the password is too long.
     package static func check(password: String) throws {
-        guard password.count >= passwordCharactersMin else {
-            throw ParseError(
-                .validationError, "The password must have at least \(passwordCharactersMin) characters.")
-        }
         guard password.utf8.count <= passwordBytesMax else {
             throw ParseError(.validationError, "The password must have at most \(passwordBytesMax) bytes.")
         }

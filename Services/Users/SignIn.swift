@@ -68,6 +68,8 @@ struct SignIn: Sendable {
     /// Opens a session. The session that the client came with is only looked at for an anonymous user's bag.
     func answer(_ message: AccountRequest, _ request: ServiceRequest) async throws -> BusReply {
         let wanted = try SignInRequest(try request.document())
+        // A code that nobody would look at must not seem to count.
+        guard settings.asksSecondFactor || wanted.secondFactor.proof == nil else { throw AuthProvider.unsupported }
         let address = SignInSubject(clientAddress: message.clientAddress)
         let candidate = try await proven(wanted, from: address)
         let reply = try await host.commit(request) { [settings, messages] transaction in

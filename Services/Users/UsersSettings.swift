@@ -46,7 +46,7 @@ package struct UsersSettings: Sendable {
         mailsPerAddress = try number("satchel.mails.per.address", 100, 1...1_000_000)
         sessionDays = try number("satchel.session.days", 365, 1...3650)
         extendsSessions = reader.bool(forKey: "satchel.session.extend", default: true)
-        passwordPolicy.charactersMin = try number("satchel.password.length.min", 6, 6...128)
+        passwordPolicy.charactersMin = try number("satchel.password.length.min", 6, 1...128)
         passwordPolicy.days = try number("satchel.password.days", 0, 0...3650)
         passwordPolicy.historyMax = try number("satchel.password.history", 0, 0...20)
         if let pattern = reader.string(forKey: "satchel.password.pattern"), !pattern.isEmpty {

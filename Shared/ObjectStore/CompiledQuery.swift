@@ -39,26 +39,17 @@ struct CompiledQuery {
         if let userFields { readable.append(try CompiledQuery.userIs(in: userFields, info)) }
         if let condition = kind.condition(.read, classId: info.id) { readable.append(condition) }
         var conditions = condition == "1" ? [] : [condition]
-        let isRanked = compiler.textMatch != nil && (wantsScore || order.contains { $0.hasSuffix("$score") })
+        let isRanked = compiler.textScore != nil && (wantsScore || order.contains { $0.hasSuffix("$score") })
         let sorting = try QueryOrder(order, isRanked: isRanked, isComplete: start != nil, &compiler)
         let joins = compiler.pointed.joins
         isCacheable = compiler.isCacheable
         var from = "o\(info.id) o"
-        if let match = compiler.textMatch {
-            let table = "w\(info.id)"
-            if isRanked {
-                from = "\(table) JOIN o\(info.id) o ON o.id=\(table).rowid"
-                conditions.append("\(table) MATCH \(match)")
-            } else {
-                conditions.append("o.id IN (SELECT rowid FROM \(table) WHERE \(table) MATCH \(match))")
-            }
-        }
         from += joins
         conditions += readable
         let filter = ConditionCompiler.filter(conditions)
         hasScore = isRanked && wantsScore
-        // FTS5 ranks the best lowest.
-        var columns = "o.doc, o.objectId\(hasScore ? ", -bm25(w\(info.id))" : "")"
+        let score = wantsScore ? compiler.textScore : nil
+        var columns = "o.doc, o.objectId\(score.map { ", \($0)" } ?? "")"
         // Rows that are equal so far come in the order in which they were made, so that pages neither repeat nor skip.
         let isDescending = order.last?.hasPrefix("-") == true
         let made = isDescending ? "o.id DESC" : "o.id"

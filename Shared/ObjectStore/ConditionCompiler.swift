@@ -20,8 +20,8 @@ struct ConditionCompiler {
     private(set) var arguments: [SQLArgument] = []
     /// Objects of other classes that the query looks into.
     private(set) var pointed: PointedRows
-    /// The parameter that holds the MATCH expression of a `$text` search.
-    private(set) var textMatch: String?
+    /// SQL of how well a row fits the `$text` search; nil when there is none.
+    private(set) var textScore: String?
     /// The place of a `$nearSphere`.
     private(set) var near: NearQuery?
     /// False when the result depends on more than the text of the query, such as the time.
@@ -207,13 +207,22 @@ struct ConditionCompiler {
             throw ParseError(.invalidQuery, "bad $text: $language, should be string")
         }
         let path = place.path
-        guard place.isOwn, !path.isDotted, let column = info.textFields.firstIndex(of: path.root) else {
-            throw ParseError(.invalidQuery, "A $text search needs a text index on \(path.root).")
+        guard place.isOwn, !path.isDotted else {
+            throw ParseError(.invalidQuery, "$text is only possible with a field of the class itself.")
         }
-        guard textMatch == nil else { throw ParseError(.invalidQuery, "A query can have one $text search.") }
-        textMatch = bind(.text(words.candidates(column: column)))
-        guard words.isSensitive else { return [] }
-        return ["satchel_words(\(bind(.text(words.specification))),\(path.value()))"]
+        guard textScore == nil else { throw ParseError(.invalidQuery, "A query can have one $text search.") }
+        guard info.fields[path.root] == .string else {
+            textScore = "NULL"
+            return ["0"]
+        }
+        let score = "satchel_word_score(\(bind(.text(words.specification))),\(path.value()))"
+        textScore = score
+        guard let column = info.textFields.firstIndex(of: path.root) else { return ["\(score) IS NOT NULL"] }
+        // The index names the candidates; what it folds, the text itself decides.
+        let candidates = """
+            o.id IN (SELECT rowid FROM w\(info.id) WHERE w\(info.id) MATCH \(bind(.text(words.candidates(column: column)))))
+            """
+        return words.isSensitive ? [candidates, "\(score) IS NOT NULL"] : [candidates]
     }
 
     /// A class has one field with places at most, so that there cannot be a second `$nearSphere`.

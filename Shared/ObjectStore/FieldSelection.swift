@@ -13,7 +13,7 @@ struct FieldSelection {
     init(keys: [String], excludeKeys: [String], hidden: Set<String>, className: String, caller: Caller) {
         // Of a dotted key the whole first field is kept.
         let wanted = keys.filter { $0 != "$score" }.map { Array($0.utf8.prefix { $0 != UInt8(ascii: ".") }) }
-        self.keys = wanted.isEmpty ? nil : wanted
+        self.keys = keys.isEmpty ? nil : wanted
         // Of an excluded dotted key the field stays: leaving it out would take its other members, too.
         excluded = excludeKeys.filter { !$0.contains(".") }.map { Array($0.utf8) }
         self.hidden = hidden.map { Array($0.utf8) }

@@ -27,7 +27,7 @@ struct QueryOrder {
             let name = isDescending || key.hasPrefix("+") ? String(key.dropFirst()) : key
             if name == "$score" {
                 // The best first, whatever the sign, as in every server that speaks this protocol.
-                if isRanked { terms.append(Term(value: "bm25(w\(compiler.info.id))", isDescending: false)) }
+                if isRanked, let score = compiler.textScore { terms.append(Term(value: score, isDescending: true)) }
                 hasRank = true
                 continue
             }

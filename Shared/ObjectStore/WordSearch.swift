@@ -59,7 +59,7 @@ struct WordSearch {
 
     // MARK: The text itself
 
-    /// The search as text, for `satchel_words`.
+    /// The search as text, for `satchel_word_score`.
     var specification: String {
         let json: JSON = [
             "words": .array(words.map(JSON.string)), "phrases": .array(phrases.map(JSON.string)),
@@ -81,12 +81,29 @@ struct WordSearch {
         excluded = strings("excluded")
     }
 
-    func matches(_ text: String) -> Bool {
+    /// How well the text fits; nil when it does not. Each word that is found counts between a half and one, the more the fewer other words
+    /// the text has, and its repetitions half as much each time: the ranking of MongoDB's text index, which clients know.
+    func score(of text: String) -> Double? {
         let tokens = self.tokens(text)
         func has(_ phrase: String) -> Bool { WordSearch.contains(tokens, self.tokens(phrase)) }
-        guard !excluded.contains(where: has) else { return false }
-        return phrases.isEmpty ? words.contains(where: has) : phrases.allSatisfy(has)
+        guard !excluded.contains(where: has), phrases.isEmpty ? words.contains(where: has) : phrases.allSatisfy(has)
+        else { return nil }
+        let sought = Set((words + phrases).flatMap(self.tokens))
+        let length = Double(tokens.count { sought.contains($0) || !WordSearch.fillers.contains($0) })
+        var counts: [String: Int] = [:]
+        for token in tokens where sought.contains(token) { counts[token, default: 0] += 1 }
+        return counts.values.reduce(0) { sum, count in
+            // 1 + 1/2 + 1/4 + …
+            let frequency = 2 - pow(0.5, Double(count - 1))
+            return sum + frequency * (0.5 + 0.5 * Double(count) / length)
+        }
     }
+
+    /// English words that say nothing about what a text is about; they do not count in its length.
+    private static let fillers: Set<String> = [
+        "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of",
+        "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
+    ]
 
     /// Runs of letters and digits, folded as far as the search does not care.
     private func tokens(_ text: String) -> [String] {
@@ -105,19 +122,20 @@ struct WordSearch {
 
     // MARK: In SQL
 
-    /// Makes `satchel_words(specification, text)` known to a connection: 1 for a match, 0 for none and for anything but text.
+    /// Makes `satchel_word_score(specification, text)` known to a connection: how well the text fits, NULL when it does not or is no text.
     static func register(on handle: OpaquePointer) {
         sqlite3_create_function_v2(
-            handle, "satchel_words", 2, SQLITE_UTF8, nil,
+            handle, "satchel_word_score", 2, SQLITE_UTF8, nil,
             { context, _, arguments in
                 guard let arguments, sqlite3_value_type(arguments[1]) == SQLITE_TEXT,
                     let text = sqlite3_value_text(arguments[1]),
-                    let search = WordSearch.decoded(context, arguments[0])
+                    let search = WordSearch.decoded(context, arguments[0]),
+                    let score = search.score(of: String(cString: text))
                 else {
-                    sqlite3_result_int(context, 0)
+                    sqlite3_result_null(context)
                     return
                 }
-                sqlite3_result_int(context, search.matches(String(cString: text)) ? 1 : 0)
+                sqlite3_result_double(context, score)
             }, nil, nil, nil)
     }
 

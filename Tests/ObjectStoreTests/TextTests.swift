@@ -86,4 +86,28 @@ import Testing
             try await test.delete("W", id)
         }
     }
+
+    /// A field without a text index is searched too, and ranked as clients' own tests expect.
+    @Test func everyTextFieldCanBeSearched() async throws {
+        let test = try await TestStore()
+        for subject in [
+            "coffee", "Coffee Shopping", "Baking a cake", "baking", "Café Con Leche", "Сырники", "coffee and cream",
+            "Cafe con Leche",
+        ] { try await test.create("Subject", ["name": .string(subject), "number": 1]) }
+        func search(_ term: String) -> JSON { ["name": ["$text": ["$search": ["$term": .string(term)]]]] }
+        #expect(
+            try await test.names("Subject", search("coffee"), order: ["$score"]) == [
+                "coffee", "Coffee Shopping", "coffee and cream",
+            ])
+        #expect(try await test.names("Subject", search("cafe -con")).isEmpty)
+        #expect(try await test.names("Subject", search("cafe")).count == 2)
+        #expect(try await test.names("Subject", ["number": ["$text": ["$search": ["$term": "1"]]]]).isEmpty)
+        let page = try await test.store.read {
+            try $0.find(
+                Query(className: "Subject", where: search("coffee"), order: ["$score"], keys: ["$score"]), caller: ann)
+        }
+        let rows = try JSON(parsing: page.body)["results"]?.arrayValue ?? []
+        #expect(rows.map { $0["score"] } == [1, 0.75, 0.75])
+        #expect(rows.allSatisfy { $0["name"] == nil })
+    }
 }

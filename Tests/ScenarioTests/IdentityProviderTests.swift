@@ -60,6 +60,7 @@ import Testing
         try await ParseClient(suite).call(.POST, "/users", ["authData": authData])
     }
 
+    /// 2026-33627: what a provider gave is in no answer.
     @Test func theFirstSignInMakesAnAccountAndTheNextOnesFindIt() async throws {
         try await withProviders { suite, peer in
             let google = try await token(peer, sub: "g1", iss: "accounts.google.com", aud: "google-client")
@@ -153,7 +154,8 @@ import Testing
         }
     }
 
-    /// GHSA-fr88-w35c-r596, GHSA-837q-jhwx-cmpv, GHSA-r657-33vp-gp22, GHSA-4q3h-vp4r-prv2, GHSA-x6fw-778m-wr9v, GHSA-pfj7-wv7c-22pr
+    /// 2026-30967 (GHSA-fr88-w35c-r596), 2025-30168 (GHSA-837q-jhwx-cmpv), 2022-39231 (GHSA-r657-33vp-gp22), 2026-27804
+    /// (GHSA-4q3h-vp4r-prv2), 2026-30863 (GHSA-x6fw-778m-wr9v), 2026-33409 (GHSA-pfj7-wv7c-22pr)
     @Test func aProofOfSomethingElseIsRefused() async throws {
         try await withProviders { suite, peer in
             var proofs: [(String, JSON)] = [
@@ -197,7 +199,8 @@ import Testing
         }
     }
 
-    /// GHSA-5fw2-8jcv-xh87, GHSA-wjqw-r9x4-j59v, GHSA-g4cf-xj29-wqqr, GHSA-mr43-w6c2-mvjq
+    /// 2026-32248 (GHSA-5fw2-8jcv-xh87), 2026-33042 (GHSA-wjqw-r9x4-j59v), 2026-33538 (GHSA-g4cf-xj29-wqqr), 2026-101042
+    /// (GHSA-mr43-w6c2-mvjq)
     @Test func whatIsNoProofIsRefusedBeforeAnybodyIsAsked() async throws {
         try await withProviders { suite, peer in
             let cases: [(JSON, Int)] = [

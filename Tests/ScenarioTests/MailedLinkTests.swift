@@ -98,7 +98,7 @@ import Testing
         #expect(try await link.choose("a new secret").status == 200)
     }
 
-    /// GHSA-r3xq-68wh-gwvh
+    /// 2026-32943 (GHSA-r3xq-68wh-gwvh)
     @Test func oneResetLinkChangesThePasswordOnceHoweverOftenItIsSentAtOnce() async throws {
         let suite = try await Suite.shared
         let (customer, link) = try await resetLink(suite)
@@ -143,7 +143,8 @@ import Testing
 
     // MARK: What must not be told or done
 
-    /// GHSA-w54v-hf9p-8856, GHSA-h29g-q5c2-9h4f: the request itself never looks at accounts, so its answer cannot depend on them.
+    /// 2026-31901 (GHSA-w54v-hf9p-8856), 2026-33323 (GHSA-h29g-q5c2-9h4f): the request itself never looks at accounts, so its answer
+    /// cannot depend on them.
     @Test func askingForMailDoesNotTellWhetherAnAddressIsKnown() async throws {
         let suite = try await Suite.shared
         let customer = try await Customer.signUp(suite)
@@ -192,7 +193,7 @@ import Testing
         }
     }
 
-    /// GHSA-vgjh-hmwf-c588
+    /// 2026-30941 (GHSA-vgjh-hmwf-c588)
     @Test(arguments: [
         "token[$regex]=.", "token=%7B%22%24ne%22%3A%22%22%7D", "token=", "", "token[]=x", "token=%25",
         "token=' OR 1=1 --",
@@ -211,7 +212,7 @@ import Testing
         #expect(posted.status == 400)
     }
 
-    /// GHSA-jhgf-2h8h-ggxv
+    /// 2025-68115 (GHSA-jhgf-2h8h-ggxv)
     @Test func nothingAClientSendsAppearsOnAPage() async throws {
         let suite = try await Suite.shared
         let evil = "\"><script>alert(1)</script>"
@@ -240,7 +241,7 @@ import Testing
         }
     }
 
-    /// GHSA-hm3f-q6rw-m6wh
+    /// 2026-30848 (GHSA-hm3f-q6rw-m6wh)
     @Test(arguments: [
         "/apps/..%2f..%2f..%2fetc%2fpasswd", "/apps/satchel/..%2f..%2fmaster.key", "/apps/satchel/frame", "/apps/",
         "/apps/other/verify_email",

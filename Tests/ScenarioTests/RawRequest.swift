@@ -46,7 +46,19 @@ enum RawRequest {
             let count = recv(descriptor, &buffer, buffer.count, 0)
             guard count > 0 else { break }
             answer += buffer[..<count]
+            if isComplete(answer, hasBody: !bytes.starts(with: Array("HEAD ".utf8))) { break }
         }
         return String(decoding: answer, as: UTF8.self)
+    }
+
+    /// Whether an answer on a connection that stays open is all there.
+    private static func isComplete(_ answer: [UInt8], hasBody: Bool) -> Bool {
+        guard let head = answer.firstRange(of: Array("\r\n\r\n".utf8)) else { return false }
+        guard hasBody else { return true }
+        let lines = String(decoding: answer[..<head.lowerBound], as: UTF8.self).lowercased().split(separator: "\r\n")
+        guard let line = lines.first(where: { $0.hasPrefix("content-length:") }),
+            let length = Int(line.dropFirst("content-length:".count).filter { $0 != " " })
+        else { return false }
+        return answer.count - head.upperBound >= length
     }
 }

@@ -50,6 +50,7 @@ import Testing
         #expect(try await customer.client.get("/users/me").status == 200)
     }
 
+    /// 2026-32742, 2026-33527, 2026-34574
     @Test func clientsCannotChooseWhatIsTheServersInASession() async throws {
         let customer = try await Customer.signUp(try await Suite.shared)
         let mine = try await customer.client.get("/sessions/me")
@@ -84,7 +85,7 @@ import Testing
         #expect(try await ParseClient.master(suite).call(.POST, "/loginAs", ["userId": ["$ne": ""]]).code == 162)
     }
 
-    /// GHSA-wp76-gg32-8258, GHSA-75v4-m273-5j49
+    /// 2026-34215 (GHSA-wp76-gg32-8258), 2026-53725 (GHSA-75v4-m273-5j49)
     @Test func aPasswordIsVerifiedWithoutASessionAndWrongOnesCount() async throws {
         let suite = try await Suite.shared
         let customer = try await Customer.signUp(suite)

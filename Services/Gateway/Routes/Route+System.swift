@@ -16,6 +16,10 @@ extension Route {
         Route(.get, "/health", .system, "getHealth", "Whether every service is there.", access: .anyone) {
             $0.router.system.health()
         },
+        // Parse Server answers every verb here, and the Swift SDK uses this one.
+        Route(.post, "/health", .system, "postHealth", "Whether every service is there.", access: .anyone) {
+            $0.router.system.health()
+        },
         Route(.get, "/openapi.json", .system, "getOpenAPI", "This document.", access: .anyone) {
             $0.router.system.openAPI()
         },

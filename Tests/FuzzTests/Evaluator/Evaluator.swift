@@ -1,0 +1,116 @@
+import ParseProtocol
+
+/// Answers queries by looking at every document, slowly and in the plainest way: what PARSE_PROTOCOL section 4 says, without a database.
+///
+/// It shares no code with the query compiler, so that the two only agree when both are right.
+struct Evaluator {
+    /// The fields that the class has.
+    let fields: [String: ValueKind]
+    /// The class that the pointers of a Pointer field point to.
+    let target: String
+    /// As they are stored, in the order in which they were made.
+    let documents: [JSON]
+
+    /// A query that is refused, with the code of the error.
+    struct Refused: Error, Hashable {
+        let code: Int
+        static let query = Refused(code: 102)
+        static let key = Refused(code: 105)
+        static let json = Refused(code: 107)
+        static let type = Refused(code: 111)
+    }
+
+    struct Question {
+        var condition: JSON
+        var order: [String] = []
+        var limit = 100
+        var skip = 0
+        /// Nil for the master, else the principals whose rights the caller has.
+        var grants: Set<String>?
+    }
+
+    struct Answer: Equatable {
+        /// The objects in order.
+        var ids: [String]
+        /// All matches.
+        var count: Int
+    }
+
+    func answer(_ question: Question) throws -> Answer {
+        let test = try test(question.condition)
+        let terms = try question.order.map(OrderTerm.init)
+        let rows = documents.enumerated().filter { readable($0.element, question.grants) && test($0.element) }
+        // Where the keys say nothing, nearest first; then in the order in which they were made, or the reverse of it after a
+        // descending key.
+        let isReversed = terms.last?.isDescending ?? false
+        let near = NearSearch(question.condition)
+        let distances = Dictionary(uniqueKeysWithValues: rows.map { ($0.offset, near?.distance(of: $0.element) ?? 0) })
+        let sorted = rows.sorted { a, b in
+            for term in terms {
+                if let isBefore = term.isBefore(a.element, b.element, self) { return isBefore }
+            }
+            if let first = distances[a.offset], let second = distances[b.offset], first != second { return first < second }
+            return isReversed ? a.offset > b.offset : a.offset < b.offset
+        }
+        let page = sorted.dropFirst(question.skip).prefix(question.limit)
+        return Answer(ids: page.map { $0.element["objectId"]?.stringValue ?? "" }, count: rows.count)
+    }
+
+    /// Without an ACL everybody may read.
+    private func readable(_ document: JSON, _ grants: Set<String>?) -> Bool {
+        guard let grants, let access = document["ACL"]?.objectValue else { return true }
+        return grants.union(["*"]).contains { access[$0]?["read"] == true }
+    }
+
+    // MARK: where
+
+    typealias Test = (JSON) -> Bool
+
+    /// - Throws: `Refused`.
+    func test(_ condition: JSON, isTop: Bool = true) throws -> Test {
+        guard case .object(let members) = condition else { throw Refused.query }
+        let tests = try members.map { key, value -> Test in
+            switch key {
+            case "$or", "$and", "$nor":
+                guard case .array(let clauses) = value, !clauses.isEmpty else { throw Refused.query }
+                let tests = try clauses.map { try test($0, isTop: false) }
+                switch key {
+                case "$or": return { document in tests.contains { $0(document) } }
+                case "$and": return { document in tests.allSatisfy { $0(document) } }
+                default: return { document in !tests.contains { $0(document) } }
+                }
+            case "ACL": throw Refused.query
+            default:
+                guard Self.isKey(key) else { throw Refused.key }
+                let constraint = try FieldConstraint(key, value, self, isTop: isTop)
+                return { constraint.holds(self.value(of: key, in: $0)) }
+            }
+        }
+        return { document in tests.allSatisfy { $0(document) } }
+    }
+
+    private static func isKey(_ key: String) -> Bool {
+        key.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { part in
+            part.first.map { $0.isASCII && $0.isLetter } ?? false
+                && part.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") }
+        }
+    }
+
+    /// What a document has at a key; a dotted one reaches into Objects. Nil for what is missing.
+    func value(of key: String, in document: JSON) -> JSON? {
+        var value: JSON? = document
+        for part in key.split(separator: ".") { value = value?[String(part)] }
+        // The two times are plain texts in documents and Dates to everybody who asks.
+        if let iso = value?.stringValue, key == "createdAt" || key == "updatedAt" { return PlainValue.date(iso) }
+        return value
+    }
+
+    /// The kind of a field; nil for one inside an Object and for one that the class has not.
+    func kind(of key: String) -> ValueKind? {
+        switch key {
+        case "objectId": .string
+        case "createdAt", "updatedAt": .date
+        default: fields[key]
+        }
+    }
+}

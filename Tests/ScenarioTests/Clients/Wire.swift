@@ -1,0 +1,64 @@
+import Foundation
+import ParseProtocol
+import TestSupport
+
+/// Requests as an SDK puts them on the wire, byte for byte: no HTTP library adds, orders or spells headers.
+struct Wire: Sendable {
+    struct Answer: Sendable {
+        let status: Int
+        let head: String
+        let text: String
+        let json: JSON
+
+        var code: Int? { json["code"]?.intValue.map(Int.init) }
+        var results: [JSON] { json["results"]?.arrayValue ?? [] }
+        func header(_ name: String) -> String? {
+            head.split(separator: "\r\n").lazy.map { $0.split(separator: ":", maxSplits: 1) }
+                .first { $0.count == 2 && $0[0].lowercased() == name.lowercased() }
+                .map { $0[1].trimmingCharacters(in: .whitespaces) }
+        }
+    }
+
+    let suite: Suite
+    /// The lines that every request of the SDK has.
+    let headers: [String]
+
+    /// - Parameters:
+    ///   - line: verb and target, `GET /parse/health`.
+    ///   - more: further header lines.
+    func send(_ line: String, _ more: [String] = [], _ body: String = "") async throws -> Answer {
+        let host = suite.url.replacingOccurrences(of: "http://", with: "").split(separator: "/")[0]
+        var lines = ["\(line) HTTP/1.1", "Host: \(host)"] + headers + more
+        if !body.isEmpty || line.hasPrefix("P") { lines.append("Content-Length: \(body.utf8.count)") }
+        return try await exchange(lines, body)
+    }
+
+    /// The body in chunks of a few bytes.
+    func sendChunked(_ line: String, _ more: [String] = [], _ body: String) async throws -> Answer {
+        let host = suite.url.replacingOccurrences(of: "http://", with: "").split(separator: "/")[0]
+        let lines = ["\(line) HTTP/1.1", "Host: \(host)"] + headers + more + ["Transfer-Encoding: chunked"]
+        let bytes = Array(body.utf8)
+        let chunks = stride(from: 0, to: bytes.count, by: 7).map { start -> String in
+            let part = bytes[start..<min(start + 7, bytes.count)]
+            return "\(String(part.count, radix: 16))\r\n\(String(decoding: part, as: UTF8.self))\r\n"
+        }
+        return try await exchange(lines, chunks.joined() + "0\r\n\r\n")
+    }
+
+    private func exchange(_ lines: [String], _ body: String) async throws -> Answer {
+        let request = (lines + ["Connection: close"]).joined(separator: "\r\n") + "\r\n\r\n" + body
+        let answer = try await RawRequest.send(suite, Array(request.utf8))
+        guard let end = answer.range(of: "\r\n\r\n") else {
+            return Answer(status: 0, head: answer, text: "", json: .null)
+        }
+        let head = String(answer[..<end.lowerBound])
+        let text = String(answer[end.upperBound...])
+        let status = head.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+        return Answer(status: status, head: head, text: text, json: (try? JSON(parsing: text)) ?? .null)
+    }
+
+    /// A value for a query string.
+    static func escaped(_ text: String) -> String {
+        text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+    }
+}
