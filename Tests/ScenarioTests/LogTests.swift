@@ -33,6 +33,7 @@ import Testing
         try await eventually("the warning is in the log") { try await mine(["level": "warn"]).count == 1 }
         let line = try #require(try await mine([:]).first)
         #expect(line["level"] == "warn" && line["message"] == "A webhook failed.")
+        #expect(line["metadata"]?["hook.problem"] == "The webhook answered with status 500.")
         #expect(try await mine(["level": "error"]).isEmpty)
         #expect(try await mine(["until": "2020-01-01T00:00:00.000Z"]).isEmpty)
         #expect(try await mine(["from": "2039-01-01T00:00:00.000Z"]).isEmpty)
