@@ -21,9 +21,12 @@ struct BatchController: Sendable {
         var requests: [ParseRequest] = []
         for item in items { requests.append(try parse(item, of: request)) }
         let refusals = requests.map { router.refusal(inBatch: $0, principal) }
-        if body["transaction"] == true {
+        switch body["transaction"] {
+        case true?:
             if let refusal = refusals.lazy.compactMap(\.self).first { return refusal }
             return try await runAtomically(requests, principal)
+        case nil, .null?, false?: break
+        default: throw ParseError(.invalidJSON, "transaction must be true or false.")
         }
 
         var answers: [JSON] = []
@@ -75,23 +78,34 @@ struct BatchController: Sendable {
         let service: String
     }
 
+    /// Paths that are other names of a class; of sessions the router decides.
+    private static let classes: [Substring: Substring] = [
+        "users": "_User", "roles": "_Role", "installations": "_Installation",
+    ]
+
     /// The request as a plain object change, or nil when it is something else.
     private func change(_ request: ParseRequest) -> ObjectChange? {
-        guard let path = router.withoutMount(request.path), path.first == "classes", (2...3).contains(path.count),
-            Names.isClassName(String(path[1]))
-        else { return nil }
-        let className = String(path[1])
+        guard var path = router.withoutMount(request.path), let first = path.first else { return nil }
+        if let className = Self.classes[first] {
+            path = [className] + path.dropFirst()
+        } else {
+            guard first == "classes" else { return nil }
+            path.removeFirst()
+        }
+        guard (1...2).contains(path.count), Names.isClassName(String(path[0])) else { return nil }
+        let className = String(path[0])
         let verb: Change.Verb
         switch (request.method, path.count) {
-        case (.post, 2) where className != "_User": verb = .create
-        case (.put, 3): verb = .update
-        case (.delete, 3): verb = .delete
+        // Signing up answers with a session and is no plain change.
+        case (.post, 1) where className != "_User": verb = .create
+        case (.put, 2): verb = .update
+        case (.delete, 2): verb = .delete
         default: return nil
         }
         let change = Change.with {
             $0.verb = verb
             $0.className = className
-            $0.objectID = path.count == 3 ? String(path[2]) : ""
+            $0.objectID = path.count == 2 ? String(path[1]) : ""
             if verb == .create { $0.proposedID = Names.objectId() }
         }
         return ObjectChange(change: change, document: request.document, service: Owners.service(ofClass: className))
@@ -138,7 +152,9 @@ struct BatchController: Sendable {
         let run = changes(startingAt: 0, in: requests[...])
         guard run.count == requests.count else {
             throw ParseError(
-                .commandUnavailable, "A transaction can only hold object changes of classes that one service keeps.")
+                .commandUnavailable,
+                "A transaction can only hold creates, updates and deletes of objects that one service keeps: request \(run.count) "
+                    + "(\(requests[run.count].method.rawValue)) cannot be in it.")
         }
         guard let first = run.first else { return ParseResponse([]) }
         let outcomes = try await router.objects.write(

@@ -25,6 +25,7 @@ func runGateway() async throws {
         admission: Admission(settings: configuration.admission, services: services),
         principals: PrincipalResolver(configuration: configuration, sessions: sessions, services: services),
         objects: objects,
+        aggregates: AggregateController(services: services, federation: federation),
         accounts: accounts,
         functions: FunctionsController(services: services),
         intake: IntakeController(services: services),
@@ -44,6 +45,7 @@ func runGateway() async throws {
             document: try OpenAPIDocument(
                 routes: RouteTable.mounted.routes, outside: RouteTable.outside.routes,
                 publicURL: configuration.publicURL)),
+        cloud: cloud,
         meter: meter,
         logger: logger)
 

@@ -121,6 +121,20 @@ struct HTTPFront: HTTPResponder {
         if let seconds = answer.retryAfterSeconds { headers[.retryAfter] = String(seconds) }
         for field in answer.headers { headers[field.name] = field.value }
         let body = answer.headers[.contentType] == nil ? configuration.fileLinks.linked(answer.body) : answer.body
+        let isHead = request.method == .head
+        // A client that has the answer already is spared it. What a POST reads for a client (a tunnelled GET) is none of HTTP's caches'.
+        if answer.status == 200, isHead || request.method == .get, answer.stream == nil,
+            answer.headers[.contentType] == nil
+        {
+            let tag = EntityTag.of(body)
+            headers.append(HTTPField(name: .eTag, value: tag))
+            headers.append(Self.cacheControl)
+            headers.append(Self.vary)
+            if let known = request.headers[.ifNoneMatch], EntityTag.isNamed(tag, in: known) {
+                headers[.contentType] = nil
+                return Response(status: .notModified, headers: headers)
+            }
+        }
         let response = Response(
             status: .init(code: answer.status), headers: headers,
             body: answer.stream ?? ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
@@ -141,6 +155,11 @@ struct HTTPFront: HTTPResponder {
     private static let headerBytesMax = 32 << 10
     /// A UUID has 36; it is kept with every session.
     private static let installationIdBytesMax = 200
+    /// A device may keep an answer and must ask each time whether it still holds; nothing between may keep what one user sees.
+    private static let cacheControl = HTTPField(name: .cacheControl, value: "private, no-cache")
+    /// What decides about an answer beside the URL: who asks.
+    private static let vary = HTTPField(
+        name: .vary, value: "X-Parse-Application-Id, X-Parse-Session-Token, X-Parse-Master-Key, Authorization")
 
     private static let requestIdName = headerName("X-Satchel-Request-Id")
     private static let forwardedForName = headerName("X-Forwarded-For")
@@ -149,22 +168,23 @@ struct HTTPFront: HTTPResponder {
     private static let commonHeaders: HTTPFields = [
         .contentType: "application/json; charset=utf-8",
         contentTypeOptionsName: "nosniff",
-        .accessControlExposeHeaders: "X-Parse-Job-Status-Id, X-Parse-Push-Status-Id",
+        .accessControlExposeHeaders: exposedHeaders,
     ]
 
+    private static let exposedHeaders = "X-Parse-Job-Status-Id, X-Parse-Push-Status-Id, ETag"
     private static let allowedMethods = "GET,PUT,POST,DELETE,OPTIONS"
     /// Of PARSE_PROTOCOL section 1.3, of the other kinds of keys, and what Sentry's browser SDK asks for.
     private static let allowedHeaders =
         "X-Parse-Master-Key, X-Parse-REST-API-Key, X-Parse-Javascript-Key, X-Parse-Application-Id, X-Parse-Client-Version, "
         + "X-Parse-Session-Token, X-Requested-With, X-Parse-Revocable-Session, X-Parse-Request-Id, "
         + "X-Parse-Installation-Id, X-Parse-Client-Key, X-Parse-Windows-Key, X-Parse-Maintenance-Key, "
-        + "X-Parse-Cloud-Context, Content-Type, Pragma, Cache-Control, "
+        + "X-Parse-Cloud-Context, Content-Type, Pragma, Cache-Control, If-None-Match, "
         + "X-Sentry-Auth, Authorization, Sentry-Trace, Baggage, Content-Encoding"
 
     private static let preflightHeaders: HTTPFields = [
         .accessControlAllowMethods: allowedMethods,
         .accessControlAllowHeaders: allowedHeaders,
-        .accessControlExposeHeaders: "X-Parse-Job-Status-Id, X-Parse-Push-Status-Id",
+        .accessControlExposeHeaders: exposedHeaders,
         .accessControlMaxAge: "86400",
         .contentLength: "0",
     ]

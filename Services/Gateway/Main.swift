@@ -8,7 +8,13 @@ struct Gateway {
         let arguments = CommandLine.arguments.dropFirst()
         switch arguments.first {
         case nil:
-            try await runGateway()
+            do {
+                try await runGateway()
+            } catch {
+                // Thrown out of `main` it would end in a trap and a backtrace, which hide what is wrong with the configuration.
+                FileHandle.standardError.write(Data("The gateway cannot run: \(error)\n".utf8))
+                exit(1)
+            }
         case "make-bus-keys" where arguments.count == 2:
             try makeBusKeys(path: arguments[2])
         default:

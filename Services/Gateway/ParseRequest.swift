@@ -97,13 +97,19 @@ struct ParseRequest: Sendable {
     /// Names and values of a query string or a form (application/x-www-form-urlencoded); of a repeated name the last value counts.
     /// - Throws: 107 when it cannot be decoded.
     static func pairs(_ text: Substring.UTF8View) throws(ParseError) -> [String: String] {
-        var pairs: [String: String] = [:]
+        Dictionary(try orderedPairs(text).map { ($0, $1) }) { _, last in last }
+    }
+
+    /// The same in the order of the text.
+    /// - Throws: 107 when it cannot be decoded.
+    static func orderedPairs(_ text: Substring.UTF8View) throws(ParseError) -> [(name: String, value: String)] {
+        var pairs: [(name: String, value: String)] = []
         for pair in text.split(separator: UInt8(ascii: "&")) {
             let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
             guard let name = decoded(parts[0]), let value = parts.count > 1 ? decoded(parts[1]) : "" else {
                 throw ParseError(.invalidJSON, "The query string is not valid.")
             }
-            pairs[name] = value
+            pairs.append((name, value))
         }
         return pairs
     }

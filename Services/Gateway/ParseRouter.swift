@@ -8,6 +8,7 @@ struct ParseRouter: Sendable {
     let admission: Admission
     let principals: PrincipalResolver
     let objects: ObjectsController
+    let aggregates: AggregateController
     let accounts: AccountsController
     let functions: FunctionsController
     let intake: IntakeController

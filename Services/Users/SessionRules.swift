@@ -44,13 +44,19 @@ package struct SessionRules: ClassRules {
             fields: change.object.objectValue ?? [:], isRestricted: true, lifetime: settings.sessionLifetime,
             creator: change.caller, in: transaction)
         let sessionId = opened.document["objectId"]?.stringValue ?? ""
-        // What the class hides from its users is not in the answer either, but for the token, which nobody else could tell.
-        var answer =
-            try transaction.documentIfFound("_Session", sessionId, caller: change.caller)
-            ?? ["objectId": .string(sessionId), "createdAt": opened.document["createdAt"] ?? .null]
+        var answer = try shown(sessionId, to: change.caller, in: transaction)
         answer["ACL"] = nil
         answer["sessionToken"] = .string(opened.token)
         return ChangeOutcome(objectId: sessionId, before: nil, after: opened.document, answer: answer)
+    }
+
+    /// A new session without what the class hides from its users; the token is added, which nobody else could tell.
+    private func shown(_ sessionId: String, to caller: Caller, in transaction: StoreTransaction) throws -> JSON {
+        do {
+            return try transaction.document("_Session", sessionId, caller: caller)
+        } catch let error as ParseError where error.code == .operationForbidden {
+            return ["objectId": .string(sessionId), "createdAt": .string(transaction.now.iso)]
+        }
     }
 
     /// The gateway learns of a session that ended or changed before the client has its answer.

@@ -23,7 +23,9 @@ package struct SignInRequest: Sendable, Equatable {
         }
         self.password = password
         // Nothing here checks it, so that it must not look as if it had been checked.
-        let authData = body["authData"]
+        var authData = body["authData"]
+        // A query string carries it as a text.
+        if case .string(let text)? = authData { authData = (try? JSON(parsing: text)) ?? authData }
         guard authData?.isNull ?? true || authData?.objectValue?.keys.allSatisfy({ $0 == SecondFactors.name }) == true
         else { throw AuthProvider.unsupported }
         secondFactor = try SecondFactorWish(authData?[SecondFactors.name])

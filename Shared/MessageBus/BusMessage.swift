@@ -90,13 +90,10 @@ public struct BusFailure: Error, Sendable, CustomStringConvertible {
     /// Nobody can answer now; certainly not carried out. HTTP clients see 503 with Retry-After.
     public static func unavailable(_ why: String) -> BusFailure { BusFailure(code: 2, why, retriable: true) }
     /// The deadline passed; whether it was carried out is not known.
-    public static func timedOut(_ kind: String) -> BusFailure {
-        BusFailure(code: 124, "\(kind) was not answered in time.")
-    }
+    public static let timedOut = BusFailure(code: 124, "The request was not answered in time.")
     /// The replica died while it had the request, and repeating it is not safe.
-    public static func outcomeUnknown(_ kind: String) -> BusFailure {
-        BusFailure(code: 124, "\(kind) was interrupted.")
-    }
+    public static let outcomeUnknown = BusFailure(
+        code: 124, "The request was interrupted; whether it was carried out is not known.")
 
     public var description: String { "\(failure.code): \(failure.message)" }
 }

@@ -86,7 +86,7 @@ package struct Dispatcher<Origin> {
                 pending[correlation] = entry
                 waiting[service, default: []].prepend(correlation)
             } else {
-                finish(correlation, with: .outcomeUnknown(entry.message.envelope.kind), &actions)
+                finish(correlation, with: .outcomeUnknown, &actions)
             }
         }
         dispatchWaiting(service, &actions)
@@ -99,7 +99,7 @@ package struct Dispatcher<Origin> {
     ) {
         let envelope = message.envelope
         guard envelope.deadline > now else {
-            return refuse(message, origin, .timedOut(envelope.kind), &actions)
+            return refuse(message, origin, .timedOut, &actions)
         }
         lastCorrelation += 1
         let correlation = lastCorrelation
@@ -147,7 +147,7 @@ package struct Dispatcher<Origin> {
                 finish(
                     correlation, with: .unavailable("\(envelope.destination) is not available; try again."), &actions)
             } else if envelope.deadline <= now {
-                finish(correlation, with: .timedOut(envelope.kind), &actions)
+                finish(correlation, with: .timedOut, &actions)
             }
         }
         for lane in lanes.values where now - lane.lastHeard > Self.silenceMax {
@@ -161,7 +161,7 @@ package struct Dispatcher<Origin> {
             let mayBeDone = entry.message.envelope.writes && entry.attempts > 0
             finish(
                 correlation,
-                with: mayBeDone ? .outcomeUnknown(entry.message.envelope.kind) : .unavailable("Satchel is stopping."),
+                with: mayBeDone ? .outcomeUnknown : .unavailable("Satchel is stopping."),
                 &actions)
         }
     }

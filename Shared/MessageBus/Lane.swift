@@ -53,7 +53,6 @@ final class LaneDriver: SocketDriver {
     typealias Work = LaneLink.Work
 
     private struct Call {
-        let kind: String
         let deadline: BusClock.Milliseconds
         let completion: Broker.Completion
     }
@@ -104,7 +103,7 @@ final class LaneDriver: SocketDriver {
             // Nobody waits for it any more; carrying it out would only delay those that are waited for.
             guard message.envelope.deadline > BusClock.now else {
                 return send(
-                    BusMessage(envelope: message.envelope.reply(BusFailure.timedOut(message.envelope.kind).failure)))
+                    BusMessage(envelope: message.envelope.reply(BusFailure.timedOut.failure)))
             }
             handler.handle(
                 ServiceRequest(envelope: message.envelope, body: message.body, documents: message.documents, lane: link)
@@ -129,7 +128,7 @@ final class LaneDriver: SocketDriver {
         var message = message
         message.envelope.correlation = lastCorrelation
         calls[lastCorrelation] = Call(
-            kind: message.envelope.kind, deadline: message.envelope.deadline, completion: completion)
+            deadline: message.envelope.deadline, completion: completion)
         send(message)
     }
 
@@ -161,12 +160,12 @@ final class LaneDriver: SocketDriver {
         // The broker answers at the deadline; this is for a broker that is gone.
         for (correlation, call) in calls where call.deadline + 500 <= now {
             calls[correlation] = nil
-            call.completion(.failure(.timedOut(call.kind)))
+            call.completion(.failure(.timedOut))
         }
     }
 
     func stopped(left: [LaneLink.Work]) {
-        for call in calls.values { call.completion(.failure(.outcomeUnknown(call.kind))) }
+        for call in calls.values { call.completion(.failure(.outcomeUnknown)) }
         for case .call(_, let completion) in left { completion(.failure(.unavailable("The service is stopping."))) }
         try? socket.set(ZMQ_LINGER, 1000)  // The last replies still leave.
     }

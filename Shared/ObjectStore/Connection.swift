@@ -51,7 +51,7 @@ final class Connection {
             throw StoreError(resultCode: SQLITE_CANTOPEN, message: "no connection")
         }
         self.handle = handle
-        Regex.register(on: handle)
+        Regex.register(on: handle, timeLimit)
         WordSearch.register(on: handle)
         GeoFunctions.register(on: handle)
         timeLimit.install(on: handle)
@@ -125,7 +125,7 @@ final class Connection {
 }
 
 /// Ends statements that run for too long, by SQLite's progress handler.
-private final class TimeLimit {
+final class TimeLimit {
     private var limitNanoseconds: UInt64 = 0
     private var startedAt: UInt64 = 0
 
@@ -147,7 +147,7 @@ private final class TimeLimit {
     func stop() { limitNanoseconds = 0 }
 
     /// The clock starts at the first call, so that short statements never read it.
-    private var isOver: Bool {
+    var isOver: Bool {
         guard limitNanoseconds > 0 else { return false }
         let now = DispatchTime.now().uptimeNanoseconds
         if startedAt == 0 {

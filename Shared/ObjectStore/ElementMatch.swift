@@ -8,6 +8,8 @@ struct ElementMatch {
     private var structures: [JSON] = []
     private var flags: [String] = []
     private var hasNull = false
+    /// One of the values is an array, which can be an element, and the whole of an Array field.
+    private var hasArray = false
     private let bound: [(types: String, comparison: String)]
 
     init(_ values: [JSON], _ compiler: inout ConditionCompiler) throws {
@@ -19,7 +21,9 @@ struct ElementMatch {
             case .int(let number): numbers.append(.int(number))
             case .double(let number): numbers.append(.double(number))
             case .string: texts.append(value)
-            case let structure: structures.append(.string(structure.serializedText))
+            case let structure:
+                if case .array = structure { hasArray = true }
+                structures.append(.string(structure.serializedText))
             }
         }
         var bound: [(String, String)] = []
@@ -48,10 +52,10 @@ struct ElementMatch {
         return parts.isEmpty ? "0" : "(" + parts.joined(separator: " OR ") + ")"
     }
 
-    /// An element of the field's array matches, or the field itself does where it may be no array.
+    /// An element of the field's array matches, or the field itself does.
     func anywhere(in subject: QuerySubject) -> String {
         let elements = subject.anyElement(condition(type: "e.type", value: "e.value"))
-        guard subject.kind == .untyped else { return elements }
+        guard subject.kind == .untyped || hasArray else { return elements }
         let type = subject.type
         return "(\(condition(type: type, value: subject.value)) OR (\(type)='array' AND \(elements)))"
     }

@@ -57,7 +57,7 @@ extension ObjectReader {
     }
 
     /// - Returns: the cursor after the last row, for a query with `after`.
-    @discardableResult private func forEachRow(
+    @discardableResult func forEachRow(
         of query: Query, _ caller: Caller, _ body: (Statement, FieldSelection, _ score: Double?) throws -> Void
     ) throws -> String? {
         // No rows and a count is the protocol's way to count, for which the right to find is not needed.
@@ -119,6 +119,13 @@ extension ObjectReader {
             if !Names.isClassName(query.className) {
                 throw ParseError(.invalidClassName, "Invalid classname: \(query.className.prefix(200)).")
             }
+            // A bad query is told so also where there is nothing to find.
+            let nothing = ClassInfo(id: 0, name: query.className, fields: [:], permissions: .init(), textFields: [])
+            var compiler = ConditionCompiler(info: nothing, hidden: []) { _, _, _ in nil }
+            let condition = try compiler.compile(try query.condition.json())
+            _ = try CompiledQuery(
+                condition: condition, compiler: compiler, order: query.order, kind: CallerKind(caller), userFields: nil,
+                wantsScore: false)
             return nil
         }
         var userFields: [String]?

@@ -79,33 +79,40 @@ extension QuerySubject {
         case .text, .number, .boolean, .date, .instant:
             guard case .value(let bound) = try operand(raw) else { return "0" }
             return "\(value)\(sign)\(compiler.bind(bound))"
-        case .array:
-            guard let (types, bound) = try scalar(raw, &compiler) else { return "0" }
-            return anyElement("e.type IN (\(types)) AND e.value\(sign)\(bound)")
-        case .untyped:
-            if raw.wireType == "Date", let iso = try WireValue.normalized(raw)["iso"]?.stringValue {
-                return """
-                    (\(path.value(appending: "__type", in: document))='Date' \
-                    AND \(path.value(appending: "iso", in: document))\(sign)\(compiler.bind(.text(iso))))
-                    """
-            }
-            guard let (types, bound) = try scalar(raw, &compiler) else { return "0" }
-            return "(\(type) IN (\(types)) AND \(value)\(sign)\(bound))"
+        case .array, .untyped:
+            guard let comparison = try comparison(sign, raw, &compiler) else { return "0" }
+            let elements = anyElement(comparison("e.type", "e.value"))
+            return kind == .array ? elements : "(\(comparison(type, value)) OR (\(type)='array' AND \(elements)))"
         default:
             _ = try WireValue.normalized(raw)
             return "0"
         }
     }
 
-    private func scalar(_ raw: JSON, _ compiler: inout ConditionCompiler) throws -> (types: String, bound: String)? {
-        switch raw {
-        case .int(let number): return ("'integer','real'", compiler.bind(.int(number)))
-        case .double(let number): return ("'integer','real'", compiler.bind(.real(number)))
-        case .string(let text): return ("'text'", compiler.bind(.text(text)))
-        default:
-            _ = try WireValue.normalized(raw)
-            return nil
+    /// Compares a value whose type is only known row by row, given as the SQL of its JSON type and of itself. Nil for a type that has no
+    /// order.
+    private func comparison(
+        _ sign: String, _ raw: JSON, _ compiler: inout ConditionCompiler
+    ) throws -> ((_ type: String, _ value: String) -> String)? {
+        if case .string(let text) = raw, text.utf8.contains(0) { return nil }
+        let types: String
+        let bound: String
+        switch try WireValue.normalized(raw) {
+        case .int(let number): (types, bound) = ("'integer','real'", compiler.bind(.int(number)))
+        case .double(let number): (types, bound) = ("'integer','real'", compiler.bind(.real(number)))
+        case .string(let text): (types, bound) = ("'text'", compiler.bind(.text(text)))
+        case .bool(let flag): (types, bound) = ("'true','false'", compiler.bind(.int(flag ? 1 : 0)))
+        case let wire:
+            guard wire.wireType == "Date", let iso = wire["iso"]?.stringValue else { return nil }
+            let bound = compiler.bind(.text(iso))
+            return { type, value in
+                """
+                CASE WHEN \(type)='object' THEN json_extract(\(value),'$.__type')='Date' \
+                AND json_extract(\(value),'$.iso')\(sign)\(bound) ELSE 0 END
+                """
+            }
         }
+        return { type, value in "(\(type) IN (\(types)) AND \(value)\(sign)\(bound))" }
     }
 
     // MARK: Lists
@@ -151,8 +158,13 @@ extension QuerySubject {
                 (\(row).id IN (SELECT rowid FROM t\(info.id) WHERE t\(info.id) MATCH \(compiler.bind(.text(match)))) \
                 AND \(test))
                 """
-        case .array: return anyElement("e.type='text' AND satchel_regex(\(compiler.bind(regex)),e.value)")
-        case .untyped: return "(\(type)='text' AND satchel_regex(\(compiler.bind(regex)),\(value)))"
+        case .array, .untyped:
+            let bound = compiler.bind(regex)
+            let elements = anyElement("e.type='text' AND satchel_regex(\(bound),e.value)")
+            if kind == .array { return elements }
+            return """
+                ((\(type)='text' AND satchel_regex(\(bound),\(value))) OR (\(type)='array' AND \(elements)))
+                """
         default: return "0"
         }
     }

@@ -155,12 +155,7 @@ extension QuerySubject {
     func equals(_ raw: JSON, _ compiler: inout ConditionCompiler) throws -> String {
         switch kind {
         case .elements: return try memberEquals(raw, &compiler)
-        case .array, .untyped:
-            if raw.isNull { return "\(value) IS NULL" }
-            if kind == .array, case .array = raw {
-                return "\(value)=\(compiler.bind(.text(try WireValue.normalized(raw).serializedText)))"
-            }
-            return try ElementMatch([raw], &compiler).anywhere(in: self)
+        case .array, .untyped: return try isIn([raw], &compiler)
         case .relation: return try related([raw], &compiler)
         default:
             switch try operand(raw) {
@@ -187,11 +182,11 @@ extension QuerySubject {
         switch kind {
         case .relation: return try related(list, &compiler)
         case .array, .untyped:
-            let values = list.filter { !$0.isNull }
-            var parts: [String] = []
-            if !values.isEmpty { parts.append(try ElementMatch(values, &compiler).anywhere(in: self)) }
-            if values.count < list.count { parts.append("\(value) IS NULL") }
-            return parts.isEmpty ? "0" : ConditionCompiler.joined(parts, " OR ")
+            guard !list.isEmpty else { return "0" }
+            // Null is a missing value, too, and an element like any other.
+            let missing = list.contains(where: \.isNull) ? ["\(value) IS NULL"] : []
+            let found = try ElementMatch(list, &compiler).anywhere(in: self)
+            return ConditionCompiler.joined(missing + [found], " OR ")
         default:
             let operands = try list.map(operand)
             let values = operands.compactMap { if case .value(let value) = $0 { value } else { nil } }

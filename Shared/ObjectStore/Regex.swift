@@ -82,10 +82,19 @@ extension Regex {
         UnsafeRawPointer(("satchel.regex" as StaticString).utf8Start).assumingMemoryBound(to: CChar.self)
 
     /// Makes `satchel_regex(pattern, text)` known to a connection: 1 for a match, 0 for none and for anything but text.
-    static func register(on handle: OpaquePointer) {
+    ///
+    /// Some thousand matches lie between two calls of the progress handler, and each may take milliseconds; each therefore looks at the
+    /// time itself. The limit lives as long as the connection.
+    static func register(on handle: OpaquePointer, _ limit: TimeLimit) {
         sqlite3_create_function_v2(
-            handle, "satchel_regex", 2, SQLITE_UTF8, nil,
+            handle, "satchel_regex", 2, SQLITE_UTF8, Unmanaged.passUnretained(limit).toOpaque(),
             { context, _, arguments in
+                if let limit = sqlite3_user_data(context),
+                    Unmanaged<TimeLimit>.fromOpaque(limit).takeUnretainedValue().isOver
+                {
+                    sqlite3_result_error_code(context, SQLITE_INTERRUPT)
+                    return
+                }
                 guard let arguments, let pattern = sqlite3_value_pointer(arguments[0], Regex.pointerType),
                     sqlite3_value_type(arguments[1]) == SQLITE_TEXT, let start = sqlite3_value_text(arguments[1])
                 else {

@@ -19,6 +19,15 @@ extension JSON {
     public var objectValue: [String: JSON]? { if case .object(let value) = self { value } else { nil } }
     public var isNull: Bool { self == .null }
 
+    /// A number in its canonical case: `int` for a whole number up to 2^53 in magnitude, else `double`.
+    public init(number: Double) {
+        if let whole = Int64(exactly: number), whole.magnitude <= 1 << 53 {
+            self = .int(whole)
+        } else {
+            self = .double(number)
+        }
+    }
+
     /// A whole number, from either number case; nil when there is a fraction or it does not fit.
     public var intValue: Int64? {
         switch self {

@@ -26,8 +26,16 @@ extension JSON {
         try self.init(parsing: text.utf8)
     }
 
-    private static func parse(_ buffer: UnsafeBufferPointer<UInt8>) -> Result<JSON, JSONError> {
-        var parser = JSONParser(bytes: buffer)
+    /// As `init(parsing:)`, but the objects that are the value of a member with one of these names become arrays of pairs,
+    /// `[["name", value], …]`, in the order of the text. The empty name stands for the outermost object.
+    public init(parsing bytes: [UInt8], membersInOrderOf names: Set<String>) throws(JSONError) {
+        self = try bytes.withUnsafeBufferPointer { JSON.parse($0, ordered: names) }.get()
+    }
+
+    private static func parse(
+        _ buffer: UnsafeBufferPointer<UInt8>, ordered: Set<String> = []
+    ) -> Result<JSON, JSONError> {
+        var parser = JSONParser(bytes: buffer, ordered: ordered)
         do {
             return .success(try parser.document())
         } catch {
@@ -40,11 +48,16 @@ private struct JSONParser {
     let bytes: UnsafeBufferPointer<UInt8>
     var position = 0
     private var valueCount = 0
+    /// Names of members whose objects keep their order.
+    private let ordered: Set<String>
 
-    init(bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+    init(bytes: UnsafeBufferPointer<UInt8>, ordered: Set<String>) {
+        self.bytes = bytes
+        self.ordered = ordered
+    }
 
     mutating func document() throws(JSONError) -> JSON {
-        let value = try value(depth: 0)
+        let value = try value(depth: 0, isOrdered: ordered.contains(""))
         skipSpace()
         guard position == bytes.count else { throw malformed }
         return value
@@ -66,12 +79,13 @@ private struct JSONParser {
         return bytes[position]
     }
 
-    private mutating func value(depth: Int) throws(JSONError) -> JSON {
+    private mutating func value(depth: Int, isOrdered: Bool = false) throws(JSONError) -> JSON {
         guard depth <= JSON.depthMax else { throw .tooDeep }
         valueCount += 1
         guard valueCount <= JSON.valuesMax else { throw .tooManyValues }
         skipSpace()
         switch try peek() {
+        case UInt8(ascii: "{") where isOrdered: return try pairs(depth: depth)
         case UInt8(ascii: "{"): return try object(depth: depth)
         case UInt8(ascii: "["): return try array(depth: depth)
         case UInt8(ascii: "\""): return .string(try string())
@@ -101,15 +115,37 @@ private struct JSONParser {
             return .object(members)
         }
         while true {
-            skipSpace()
-            guard try peek() == UInt8(ascii: "\"") else { throw malformed }
-            let key = try string()
-            skipSpace()
-            guard try peek() == UInt8(ascii: ":") else { throw malformed }
-            position += 1
-            members[key] = try value(depth: depth + 1)
+            let key = try name()
+            members[key] = try value(depth: depth + 1, isOrdered: !ordered.isEmpty && ordered.contains(key))
             guard try continues(until: UInt8(ascii: "}")) else { return .object(members) }
         }
+    }
+
+    /// An object whose members keep their order.
+    private mutating func pairs(depth: Int) throws(JSONError) -> JSON {
+        position += 1
+        var members: [JSON] = []
+        skipSpace()
+        if try peek() == UInt8(ascii: "}") {
+            position += 1
+            return .array(members)
+        }
+        while true {
+            let key = try name()
+            members.append(.array([.string(key), try value(depth: depth + 1, isOrdered: ordered.contains(key))]))
+            guard try continues(until: UInt8(ascii: "}")) else { return .array(members) }
+        }
+    }
+
+    /// The name of a member and the colon behind it.
+    private mutating func name() throws(JSONError) -> String {
+        skipSpace()
+        guard try peek() == UInt8(ascii: "\"") else { throw malformed }
+        let name = try string()
+        skipSpace()
+        guard try peek() == UInt8(ascii: ":") else { throw malformed }
+        position += 1
+        return name
     }
 
     private mutating func array(depth: Int) throws(JSONError) -> JSON {
@@ -250,16 +286,5 @@ private struct JSONParser {
             position += 1
         }
         guard position > start else { throw malformed }
-    }
-}
-
-extension JSON {
-    /// A number in its canonical case: `int` for a whole number up to 2^53 in magnitude, else `double`.
-    public init(number: Double) {
-        if let whole = Int64(exactly: number), whole.magnitude <= 1 << 53 {
-            self = .int(whole)
-        } else {
-            self = .double(number)
-        }
     }
 }

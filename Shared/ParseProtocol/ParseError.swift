@@ -61,6 +61,7 @@ public struct ParseError: Error, Hashable, Sendable {
         public static let invalidServerResponse = Code(148)
         public static let invalidImageData = Code(150)
         public static let fileDeleteError = Code(153)
+        public static let inefficientQuery = Code(154)
         public static let duplicateRequest = Code(159)
         public static let invalidEventName = Code(160)
         public static let invalidValue = Code(162)

@@ -54,6 +54,23 @@ extension ServiceRoutes {
             return try BusReply(reply, documents: documents)
         }
 
+        // From a task and the store's own readers: an aggregate may take seconds, for which no lane should be closed to others.
+        task("\(name).aggregate.v1", AggregateRequest.self) { [host] message, request in
+            let caller = caller(request.envelope.principal, message.className)
+            let page = try await host.store.read { reader in
+                if !message.distinct.isEmpty {
+                    let query = Query(className: message.className, where: Array(message.where))
+                    return try reader.distinct(message.distinct, of: query, caller: caller)
+                }
+                return try reader.aggregate(
+                    Aggregate(
+                        className: message.className, pipeline: try JSON(clientText: Array(message.pipeline)),
+                        explains: message.explain), caller: caller)
+            }
+            return try BusReply(
+                AggregateReply.with { $0.rows = UInt32(clamping: page.rows) }, documents: [page.body])
+        }
+
         routes["\(name).write.v1"] = .choice { [host] request in
             let message = try WriteRequest(serializedBytes: request.body)
             let proposals = try Self.proposals(message, request)

@@ -9,6 +9,8 @@ import Testing
     private static let seed = ProcessInfo.processInfo.environment["SATCHEL_FUZZ_SEED"].flatMap { UInt64($0) } ?? 1
     private static let classes = 40
     private static let perClass = 250
+    /// More of them are mostly the same again.
+    private static let disagreementsMax = 5
     private static let callers: [(Caller, Set<String>?)] = [
         (.master, nil), (.master, nil), (.anonymous, []), (Caller(userId: "annannanna"), ["annannanna"]),
         (Caller(userId: "bobbobbobb", roles: ["admins"]), ["bobbobbobb", "role:admins"]),
@@ -17,7 +19,7 @@ import Testing
     @Test(.timeLimit(.minutes(5))) func theCompilerAndTheEvaluatorAgree() async throws {
         let fuzz = try await FuzzStore()
         var random = Seeded(Self.seed)
-        var (found, refused) = (0, 0)
+        var (found, refused, disagreements) = (0, 0, 0)
         for number in 0..<Self.classes {
             let sample = try await RandomClass("Class\(number)", documents: Self.perClass, fuzz.store, &random)
             for _ in 0..<Self.perClass {
@@ -29,12 +31,16 @@ import Testing
                     Issue.record(
                         "seed \(Self.seed), class \(number), \(smaller.condition.serializedText) order \(smaller.order) limit \(smaller.limit) skip \(smaller.skip) as \(caller.userId ?? "master or nobody"): \(shown.difference(sample))"
                     )
-                    return
+                    disagreements += 1
+                    if disagreements == Self.disagreementsMax { return }
+                    continue
                 }
                 if case .success(let answer) = answers.expected { found += min(1, answer.count) } else { refused += 1 }
             }
         }
-        print("evaluator: \(Self.classes * Self.perClass) queries, \(found) found something, \(refused) were refused, seed \(Self.seed)")
+        print(
+            "evaluator: \(Self.classes * Self.perClass) queries, \(found) found something, \(refused) were refused, seed \(Self.seed)"
+        )
         #expect(found > 4000 && refused > 200, "The queries must be about what there is.")
     }
 
@@ -64,7 +70,8 @@ import Testing
             }
             let strangers = Set(expected.ids).symmetricDifference(found.ids).sorted()
             let rows = sample.evaluator.documents.filter { strangers.contains($0["objectId"]?.stringValue ?? "") }
-            return "expected \(expected.count) \(expected.ids.prefix(8)), found \(found.count) \(found.ids.prefix(8)); for example "
+            return
+                "expected \(expected.count) \(expected.ids.prefix(8)), found \(found.count) \(found.ids.prefix(8)); for example "
                 + rows.prefix(2).map(\.serializedText).joined(separator: "\n")
         }
     }

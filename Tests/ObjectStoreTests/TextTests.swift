@@ -94,7 +94,7 @@ import Testing
             "coffee", "Coffee Shopping", "Baking a cake", "baking", "Café Con Leche", "Сырники", "coffee and cream",
             "Cafe con Leche",
         ] { try await test.create("Subject", ["name": .string(subject), "number": 1]) }
-        func search(_ term: String) -> JSON { ["name": ["$text": ["$search": ["$term": .string(term)]]]] }
+        @Sendable func search(_ term: String) -> JSON { ["name": ["$text": ["$search": ["$term": .string(term)]]]] }
         #expect(
             try await test.names("Subject", search("coffee"), order: ["$score"]) == [
                 "coffee", "Coffee Shopping", "coffee and cream",

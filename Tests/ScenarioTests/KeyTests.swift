@@ -35,7 +35,8 @@ import Testing
     func theReadOnlyKeyChangesNothing(style: ParseClient.Style) async throws {
         let suite = try await GatewaySuites.guarded
         let reader = ParseClient(suite, masterKey: GatewaySuites.readOnlyKey, style: style)
-        for (method, path, body) in Self.writes {
+        // The file to import is the whole body, in which no key can be.
+        for (method, path, body) in Self.writes where style == .headers || !path.hasPrefix("/import") {
             let answer = try await reader.call(method, path, method == .GET ? nil : body)
             let text = "\(method) \(path): \(answer.status) \(answer.text)"
             #expect(answer.status == 400 && answer.code == 119, "\(text)")
@@ -44,7 +45,7 @@ import Testing
         let upload = try await reader.send(
             .POST, "/files/a.txt", headers: reader.credentials + [("Content-Type", "text/plain")], body: Array("x".utf8)
         )
-        #expect(style == .tunnelled || upload.code == 119, "\(upload.text)")
+        #expect(upload.code == 119, "\(upload.text)")
     }
 
     @Test func theReadOnlyKeyChangesNothingInABatch() async throws {

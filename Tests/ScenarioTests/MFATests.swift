@@ -71,15 +71,17 @@ import Testing
 
     /// 2026-33624, 2026-34224
     @Test func ofOneCodeSentManyTimesAtOnceOneSignInComes() async throws {
-        let ann = try await Protected(Self.suite)
-        for code in [ann.recoveryCodes[0], try await ann.app.next()] {
-            let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
-                for _ in 0..<8 { group.addTask { try await ann.signIn(.string(code)).status } }
-                return try await group.reduce(into: [Int]()) { $0.append($1) }
+        try await Suite.with(settings: ["SATCHEL_MFA": "totp"]) { suite in
+            let ann = try await Protected(suite)
+            for code in [ann.recoveryCodes[0], try await ann.app.next()] {
+                let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                    for _ in 0..<8 { group.addTask { try await ann.signIn(.string(code)).status } }
+                    return try await group.reduce(into: [Int]()) { $0.append($1) }
+                }
+                #expect(statuses.count { $0 == 200 } == 1, "\(statuses)")
+                // Seven wrong ones lock the account; a new password opens it again.
+                try await reopen(ann)
             }
-            #expect(statuses.count { $0 == 200 } == 1, "\(statuses)")
-            // Seven wrong ones lock the account; a new password opens it again.
-            try await reopen(ann)
         }
     }
 
@@ -91,14 +93,16 @@ import Testing
 
     /// Wrong codes count like wrong passwords, and knowing the password does not set the count back.
     @Test func wrongCodesLockTheAccount() async throws {
-        let ann = try await Protected(Self.suite)
-        let client = ParseClient(ann.suite)
-        for _ in 0..<5 {
-            #expect(try await ann.signIn("000000x").code == 141)
-            if try await client.call(.POST, "/verifyPassword", ann.pair()).text.contains("locked") { break }
+        try await Suite.with(settings: ["SATCHEL_MFA": "totp"]) { suite in
+            let ann = try await Protected(suite)
+            let client = ParseClient(ann.suite)
+            for _ in 0..<5 {
+                #expect(try await ann.signIn("000000x").code == 141)
+                if try await client.call(.POST, "/verifyPassword", ann.pair()).text.contains("locked") { break }
+            }
+            let locked = try await ann.signIn(.string(try await ann.app.next()))
+            #expect(locked.status == 404 && locked.code == 101 && locked.text.contains("locked"), "\(locked.text)")
         }
-        let locked = try await ann.signIn(.string(try await ann.app.next()))
-        #expect(locked.status == 404 && locked.code == 101 && locked.text.contains("locked"), "\(locked.text)")
     }
 
     /// 2026-33627, 2026-34215, 2026-53725
@@ -225,24 +229,26 @@ import Testing
     }
 
     @Test func theChallengeOfAnAuthenticatorAppIsEmpty() async throws {
-        let ann = try await Protected(Self.suite)
-        let client = ParseClient(ann.suite)
-        var body = ann.pair()
-        body["challengeData"] = ["mfa": true]
-        let answer = try await client.call(.POST, "/challenge", body)
-        #expect(answer.status == 200 && answer.json == ["challengeData": [:]], "\(answer.text)")
-        let cases: [(JSON, Int)] = [
-            (.null, -1), ("x", -1), (["mfa": ["mobile": "+15550100"]], 252), (["myspace": true], 252),
-        ]
-        for (challenge, code) in cases {
-            body["challengeData"] = challenge
-            #expect(try await client.call(.POST, "/challenge", body).code == code)
+        try await Suite.with(settings: ["SATCHEL_MFA": "totp"]) { suite in
+            let ann = try await Protected(suite)
+            let client = ParseClient(ann.suite)
+            var body = ann.pair()
+            body["challengeData"] = ["mfa": true]
+            let answer = try await client.call(.POST, "/challenge", body)
+            #expect(answer.status == 200 && answer.json == ["challengeData": [:]], "\(answer.text)")
+            let cases: [(JSON, Int)] = [
+                (.null, -1), ("x", -1), (["mfa": ["mobile": "+15550100"]], 252), (["myspace": true], 252),
+            ]
+            for (challenge, code) in cases {
+                body["challengeData"] = challenge
+                #expect(try await client.call(.POST, "/challenge", body).code == code)
+            }
+            #expect(try await client.call(.POST, "/challenge", ["challengeData": ["mfa": true]]).code == 200)
+            var wrong = ann.pair(password: "wrong!")
+            wrong["challengeData"] = ["mfa": true]
+            for _ in 0..<5 { #expect(try await client.call(.POST, "/challenge", wrong).code == 101) }
+            #expect(try await client.call(.POST, "/challenge", wrong).text.contains("locked"), "Guesses count.")
         }
-        #expect(try await client.call(.POST, "/challenge", ["challengeData": ["mfa": true]]).code == 200)
-        var wrong = ann.pair(password: "wrong!")
-        wrong["challengeData"] = ["mfa": true]
-        for _ in 0..<5 { #expect(try await client.call(.POST, "/challenge", wrong).code == 101) }
-        #expect(try await client.call(.POST, "/challenge", wrong).text.contains("locked"), "Guesses count.")
     }
 
     /// Who reads the mailbox may choose a password, and still needs the code; but who never showed that the address is theirs keeps no

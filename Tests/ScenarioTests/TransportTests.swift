@@ -229,7 +229,7 @@ import Testing
         let client = ParseClient(suite)
         for (method, path) in [
             (HTTPMethod.GET, "/health"), (.GET, "/classes/Raw"), (.GET, "/nothing"), (.POST, "/functions/nothing"),
-            (.DELETE, "/classes/Raw/x"), (.GET, "/files/satchel/nothing"), (.PUT, "/config"),
+            (.DELETE, "/classes/Raw/x"), (.PUT, "/config"),
         ] {
             let answer = try await client.call(method, path, method == .GET ? nil : [:])
             #expect(answer.headers.first(name: "Content-Type")?.hasPrefix("application/json") == true, "\(path)")

@@ -41,4 +41,22 @@ import UsersService
         #expect(pattern.matches("aaaa") && !pattern.matches(String(repeating: "a", count: 60) + "!"))
         #expect(UsersAccountTests.code { _ = try TextPattern("(") } == 102)
     }
+
+    /// A user whose password is older than the record of passwords is not locked out by the setting.
+    @Test func theAgeOfAPasswordCountsFromTheFirstTimeItIsKnown() async throws {
+        try await withUsersStore { store in
+            let chosen = Timestamp(milliseconds: 1_700_000_000_000)
+            try await store.write { transaction in
+                #expect(try PasswordHistory.chosenAt("u1", in: transaction) == transaction.now)
+                try transaction.execute(
+                    "INSERT INTO passwordHistory(userId, chosenAt, hash) VALUES ('u1', ?, 'x')",
+                    [.int(chosen.milliseconds)])
+                #expect(try PasswordHistory.chosenAt("u1", in: transaction) == chosen)
+                try PasswordHistory.add("y", of: "u1", keeping: 0, in: transaction)
+                #expect(try PasswordHistory.chosenAt("u1", in: transaction) == transaction.now)
+            }
+            let rows = try await store.read { try $0.rows("SELECT hash FROM passwordHistory").map { $0.text("hash") } }
+            #expect(rows == ["y"])
+        }
+    }
 }

@@ -92,6 +92,14 @@ import UsersService
         #expect(UsersAccountTests.code { _ = try SignInRequest(body) } == code)
     }
 
+    @Test func aQueryStringCarriesTheCodeAsText() throws {
+        let body: JSON = ["username": "ann", "password": "secret1", "authData": #"{"mfa":{"token":"123456"}}"#]
+        #expect(try SignInRequest(body).secondFactor == .prove("123456"))
+        var other = body
+        other["authData"] = #"{"facebook":{"id":"1"}}"#
+        #expect(UsersAccountTests.code { _ = try SignInRequest(other) } == 252)
+    }
+
     @Test func everyCodeCountsOnceAndOnlyForItsUser() async throws {
         try await withUsersStore { store in
             let password = OneTimePassword(secret: Self.secret)

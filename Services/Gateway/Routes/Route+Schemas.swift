@@ -29,8 +29,11 @@ extension Route {
         {
             try await $0.router.schemas.purge($0["className"], $0.request, $0.principal)
         },
-        .notBuilt(
+        Route(
             .get, "/aggregate/{className}", .objects, "aggregate", "Distinct values, groups and sums over a class.",
-            access: .master),
+            access: .master
+        ) {
+            try await $0.router.aggregates.run($0["className"], $0.request, $0.principal)
+        },
     ]
 }

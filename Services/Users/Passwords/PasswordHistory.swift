@@ -11,7 +11,9 @@ package enum PasswordHistory {
     ]
 
     /// - Parameter max: how many are kept; the newest always is, for its time.
-    static func add(_ hash: String, of userId: String, keeping max: Int, in transaction: StoreTransaction) throws {
+    package static func add(
+        _ hash: String, of userId: String, keeping max: Int, in transaction: StoreTransaction
+    ) throws {
         try transaction.execute(
             """
             INSERT INTO passwordHistory(userId, chosenAt, hash) VALUES (?, ?, ?)
@@ -33,7 +35,7 @@ package enum PasswordHistory {
     }
 
     /// When the present password was chosen. One that is older than this record counts from the first time somebody asks.
-    static func chosenAt(_ userId: String, in transaction: StoreTransaction) throws -> Timestamp {
+    package static func chosenAt(_ userId: String, in transaction: StoreTransaction) throws -> Timestamp {
         let newest = try transaction.rows(
             "SELECT chosenAt FROM passwordHistory WHERE userId = ? ORDER BY chosenAt DESC LIMIT 1", [.text(userId)]
         ).first

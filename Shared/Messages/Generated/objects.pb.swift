@@ -366,6 +366,44 @@ public nonisolated struct FunctionReply: Sendable {
   public init() {}
 }
 
+/// Kind `<service>.aggregate.v1`: computes over a class; for the master key only. Sender: gateway. Reply: AggregateReply with one frame.
+public nonisolated struct AggregateRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var className: String = String()
+
+  /// An array of stages of one member each, as JSON; the keys of `$sort` as an array of pairs. Empty when `distinct` is set.
+  public var pipeline: Data = Data()
+
+  /// The field whose different values are wanted, instead of a pipeline.
+  public var distinct: String = String()
+
+  /// With `distinct`: the `where` object as JSON; empty means {}.
+  public var `where`: Data = Data()
+
+  /// Numbers about the work instead of the results.
+  public var explain: Bool = false
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// One frame follows: the complete answer `{"results":[…]}`.
+public nonisolated struct AggregateReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var rows: UInt32 = 0
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
 // MARK: - Code below here is support for the SwiftProtobuf runtime.
 
 fileprivate nonisolated let _protobuf_package = "satchel"
@@ -954,6 +992,86 @@ nonisolated extension FunctionReply: SwiftProtobuf.Message, SwiftProtobuf._Messa
   }
 
   public static func ==(lhs: FunctionReply, rhs: FunctionReply) -> Bool {
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension AggregateRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".AggregateRequest"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}class_name\0\u{1}pipeline\0\u{1}distinct\0\u{1}where\0\u{1}explain\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.className) }()
+      case 2: try { try decoder.decodeSingularBytesField(value: &self.pipeline) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.distinct) }()
+      case 4: try { try decoder.decodeSingularBytesField(value: &self.`where`) }()
+      case 5: try { try decoder.decodeSingularBoolField(value: &self.explain) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.className.isEmpty {
+      try visitor.visitSingularStringField(value: self.className, fieldNumber: 1)
+    }
+    if !self.pipeline.isEmpty {
+      try visitor.visitSingularBytesField(value: self.pipeline, fieldNumber: 2)
+    }
+    if !self.distinct.isEmpty {
+      try visitor.visitSingularStringField(value: self.distinct, fieldNumber: 3)
+    }
+    if !self.`where`.isEmpty {
+      try visitor.visitSingularBytesField(value: self.`where`, fieldNumber: 4)
+    }
+    if self.explain != false {
+      try visitor.visitSingularBoolField(value: self.explain, fieldNumber: 5)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: AggregateRequest, rhs: AggregateRequest) -> Bool {
+    if lhs.className != rhs.className {return false}
+    if lhs.pipeline != rhs.pipeline {return false}
+    if lhs.distinct != rhs.distinct {return false}
+    if lhs.`where` != rhs.`where` {return false}
+    if lhs.explain != rhs.explain {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension AggregateReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".AggregateReply"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}rows\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularUInt32Field(value: &self.rows) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.rows != 0 {
+      try visitor.visitSingularUInt32Field(value: self.rows, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: AggregateReply, rhs: AggregateReply) -> Bool {
+    if lhs.rows != rhs.rows {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -40,11 +40,13 @@ struct Area {
             let limit = try NearSearch.limit(siblings)
             contains = { Place($0).map { $0.radians(to: center) <= limit } ?? false }
         case "$within":
-            guard let corners = raw["$box"]?.arrayValue?.map(Place.init), corners.count == 2, let southwest = corners[0],
+            guard let corners = raw["$box"]?.arrayValue?.map(Place.init), corners.count == 2,
+                let southwest = corners[0],
                 let northeast = corners[1]
             else { throw Evaluator.Refused.json }
             contains = { value in
-                guard let place = Place(value), (southwest.latitude...northeast.latitude).contains(place.latitude) else {
+                guard let place = Place(value), (southwest.latitude...northeast.latitude).contains(place.latitude)
+                else {
                     return false
                 }
                 // A box whose western side is east of the eastern one lies across 180 degrees.
@@ -65,7 +67,8 @@ struct Area {
         default:
             guard let place = raw["$point"].flatMap(Place.init) else { throw Evaluator.Refused.json }
             contains = { value in
-                guard value.wireType == "Polygon", let corners = value["coordinates"]?.arrayValue?.compactMap(Self.pair) else {
+                guard value.wireType == "Polygon", let corners = value["coordinates"]?.arrayValue?.compactMap(Self.pair)
+                else {
                     return false
                 }
                 return Self.isInside(place, corners)
@@ -109,7 +112,10 @@ struct NearSearch {
 
     /// The largest distance in radians; places farther than half way round the earth there are none.
     static func limit(_ siblings: [String: JSON]) throws -> Double {
-        let units = ["$maxDistance": 1, "$maxDistanceInRadians": 1, "$maxDistanceInMiles": 3959, "$maxDistanceInKilometers": 6371.0]
+        let units = [
+            "$maxDistance": 1, "$maxDistanceInRadians": 1, "$maxDistanceInMiles": 3959,
+            "$maxDistanceInKilometers": 6371.0,
+        ]
         var limit = 4.0
         for (name, unit) in units {
             guard let given = siblings[name] else { continue }

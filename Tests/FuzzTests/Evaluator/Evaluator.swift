@@ -44,12 +44,16 @@ struct Evaluator {
         // descending key.
         let isReversed = terms.last?.isDescending ?? false
         let near = NearSearch(question.condition)
+        let ranks = Dictionary(
+            uniqueKeysWithValues: rows.map { row in (row.offset, terms.map { $0.rank(of: row.element, self) }) })
         let distances = Dictionary(uniqueKeysWithValues: rows.map { ($0.offset, near?.distance(of: $0.element) ?? 0) })
         let sorted = rows.sorted { a, b in
-            for term in terms {
-                if let isBefore = term.isBefore(a.element, b.element, self) { return isBefore }
+            for (term, ranks) in zip(terms, zip(ranks[a.offset] ?? [], ranks[b.offset] ?? [])) {
+                if let isBefore = term.isBefore(ranks.0, ranks.1) { return isBefore }
             }
-            if let first = distances[a.offset], let second = distances[b.offset], first != second { return first < second }
+            if let first = distances[a.offset], let second = distances[b.offset], first != second {
+                return first < second
+            }
             return isReversed ? a.offset > b.offset : a.offset < b.offset
         }
         let page = sorted.dropFirst(question.skip).prefix(question.limit)

@@ -43,7 +43,8 @@ struct FieldConstraint {
         case "$containedBy":
             let allowed = try list(raw, key, evaluator)
             return { value in
-                value?.arrayValue?.allSatisfy { element in allowed.contains { PlainValue.isSame(element, $0) } } ?? false
+                value?.arrayValue?.allSatisfy { element in allowed.contains { PlainValue.isSame(element, $0) } }
+                    ?? false
             }
         case "$regex": return try pattern(raw, siblings["$options"])
         case "$options":
@@ -65,7 +66,9 @@ struct FieldConstraint {
     private static func operand(_ raw: JSON, _ key: String, _ evaluator: Evaluator) throws -> JSON {
         if let text = raw.stringValue {
             if evaluator.kind(of: key) == .pointer { return .pointer(evaluator.target, text) }
-            if key == "createdAt" || key == "updatedAt" { return (try? PlainValue.stored(PlainValue.date(text))) ?? raw }
+            if key == "createdAt" || key == "updatedAt" {
+                return (try? PlainValue.stored(PlainValue.date(text))) ?? raw
+            }
         }
         return try PlainValue.stored(raw)
     }
@@ -96,7 +99,8 @@ struct FieldConstraint {
     private static func comparison(_ name: String, _ operand: JSON) throws -> Test {
         { value in
             PlainValue.matches(value) { value in
-                guard let isLess = PlainValue.isLess(value, operand), let isGreater = PlainValue.isLess(operand, value) else {
+                guard let isLess = PlainValue.isLess(value, operand), let isGreater = PlainValue.isLess(operand, value)
+                else {
                     return false
                 }
                 switch name {
@@ -122,7 +126,9 @@ struct FieldConstraint {
     }
 
     private static func pattern(_ raw: JSON, _ options: JSON?) throws -> Test {
-        guard let text = raw.stringValue, let options = (options ?? "").stringValue else { throw Evaluator.Refused.query }
+        guard let text = raw.stringValue, let options = (options ?? "").stringValue else {
+            throw Evaluator.Refused.query
+        }
         var flags: NSRegularExpression.Options = []
         for option in options {
             switch option {
@@ -132,7 +138,9 @@ struct FieldConstraint {
             default: throw Evaluator.Refused.query
             }
         }
-        guard let expression = try? NSRegularExpression(pattern: text, options: flags) else { throw Evaluator.Refused.query }
+        guard let expression = try? NSRegularExpression(pattern: text, options: flags) else {
+            throw Evaluator.Refused.query
+        }
         return { value in
             PlainValue.matches(value) { value in
                 guard let text = value.stringValue else { return false }

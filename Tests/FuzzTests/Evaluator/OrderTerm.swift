@@ -8,27 +8,32 @@ struct OrderTerm {
     init(_ text: String) throws {
         isDescending = text.hasPrefix("-")
         key = isDescending ? String(text.dropFirst()) : text
-        guard key.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_" || $0 == ".") }), !key.isEmpty else {
+        guard key.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_" || $0 == ".") }), !key.isEmpty
+        else {
             throw Evaluator.Refused.key
         }
     }
 
+    /// What decides a document's place.
+    func rank(of document: JSON, _ evaluator: Evaluator) -> Rank {
+        Rank(evaluator.value(of: key, in: document), isField: evaluator.kind(of: key) != nil)
+    }
+
     /// Whether one document comes before another; nil when this key makes no difference.
-    func isBefore(_ a: JSON, _ b: JSON, _ evaluator: Evaluator) -> Bool? {
-        let (first, second) = (Rank(evaluator.value(of: key, in: a)), Rank(evaluator.value(of: key, in: b)))
+    func isBefore(_ first: Rank, _ second: Rank) -> Bool? {
         if first.isSame(as: second) { return nil }
         return first.isLess(than: second) != isDescending
     }
 
-    /// Missing values and nulls come first, then numbers and truth values (false is 0, true is 1), then texts by their bytes. Pointers are
-    /// in the order of their ids, Dates of their time, Files of their name, Bytes of their base64; what has no order of its own is in
-    /// that of its JSON text.
-    private enum Rank {
+    /// Missing values and nulls come first, then numbers and truth values (false is 0, true is 1), then texts by their bytes. Fields of
+    /// pointers are in the order of the ids, of Dates of the time, of Files of the name, of Bytes of the base64; what has no order of its
+    /// own, and all of these inside an Object, in that of the JSON text.
+    enum Rank {
         case nothing
         case number(Double)
         case text([UInt8])
 
-        init(_ value: JSON?) {
+        init(_ value: JSON?, isField: Bool) {
             switch value {
             case nil, .null: self = .nothing
             case .bool(let flag): self = .number(flag ? 1 : 0)
@@ -36,8 +41,9 @@ struct OrderTerm {
             case .double(let number): self = .number(number)
             case .string(let text): self = .text(Array(text.utf8))
             case .some(let value):
-                let member = ["Pointer": "objectId", "Date": "iso", "File": "name", "Bytes": "base64"][value.wireType ?? ""]
-                let text = member.flatMap { value[$0]?.stringValue }.map { Array($0.utf8) }
+                let member = ["Pointer": "objectId", "Date": "iso", "File": "name", "Bytes": "base64"][
+                    value.wireType ?? ""]
+                let text = (isField ? member : nil).flatMap { value[$0]?.stringValue }.map { Array($0.utf8) }
                 self = .text(text ?? value.serialized)
             }
         }

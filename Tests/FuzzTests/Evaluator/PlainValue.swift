@@ -21,7 +21,10 @@ enum PlainValue {
             case "File": return ["__type": "File", "name": value["name"] ?? .null]
             case "GeoPoint":
                 guard let point = Place(value) else { throw Evaluator.Refused.type }
-                return ["__type": "GeoPoint", "latitude": JSON(number: point.latitude), "longitude": JSON(number: point.longitude)]
+                return [
+                    "__type": "GeoPoint", "latitude": JSON(number: point.latitude),
+                    "longitude": JSON(number: point.longitude),
+                ]
             case "Bytes", "Polygon": return value
             default: throw Evaluator.Refused.type
             }
@@ -43,7 +46,7 @@ enum PlainValue {
         case (.null, .null): true
         case (.bool(let a), .bool(let b)): a == b
         case (.int, .int), (.int, .double), (.double, .int), (.double, .double): a.doubleValue == b.doubleValue
-        case (.string(let a), .string(let b)): Array(a.utf8) == Array(b.utf8)
+        case (.string(let a), .string(let b)): a.utf8.elementsEqual(b.utf8)
         case (.array(let a), .array(let b)): a.count == b.count && zip(a, b).allSatisfy(isSame)
         case (.object(let a), .object(let b)):
             a.count == b.count && a.allSatisfy { key, value in b[key].map { isSame(value, $0) } ?? false }
@@ -57,7 +60,7 @@ enum PlainValue {
         case (.int, .int), (.int, .double), (.double, .int), (.double, .double):
             (a.doubleValue ?? 0) < (b.doubleValue ?? 0)
         case (.bool(let a), .bool(let b)): !a && b
-        case (.string(let a), .string(let b)): Array(a.utf8).lexicographicallyPrecedes(Array(b.utf8))
+        case (.string(let a), .string(let b)): a.utf8.lexicographicallyPrecedes(b.utf8)
         case (.object, .object) where a.wireType == "Date" && b.wireType == "Date":
             // Of years with four digits the texts are in the order of the times.
             (a["iso"]?.stringValue ?? "") < (b["iso"]?.stringValue ?? "")

@@ -39,7 +39,10 @@ struct RandomClass {
         for (field, kind) in fields where !random.chance(missing) {
             object[field] = random.chance(5) ? .null : kind.value(&random, depth: 3)
         }
-        let times = ["2020-01-01T00:00:00.000Z", "2020-01-01T00:00:00.001Z", "2021-05-05T05:05:05.555Z", "1999-12-31T23:59:59.999Z"]
+        let times = [
+            "2020-01-01T00:00:00.000Z", "2020-01-01T00:00:00.001Z", "2021-05-05T05:05:05.555Z",
+            "1999-12-31T23:59:59.999Z",
+        ]
         object["createdAt"] = .string(random.pick(times))
         if random.chance(25) {
             object["ACL"] = random.pick([

@@ -86,7 +86,7 @@ struct Mutator {
             random.pick([
                 0, -1, 1, 2_147_483_648, 9_007_199_254_740_992, -9_007_199_254_740_992, .double(9.3e18),
                 .double(-1e308),
-                .double(5e-324), .double(0.1), 1000, 100,
+                .double(.leastNonzeroMagnitude), .double(0.1), 1000, 100,
             ])
         case 1: random.pick([.null, .bool(true), .bool(false), [:], []])
         case 2:

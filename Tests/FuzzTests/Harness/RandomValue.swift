@@ -6,7 +6,8 @@ enum ValueKind: String, CaseIterable, Sendable {
 
     static let numbers: [JSON] = [
         0, .double(-0.0), 1, 2, .double(2.5), -1, 3, 10, .double(0.1), .double(0.30000000000000004), .double(0.3),
-        .double(1e300), .double(-1e300), .double(5e-324), .double(1.7976931348623157e308), 9_007_199_254_740_991,
+        .double(1e300), .double(-1e300), .double(.leastNonzeroMagnitude), .double(1.7976931348623157e308),
+        9_007_199_254_740_991,
         9_007_199_254_740_992, -9_007_199_254_740_992, .double(9007199254740994), .double(1e19), .double(123456789.125),
         .double(4.35), .double(1e-7), 1_000_000,
     ]
@@ -58,7 +59,7 @@ enum ValueKind: String, CaseIterable, Sendable {
     static func point(_ random: inout Seeded) -> JSON {
         let (latitude, longitude) =
             random.chance(30)
-            ? (Double(random.below(17) * 10 - 80) + 0.5, Double(random.below(35) * 10 - 170) + 0.25)
+            ? (Double(random.below(17) * 10 - 80) + 0.3, Double(random.below(35) * 10 - 170) + 0.25)
             : (Double(random.below(17_800_000) - 8_900_000) / 1e5, Double(random.below(35_999_000) - 17_999_500) / 1e5)
         return ["__type": "GeoPoint", "latitude": JSON(number: latitude), "longitude": JSON(number: longitude)]
     }

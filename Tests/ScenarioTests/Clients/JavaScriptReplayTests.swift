@@ -199,6 +199,10 @@ import Testing
         #expect(try await sdk.request("DELETE", "schemas/\(className)").text == "{}")
         let push = try await sdk.request("POST", "push", #""channels":["nobody\#(className)"],"data":{"alert":"hi"}"#)
         #expect(push.json == ["result": true] && push.header("X-Parse-Push-Status-Id") != nil, "\(push.head)")
+        let hook = #""functionName":"js\#(className)","url":"https://hooks.shop.example/f""#
+        #expect(try await sdk.request("POST", "hooks/functions", hook).json["url"] == "https://hooks.shop.example/f")
+        #expect(try await sdk.request("PUT", "hooks/functions/js\(className)", #""__op":"Delete""#).text == "{}")
+        #expect(try await sdk.request("GET", "cloud_code/jobs/data").json["jobs"]?.arrayValue != nil)
         let status = try await sdk.request("GET", "classes/_PushStatus", #""where":{},"limit":1"#)
         #expect(status.results.count == 1, "\(status.text)")
     }

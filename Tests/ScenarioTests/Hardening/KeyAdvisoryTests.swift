@@ -49,8 +49,6 @@ import Testing
         let suite = try await GatewaySuites.guarded
         let customer = try await Customer.signUp(suite)
         let reader = ParseClient(suite, masterKey: GatewaySuites.readOnlyKey)
-        let sessions = "SELECT count(*) FROM (SELECT 1 FROM keyedReplies)"
-        _ = try await suite.rows("users", sessions)
         let body: JSON = ["userId": .string(customer.userId)]
         #expect(try await reader.call(.POST, "/loginAs", body).json == Self.readOnly)
         let batch = try await reader.call(

@@ -51,7 +51,7 @@ import Testing
         var testDescription: String { "\(code) \(what)" }
     }
 
-    @Test(arguments: Self.queries + Self.writes + Self.devices + Self.files + Self.users + Self.classes)
+    @Test(arguments: queries + writes + devices + files + users + classes)
     func eachCodeIsAnsweredWithItsStatus(_ expected: Provoked) async throws {
         let suite = try await Suite.shared
         let world = World(suite: suite, client: ParseClient(suite), master: .master(suite))
@@ -129,6 +129,12 @@ import Testing
         },
         .init(115, "a push to channels and a condition") {
             try await $0.push(["channels": ["a"], "where": [:], "data": ["alert": "a"]])
+        },
+        .init(138, "a push that expired long ago") {
+            try await $0.push(["channels": ["a"], "data": ["alert": "a"], "expiration_time": "2001-01-01T00:00:00.000Z"])
+        },
+        .init(152, "a push for much later") {
+            try await $0.push(["channels": ["a"], "data": ["alert": "a"], "push_time": "2090-01-01T00:00:00.000Z"])
         },
         .init(135, "a device without a type") { try await $0.installation(["installationId": .string($0.className)]) },
         .init(136, "another type of a device") {

@@ -1,0 +1,59 @@
+import Foundation
+import MessageBus
+import Messages
+import ParseProtocol
+
+/// `/aggregate/<Class>`: pipelines and distinct values, at the service that owns the class. For the master key only.
+struct AggregateController: Sendable {
+    let services: ServiceClient
+    let federation: Federation
+
+    func run(
+        _ className: String, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> ParseResponse {
+        guard Names.isClassName(className) || Owners.masterClasses.contains(className) else {
+            throw ParseError(
+                className.hasPrefix("_") ? .operationForbidden : .invalidClassName,
+                className.hasPrefix("_")
+                    ? "Clients aren't allowed to use the class \(className.prefix(128))."
+                    : "Invalid class name: \(className.prefix(128))")
+        }
+        let options = try AggregateOptions(request)
+        var message = AggregateRequest()
+        message.className = className
+        if let field = options.distinct {
+            message.distinct = field
+            message.where = Data(try await resolved(options.filter, principal, request.requestId))
+        } else {
+            var stages: [JSON] = []
+            for stage in options.stages {
+                stages.append(try await resolved(stage, principal, request.requestId))
+            }
+            message.pipeline = Data(JSON.array(stages).serialized)
+            message.explain = options.explains
+        }
+        let reply = try await services.read(
+            "\(Owners.service(ofClass: className)).aggregate.v1", message, for: principal, trace: request.requestId)
+        return ParseResponse(body: try reply.document)
+    }
+
+    /// A `$match` whose sub-queries are answered.
+    private func resolved(
+        _ stage: JSON, _ principal: Principal, _ trace: String
+    ) async throws(ParseError) -> JSON {
+        guard case .object(let members) = stage, members.count == 1, let condition = members["$match"] else {
+            return stage
+        }
+        let text = condition.serialized
+        guard SubQueries.mayOccur(in: text) else { return stage }
+        return ["$match": try JSON(clientText: try await resolved(text, principal, trace))]
+    }
+
+    private func resolved(
+        _ filter: [UInt8], _ principal: Principal, _ trace: String
+    ) async throws(ParseError) -> [UInt8] {
+        guard SubQueries.mayOccur(in: filter) else { return filter }
+        var subQueries = SubQueries(federation: federation, principal: principal, trace: trace)
+        return try await subQueries.resolve(filter)
+    }
+}

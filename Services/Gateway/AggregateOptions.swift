@@ -1,0 +1,97 @@
+import ParseProtocol
+
+/// What `/aggregate/<Class>` is asked for, checked (PARSE_PROTOCOL section 4.2): a field's different values, or a pipeline as an array, as
+/// an object, or as one parameter for each stage.
+struct AggregateOptions {
+    private(set) var distinct: String?
+    /// JSON text of the `where` object of a distinct; empty means all.
+    private(set) var filter: [UInt8] = []
+    private(set) var stages: [JSON] = []
+    private(set) var explains = false
+
+    /// Members whose objects have an order that counts: the keys to sort by.
+    private static let sort = "$sort"
+
+    /// - Throws: 102 or 107.
+    init(_ request: ParseRequest) throws(ParseError) {
+        for (name, value) in try Self.parameters(of: request) {
+            switch name {
+            case "pipeline": stages += try Self.stages(value)
+            case "distinct":
+                guard case .string(let field) = value, !field.isEmpty else {
+                    throw ParseError(.invalidQuery, "distinct must be the name of a field.")
+                }
+                distinct = field
+            case "where": filter = try QueryOptions(find: ["where": value], limitMax: 1).filter
+            case "explain":
+                switch value {
+                case .bool(let flag): explains = flag
+                case .string("queryPlanner"), .string("executionStats"), .string("allPlansExecution"): explains = true
+                default: throw ParseError(.invalidQuery, "Invalid value for explain")
+                }
+            case "hint", "comment", "readPreference", "includeReadPreference", "subqueryReadPreference": break
+            default:
+                // Names without a dollar sign were stages in old servers.
+                guard name.hasPrefix("$") else {
+                    throw ParseError(.invalidQuery, "Invalid aggregate stage '\(name.prefix(100))'.")
+                }
+                stages.append(.object([name: value]))
+            }
+        }
+    }
+
+    private static func stages(_ pipeline: JSON) throws(ParseError) -> [JSON] {
+        var stages: [JSON] = []
+        switch pipeline {
+        case .array(let elements):
+            for element in elements {
+                // A pair is a member of a pipeline that came as an object.
+                if case .array(let pair) = element, pair.count == 2, case .string(let name) = pair[0] {
+                    stages.append(.object([name: pair[1]]))
+                } else {
+                    stages.append(element)
+                }
+            }
+        case .object(let members) where members.count <= 1: stages = members.isEmpty ? [] : [pipeline]
+        default: throw ParseError(.invalidQuery, "A pipeline must be an array of stages.")
+        }
+        return stages
+    }
+
+    /// The request's parameters in the order in which they came.
+    private static func parameters(of request: ParseRequest) throws(ParseError) -> [(name: String, value: JSON)] {
+        if request.isInBatch, let members = request.tunnelled {
+            guard members.keys.count(where: { $0.hasPrefix("$") }) <= 1 else {
+                throw ParseError(.invalidQuery, "Inside a batch the stages must be a pipeline array.")
+            }
+            return members.map { ($0, $1) }
+        }
+        if let tunnelled = request.tunnelled {
+            // Credentials were taken out there and have no meaning here.
+            return try members(request.body).filter { tunnelled[$0.name] != nil }
+        }
+        guard let query = request.query, !query.isEmpty else { return try members(request.body) }
+        var parameters: [(name: String, value: JSON)] = []
+        for (name, text) in try ParseRequest.orderedPairs(Substring(query).utf8) {
+            if name == "where" || name == "distinct" || name == "comment" {
+                parameters.append((name, .string(text)))
+                continue
+            }
+            let ordered: Set<String> = name == "pipeline" || name == Self.sort ? ["", Self.sort] : [Self.sort]
+            parameters.append(
+                (name, (try? JSON(parsing: Array(text.utf8), membersInOrderOf: ordered)) ?? .string(text)))
+        }
+        return parameters
+    }
+
+    private static func members(_ body: [UInt8]) throws(ParseError) -> [(name: String, value: JSON)] {
+        if body.isEmpty { return [] }
+        guard case .array(let pairs) = try? JSON(parsing: body, membersInOrderOf: ["", "pipeline", Self.sort]) else {
+            throw ParseError(.invalidJSON, "The body must be a JSON object.")
+        }
+        return pairs.compactMap { pair in
+            guard case .array(let parts) = pair, parts.count == 2, case .string(let name) = parts[0] else { return nil }
+            return (name, parts[1])
+        }
+    }
+}

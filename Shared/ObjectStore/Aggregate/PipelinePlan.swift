@@ -1,0 +1,102 @@
+import ParseProtocol
+
+/// A pipeline parted in two: what SQLite does (the first `$match`, a `$sort` by plain columns, `$skip` and `$limit`), and the
+/// stages that run in memory over its rows.
+struct PipelinePlan {
+    private(set) var query: Query
+    private(set) var stages: ArraySlice<PipelineStage>
+    /// Fields of the stored documents that the stages look at; nil for all.
+    private(set) var roots: Set<String>?
+
+    /// More rows than any class has.
+    static let everything = 1 << 40
+
+    init(_ pipeline: [PipelineStage], _ info: ClassInfo) throws {
+        query = Query(className: info.name, limit: PipelinePlan.everything)
+        stages = pipeline[...]
+        try takeMatches(info)
+        takeSort(info)
+        if case .skip(let count)? = stages.first {
+            query.skip = count
+            stages.removeFirst()
+        }
+        if case .limit(let count)? = stages.first {
+            query.limit = count
+            stages.removeFirst()
+        }
+        roots = try PipelinePlan.roots(of: stages)
+    }
+
+    private mutating func takeMatches(_ info: ClassInfo) throws {
+        var conditions: [JSON] = []
+        // `$expr` is nothing that a query's condition knows.
+        while case .match(let condition)? = stages.first, condition["$expr"] == nil {
+            conditions.append(try StoredCondition(info: info).condition(condition))
+            stages.removeFirst()
+        }
+        if conditions.isEmpty { return }
+        query.condition = .value(conditions.count == 1 ? conditions[0] : ["$and": .array(conditions)])
+    }
+
+    private mutating func takeSort(_ info: ClassInfo) {
+        guard case .sort(let keys)? = stages.first else { return }
+        var order: [String] = []
+        for (path, isDescending) in keys {
+            // The database sorts other values in its own way.
+            guard !path.isDotted, !path.isPointerText, PipelinePlan.isPlain(path.storedRoot, info) else { return }
+            order.append((isDescending ? "-" : "") + path.storedRoot)
+        }
+        query.order = order
+        stages.removeFirst()
+    }
+
+    private static func isPlain(_ field: String, _ info: ClassInfo) -> Bool {
+        if BuiltInField(rawValue: field) != nil { return true }
+        return switch info.fields[field] {
+        case .string, .number, .boolean, .date: true
+        default: false
+        }
+    }
+
+    /// Up to the first stage that makes new documents; what comes after it sees only those.
+    private static func roots(of stages: ArraySlice<PipelineStage>) throws -> Set<String>? {
+        var all: Set<String> = []
+        for stage in stages {
+            switch stage {
+            case .match(let condition):
+                guard let roots = try DocumentCondition(condition).roots else { return nil }
+                all.formUnion(roots)
+            case .sort(let keys): all.formUnion(keys.map(\.path.storedRoot))
+            case .unwind(let path, _, _): all.insert(path.storedRoot)
+            case .limit, .skip, .sample: break
+            case .project(let projection): return projection.roots.map { all.union($0) }
+            case .group(let key, let fields):
+                return AggregateExpression.roots(of: [key] + fields.values.map(\.expression)).map { all.union($0) }
+            case .count: return all
+            }
+        }
+        return nil
+    }
+
+    /// The steps of the stages, the first of which is given back.
+    func steps(to result: any PipelineStep, _ budget: AggregateBudget) throws -> any PipelineStep {
+        var first = result
+        for stage in stages.reversed() {
+            switch stage {
+            case .match(let condition):
+                first = MatchStep(try DocumentCondition(condition), next: first, budget: budget)
+            case .project(let projection): first = ProjectStep(projection, next: first, budget: budget)
+            case .group(let key, let fields):
+                first = GroupStep(key: key, fields: fields, next: first, budget: budget)
+            case .sort(let keys): first = SortStep(keys, next: first, budget: budget)
+            case .limit(let count): first = PageStep(limit: count, next: first)
+            case .skip(let count): first = PageStep(skip: count, next: first)
+            case .unwind(let path, let keepsEmpty, let index):
+                first = UnwindStep(path, keepsEmpty: keepsEmpty, index: index, next: first, budget: budget)
+            case .count(let name): first = CountStep(name, next: first)
+            case .sample(let size): first = SampleStep(size, next: first, budget: budget)
+            }
+        }
+        return first
+    }
+}

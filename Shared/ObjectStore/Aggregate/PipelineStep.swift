@@ -1,0 +1,132 @@
+import ParseProtocol
+
+/// A stage at work: takes documents one by one and hands what it makes of them to the next.
+protocol PipelineStep: AnyObject {
+    /// Whether no further document can change the result, so that reading may stop.
+    var isSatisfied: Bool { get }
+    func take(_ document: JSON) throws
+    /// After the last document.
+    func finish() throws
+}
+
+final class MatchStep: PipelineStep {
+    private let condition: DocumentCondition
+    private let next: any PipelineStep
+    private let budget: AggregateBudget
+
+    init(_ condition: DocumentCondition, next: any PipelineStep, budget: AggregateBudget) {
+        self.condition = condition
+        self.next = next
+        self.budget = budget
+    }
+
+    var isSatisfied: Bool { next.isSatisfied }
+
+    func take(_ document: JSON) throws {
+        try budget.step()
+        if try condition.holds(for: document) { try next.take(document) }
+    }
+
+    func finish() throws { try next.finish() }
+}
+
+final class ProjectStep: PipelineStep {
+    private let projection: Projection
+    private let next: any PipelineStep
+    private let budget: AggregateBudget
+
+    init(_ projection: Projection, next: any PipelineStep, budget: AggregateBudget) {
+        self.projection = projection
+        self.next = next
+        self.budget = budget
+    }
+
+    var isSatisfied: Bool { next.isSatisfied }
+
+    func take(_ document: JSON) throws {
+        try budget.step()
+        let projected = try projection.apply(document)
+        try budget.check(projected)
+        try next.take(projected)
+    }
+
+    func finish() throws { try next.finish() }
+}
+
+/// `$skip` and `$limit`.
+final class PageStep: PipelineStep {
+    private var skips: Int
+    private var remaining: Int
+    private let next: any PipelineStep
+
+    init(skip: Int = 0, limit: Int = .max, next: any PipelineStep) {
+        skips = skip
+        remaining = limit
+        self.next = next
+    }
+
+    var isSatisfied: Bool { remaining == 0 || next.isSatisfied }
+
+    func take(_ document: JSON) throws {
+        if skips > 0 {
+            skips -= 1
+        } else if remaining > 0 {
+            remaining -= 1
+            try next.take(document)
+        }
+    }
+
+    func finish() throws { try next.finish() }
+}
+
+/// `$unwind`: a document for each element of an array.
+final class UnwindStep: PipelineStep {
+    private let path: AggregatePath
+    private let keepsEmpty: Bool
+    private let index: String?
+    private let next: any PipelineStep
+    private let budget: AggregateBudget
+
+    init(
+        _ path: AggregatePath, keepsEmpty: Bool, index: String?, next: any PipelineStep, budget: AggregateBudget
+    ) {
+        self.path = path
+        self.keepsEmpty = keepsEmpty
+        self.index = index
+        self.next = next
+        self.budget = budget
+    }
+
+    var isSatisfied: Bool { next.isSatisfied }
+
+    func take(_ document: JSON) throws {
+        try budget.step()
+        switch path.value(in: document) {
+        case .array(let elements)? where !elements.isEmpty:
+            for (position, element) in elements.enumerated() {
+                if isSatisfied { return }
+                try budget.step()
+                try pass(document, element, .int(Int64(position)))
+            }
+        case .array?, .null?, nil:
+            if keepsEmpty { try pass(document, nil, .null) }
+        case let value?: try pass(document, value, .null)
+        }
+    }
+
+    private func pass(_ document: JSON, _ element: JSON?, _ position: JSON) throws {
+        var document = UnwindStep.replaced(path.components[...], in: document, by: element)
+        if let index { document[index] = position }
+        try next.take(document)
+    }
+
+    private static func replaced(_ components: ArraySlice<String>, in value: JSON, by element: JSON?) -> JSON {
+        guard let first = components.first, case .object(var members) = value else { return value }
+        members[first] =
+            components.count == 1
+            ? element : members[first].map { replaced(components.dropFirst(), in: $0, by: element) }
+        return .object(members)
+    }
+
+    func finish() throws { try next.finish() }
+}
