@@ -38,8 +38,6 @@ func runGateway() async throws {
         pages: PagesController(
             pages: try Pages(configuration: configuration), accounts: accounts, configuration: configuration),
         sentry: SentryController(services: services),
-        system: SystemController(broker: broker),
-        cloud: cloud,
         system: SystemController(
             broker: broker,
             document: try OpenAPIDocument(
