@@ -43,7 +43,8 @@ struct Federation: Sendable {
             "\(Owners.service(ofClass: className)).find.v1", Self.message(className, options, filter: filter),
             for: principal, trace: trace
         ).document
-        guard let hooked else { return found }
+        // A plan has no objects.
+        guard let hooked, !options.explains else { return found }
         var answer = try JSON(reply: found)
         answer["results"] = .array(try await hooked.after(answer["results"]?.arrayValue ?? []))
         return answer.serialized
@@ -65,6 +66,7 @@ struct Federation: Sendable {
             // Only a name with a dot leads to another object.
             if filter.contains(text: ".") || options.order.contains(where: { $0.utf8.contains(UInt8(ascii: ".")) }) {
                 $0.foreignClasses = Owners.classes(notOf: Owners.service(ofClass: className))
+                $0.hookedClasses = HookScope.current?.registry.last?.classes(with: .beforeFind) ?? []
             }
         }
     }

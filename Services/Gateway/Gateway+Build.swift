@@ -18,7 +18,8 @@ func runGateway() async throws {
     let objects = ObjectsController(services: services, federation: federation, configuration: configuration)
     let accounts = AccountsController(services: services, configuration: configuration)
     let cloud = CloudController(
-        settings: configuration.cloud, services: services, objects: objects, configuration: configuration, logger: logger)
+        settings: configuration.cloud, services: services, objects: objects, configuration: configuration,
+        logger: logger)
     let router = ParseRouter(
         configuration: configuration,
         admission: Admission(settings: configuration.admission, services: services),

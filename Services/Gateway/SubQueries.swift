@@ -73,7 +73,7 @@ struct SubQueries {
         var answers: [[JSON]] = queries.map { _ in [] }
         var plain: [Int] = []
         for (index, (query, filter)) in queries.enumerated() {
-            // A class whose reads are somebody's hook to see is asked like any other read.
+            // A class with a webhook is asked like by a find of its own.
             guard case .find(let className, var options, _, _) = query,
                 try await HookedRead(className, principal) != nil
             else {

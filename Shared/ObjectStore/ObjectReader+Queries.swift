@@ -137,7 +137,7 @@ extension ObjectReader {
         let wantsScore = query.keys.contains("$score")
         let kind = CallerKind(caller)
         var key: CompiledQuery.Key?
-        if start == nil, case .text(let text) = query.condition, text.count <= ObjectReader.cachedBytesMax {
+        if start == nil, query.hookedClasses.isEmpty, case .text(let text) = query.condition, text.count <= ObjectReader.cachedBytesMax {
             let exact = CompiledQuery.Key(
                 className: info.name, condition: text, order: query.order, kind: kind, userFields: userFields ?? [],
                 hidden: hidden, wantsScore: wantsScore)
@@ -146,7 +146,7 @@ extension ObjectReader {
         }
         var compiler = ConditionCompiler(
             info: info, hidden: hidden,
-            pointed: { [unowned self] in try pointed($0, foreign: query.foreignClasses, caller) }
+            pointed: { [unowned self] in try pointed($0, of: query, caller) }
         ) { [unowned self] in try relation($0, $1, $2, to: info.name, caller) }
         let condition = try compiler.compile(try query.condition.json())
         let compiled = try CompiledQuery(
@@ -160,7 +160,13 @@ extension ObjectReader {
     }
 
     /// A class that pointers lead to, as the caller may see it.
-    private func pointed(_ className: String, foreign: Set<String>, _ caller: Caller) throws -> PointedClass? {
+    private func pointed(_ className: String, of query: Query, _ caller: Caller) throws -> PointedClass? {
+        guard !query.hookedClasses.contains(className) else {
+            throw ParseError(
+                .invalidQuery,
+                "A webhook decides what is found in \(className): a query cannot sort or filter by its fields. Use $inQuery.")
+        }
+        let foreign = query.foreignClasses
         // Whoever could compare a session's token could find it out, letter by letter.
         guard className != "_Session" else {
             throw ParseError(.operationForbidden, "A query cannot look into sessions.")

@@ -20,6 +20,8 @@ public struct Query: Sendable {
     /// Classes that other services keep, so that a query that looks into their objects is refused and not answered as
     /// if there were none; `*` for every class that is not in this store.
     public var foreignClasses: Set<String> = []
+    /// Classes whose objects a webhook may hide, so that a query that looks into them past it is refused.
+    public var hookedClasses: Set<String> = []
 
     var condition: Condition
 

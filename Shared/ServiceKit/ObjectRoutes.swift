@@ -245,6 +245,7 @@ extension Query {
             skip: Int(message.skip), wantsCount: message.count, keys: message.keys, excludeKeys: message.excludeKeys)
         if message.hasAfter { after = message.after }
         foreignClasses = Set(message.foreignClasses)
+        hookedClasses = Set(message.hookedClasses)
     }
 }
 

@@ -21,6 +21,9 @@ package final class Suite: Sendable {
         environment = [
             "SATCHEL_DATA": dataDirectory, "SATCHEL_PORT": "\(port)", "SATCHEL_MASTER_KEY": Suite.masterKey,
             "SATCHEL_PASSWORD_WORK": "1",
+            // Nobody: tests reach no host but this one.
+            "SATCHEL_APPLE_RECEIPT_URL": "http://127.0.0.1:1/",
+            "SATCHEL_APPLE_SANDBOX_RECEIPT_URL": "http://127.0.0.1:1/",
         ].merging(settings) { _, setting in setting }
         keeper = try Keeper(program: Self.cleanUp, arguments: [checkoutDirectory], environment: environment)
     }

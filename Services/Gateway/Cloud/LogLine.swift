@@ -45,9 +45,12 @@ struct LogLine: Equatable, Sendable {
         }
         message = String(rest[module.upperBound...])
         var pairs: [String: String] = [:]
-        for pair in rest[..<module.lowerBound].split(separator: " ") {
-            let sides = pair.split(separator: "=", maxSplits: 1)
-            if sides.count == 2 { pairs[String(sides[0])] = String(sides[1]) }
+        // Values may have spaces; each ends where the next name begins.
+        let text = rest[..<module.lowerBound]
+        let names = text.matches(of: #/(?:^|\ )([A-Za-z][A-Za-z0-9_.]*)=/#)
+        for (index, name) in names.enumerated() {
+            let end = index + 1 < names.count ? names[index + 1].range.lowerBound : text.endIndex
+            pairs[String(name.output.1)] = String(text[name.range.upperBound..<end])
         }
         metadata = pairs
     }

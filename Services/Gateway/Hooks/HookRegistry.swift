@@ -7,6 +7,8 @@ import Synchronization
 final class HookRegistry: Sendable {
     private struct State {
         var table: HookTable?
+        /// What `table` was last, also while a change is being made.
+        var last: HookTable?
         /// Counts the forgettings; what was under way meanwhile may be old and is not kept.
         var generation = 0
     }
@@ -19,6 +21,9 @@ final class HookRegistry: Sendable {
     /// What is known without asking; nil before the first answer and while a change is being made.
     var known: HookTable? { state.withLock { $0.table } }
 
+    /// What was known last; nil before the first answer only.
+    var last: HookTable? { state.withLock { $0.last } }
+
     /// - Throws: 2 while nobody can be asked.
     func table() async throws(ParseError) -> HookTable {
         let (known, generation) = state.withLock { ($0.table, $0.generation) }
@@ -26,7 +31,9 @@ final class HookRegistry: Sendable {
         let reply = try await services.read("catalog.hooks.v1", HooksRequest(), for: .init(), trace: RequestIds.next())
         let table = HookTable(try reply.message(HooksReply.self).hooks)
         state.withLock { state in
-            if state.generation == generation { state.table = table }
+            guard state.generation == generation else { return }
+            state.table = table
+            state.last = table
         }
         return table
     }

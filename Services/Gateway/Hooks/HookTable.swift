@@ -35,6 +35,11 @@ struct HookTable: Sendable {
     /// Where a trigger is called; nil when the class has none.
     func url(_ trigger: Trigger, _ className: String) -> String? { triggers[className]?[trigger] }
 
+    /// The classes that have a trigger.
+    func classes(with trigger: Trigger) -> [String] {
+        triggers.filter { $0.value[trigger] != nil }.keys.sorted()
+    }
+
     /// Whether any of the triggers is there.
     func has(_ wanted: [Trigger], _ className: String) -> Bool {
         guard let known = triggers[className] else { return false }

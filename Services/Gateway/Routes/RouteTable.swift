@@ -45,7 +45,8 @@ struct RouteTable: Sendable {
 
     /// Everything under the mount.
     static let mounted = RouteTable(
-        Route.objects + Route.accounts + Route.files + Route.cloud + Route.hooks + Route.config + Route.push + Route.schemas
+        Route.objects + Route.accounts + Route.files + Route.cloud + Route.hooks + Route.config + Route.push
+            + Route.schemas
             + Route.system + Route.pages)
 
     /// Everything beside the mount.

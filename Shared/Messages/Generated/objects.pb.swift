@@ -101,6 +101,9 @@ public nonisolated struct FindRequest: Sendable {
   /// this service does not have.
   public var foreignClasses: [String] = []
 
+  /// Classes with a webhook that decides what is found in them, sent when the query may look into objects that pointers name.
+  public var hookedClasses: [String] = []
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -471,7 +474,7 @@ nonisolated extension GetReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
 
 nonisolated extension FindRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".FindRequest"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}class_name\0\u{1}where\0\u{1}order\0\u{1}limit\0\u{1}skip\0\u{1}count\0\u{1}keys\0\u{3}exclude_keys\0\u{1}after\0\u{1}explain\0\u{3}foreign_classes\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}class_name\0\u{1}where\0\u{1}order\0\u{1}limit\0\u{1}skip\0\u{1}count\0\u{1}keys\0\u{3}exclude_keys\0\u{1}after\0\u{1}explain\0\u{3}foreign_classes\0\u{3}hooked_classes\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -490,6 +493,7 @@ nonisolated extension FindRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
       case 9: try { try decoder.decodeSingularStringField(value: &self._after) }()
       case 10: try { try decoder.decodeSingularBoolField(value: &self.explain) }()
       case 11: try { try decoder.decodeRepeatedStringField(value: &self.foreignClasses) }()
+      case 12: try { try decoder.decodeRepeatedStringField(value: &self.hookedClasses) }()
       default: break
       }
     }
@@ -533,6 +537,9 @@ nonisolated extension FindRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
     if !self.foreignClasses.isEmpty {
       try visitor.visitRepeatedStringField(value: self.foreignClasses, fieldNumber: 11)
     }
+    if !self.hookedClasses.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.hookedClasses, fieldNumber: 12)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -548,6 +555,7 @@ nonisolated extension FindRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
     if lhs._after != rhs._after {return false}
     if lhs.explain != rhs.explain {return false}
     if lhs.foreignClasses != rhs.foreignClasses {return false}
+    if lhs.hookedClasses != rhs.hookedClasses {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
