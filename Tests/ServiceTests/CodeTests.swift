@@ -36,7 +36,7 @@ import Testing
 
     @Test func codesThatCannotOccurAreNowhere() throws {
         let documented = try Self.documented()
-        #expect(documented.count > 90)
+        #expect(documented.count > 85)
         var sources: [(path: String, text: String)] = []
         for folder in ["Services", "Shared"] {
             let files = FileManager.default.enumerator(atPath: "\(checkoutDirectory)/\(folder)")
