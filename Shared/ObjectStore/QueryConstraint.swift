@@ -121,7 +121,7 @@ extension QuerySubject {
         if values.isEmpty { return "0" }
         let patterns = values.filter { $0["$regex"] != nil }
         guard patterns.isEmpty || patterns.count == values.count else {
-            throw ParseError(.invalidQuery, "All $all values must be of regex type or none")
+            throw ParseError(.invalidJSON, "All $all values must be of regex type or none")
         }
         // Each value is a constraint of its own; the first one is counted already.
         for _ in values.dropFirst() { try compiler.countConstraint() }

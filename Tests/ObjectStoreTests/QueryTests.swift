@@ -88,7 +88,7 @@ import Testing
         (["name": ["$regex": "a", "$options": "g"]], 102), (["name": ["$options": "i"]], 102), (["name": ["$exists": 1]], 107),
         (["name": ["$regex": .string(String(repeating: "a", count: 1001))]], 102), (["name": ["$text": ["$search": ["$term": ""]]]], 102),
         (["brand": ["$inQuery": ["className": "Brand", "where": [:]]]], 102), (["at": ["$nearSphere": 1]], 107),
-        (["tags": ["$all": [["$regex": "a"], "b"]]], 102), (["day": ["$gt": ["$relativeTime": "yesterday"]]], 107),
+        (["tags": ["$all": [["$regex": "a"], "b"]]], 107), (["day": ["$gt": ["$relativeTime": "yesterday"]]], 107),
         (["day": date("nonsense")], 111), (["$relatedTo": ["object": 1, "key": "x"]], 102),
     ]
 

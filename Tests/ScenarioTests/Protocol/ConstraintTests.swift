@@ -78,7 +78,7 @@ import Testing
         .init(["tags": ["$all": ["red", "big"]]], "a"),
         .init(["tags": ["$all": [["$regex": "^re"], ["$regex": "^bi"]]]], "a"),
         .init(["tags": ["$containedBy": ["red", "big", "small"]]], "a", "b", "d"),
-        .init(["n": ["$exists": false]], "d", "e"),
+        .init(["n": ["$exists": false]], "e"),
         .init(["tags": ["$exists": true]], "a", "b", "c", "d"),
         .init(["text": ["$regex": "^c", "$options": "i"]], "c"),
         .init(["text": ["$regex": "\\Qtea\\E"]], "a"),
