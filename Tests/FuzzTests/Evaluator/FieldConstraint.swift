@@ -117,7 +117,7 @@ struct FieldConstraint {
     private static func all(_ raw: JSON, _ key: String, _ evaluator: Evaluator) throws -> Test {
         guard case .array(let items) = raw else { throw Evaluator.Refused.json }
         let patterns = items.filter { $0["$regex"] != nil }
-        guard patterns.isEmpty || patterns.count == items.count else { throw Evaluator.Refused.query }
+        guard patterns.isEmpty || patterns.count == items.count else { throw Evaluator.Refused.json }
         let tests =
             try patterns.isEmpty
             ? list(raw, key, evaluator).map { wanted -> Test in { PlainValue.equals($0, wanted) } }
