@@ -33,8 +33,8 @@ public struct ClassPermissions: Sendable, Hashable {
     /// Fields that let the user they name update and delete that object.
     public var writeUserFields: [String]
     /// Fields hidden from a group of callers: `*`, `authenticated`, `role:<name>`, a user's objectId or
-    /// `userField:<field>`. Hidden from a caller is what all groups that apply hide. `userField:` groups are
-    /// kept but not evaluated: their members see as little as the other groups allow.
+    /// `userField:<field>`. Hidden from a caller is what all groups that apply hide. Whether a `userField:` group applies
+    /// depends on the object, so that it counts where objects leave the store; conditions and orders are judged by the others.
     public var protectedFields: [String: [String]]
     /// No class-level permissions: everything is public.
     var isOpen: Bool
@@ -120,14 +120,26 @@ extension ClassPermissions {
     }
 
     /// The fields this caller may neither see nor ask about.
-    func hiddenFields(from caller: Caller) -> Set<String> {
-        if caller.isMaster || protectedFields.isEmpty { return [] }
+    func hiddenFields(from caller: Caller) -> Set<String> { fieldsOfGroups(caller) ?? [] }
+
+    /// What the caller's groups hide; nil when there is no group of theirs.
+    func fieldsOfGroups(_ caller: Caller) -> Set<String>? {
+        if caller.isMaster || protectedFields.isEmpty { return nil }
         var groups = caller.grants
         if caller.userId != nil { groups.append("authenticated") }
         let hidden = groups.compactMap { protectedFields[$0].map(Set.init) }
-        guard let first = hidden.first else { return [] }
+        guard let first = hidden.first else { return nil }
         return hidden.dropFirst().reduce(first) { $0.intersection($1) }
             .subtracting(["objectId", "createdAt", "updatedAt", "ACL"])
+    }
+
+    /// What `userField:` groups hide from a user whom that field of an object names.
+    func fieldsOfUserFields(_ caller: Caller) -> [(field: String, hides: Set<String>)] {
+        guard caller.userId != nil, !caller.isMaster else { return [] }
+        let prefix = "userField:"
+        return protectedFields.compactMap { name, fields in
+            name.hasPrefix(prefix) ? (String(name.dropFirst(prefix.count)), Set(fields)) : nil
+        }
     }
 }
 

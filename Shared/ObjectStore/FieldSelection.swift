@@ -5,23 +5,34 @@ struct FieldSelection {
     private let keys: [[UInt8]]?
     private let excluded: [[UInt8]]
     private let hidden: [[UInt8]]
+    /// Fields that may name the caller, and what is hidden from whom they name.
+    private let naming: [(field: [UInt8], hides: [[UInt8]])]
+    private let userId: String
     /// A user sees all of the own `_User` object.
     private let exemptId: String?
 
     private static let always = ["objectId", "createdAt", "updatedAt", "ACL"].map { Array($0.utf8) }
 
-    init(keys: [String], excludeKeys: [String], hidden: Set<String>, className: String, caller: Caller) {
+    init(
+        keys: [String], excludeKeys: [String], permissions: ClassPermissions, className: String, caller: Caller
+    ) {
         // Of a dotted key the whole first field is kept.
         let wanted = keys.filter { $0 != "$score" }.map { Array($0.utf8.prefix { $0 != UInt8(ascii: ".") }) }
         self.keys = keys.isEmpty ? nil : wanted
         // Of an excluded dotted key the field stays: leaving it out would take its other members, too.
         excluded = excludeKeys.filter { !$0.contains(".") }.map { Array($0.utf8) }
-        self.hidden = hidden.map { Array($0.utf8) }
+        let ofGroups = permissions.fieldsOfGroups(caller)
+        hidden = (ofGroups ?? []).map { Array($0.utf8) }
+        // Without a group of the caller's own, a field that names them hides what it says; otherwise at most what the groups hide.
+        naming = permissions.fieldsOfUserFields(caller).map { group in
+            (Array(group.field.utf8), (ofGroups.map(group.hides.intersection) ?? group.hides).map { Array($0.utf8) })
+        }
+        userId = caller.userId ?? ""
         exemptId = className == "_User" ? caller.userId : nil
     }
 
     /// True when documents pass as they are stored.
-    var isEverything: Bool { keys == nil && excluded.isEmpty && hidden.isEmpty }
+    var isEverything: Bool { keys == nil && excluded.isEmpty && hidden.isEmpty && naming.isEmpty }
 
     /// Appends the document with the fields that may leave. Works on the text: nothing is decoded.
     func append(
@@ -33,7 +44,12 @@ struct FieldSelection {
         }
         // The store wrote the text, so that it is an object.
         guard let members = JSONMembers.scan(document) else { return output.append(contentsOf: "{}".utf8) }
-        let hidden = hidden.isEmpty || (exemptId != nil && exemptId == objectId()) ? [] : hidden
+        var hidden = hidden
+        if exemptId != nil, exemptId == objectId() {
+            hidden = []
+        } else if !naming.isEmpty {
+            hidden = self.hidden(in: document, members)
+        }
         var isFirst = true
         output.append(UInt8(ascii: "{"))
         for member in members {
@@ -49,5 +65,25 @@ struct FieldSelection {
             output.append(contentsOf: document[(member.name.lowerBound - 1)..<member.value.upperBound])
         }
         output.append(UInt8(ascii: "}"))
+    }
+
+    /// What is hidden of this document: what every group hides that applies, those of the fields that name the caller included.
+    private func hidden(in document: UnsafeBufferPointer<UInt8>, _ members: [JSONMembers.Member]) -> [[UInt8]] {
+        var hidden: [[UInt8]]?
+        for (field, hides) in naming {
+            guard
+                let member = members.first(where: { document[$0.name].elementsEqual(field) }),
+                let value = try? JSON(parsing: Array(document[member.value])), names(value)
+            else { continue }
+            hidden = hidden.map { known in known.filter(hides.contains) } ?? hides
+        }
+        return hidden ?? self.hidden
+    }
+
+    /// Whether a pointer, or a list with one, is to the caller.
+    private func names(_ value: JSON) -> Bool {
+        (value.arrayValue ?? [value]).contains { element in
+            element.pointerTarget.map { $0.className == "_User" && $0.objectId == userId } ?? false
+        }
     }
 }

@@ -97,8 +97,7 @@ public class ObjectReader: ObjectReading {
         _ info: ClassInfo, keys: [String], excludeKeys: [String], _ caller: Caller
     ) -> FieldSelection {
         FieldSelection(
-            keys: keys, excludeKeys: excludeKeys, hidden: info.permissions.hiddenFields(from: caller),
-            className: info.name, caller: caller)
+            keys: keys, excludeKeys: excludeKeys, permissions: info.permissions, className: info.name, caller: caller)
     }
 
     public func fetch(

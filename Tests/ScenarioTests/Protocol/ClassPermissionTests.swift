@@ -135,8 +135,7 @@ import Testing
             (["*": ["secret"], "authenticated": []], [.user, .named, .member, .master]),
             (.object(["*": ["secret"], "role:\(people.role)": []]), [.member, .master]),
             (.object(["*": ["secret"], people.named.userId: []]), [.named, .master]),
-            // Kept, and not evaluated: who is named sees what the other groups show.
-            (["*": ["secret"], "userField:owner": []], [.master]),
+            (["*": ["secret"], "userField:owner": []], [.named, .master]),
         ]
         for (fields, expected) in groups {
             var permissions = all(["*": true])
