@@ -26,7 +26,7 @@ import Testing
         (["items.size": "M"], "ac"), (["items.size": ["$eq": "S"]], "b"), (["items.size": ["$ne": "M"]], "bdefg"),
         (["items.size": ["$in": ["S", "XL"]]], "bc"), (["items.size": ["$nin": ["S", "L"]]], "cdefg"),
         (["items.size": ["$all": ["M", "L"]]], "a"), (["items.size": ["$all": [["$regex": "^M"], ["$regex": "^L"]]]], "a"),
-        (["items.size": ["$regex": "^[SL]$"]], "ab"), (["items.size": ["$regex": "m", "$options": "i"]], "a"),
+        (["items.size": ["$regex": "^[SL]$"]], "ab"), (["items.size": ["$regex": "m", "$options": "i"]], "ac"),
         (["items.size": ["M", "XL"]], "c"), (["items.size": ["$containedBy": ["M", "XL", "S"]]], "c"),
         (["items.size": ["$exists": true]], "abce"), (["items.size": ["$exists": false]], "dfg"),
         (["items.size": .null], "cdefg"), (["items.size": ["$ne": .null]], "ab"), (["items.size": ["$in": ["S", .null]]], "bcdefg"),

@@ -64,8 +64,14 @@ import Testing
             _ = try job.rows("PRAGMA max_page_count = \(pages + 20)")
         }
         let gate = DispatchSemaphore(value: 0)
-        // Holds the writer so that what follows becomes one group.
-        test.store.submit({ _ in gate.wait() }, completion: { _ in })
+        let (held, holding) = AsyncStream<Void>.makeStream()
+        // Holds the writer so that what follows becomes one group; a job that came before it is held would be in the writer's own.
+        test.store.submit(
+            { _ in
+                holding.finish()
+                gate.wait()
+            }, completion: { _ in })
+        for await _ in held {}
         let results = Results()
         for index in 0..<10 {
             test.store.submit({ job in

