@@ -32,7 +32,7 @@ enum PublicError {
     private static let internalWords = [
         "sqlite", "grdb", "json_extract", "json_each", "json_type", "syntax error", "no such table", "no such column",
         "near \"",
-        "constraint failed", "storeerror", "/work/", "/tmp/", "/root", ".swift", "optional(", "swift.", "fatal error",
+        "constraint failed", "storeerror", "/home/", "/tmp/", "/root", ".swift", "optional(", "swift.", "fatal error",
         "datatype mismatch",
         "unrecognized token", "parser stack", "bind parameter", "zeromq", "protobuf", "errno",
     ]
