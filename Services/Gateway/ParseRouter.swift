@@ -3,7 +3,9 @@ import Messages
 import ParseProtocol
 
 /// From a request to the route that answers it (`RouteTable`): tunnels, keys and sessions.
-struct ParseRouter: Sendable {
+///
+/// A class, because every call carries it along: as a value it would be copied with all it holds.
+final class ParseRouter: Sendable {
     let configuration: GatewayConfiguration
     let admission: Admission
     let principals: PrincipalResolver
@@ -24,6 +26,50 @@ struct ParseRouter: Sendable {
     let cloud: CloudController
     let meter: RequestMeter
     let logger: Logger
+
+    init(
+        configuration: GatewayConfiguration,
+        admission: Admission,
+        principals: PrincipalResolver,
+        objects: ObjectsController,
+        aggregates: AggregateController,
+        accounts: AccountsController,
+        functions: FunctionsController,
+        intake: IntakeController,
+        schemas: SchemasController,
+        exports: ExportController,
+        imports: ImportController,
+        config: ConfigController,
+        files: FilesController,
+        push: PushController,
+        pages: PagesController,
+        sentry: SentryController,
+        system: SystemController,
+        cloud: CloudController,
+        meter: RequestMeter,
+        logger: Logger
+    ) {
+        self.configuration = configuration
+        self.admission = admission
+        self.principals = principals
+        self.objects = objects
+        self.aggregates = aggregates
+        self.accounts = accounts
+        self.functions = functions
+        self.intake = intake
+        self.schemas = schemas
+        self.exports = exports
+        self.imports = imports
+        self.config = config
+        self.files = files
+        self.push = push
+        self.pages = pages
+        self.sentry = sentry
+        self.system = system
+        self.cloud = cloud
+        self.meter = meter
+        self.logger = logger
+    }
 
     /// Answers a request from the wire. Never throws: every error is an answer.
     func answer(_ request: ParseRequest) async -> ParseResponse {

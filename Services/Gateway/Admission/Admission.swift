@@ -20,7 +20,8 @@ struct Admission: Sendable {
     /// Counts a request by where it comes from, before anything is looked up for it.
     /// - Parameter principal: nil when the keys are wrong.
     func refusal(byAddress request: ParseRequest, _ principal: Principal?) -> ParseResponse? {
-        limiter.refusal(
+        if limiter.isOff { return nil }
+        return limiter.refusal(
             .address, request.method.rawValue, RoutePattern.route(request.path),
             .init(address: request.clientAddress), isMaster: principal?.isPrivileged ?? false
         ).map(Self.tooMany)
@@ -29,10 +30,11 @@ struct Admission: Sendable {
     /// What a client may not do, whatever the route would say.
     /// - Parameter request: with a path without the mount.
     func refusal(to request: ParseRequest, _ principal: Principal) -> ParseResponse? {
-        let route = RoutePattern.route(request.path)
         if principal.readOnly, !ReadOnlyKey.admits(request.method, request.path) {
             return ParseResponse(.readOnlyKey)
         }
+        if settings.clientRoutes == nil, limiter.isOff { return nil }
+        let route = RoutePattern.route(request.path)
         if let routes = settings.clientRoutes, !principal.isPrivileged, !routes.contains(where: { $0.matches(route) }) {
             return ParseResponse(ParseError(.operationForbidden, "This route is not open to clients."))
         }
