@@ -6,9 +6,12 @@ import Synchronization
 final class RequestMeter: Sendable {
     private struct Shard {
         var counts: [RequestKind: UInt64] = [:]
-        /// Classes that exist as far as answers showed: they may be counted by name.
+        /// What this shard has read of the classes known to all, so that a request asks for them at most once.
         var classes: Set<String> = RequestMeter.shopClasses
     }
+
+    /// Classes that exist as far as answers showed, on any thread: they may be counted by name.
+    private let classes = Mutex(RequestMeter.shopClasses)
 
     /// Threads are spread over these.
     private let shards: [Mutexed] = (0..<8).map { _ in Mutexed() }
@@ -45,7 +48,7 @@ final class RequestMeter: Sendable {
             var kind = RequestKind(
                 target: route, verb: request.method.rawValue, sdk: sdk, statusClass: statusClass)
             if let className, !shard.classes.contains(className) {
-                if Self.shows(response, thatAClassExists: request), shard.classes.count < Self.classesMax {
+                if isKnown(className, exists: Self.shows(response, thatAClassExists: request)) {
                     shard.classes.insert(className)
                 } else {
                     kind.target = RequestKind.otherTarget
@@ -53,6 +56,15 @@ final class RequestMeter: Sendable {
             }
             if shard.counts.count >= Self.kindsMax, shard.counts[kind] == nil { kind.target = RequestKind.otherTarget }
             shard.counts[kind, default: 0] += 1
+        }
+    }
+
+    /// Whether a class may be counted by name.
+    /// - Parameter exists: whether the answer just given shows it.
+    private func isKnown(_ className: String, exists: Bool) -> Bool {
+        classes.withLock { classes in
+            if exists, classes.count < Self.classesMax { classes.insert(className) }
+            return classes.contains(className)
         }
     }
 
@@ -66,18 +78,12 @@ final class RequestMeter: Sendable {
     /// What was counted since the last call.
     func drain() -> [RequestKind: UInt64] {
         var counts: [RequestKind: UInt64] = [:]
-        var classes = Set<String>()
         for element in shards {
-            let (some, known) = element.shard.withLock { shard in
+            let some = element.shard.withLock { shard in
                 defer { shard.counts = [:] }
-                return (shard.counts, shard.classes)
+                return shard.counts
             }
             counts.merge(some, uniquingKeysWith: +)
-            classes.formUnion(known)
-        }
-        // What one thread learnt, all know from now on.
-        if classes.count <= Self.classesMax {
-            for element in shards { element.shard.withLock { $0.classes.formUnion(classes) } }
         }
         return counts
     }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Everything that reads bytes from outside, under a fuzzer: nothing crashes, hangs or grows, and what must hold does.
@@ -26,6 +27,16 @@ import Testing
         // A short run is too short to tell growth from filling caches.
         guard let seconds = Self.seconds, seconds >= 30 else { return }
         #expect(report.memoryAtEnd - report.memoryAtStart < target.growthBytesMax, "\(target.name) grows.")
+    }
+
+    /// A message that is new must not be forgotten.
+    @Test func everyMessageIsFuzzed() throws {
+        let folder = URL(fileURLWithPath: "\(checkoutDirectory)/Shared/Messages/Protos")
+        let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+        let declared = try files.filter { $0.pathExtension == "proto" }.flatMap { file in
+            try String(contentsOf: file, encoding: .utf8).matches(of: /(?m)^message (\w+)/).map { String($0.1) }
+        }
+        #expect(!declared.isEmpty && Set(declared) == Set(BusTarget.messages.map { "\($0)" }))
     }
 
     @Test func json() async throws { try await fuzz(JSONTarget()) }

@@ -69,11 +69,16 @@ final class MailPost: Sendable {
     @discardableResult func untilIt(
         is states: String..., to: String, attempts: Int64 = 1, within limit: Duration = .seconds(90)
     ) async throws -> Row {
-        try await eventually("the mail to \(to) is \(states)", within: limit) {
-            let row = try await self.row(to)
-            return states.contains(row.state) && row.attempts >= attempts
+        var row = try await self.row(to)
+        do {
+            try await eventually("the mail to \(to) is \(states)", within: limit) {
+                row = try await self.row(to)
+                return states.contains(row.state) && row.attempts >= attempts
+            }
+        } catch let error as NeverHappened {
+            throw NeverHappened("\(error) It is \(row).")
         }
-        return try await row(to)
+        return row
     }
 
     func suppressed() async throws -> [String] {

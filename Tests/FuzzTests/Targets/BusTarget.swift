@@ -10,26 +10,25 @@ struct BusTarget: FuzzTarget {
     let testInputs = 1500
     let dictionary = ["catalog.find.v1", "users.session.v1", "\u{08}\u{01}", "\u{10}\u{01}", "\u{12}", "\u{1A}"]
 
+    /// All of Shared/Messages/Protos, as `everyMessageIsFuzzed` checks.
     static let messages: [any Message.Type] = [
         OrderLine.self, PricedLine.self, ReserveRequest.self, ReserveReply.self, CommitReservationRequest.self,
-        CommitReservationReply.self, ReleaseReservationRequest.self, ReleaseReservationReply.self, PriceRequest.self,
-        PriceReply.self,
-        ConfigRequest.self, ConfigReply.self, SetConfigRequest.self, Envelope.self, Principal.self, Hello.self,
-        Failure.self,
-        Forget.self, SendMailRequest.self, OrderMade.self, OrderChanged.self, UserDeleted.self, MergeBag.self,
-        AppEvent.self,
-        Accepted.self, SaveFileRequest.self, FileRequest.self, FileReply.self, DeleteFileRequest.self, GetRequest.self,
-        GetReply.self,
-        FindRequest.self, FindReply.self, FetchRequest.self, ClassIds.self, FetchReply.self, ObjectName.self,
-        WriteRequest.self,
-        Change.self, WriteReply.self, WriteOutcome.self, FunctionRequest.self, FunctionReply.self, RestockRequest.self,
-        ChargeRequest.self, FindChargeRequest.self, RefundRequest.self, RefundReply.self, ChargeReply.self,
-        PaymentWebhook.self,
-        SendPushRequest.self, SendPushReply.self, CrashReport.self, CrashAnswer.self, RequestCounts.self,
-        RequestCount.self,
-        SchemasRequest.self, SchemaChange.self, SessionRequest.self, SessionReply.self, ExtendSession.self,
-        AccountRequest.self,
-        AccountReply.self, MailRequest.self, MailLink.self, LinkRequest.self, LinkReply.self, ContactRequest.self,
+        CommitReservationReply.self, ReleaseReservationRequest.self, ReleaseReservationReply.self,
+        PriceRequest.self, PriceReply.self, ConfigRequest.self, ConfigReply.self, SetConfigRequest.self,
+        Envelope.self, Principal.self, Hello.self, Failure.self, Forget.self, SendMailRequest.self,
+        OrderMade.self, OrderChanged.self, UserDeleted.self, MergeBag.self, AppEvent.self, Accepted.self,
+        SaveFileRequest.self, FileRequest.self, FileReply.self, DeleteFileRequest.self, Hook.self,
+        HooksRequest.self, HooksReply.self, HookChange.self, ClaimRequest.self, ReleaseRequest.self,
+        StartJob.self, StartJobReply.self, JobsRequest.self, JobsReply.self, LookupRequest.self, Lookup.self,
+        RelationMembers.self, LookupReply.self, GetRequest.self, GetReply.self, FindRequest.self,
+        FindReply.self, FetchRequest.self, ClassIds.self, FetchReply.self, ObjectName.self, WriteRequest.self,
+        Change.self, WriteReply.self, WriteOutcome.self, PreviewReply.self, PreviewOutcome.self,
+        FunctionRequest.self, FunctionReply.self, AggregateRequest.self, AggregateReply.self,
+        RestockRequest.self, ChargeRequest.self, FindChargeRequest.self, RefundRequest.self, RefundReply.self,
+        ChargeReply.self, PaymentWebhook.self, SendPushRequest.self, SendPushReply.self, CrashReport.self,
+        CrashAnswer.self, RequestCounts.self, RequestCount.self, SchemasRequest.self, SchemaChange.self,
+        SessionRequest.self, SessionReply.self, ExtendSession.self, AccountRequest.self, AccountReply.self,
+        MailRequest.self, MailLink.self, LinkRequest.self, LinkReply.self, ContactRequest.self,
         ContactReply.self,
     ]
 
