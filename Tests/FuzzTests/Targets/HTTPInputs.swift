@@ -2,7 +2,16 @@ import Foundation
 import ParseProtocol
 
 /// Requests that are nearly right, for every route there is.
-enum HTTPInputs {
+struct HTTPInputs {
+    /// The operations of the OpenAPI document, as `GET` and `/classes/{className}`, in an order that is always the same.
+    let operations: [(method: String, path: String)]
+
+    init(openAPI document: JSON) {
+        operations = (document["paths"]?.objectValue ?? [:]).sorted { $0.key < $1.key }.flatMap { path, item in
+            (item.objectValue ?? [:]).keys.sorted().map { (method: $0.uppercased(), path: path) }
+        }
+    }
+
     static let classes = [
         "Thing", "Product", "_User", "_Role", "_Session", "_Installation", "Bag", "Order", "Review", "_Hooks",
         "_SCHEMA", "Nothing", "_Join:a:b",
@@ -46,16 +55,35 @@ enum HTTPInputs {
             "base64", "_User", "{}", "[]", "null",
         ]
 
-    static func request(_ random: inout Seeded) -> [UInt8] {
-        let method = random.pick(["GET", "GET", "POST", "POST", "POST", "PUT", "DELETE", "HEAD"])
-        var path = random.chance(50) ? "/classes/Thing" : random.pick(paths)
-        if random.chance(15) { path += "/" + random.pick(["nothing", "x", "..", "a.b", "%2e"]) }
+    /// A method and a path, mostly of a route that there is.
+    private func target(_ random: inout Seeded) -> (method: String, path: String) {
+        let methods = ["GET", "GET", "POST", "POST", "POST", "PUT", "DELETE", "HEAD"]
+        switch random.below(10) {
+        case 0, 1: return (random.pick(["GET", "POST"]), "/classes/Thing")
+        case 2: return (random.pick(methods), random.pick(Self.paths))
+        default:
+            guard !operations.isEmpty else { return ("GET", "/") }
+            let (method, template) = random.pick(operations)
+            let path = template.split(separator: "/").map { part in
+                guard part.hasPrefix("{") else { return String(part) }
+                return part == "{className}"
+                    ? random.pick(random.chance(50) ? ["Thing"] : Self.classes)
+                    : random.pick(["nothing", "x", "a.png", "addToBag", "beforeSave", "satchel", "%2e"])
+            }
+            return (method, "/" + path.joined(separator: "/"))
+        }
+    }
+
+    func request(_ random: inout Seeded) -> [UInt8] {
+        let (method, route) = target(&random)
+        var path = route
+        if random.chance(5) { path += "/" + random.pick(["nothing", "x", "..", "a.b", "%2e"]) }
         let query = RandomQuery(fields: ValueKind.allCases.map { ($0.rawValue, $0) }, values: [:], faults: 20)
         var queries = query
         var headers: [String] = []
-        var body = object(&random)
+        var body = Self.object(&random)
         if method == "GET" || method == "HEAD" {
-            var options = ["where=" + escaped(queries.condition(&random).serializedText)]
+            var options = ["where=" + Self.escaped(queries.condition(&random).serializedText)]
             if random.chance(30) {
                 options.append("order=" + random.pick(["-string", "number", "createdAt", "$score", "x y"]))
             }
@@ -78,12 +106,12 @@ enum HTTPInputs {
                     (0..<random.below(4)).map { _ in
                         [
                             "method": random.pick(["POST", "PUT", "GET", "DELETE", 1]),
-                            "path": .string("/parse" + random.pick(paths)), "body": object(&random),
+                            "path": .string("/parse" + target(&random).path), "body": Self.object(&random),
                         ]
                     })
             ]
         }
-        if random.chance(90) { headers.append("X-Parse-Application-Id: satchel") }
+        if random.chance(97) { headers.append("X-Parse-Application-Id: satchel") }
         if random.chance(50) {
             headers.append("X-Parse-Master-Key: {master}")
         } else if random.chance(60) {

@@ -16,6 +16,7 @@ struct HTTPTarget: FuzzTarget {
 
     private let suite: Suite
     private let session: String
+    private let inputs: HTTPInputs
     /// Process ids by service.
     private let processes: [String: String]
 
@@ -25,6 +26,7 @@ struct HTTPTarget: FuzzTarget {
         let made = try await master.call(
             .POST, "/users", ["username": .string("fuzz-\(Names.random(8))"), "password": "fuzz-word-1"])
         session = made["sessionToken"]?.stringValue ?? ""
+        inputs = HTTPInputs(openAPI: try await master.call(.GET, "/openapi.json").json)
         var random = Seeded(2)
         for _ in 0..<10 {
             var object: [String: JSON] = [:]
@@ -43,7 +45,7 @@ struct HTTPTarget: FuzzTarget {
 
     var dictionary: [String] { HTTPInputs.dictionary }
 
-    func generate(_ random: inout Seeded) -> [UInt8] { HTTPInputs.request(&random) }
+    func generate(_ random: inout Seeded) -> [UInt8] { inputs.request(&random) }
 
     func run(_ input: [UInt8]) async throws -> String {
         let text = String(decoding: input, as: UTF8.self)

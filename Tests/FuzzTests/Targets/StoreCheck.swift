@@ -26,7 +26,7 @@ final class FuzzStore: Sendable {
 /// What any error that a client may see must be.
 enum PublicError {
     /// The codes of PARSE_PROTOCOL section 14 that a server sends.
-    static let codes: Set<Int> = Set([2, 4] + Array(100...162) + Array(200...211) + Array(250...255))
+    static let codes: Set<Int> = Set([-1, 2, 4] + Array(100...162) + Array(200...211) + Array(250...255))
 
     /// Text that only our own code, the database or the machine can have said.
     private static let internalWords = [
