@@ -85,7 +85,8 @@ final class ParseRouter: Sendable {
                 return try await answer(request, RouteTable.outside.route(request.method, request.path), Principal())
             }
             request.path = path
-            let open = RouteTable.mounted.route(request.method, path).flatMap { $0.access == .anyone ? $0 : nil }
+            var route = RouteTable.mounted.route(request.method, path)
+            let open = route?.access == .anyone ? route : nil
             // Whoever follows a broken link from a mail is told so on a page.
             if open != nil || path.first == "apps" {
                 // Load balancers and payment providers are not counted.
@@ -94,26 +95,27 @@ final class ParseRouter: Sendable {
                 return try await answer(request, open, Principal())
             }
             request.isCounted = true
-            try untunnel(&request)
+            if try untunnel(&request) { route = RouteTable.mounted.route(request.method, path) }
             let keyed = principals.admit(request.credentials, from: request.clientAddress)
             if let refusal = admission.refusal(byAddress: request, keyed) { return refusal }
             guard let client = keyed else { return .forbidden() }
             let principal =
-                Self.signsIn(request)
+                route?.ignoresSession == true
                 ? client : try await principals.signIn(client, request.credentials, trace: request.requestId)
             if let refusal = admission.refusal(to: request, principal) { return refusal }
-            guard let id = try admission.onceId(of: request) else { return await admitted(request, principal) }
-            return try await admission.once(id, trace: request.requestId) { [request] in
-                await self.admitted(request, principal)
+            guard let id = try admission.onceId(of: request) else { return await admitted(request, route, principal) }
+            return try await admission.once(id, trace: request.requestId) { [request, route] in
+                await self.admitted(request, route, principal)
             }
         } catch {
             return response(to: error)
         }
     }
 
-    private func admitted(_ request: ParseRequest, _ principal: Principal) async -> ParseResponse {
+    private func admitted(
+        _ request: ParseRequest, _ route: Route?, _ principal: Principal
+    ) async -> ParseResponse {
         do throws(ParseError) {
-            let route = RouteTable.mounted.route(request.method, request.path)
             if request.isInBatch, route?.access == .anyone { throw Self.noRoute }
             return try await answer(request, route, admission.rights(principal, for: request.path))
         } catch {
@@ -149,7 +151,7 @@ final class ParseRouter: Sendable {
     func answer(inBatch request: ParseRequest, _ principal: Principal) async -> ParseResponse {
         var request = request
         request.path = withoutMount(request.path) ?? []
-        return await admitted(request, principal)
+        return await admitted(request, RouteTable.mounted.route(request.method, request.path), principal)
     }
 
     /// Why a request of a batch is not even tried; nil when it is.
@@ -190,24 +192,27 @@ final class ParseRouter: Sendable {
     }
 
     /// A body may carry credentials, options and the real verb, whatever its content type says (PARSE_PROTOCOL section 1.2).
-    private func untunnel(_ request: inout ParseRequest) throws(ParseError) {
+    /// - Returns: whether the request now has another verb.
+    private func untunnel(_ request: inout ParseRequest) throws(ParseError) -> Bool {
         // A client that knows its headers sends the application id there; its body is passed on as it is.
         let isFile = request.path.first == "files"
         guard request.method == .post, request.path.first != "import",
             // An id that is not the shop's may be a proxy's or an older app's: what the body says counts then (PARSE_PROTOCOL 1.2).
             request.credentials.applicationId != configuration.applicationId
                 || (!isFile && mayOverrideMethod(request.body))
-        else { return }
+        else { return false }
         // The bytes of a file without an application id are no JSON that somebody got wrong.
-        if isFile, request.body.first != UInt8(ascii: "{") { return }
+        if isFile, request.body.first != UInt8(ascii: "{") { return false }
+        let method = request.method
         var body = try request.object
-        if let method = try request.credentials.take(from: &body, knownId: configuration.applicationId) {
-            guard let method = ParseRequest.Method(rawValue: method.uppercased()) else {
+        if let meant = try request.credentials.take(from: &body, knownId: configuration.applicationId) {
+            guard let method = ParseRequest.Method(rawValue: meant.uppercased()) else {
                 throw ParseError(.invalidJSON, "_method is not a method of the protocol.")
             }
             request.method = method
         }
         request.tunnelled = body
+        return request.method != method
     }
 
     /// Header clients may still send `_method` in a body (Swift's POST queries); looking for the text avoids a decode.

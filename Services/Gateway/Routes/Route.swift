@@ -1,7 +1,9 @@
 import Messages
 
 /// One route of the gateway: a row of `RouteTable`, from which both the router and the OpenAPI document are made.
-struct Route: Sendable {
+///
+/// A class, so that finding one among those that begin alike copies nothing.
+final class Route: Sendable {
     /// What answers a call. It runs after the caller's keys, session and rights to the route were checked.
     ///
     /// It throws `ParseError`; the type does not say so, because closures that are written as `{ try await $0… }` cannot have it.
@@ -21,7 +23,7 @@ struct Route: Sendable {
     /// Nil for what the protocol has and Satchel does not: such a route says so.
     let handler: Handler?
 
-    init(
+    convenience init(
         _ method: ParseRequest.Method, _ path: String, _ tag: Tag, _ id: String, _ summary: String,
         access: Access = .client, ignoresSession: Bool = false, handler: @escaping Handler
     ) {

@@ -11,7 +11,8 @@ struct Mutator {
         if random.chance(50), let value = try? JSON(parsing: input) {
             var changed = value
             for _ in 0...random.below(3) { changed = mutated(changed, &random) }
-            return changed.serialized
+            let text = changed.serialized
+            if text.count <= Self.bytesMax { return text }
         }
         var bytes = input
         for _ in 0...random.below(4) { change(&bytes, pool, &random) }
