@@ -81,21 +81,38 @@ struct WordSearch {
         excluded = strings("excluded")
     }
 
-    /// How well the text fits; nil when it does not. Each word that is found counts between a half and one, the more the fewer other words
-    /// the text has, and its repetitions half as much each time: the ranking of MongoDB's text index, which clients know.
-    func score(of text: String) -> Double? {
-        let tokens = self.tokens(text)
-        func has(_ phrase: String) -> Bool { WordSearch.contains(tokens, self.tokens(phrase)) }
-        guard !excluded.contains(where: has), phrases.isEmpty ? words.contains(where: has) : phrases.allSatisfy(has)
-        else { return nil }
-        let sought = Set((words + phrases).flatMap(self.tokens))
-        let length = Double(tokens.count { sought.contains($0) || !WordSearch.fillers.contains($0) })
-        var counts: [String: Int] = [:]
-        for token in tokens where sought.contains(token) { counts[token, default: 0] += 1 }
-        return counts.values.reduce(0) { sum, count in
-            // 1 + 1/2 + 1/4 + …
-            let frequency = 2 - pow(0.5, Double(count - 1))
-            return sum + frequency * (0.5 + 0.5 * Double(count) / length)
+    /// The search at work on texts, its own words split once.
+    final class Scorer {
+        private let search: WordSearch
+        private let words: [[String]]
+        private let phrases: [[String]]
+        private let excluded: [[String]]
+        private let sought: Set<String>
+
+        fileprivate init(_ search: WordSearch) {
+            self.search = search
+            words = search.words.map(search.tokens)
+            phrases = search.phrases.map(search.tokens)
+            excluded = search.excluded.map(search.tokens)
+            sought = Set((words + phrases).joined())
+        }
+
+        /// How well the text fits; nil when it does not. Each word that is found counts between a half and one, the more the fewer other
+        /// words the text has, and its repetitions half as much each time: the ranking of MongoDB's text index, which clients know.
+        func score(of text: String) -> Double? {
+            let tokens = search.tokens(text)
+            func has(_ phrase: [String]) -> Bool { WordSearch.contains(tokens, phrase) }
+            guard !excluded.contains(where: has),
+                phrases.isEmpty ? words.contains(where: has) : phrases.allSatisfy(has)
+            else { return nil }
+            let length = Double(tokens.count { sought.contains($0) || !WordSearch.fillers.contains($0) })
+            var counts: [String: Int] = [:]
+            for token in tokens where sought.contains(token) { counts[token, default: 0] += 1 }
+            return counts.values.reduce(0) { sum, count in
+                // 1 + 1/2 + 1/4 + …
+                let frequency = 2 - pow(0.5, Double(count - 1))
+                return sum + frequency * (0.5 + 0.5 * Double(count) / length)
+            }
         }
     }
 
@@ -129,8 +146,8 @@ struct WordSearch {
             { context, _, arguments in
                 guard let arguments, sqlite3_value_type(arguments[1]) == SQLITE_TEXT,
                     let text = sqlite3_value_text(arguments[1]),
-                    let search = WordSearch.decoded(context, arguments[0]),
-                    let score = search.score(of: String(cString: text))
+                    let scorer = WordSearch.scorer(context, arguments[0]),
+                    let score = scorer.score(of: String(cString: text))
                 else {
                     sqlite3_result_null(context)
                     return
@@ -139,22 +156,18 @@ struct WordSearch {
             }, nil, nil, nil)
     }
 
-    private final class Box {
-        let search: WordSearch
-        init(_ search: WordSearch) { self.search = search }
-    }
-
-    /// The search of the first argument, decoded once for all rows: SQLite keeps it beside a parameter that does not change.
-    private static func decoded(_ context: OpaquePointer?, _ argument: OpaquePointer?) -> WordSearch? {
+    /// Of the search in the first argument, made once for all rows: SQLite keeps it beside a parameter that does not change.
+    private static func scorer(_ context: OpaquePointer?, _ argument: OpaquePointer?) -> Scorer? {
         if let kept = sqlite3_get_auxdata(context, 0) {
-            return Unmanaged<Box>.fromOpaque(kept).takeUnretainedValue().search
+            return Unmanaged<Scorer>.fromOpaque(kept).takeUnretainedValue()
         }
         guard let text = sqlite3_value_text(argument), let json = try? JSON(parsing: String(cString: text)),
             let search = WordSearch(specification: json)
         else { return nil }
-        sqlite3_set_auxdata(context, 0, Unmanaged.passRetained(Box(search)).toOpaque()) { kept in
-            if let kept { Unmanaged<Box>.fromOpaque(kept).release() }
+        let scorer = Scorer(search)
+        sqlite3_set_auxdata(context, 0, Unmanaged.passRetained(scorer).toOpaque()) { kept in
+            if let kept { Unmanaged<Scorer>.fromOpaque(kept).release() }
         }
-        return search
+        return scorer
     }
 }

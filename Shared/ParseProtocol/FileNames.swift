@@ -31,8 +31,14 @@ public enum FileNames {
     public static func original(_ kept: some StringProtocol) -> String { String(kept.dropFirst(33)) }
 
     /// Bytes that a name may consist of.
-    public static func isNameByte(_ byte: UInt8) -> Bool {
-        isWordByte(byte) || "@. ~-".utf8.contains(byte)
+    @inlinable public static func isNameByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "@"), UInt8(ascii: "."),
+            UInt8(ascii: " "), UInt8(ascii: "~"), UInt8(ascii: "-"):
+            true
+        default: false
+        }
     }
 
     private static func isWordByte(_ byte: UInt8) -> Bool {

@@ -9,9 +9,19 @@ protocol PipelineStep: AnyObject {
     func finish() throws
 }
 
-final class MatchStep: PipelineStep {
+/// A stage that keeps nothing back: it is satisfied and finished when the next one is.
+protocol PassingStep: PipelineStep {
+    var next: any PipelineStep { get }
+}
+
+extension PassingStep {
+    var isSatisfied: Bool { next.isSatisfied }
+    func finish() throws { try next.finish() }
+}
+
+final class MatchStep: PassingStep {
     private let condition: DocumentCondition
-    private let next: any PipelineStep
+    let next: any PipelineStep
     private let budget: AggregateBudget
 
     init(_ condition: DocumentCondition, next: any PipelineStep, budget: AggregateBudget) {
@@ -20,19 +30,15 @@ final class MatchStep: PipelineStep {
         self.budget = budget
     }
 
-    var isSatisfied: Bool { next.isSatisfied }
-
     func take(_ document: JSON) throws {
         try budget.step()
         if try condition.holds(for: document) { try next.take(document) }
     }
-
-    func finish() throws { try next.finish() }
 }
 
-final class ProjectStep: PipelineStep {
+final class ProjectStep: PassingStep {
     private let projection: Projection
-    private let next: any PipelineStep
+    let next: any PipelineStep
     private let budget: AggregateBudget
 
     init(_ projection: Projection, next: any PipelineStep, budget: AggregateBudget) {
@@ -41,23 +47,19 @@ final class ProjectStep: PipelineStep {
         self.budget = budget
     }
 
-    var isSatisfied: Bool { next.isSatisfied }
-
     func take(_ document: JSON) throws {
         try budget.step()
         let projected = try projection.apply(document)
         try budget.check(projected)
         try next.take(projected)
     }
-
-    func finish() throws { try next.finish() }
 }
 
 /// `$skip` and `$limit`.
-final class PageStep: PipelineStep {
+final class PageStep: PassingStep {
     private var skips: Int
     private var remaining: Int
-    private let next: any PipelineStep
+    let next: any PipelineStep
 
     init(skip: Int = 0, limit: Int = .max, next: any PipelineStep) {
         skips = skip
@@ -75,16 +77,14 @@ final class PageStep: PipelineStep {
             try next.take(document)
         }
     }
-
-    func finish() throws { try next.finish() }
 }
 
 /// `$unwind`: a document for each element of an array.
-final class UnwindStep: PipelineStep {
+final class UnwindStep: PassingStep {
     private let path: AggregatePath
     private let keepsEmpty: Bool
     private let index: String?
-    private let next: any PipelineStep
+    let next: any PipelineStep
     private let budget: AggregateBudget
 
     init(
@@ -96,8 +96,6 @@ final class UnwindStep: PipelineStep {
         self.next = next
         self.budget = budget
     }
-
-    var isSatisfied: Bool { next.isSatisfied }
 
     func take(_ document: JSON) throws {
         try budget.step()
@@ -127,6 +125,4 @@ final class UnwindStep: PipelineStep {
             ? element : members[first].map { replaced(components.dropFirst(), in: $0, by: element) }
         return .object(members)
     }
-
-    func finish() throws { try next.finish() }
 }
