@@ -38,7 +38,7 @@ struct FuzzRun {
         var random = Seeded(seed)
         let corpus = Corpus(target.name)
         let journal = InputJournal(target.name, folder: journalFolder)
-        let watchdog = Watchdog(limit: target.timeLimit * 4, what: target.name)
+        let watchdog = Watchdog(limit: target.timeLimit * 20, what: target.name)
         defer { watchdog.stop() }
         var known: Set<String> = []
         var outcomes: Set<String> = []
@@ -47,8 +47,8 @@ struct FuzzRun {
 
         func execute(_ input: [UInt8], _ label: String) async {
             journal?.write(input)
-            let begin = ContinuousClock.now
-            watchdog.begin(begin)
+            let begin = target.spent
+            watchdog.begin(.now)
             var failure: String?
             do {
                 let outcome = try await target.run(input)
@@ -57,10 +57,10 @@ struct FuzzRun {
                 failure = "\(error)"
             }
             watchdog.end()
-            let took = ContinuousClock.now - begin
+            let took = target.spent - begin
             report.slowest = max(report.slowest, took)
             report.inputs += 1
-            if failure == nil, took > target.timeLimit { failure = "An input took \(took)." }
+            if failure == nil, took > target.timeLimit { failure = "An input takes too long: \(took)." }
             guard let failure, known.insert(String(failure.prefix(Self.failurePrefix))).inserted else { return }
             let kept = keepsFailures ? (try? corpus.add(input)) ?? "" : ""
             report.failures.append(

@@ -8,8 +8,11 @@ protocol FuzzTarget: Sendable {
     var testInputs: Int { get }
     /// What mutations put in beside random bytes.
     var dictionary: [String] { get }
-    /// How long one input may take, on a machine that does other things too.
+    /// How long one input may take, as `spent` counts.
     var timeLimit: Duration { get }
+    /// The time that counts: of the processor, because a busy machine makes no input slow. A target that waits for other processes has
+    /// to take the time of the clock.
+    var spent: Duration { get }
     /// Bytes by which the memory may grow after the first tenth of a long run. What is kept per input would be more.
     var growthBytesMax: Int { get }
 
@@ -28,6 +31,7 @@ protocol FuzzTarget: Sendable {
 extension FuzzTarget {
     var dictionary: [String] { [] }
     var timeLimit: Duration { .seconds(5) }
+    var spent: Duration { ProcessorTime.ofThisProcess }
     var growthBytesMax: Int { 64 << 20 }
     var memory: Int { Memory.ofProcess("self") }
 }

@@ -11,6 +11,8 @@ struct HTTPTarget: FuzzTarget {
     let name = "http"
     let testInputs = 400
     let timeLimit: Duration = .seconds(15)
+    private let start = ContinuousClock.now
+    var spent: Duration { ContinuousClock.now - start }
     /// Of all processes together.
     let growthBytesMax = 192 << 20
 

@@ -1,0 +1,10 @@
+import Foundation
+
+enum ProcessorTime {
+    /// What all threads of this process together spent on the processor so far.
+    static var ofThisProcess: Duration {
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+}
