@@ -51,7 +51,8 @@ func runGateway() async throws {
         responder: HTTPFront(
             router: router, configuration: configuration,
             uploads: UploadReader(fileBytesMax: configuration.fileBytesMax), logger: logger),
-        server: .http1(configuration: .init(idleTimeout: .seconds(75))),
+        server: .http1(
+            configuration: .init(additionalChannelHandlers: [ContinueHandler()], idleTimeout: .seconds(75))),
         configuration: .init(
             address: .hostname(configuration.host, port: configuration.port), serverName: nil, backlog: 1024),
         services: [

@@ -27,6 +27,8 @@ struct ObjectDraft {
     static let depthMax = 40
     /// What a class can learn from clients. Each relation field rewrites every object of the class.
     static let relationFieldsMax = 16
+    /// Elements that may lie between the end of an array and one that is set by its index.
+    private static let gapMax = 1000
     /// Fields with a meaning of their own, which cannot be reached into.
     private static let wholeFields: Set<String> = ["ACL", "objectId", "createdAt", "updatedAt", "className", "id"]
 
@@ -72,7 +74,8 @@ struct ObjectDraft {
 
     private mutating func apply(_ value: JSON, to key: String) throws {
         let names = key.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        guard Names.isFieldName(names[0]), names.count <= FieldPath.depthMax, names.allSatisfy(Names.isIdentifier),
+        guard Names.isFieldName(names[0]), names.count <= FieldPath.depthMax,
+            names.dropFirst().allSatisfy(ObjectDraft.isMemberName),
             names.count == 1 || !ObjectDraft.wholeFields.contains(names[0])
         else {
             throw ParseError(.invalidKeyName, "Invalid field name: \(key.prefix(200)).")
@@ -108,7 +111,7 @@ struct ObjectDraft {
         if operation.isEchoed { echoed.append(field) }
     }
 
-    /// Applies an operation to a member of an Object field.
+    /// Applies an operation to a member of an Object field, or to an element of an Array field, which is named by its index.
     private func nested(
         _ operation: FieldOperation, _ names: ArraySlice<String>, in container: JSON?, of field: String
     ) throws -> JSON? {
@@ -117,17 +120,39 @@ struct ObjectDraft {
                 mismatch(field, expected: .object, got: $0)
             }
         }
-        var members: [String: JSON]
+        try WireValue.checkNestedKey(name, .null)
         switch container {
         case nil, .null:
             if case .delete = operation { return container }
-            members = [:]
-        case .object(let existing) where existing["__type"] == nil: members = existing
+            let isArray = names.startIndex == 1 && info.fields[field] == .array && ObjectDraft.index(name) != nil
+            return try nested(operation, names, in: isArray ? [] : [:], of: field)
+        case .object(var members) where members["__type"] == nil:
+            members[name] = try nested(operation, names.dropFirst(), in: members[name], of: field)
+            return .object(members)
+        case .array(var elements):
+            guard let index = ObjectDraft.index(name) else { throw mismatch(field, expected: .array, got: .object) }
+            let isThere = index < elements.count
+            if case .delete = operation, !isThere { return container }
+            guard index <= elements.count + ObjectDraft.gapMax else {
+                throw ParseError(.invalidKeyName, "Invalid field name: the array \(field) has no element \(index).")
+            }
+            let result = try nested(operation, names.dropFirst(), in: isThere ? elements[index] : nil, of: field)
+            // As in MongoDB: what lies between is null, and so is an element that is removed, so that the others keep their places.
+            while elements.count <= index { elements.append(.null) }
+            elements[index] = result ?? .null
+            return .array(elements)
         case let other?: throw mismatch(field, expected: FieldType(of: other) ?? .object, got: .object)
         }
-        try WireValue.checkNestedKey(name, .null)
-        members[name] = try nested(operation, names.dropFirst(), in: members[name], of: field)
-        return .object(members)
+    }
+
+    /// A component of a dotted key after its first: any name that a member of an Object may have, but those that say what it is.
+    private static func isMemberName(_ name: String) -> Bool { !name.isEmpty && name != "__type" && name != "__op" }
+
+    /// The index of an element; nil for any other name.
+    private static func index(_ name: String) -> Int? {
+        guard name.utf8.count <= 6, name.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+        else { return nil }
+        return Int(name)
     }
 
     private func mismatch(_ field: String, expected: FieldType, got: FieldType) -> ParseError {

@@ -157,6 +157,23 @@ import Testing
         #expect(try await ParseClient(suite).get("/health").status == 200)
     }
 
+    @Test func whoAsksWhetherABodyIsWelcomeIsTold() async throws {
+        let suite = try await Suite.shared
+        func post(_ more: String...) -> [UInt8] {
+            let lines = [
+                "POST /parse/classes/Welcome HTTP/1.1", "Host: x", "X-Parse-Application-Id: satchel",
+                "Content-Type: application/json", "Content-Length: 7",
+            ]
+            return Array((lines + more + ["", #"{"a":1}"#]).joined(separator: "\r\n").utf8)
+        }
+        let asked = try await RawRequest.send(suite, post("Expect: 100-Continue", "Connection: close"))
+        #expect(asked.hasPrefix("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 "), "\(asked)")
+        let pipelined = try await RawRequest.send(
+            suite, post() + post("Expect: 100-continue", "Connection: close"))
+        #expect(!pipelined.contains(" 100 ") || pipelined.hasPrefix("HTTP/1.1 201"), "\(pipelined)")
+        #expect(pipelined.components(separatedBy: "HTTP/1.1 201 ").count == 3, "\(pipelined)")
+    }
+
     @Test func headIsGetWithoutTheBody() async throws {
         let suite = try await Suite.shared
         let created = try await ParseClient(suite).create("Raw", ["a": 1])
