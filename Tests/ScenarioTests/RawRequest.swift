@@ -9,14 +9,15 @@ enum RawRequest {
             suite, Array(head.replacingOccurrences(of: "\n", with: "\r\n").utf8) + Array("\r\n\r\n\(body)".utf8))
     }
 
-    static func send(_ suite: Suite, _ bytes: [UInt8]) async throws -> String {
+    /// - Parameter untilClosed: reads on after the first answer, until the server closes the connection.
+    static func send(_ suite: Suite, _ bytes: [UInt8], untilClosed: Bool = false) async throws -> String {
         guard let port = URLComponents(string: suite.url)?.port.flatMap(UInt16.init(exactly:)) else { return "" }
         return await withCheckedContinuation { continuation in
-            Thread.detachNewThread { continuation.resume(returning: exchange(port, bytes)) }
+            Thread.detachNewThread { continuation.resume(returning: exchange(port, bytes, untilClosed)) }
         }
     }
 
-    private static func exchange(_ port: UInt16, _ bytes: [UInt8]) -> String {
+    private static func exchange(_ port: UInt16, _ bytes: [UInt8], _ untilClosed: Bool) -> String {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
         var limit = timeval(tv_sec: 10, tv_usec: 0)
@@ -46,7 +47,7 @@ enum RawRequest {
             let count = recv(descriptor, &buffer, buffer.count, 0)
             guard count > 0 else { break }
             answer += buffer[..<count]
-            if isComplete(answer, hasBody: !bytes.starts(with: Array("HEAD ".utf8))) { break }
+            if !untilClosed, isComplete(answer, hasBody: !bytes.starts(with: Array("HEAD ".utf8))) { break }
         }
         return String(decoding: answer, as: UTF8.self)
     }

@@ -166,10 +166,10 @@ import Testing
             ]
             return Array((lines + more + ["", #"{"a":1}"#]).joined(separator: "\r\n").utf8)
         }
-        let asked = try await RawRequest.send(suite, post("Expect: 100-Continue", "Connection: close"))
+        let asked = try await RawRequest.send(suite, post("Expect: 100-Continue", "Connection: close"), untilClosed: true)
         #expect(asked.hasPrefix("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 "), "\(asked)")
         let pipelined = try await RawRequest.send(
-            suite, post() + post("Expect: 100-continue", "Connection: close"))
+            suite, post() + post("Expect: 100-continue", "Connection: close"), untilClosed: true)
         #expect(!pipelined.contains(" 100 ") || pipelined.hasPrefix("HTTP/1.1 201"), "\(pipelined)")
         #expect(pipelined.components(separatedBy: "HTTP/1.1 201 ").count == 3, "\(pipelined)")
     }
