@@ -12,6 +12,38 @@ struct ConfigController: Sendable {
         return ParseResponse(body: try reply.document)
     }
 
+    /// The parameters as the one object of `_GlobalConfig`, in which MongoDB keeps them; clean-ups of SDKs' tests look for it there.
+    func find(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
+        var object = try await parameters(request, principal)
+        let isEmpty = object["params"]?.objectValue?.isEmpty ?? true
+        object["objectId"] = .string(Self.objectId)
+        return ParseResponse(["results": isEmpty ? [] : [object]])
+    }
+
+    /// Removes all parameters.
+    func delete(
+        _ objectId: String, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> ParseResponse {
+        let names = try await parameters(request, principal)["params"]?.objectValue?.keys.sorted() ?? []
+        guard objectId == Self.objectId, !names.isEmpty else { throw .objectNotFound }
+        let gone = Dictionary(uniqueKeysWithValues: names.map { ($0, ["__op": "Delete"] as JSON) })
+        _ = try await services.write(
+            "catalog.setConfig.v1", SetConfigRequest(), documents: [JSON.object(["params": .object(gone)]).serialized],
+            for: principal, trace: request.requestId)
+        return ParseResponse([:])
+    }
+
+    private static let objectId = "1"
+
+    private func parameters(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> JSON {
+        guard principal.master else {
+            throw ParseError(.operationForbidden, "Clients aren't allowed to use the class _GlobalConfig.")
+        }
+        let reply = try await services.read(
+            "catalog.config.v1", ConfigRequest(), for: principal, trace: request.requestId)
+        return try JSON(reply: try reply.document)
+    }
+
     func put(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
         _ = try await services.write(
             "catalog.setConfig.v1", SetConfigRequest(), documents: [request.document], for: principal,

@@ -99,9 +99,7 @@ final class ParseRouter: Sendable {
             let keyed = principals.admit(request.credentials, from: request.clientAddress)
             if let refusal = admission.refusal(byAddress: request, keyed) { return refusal }
             guard let client = keyed else { return .forbidden() }
-            let principal =
-                route?.ignoresSession == true
-                ? client : try await principals.signIn(client, request.credentials, trace: request.requestId)
+            let principal = try await signedIn(client, request, route)
             if let refusal = admission.refusal(to: request, principal) { return refusal }
             guard let id = try admission.onceId(of: request) else { return await admitted(request, route, principal) }
             return try await admission.once(id, trace: request.requestId) { [request, route] in
@@ -140,6 +138,24 @@ final class ParseRouter: Sendable {
         } catch {
             throw .internalError
         }
+    }
+
+    /// The admitted client with the user of its session, as far as the route looks at it.
+    /// - Throws: 209 for a session that has ended, except to sign up: an app whose user was deleted still sends that user's token, and a
+    ///   new account is how it goes on.
+    private func signedIn(
+        _ client: Principal, _ request: ParseRequest, _ route: Route?
+    ) async throws(ParseError) -> Principal {
+        if route?.ignoresSession == true { return client }
+        do throws(ParseError) {
+            return try await principals.signIn(client, request.credentials, trace: request.requestId)
+        } catch  where error.code == .invalidSessionToken && Self.signsUp(request) {
+            return client
+        }
+    }
+
+    private static func signsUp(_ request: ParseRequest) -> Bool {
+        request.method == .post && (request.path == ["users"] || request.path == ["classes", "_User"])
     }
 
     /// Whether the request is about to prove who it is, so that a session it may already have says nothing.

@@ -25,7 +25,8 @@ package struct AccountFields: Sendable {
     let claims: [String: JSON]
     /// Everything else.
     package let rest: [String: JSON]
-    private let isMaster: Bool
+    /// Whether the master key says all this.
+    let isMaster: Bool
 
     private static let claimed = ["emailVerified", "isAdmin"]
     private static let special =

@@ -70,7 +70,7 @@ package struct AccountUpdate {
         let isFull =
             willHavePassword
             || authData.keys.contains { $0 != AuthProvider.anonymous.rawValue && $0 != SecondFactors.name }
-        try change(anonymousId: fields.anonymousId, in: &authData, isFull: isFull)
+        try change(anonymousId: fields.anonymousId, in: &authData, isFull: isFull, isMaster: fields.isMaster)
         switch fields.secondFactor {
         case .keep, .prove: break
         case .remove: authData[SecondFactors.name] = nil
@@ -83,7 +83,7 @@ package struct AccountUpdate {
     }
 
     private mutating func change(
-        anonymousId: AccountFields.Wish, in authData: inout [String: JSON], isFull: Bool
+        anonymousId: AccountFields.Wish, in authData: inout [String: JSON], isFull: Bool, isMaster: Bool
     ) throws {
         let name = AuthProvider.anonymous.rawValue
         let current = authData[name]?["id"]?.stringValue
@@ -97,9 +97,12 @@ package struct AccountUpdate {
         switch anonymousId {
         case .keep: return
         case .remove:
-            if current != nil {
+            guard current != nil else { return }
+            guard isMaster else {
                 throw ParseError(.invalidAuthData, "An anonymous user needs a user name and a password instead.")
             }
+            authData[name] = nil
+            given.append(.anonymous)
         case .set(let id):
             guard id != current else { return }
             authData[name] = ["id": .string(id)]

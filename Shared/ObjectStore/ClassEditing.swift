@@ -44,17 +44,16 @@ extension StoreTransaction {
         try writer.drop(info, in: &schema)
     }
 
-    /// Removes up to `max` objects of a class, whoever may see them.
-    /// - Returns: how many were removed; fewer than `max` means that none is left.
-    public func purge(_ name: String, max: Int) throws -> Int {
-        guard let info = schema.classes[name] else { return 0 }
-        let found = try rows("SELECT objectId FROM o\(info.id) LIMIT ?", [.int(Int64(max))])
-        for row in found { try delete(name, row.text("objectId"), caller: .master) }
-        return found.count
+    /// The ids of up to `max` objects of a class, whoever may see them.
+    public func objectIds(_ name: String, max: Int) throws -> [String] {
+        guard let info = schema.classes[name] else { return [] }
+        return try rows("SELECT objectId FROM o\(info.id) LIMIT ?", [.int(Int64(max))]).map { $0.text("objectId") }
     }
 
     private func members(_ wish: JSON, _ name: String) throws -> [(key: String, value: JSON)] {
         guard let value = wish[name], !value.isNull else { return [] }
+        // PHP writes an empty object as an empty array.
+        if value == [] { return [] }
         guard let members = value.objectValue else { throw ParseError(.invalidJSON, "\(name) must be an object.") }
         return members.sorted { $0.key < $1.key }
     }
@@ -132,18 +131,16 @@ extension StoreTransaction {
         if let required = json["required"], required.boolValue == nil {
             throw ParseError(.incorrectType, "required must be true or false")
         }
-        guard var options = FieldOptions(json: json) else { return nil }
+        guard let options = FieldOptions(json: json) else { return nil }
         if case .relation = type {
             throw ParseError(
                 .incorrectType, "The 'required' and 'defaultValue' options are not applicable for Relation")
         }
         if let value = options.defaultValue {
-            let normalized = try WireValue.normalized(value)
-            guard let found = FieldType(of: normalized), found == type else {
+            guard let found = FieldType(of: try WireValue.normalized(value)), found == type else {
                 throw ParseError(
                     .incorrectType, "schema mismatch for \(info.name).\(field) default value; expected \(type.label)")
             }
-            options.defaultValue = normalized
         }
         return options
     }

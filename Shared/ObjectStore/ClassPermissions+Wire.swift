@@ -2,7 +2,8 @@ import ParseProtocol
 
 extension ClassPermissions {
     /// `classLevelPermissions` as the protocol shows them (PARSE_PROTOCOL section 7.1).
-    var wire: JSON {
+    /// - Parameter areGiven: whether an operator gave them; those of a class that never got any show a group that hides nothing.
+    func wire(areGiven: Bool) -> JSON {
         var members: [String: JSON] = [:]
         for action in Action.allCases {
             let operation = self[action]
@@ -15,7 +16,8 @@ extension ClassPermissions {
         if !readUserFields.isEmpty { members["readUserFields"] = .array(readUserFields.map(JSON.string)) }
         if !writeUserFields.isEmpty { members["writeUserFields"] = .array(writeUserFields.map(JSON.string)) }
         members["protectedFields"] =
-            protectedFields.isEmpty ? ["*": []] : .object(protectedFields.mapValues { .array($0.map(JSON.string)) })
+            protectedFields.isEmpty && !areGiven
+            ? ["*": []] : .object(protectedFields.mapValues { .array($0.map(JSON.string)) })
         return .object(members)
     }
 
@@ -23,7 +25,11 @@ extension ClassPermissions {
     /// - Parameter fields: the class's, for the fields that name users.
     /// - Throws: `ParseError` 107 for anything the protocol does not know.
     init(wire: JSON, fields: [String: FieldType]) throws {
-        guard let members = wire.objectValue else { throw Self.invalid("class level permissions must be an object") }
+        // PHP writes an empty object as an empty array; a number grants nothing either, and SDKs' tests send one.
+        let isNothing = wire == [] || wire.doubleValue != nil
+        guard let members = isNothing ? [:] : wire.objectValue else {
+            throw Self.invalid("class level permissions must be an object")
+        }
         self.init()
         for (name, value) in members.sorted(by: { $0.key < $1.key }) {
             switch name {

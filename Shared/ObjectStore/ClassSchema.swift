@@ -21,7 +21,7 @@ extension ClassInfo {
         indexes["_id_"] = ["_id": 1]
         return [
             "className": .string(name), "fields": .object(fieldsJSON.merging(standard) { $1 }),
-            "classLevelPermissions": permissions.wire, "indexes": .object(indexes),
+            "classLevelPermissions": permissions.wire(areGiven: edits.hasPermissions), "indexes": .object(indexes),
         ]
     }
 }

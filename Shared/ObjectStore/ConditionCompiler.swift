@@ -176,9 +176,16 @@ struct ConditionCompiler {
     // MARK: Relations and text
 
     private mutating func related(to value: JSON) throws -> String {
-        guard let object = value["object"]?.pointerTarget, let key = value["key"]?.stringValue,
-            Names.isIdentifier(key)
-        else { throw ParseError(.invalidQuery, "Bad $relatedTo format - use an object and a key.") }
+        guard let owner = value["object"], let key = value["key"]?.stringValue, Names.isIdentifier(key) else {
+            throw ParseError(.invalidQuery, "Bad $relatedTo format - use an object and a key.")
+        }
+        // An object that was never saved, such as a clone, has no id and nothing related to it.
+        if owner.wireType == "Pointer", owner["className"]?.stringValue != nil, owner["objectId"]?.isNull ?? true {
+            return "0"
+        }
+        guard let object = owner.pointerTarget else {
+            throw ParseError(.invalidQuery, "Bad $relatedTo format - use an object and a key.")
+        }
         // The answer depends on what the caller may read now.
         isCacheable = false
         guard let classId = try relation(object.className, object.objectId, key) else { return "0" }

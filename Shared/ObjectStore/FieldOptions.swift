@@ -4,7 +4,7 @@ import ParseProtocol
 struct FieldOptions: Sendable, Hashable {
     /// A create without it, or a change that takes it away, is refused with 142.
     var isRequired = false
-    /// What a create without the field gets.
+    /// What a create without the field gets, as it was sent: the schema shows it so.
     var defaultValue: JSON?
 
     /// The options in a field's schema; nil when there are none.

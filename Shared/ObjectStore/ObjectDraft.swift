@@ -59,7 +59,7 @@ struct ObjectDraft {
     private mutating func applyOptions(_ changes: [String: JSON]) throws {
         for (name, options) in info.fieldOptions.sorted(by: { $0.key < $1.key }) {
             if isNew, document[name] == nil, let value = options.defaultValue {
-                document[name] = value
+                document[name] = try WireValue.normalized(value)
                 defaulted.append(name)
             }
             guard options.isRequired, isNew || changes[name] != nil, document[name]?.isNull ?? true else { continue }

@@ -15,6 +15,8 @@ struct QueryOrder {
     private(set) var hasRank = false
 
     static let keysMax = 16
+    /// MongoDB's names of two fields, which apps of its time order by.
+    private static let columns = ["_created_at": "createdAt", "_updated_at": "updatedAt"]
 
     /// - Parameter isComplete: keeps a place for a field that the class does not have (yet).
     /// - Throws: `ParseError` 102, 105 or 119.
@@ -24,7 +26,8 @@ struct QueryOrder {
         }
         for key in keys {
             let isDescending = key.hasPrefix("-")
-            let name = isDescending || key.hasPrefix("+") ? String(key.dropFirst()) : key
+            let given = isDescending || key.hasPrefix("+") ? String(key.dropFirst()) : key
+            let name = QueryOrder.columns[given] ?? given
             if name == "$score" {
                 // The best first, whatever the sign, as in every server that speaks this protocol.
                 if isRanked, let score = compiler.textScore { terms.append(Term(value: score, isDescending: true)) }

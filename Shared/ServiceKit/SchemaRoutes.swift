@@ -6,7 +6,7 @@ import ParseProtocol
 /// The kinds about classes themselves (Shared/Messages/Protos/schemas.proto), which every service with Parse objects answers.
 extension ServiceRoutes {
     /// Objects removed in one transaction by a purge: some milliseconds, so that other writes get their turn.
-    private static let purgedAtOnce = 500
+    private static let purgedAtOnce = 200
 
     mutating func installSchemas() {
         let name = host.plan.name
@@ -39,11 +39,36 @@ extension ServiceRoutes {
 
         task("\(name).purge.v1", SchemaChange.self) { [host] message, request in
             try request.requireMaster()
-            let purgedAtOnce = Self.purgedAtOnce
             let className = message.className
-            while try await host.store.write({ try $0.purge(className, max: purgedAtOnce) }) == purgedAtOnce {}
-            return try BusReply(Accepted(), documents: [JSON.object([:]).serialized])
+            let rules = host.plan.rules[className]
+            let principal = request.envelope.principal
+            var forget: Forget?
+            while true {
+                let forgets = try await host.store.write { try Self.purge(className, rules, principal, in: $0) }
+                guard let forgets else { break }
+                // Of so many, all are looked up anew.
+                if forgets { forget = .with { $0.everything = true } }
+            }
+            return try BusReply(Accepted(), documents: [JSON.object([:]).serialized], forget: forget)
         }
+    }
+
+    /// Removes some objects of a class as if each were deleted alone: what hangs on them goes as well.
+    /// - Returns: nil when none is left, else whether sessions must be forgotten.
+    private static func purge(
+        _ className: String, _ rules: (any ClassRules)?, _ principal: Principal, in transaction: StoreTransaction
+    ) throws -> Bool? {
+        let ids = try transaction.objectIds(className, max: purgedAtOnce)
+        guard !ids.isEmpty else { return nil }
+        var forgets = false
+        for id in ids where try rules == nil || transaction.exists(className, id) {
+            let change = ProposedChange(
+                verb: .delete, className: className, objectId: id, object: [:], principal: principal)
+            let outcome = try apply(change, rules, in: transaction)
+            if outcome.forget != nil { forgets = true }
+        }
+        guard try !transaction.exists(className, ids[0]) else { throw ParseError.internalError }
+        return forgets
     }
 }
 

@@ -53,7 +53,11 @@ import Testing
         (["at": ["$nearSphere": point(89.9, -150), "$maxDistanceInKilometers": 12]], [], ["north"]),
         (["at": ["$nearSphere": point(-89.9, -150), "$maxDistanceInKilometers": 12]], [], ["south"]),
         (["at": ["$within": ["$box": [point(37, -123), point(38, -122)]]]], ["name"], ["oakland", "sf"]),
-        (["at": ["$within": ["$box": [point(-20, 170), point(-10, -170)]]]], ["name"], ["fiji", "samoa", "taveuni"]),
+        (["at": ["$within": ["$box": [point(38, -122), point(37, -123)]]]], ["name"], ["oakland", "sf"]),
+        (["at": ["$within": ["$box": [point(38, -123), point(37, -122)]]]], ["name"], ["oakland", "sf"]),
+        (["at": ["$within": ["$box": [point(-20, 170), point(-10, -170)]]]], ["name"], []),
+        (["at": ["$within": ["$box": [point(-20, 170), point(-10, 180)]]]], ["name"], ["fiji"]),
+        (["at": ["$within": ["$box": [point(-20, 180), point(-10, -180)]]]], ["name"], ["fiji", "samoa", "taveuni"]),
         (["at": ["$within": ["$box": [point(80, 100), point(90, 120)]]]], ["name"], ["north"]),
         (["at": ["$within": ["$box": [point(-90, -180), point(90, 180)]]]], ["name"], places.map(\.0)),
         (["at": ["$within": ["$box": [point(48.8566, 2.3522), point(48.8566, 2.3522)]]]], ["name"], ["paris"]),
@@ -125,7 +129,6 @@ import Testing
         (["at.x": ["$nearSphere": sf]], 102), (["at.x": ["$within": ["$box": [sf, sf]]]], 102),
         (["at": ["$within": 1]], 107), (["at": ["$within": ["$box": [sf]]]], 107),
         (["at": ["$within": ["$box": [sf, sf, sf]]]], 107),
-        (["at": ["$within": ["$box": [point(1, 0), point(0, 1)]]]], 107),
         (["at": ["$within": ["$box": [sf, 1]]]], 107),
         (["at": ["$within": ["$box": [sf, sf], "$polygon": []]]], 107),
         (["at": ["$geoWithin": ["$polygon": [sf, sf]]]], 107),
@@ -223,7 +226,8 @@ import Testing
                 try await test.update("Place", id, ["spot": Self.sf])
                 #expect(try await test.names("Place", ["spot": ["$nearSphere": Self.sf]]) == ["here"])
             }
-            #expect(try await test.store.write { try $0.purge("Place", max: 10) } == 1)
+            #expect(try await test.store.write { try $0.objectIds("Place", max: 10) } == [id])
+            _ = try await test.store.write { try $0.delete("Place", id, caller: .master) }
             try await test.store.write { try $0.dropClass("Place") }
             let tables = try await test.store.read {
                 try $0.rows("SELECT name FROM sqlite_master WHERE name LIKE 'g1%'")

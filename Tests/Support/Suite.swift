@@ -123,6 +123,15 @@ package final class Suite: Sendable {
         return try JSON(parsing: text).arrayValue ?? []
     }
 
+    /// Changes a service's database past the service, as a program that is not ours would.
+    package func tamper(_ service: String, _ sql: String) async throws {
+        let program = """
+            import sqlite3, sys
+            with sqlite3.connect(sys.argv[1], timeout=10) as base: base.execute(sys.argv[2])
+            """
+        _ = try await Command.run(["python3", "-c", program, "\(dataDirectory)/\(service).sqlite", sql])
+    }
+
     /// The mails in the spool.
     package func mails() -> [Mail] {
         let folder = dataDirectory + "/mail"

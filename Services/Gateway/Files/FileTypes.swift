@@ -71,7 +71,8 @@ enum FileTypes {
         let parts = text.lowercased().split(separator: ";", omittingEmptySubsequences: false).map {
             $0.filter { $0 != " " && $0 != "\"" }
         }
-        guard let type = parts.first, !type.isEmpty else { return unstated }
+        // What the PHP SDK says of a name without an extension.
+        guard let type = parts.first, !type.isEmpty, type != "unknown/unknown" else { return unstated }
         guard parts.count == 1 || (type.hasPrefix("text/") && parts.dropFirst() == ["charset=utf-8"]) else {
             throw ParseError(.fileSaveError, "The content type must not have parameters.")
         }

@@ -33,7 +33,7 @@ struct FileUpload {
             stated = request.credentials.contentType
         } else {
             content = request.body
-            metadata = []
+            metadata = try Self.metadata(Self.streamedData(request))
             stated = request.headers[.contentType]
         }
         guard content.count <= bytesMax else { throw .fileTooLarge(bytesMax) }
@@ -42,6 +42,24 @@ struct FileUpload {
     }
 
     private static let invalid = ParseError(.fileSaveError, "Invalid file upload.")
+
+    /// What SDKs say in headers of a file whose body is its bytes: each an object as JSON.
+    private static func streamedData(_ request: ParseRequest) throws(ParseError) -> JSON? {
+        guard request.headers[uploadModeName] == "stream" else { return nil }
+        var data: JSON = [:]
+        for (part, name) in [("metadata", metadataName), ("tags", tagsName)] {
+            guard let text = request.headers[name] else { continue }
+            guard let value = try? JSON(clientText: Array(text.utf8)), case .object = value else {
+                throw ParseError(.invalidJSON, "Invalid JSON in \(name.rawName) header.")
+            }
+            data[part] = value
+        }
+        return data
+    }
+
+    private static let uploadModeName = headerName("X-Parse-Upload-Mode")
+    private static let metadataName = headerName("X-Parse-File-Metadata")
+    private static let tagsName = headerName("X-Parse-File-Tags")
 
     private static func metadata(_ value: JSON?) throws(ParseError) -> [UInt8] {
         guard let value, !value.isNull else { return [] }

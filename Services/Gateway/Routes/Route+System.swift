@@ -7,6 +7,14 @@ extension Route {
         Route(.put, "/config", .config, "updateConfig", "Changes parameters of the app.", access: .master) {
             try await $0.router.config.put($0.request, $0.principal)
         },
+        Route(.get, "/classes/_GlobalConfig", .config, "findConfig", "The parameters as an object of their class.") {
+            try await $0.router.config.find($0.request, $0.principal)
+        },
+        Route(
+            .delete, "/classes/_GlobalConfig/{objectId}", .config, "deleteConfig", "Removes all parameters."
+        ) {
+            try await $0.router.config.delete($0["objectId"], $0.request, $0.principal)
+        },
         Route(.post, "/events/{eventName}", .reports, "trackEvent", "Counts something that happened in the app.") {
             try await $0.router.intake.event($0["eventName"], $0.request, $0.principal)
         },

@@ -45,9 +45,9 @@ struct RouteTable: Sendable {
 
     /// Everything under the mount.
     static let mounted = RouteTable(
-        Route.objects + Route.accounts + Route.files + Route.cloud + Route.hooks + Route.config + Route.push
-            + Route.schemas
-            + Route.system + Route.pages)
+        // The configuration has a path among those of classes.
+        Route.config + Route.objects + Route.accounts + Route.files + Route.cloud + Route.hooks + Route.push
+            + Route.schemas + Route.system + Route.pages)
 
     /// Everything beside the mount.
     static let outside = RouteTable(Route.crashReports)

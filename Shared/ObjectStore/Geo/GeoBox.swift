@@ -15,12 +15,11 @@ struct GeoBox {
         self.width = width
     }
 
-    /// The box between its corners. A western corner that is east of the eastern one makes a box across 180 degrees.
-    init(southwest: GeoPoint, northeast: GeoPoint) {
-        let width = northeast.longitude - southwest.longitude
+    /// The box between two opposite corners that does not lie across the meridian of 180 degrees.
+    init(_ one: GeoPoint, _ other: GeoPoint) {
         self.init(
-            south: southwest.latitude, north: northeast.latitude, west: southwest.longitude,
-            width: width < 0 ? width + 360 : width)
+            south: min(one.latitude, other.latitude), north: max(one.latitude, other.latitude),
+            west: min(one.longitude, other.longitude), width: (one.longitude - other.longitude).magnitude)
     }
 
     /// Degrees from `west` eastward to a longitude, at least 0 and below 360.

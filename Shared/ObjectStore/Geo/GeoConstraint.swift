@@ -62,14 +62,13 @@ enum GeoConstraint {
     static let tooFewCorners = ParseError(
         .invalidJSON, "bad $geoWithin value; $polygon should contain at least 3 GeoPoints, all different")
 
+    /// Any two opposite corners, in any order. As in MongoDB, on whose answers clients count, a box never lies across 180 degrees; a
+    /// polygon may.
     static func box(_ raw: JSON?) throws -> GeoBox {
-        guard let corners = raw?.arrayValue, corners.count == 2, let southwest = GeoPoint(corners[0]),
-            let northeast = GeoPoint(corners[1])
+        guard let corners = raw?.arrayValue, corners.count == 2, let one = GeoPoint(corners[0]),
+            let other = GeoPoint(corners[1])
         else { throw ParseError(.invalidJSON, "bad $box value; it should be two GeoPoints, southwest and northeast") }
-        guard southwest.latitude <= northeast.latitude else {
-            throw ParseError(.invalidJSON, "bad $box value; the first corner must not be north of the second")
-        }
-        return GeoBox(southwest: southwest, northeast: northeast)
+        return GeoBox(one, other)
     }
 
     /// A list of GeoPoints or of pairs of longitude and latitude, in this order as Parse Server reads them; or a Polygon, whose

@@ -27,7 +27,7 @@ struct Place {
     }
 }
 
-/// What a constraint on places asks for. Areas of the tests are far from the poles and, but for boxes and circles, from 180 degrees.
+/// What a constraint on places asks for. Areas of the tests are far from the poles and, but for circles, from 180 degrees.
 struct Area {
     let contains: (JSON) -> Bool
 
@@ -41,18 +41,13 @@ struct Area {
             contains = { Place($0).map { $0.radians(to: center) <= limit } ?? false }
         case "$within":
             guard let corners = raw["$box"]?.arrayValue?.map(Place.init), corners.count == 2,
-                let southwest = corners[0],
-                let northeast = corners[1]
+                let one = corners[0], let other = corners[1]
             else { throw Evaluator.Refused.json }
+            func isBetween(_ value: Double, _ a: Double, _ b: Double) -> Bool { (min(a, b)...max(a, b)).contains(value) }
             contains = { value in
-                guard let place = Place(value), (southwest.latitude...northeast.latitude).contains(place.latitude)
-                else {
-                    return false
-                }
-                // A box whose western side is east of the eastern one lies across 180 degrees.
-                return southwest.longitude <= northeast.longitude
-                    ? (southwest.longitude...northeast.longitude).contains(place.longitude)
-                    : place.longitude >= southwest.longitude || place.longitude <= northeast.longitude
+                guard let place = Place(value) else { return false }
+                return isBetween(place.latitude, one.latitude, other.latitude)
+                    && isBetween(place.longitude, one.longitude, other.longitude)
             }
         case "$geoWithin" where raw["$centerSphere"] != nil:
             guard let parts = raw["$centerSphere"]?.arrayValue, parts.count == 2, let center = Place(parts[0]),

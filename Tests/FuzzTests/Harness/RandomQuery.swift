@@ -137,11 +137,7 @@ struct RandomQuery {
         if kind == .polygon { return ["$geoIntersects": ["$point": ValueKind.point(&random)]] }
         switch random.below(4) {
         case 0:
-            let (a, b) = (place(&random, field), place(&random, field))
-            guard (a["latitude"]?.doubleValue ?? 0) <= (b["latitude"]?.doubleValue ?? 0) else {
-                return ["$within": ["$box": [b, a]]]
-            }
-            return ["$within": ["$box": [a, b]]]
+            return ["$within": ["$box": [place(&random, field), place(&random, field)]]]
         case 1: return ["$geoWithin": ["$polygon": ValueKind.polygon(&random)]]
         case 2:
             let corners = ValueKind.polygon(&random)["coordinates"]?.arrayValue?.dropLast().map { pair -> JSON in
