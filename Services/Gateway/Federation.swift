@@ -59,7 +59,7 @@ struct Federation: Sendable {
             $0.limit = UInt32(clamping: options.limit)
             $0.skip = UInt32(clamping: options.skip)
             $0.count = options.wantsCount
-            $0.keys = options.topLevelKeys
+            $0.keys = options.keys
             $0.excludeKeys = options.excludeKeys
             if let after = options.after { $0.after = after }
             $0.explain = options.explains

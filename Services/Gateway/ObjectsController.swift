@@ -19,7 +19,7 @@ struct ObjectsController: Sendable {
         let message = GetRequest.with {
             $0.className = className
             $0.objectID = objectId
-            $0.keys = options.topLevelKeys
+            $0.keys = options.keys
             $0.excludeKeys = options.excludeKeys
         }
         let kind = "\(Owners.service(ofClass: className)).get.v1"

@@ -76,11 +76,6 @@ struct QueryOptions: Sendable {
         include.add(keys: keys)
     }
 
-    /// The names in `keys` without what follows a dot: what the owner of the class must send.
-    var topLevelKeys: [String] {
-        keys.isEmpty ? [] : Array(Set(keys.map { String($0.prefix { $0 != "." }) })).sorted()
-    }
-
     private mutating func readShared(_ name: String, _ value: JSON) throws(ParseError) -> Bool {
         switch name {
         case "keys": keys = try Self.list(value, name)

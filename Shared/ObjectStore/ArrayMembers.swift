@@ -60,7 +60,7 @@ extension QuerySubject {
     /// from elements that are no JSON.
     private func anyObject(_ condition: String) -> String {
         """
-        EXISTS(SELECT 1 FROM json_each(\(document),\(path.literal())) a \
+        EXISTS(SELECT 1 FROM json_each(\(document),\(path.expression(in: document))) a \
         WHERE CASE WHEN a.type='object' THEN \(condition) END)
         """
     }

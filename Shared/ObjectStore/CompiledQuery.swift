@@ -107,7 +107,7 @@ struct CompiledQuery {
             case .pointer("_User"): return "\(path.value(appending: "objectId", in: document))=?1"
             case .array:
                 return """
-                    EXISTS(SELECT 1 FROM json_each(\(document),\(path.literal())) e WHERE CASE WHEN e.type='object' \
+                    EXISTS(SELECT 1 FROM json_each(\(document),\(path.expression(in: document))) e WHERE CASE WHEN e.type='object' \
                     THEN json_extract(e.value,'$.className')='_User' AND json_extract(e.value,'$.objectId')=?1 END)
                     """
             default: return "0"

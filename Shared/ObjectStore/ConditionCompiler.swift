@@ -141,6 +141,10 @@ struct ConditionCompiler {
     /// Follows the pointers in a name.
     /// - Throws: `ParseError` 119 when the caller may not query one of the fields, 102.
     mutating func place(of path: FieldPath) throws -> FieldPlace {
+        guard path.indexCount <= FieldPath.indexesMax else {
+            throw ParseError(
+                .invalidQuery, "A name in a query may have at most \(FieldPath.indexesMax) indexes of elements.")
+        }
         let place = try pointed.place(of: path, in: info, hidden: hidden)
         // Who may read what on the way is not part of a kept query's key.
         if !place.isOwn { isCacheable = false }

@@ -67,6 +67,6 @@ extension QuerySubject {
 
     /// True when the condition on `e` holds for an element of the field's array.
     func anyElement(_ condition: String) -> String {
-        "EXISTS(SELECT 1 FROM json_each(\(document),\(path.literal())) e WHERE \(condition))"
+        "EXISTS(SELECT 1 FROM json_each(\(document),\(path.expression(in: document))) e WHERE \(condition))"
     }
 }

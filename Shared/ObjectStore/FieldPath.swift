@@ -2,18 +2,25 @@ import ParseProtocol
 
 /// A field name, perhaps dotted, that passed the allow-list and may therefore become part of SQL.
 ///
-/// The only place where text of a client turns into SQL: every component is an identifier of letters, digits and
-/// `_`, so that neither a quote nor any other syntax can be in it. Everything else is bound.
+/// The only place where text of a client turns into SQL: every component consists of letters, digits and `_`, so that
+/// neither a quote nor any other syntax can be in it. Everything else is bound.
+///
+/// The first component is the name of a field. One after it that is a number is the index of an element where the value
+/// before it is an array, and else the name of a member, as in MongoDB.
 struct FieldPath: Equatable {
     let components: [String]
 
     /// Components at most; objects nest no deeper than `JSON.depthMax` anyway.
     static let depthMax = 16
+    /// Indexes in the name of a query: each doubles the SQL of what is before it.
+    static let indexesMax = 2
 
-    /// - Throws: `ParseError` 105 when a component is not an identifier.
+    /// - Throws: `ParseError` 105 when the first component is not an identifier, or another is no name of a member.
     init(_ name: String) throws {
         components = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        guard components.count <= FieldPath.depthMax, components.allSatisfy(Names.isIdentifier) else {
+        guard components.count <= FieldPath.depthMax, Names.isIdentifier(components[0]),
+            components.dropFirst().allSatisfy(FieldPath.isMemberName)
+        else {
             throw ParseError(.invalidKeyName, "Invalid key name: \(name.prefix(200))")
         }
     }
@@ -28,22 +35,59 @@ struct FieldPath: Equatable {
 
     var root: String { components[0] }
     var isDotted: Bool { components.count > 1 }
+    /// The path leads into the element of an array, when the field is one.
+    var beginsWithIndex: Bool { isDotted && FieldPath.isIndex(components[1]) }
+    var indexCount: Int { components.dropFirst().count(where: FieldPath.isIndex) }
 
-    /// The path as an SQL literal, `'$."brand"."objectId"'`.
-    func literal(appending member: String? = nil) -> String {
+    /// `^[A-Za-z0-9_]+$`, at most 128 characters, and none of the names that are never stored.
+    private static func isMemberName(_ name: String) -> Bool {
+        let bytes = name.utf8
+        return (1...128).contains(bytes.count) && bytes.allSatisfy(isNameByte) && !name.hasPrefix("__")
+            && name != "_bsontype"
+    }
+
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"): true
+        default: isDigit(byte)
+        }
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+
+    /// A number without zeros before it. No array has as many elements as a number of more digits says, which SQLite
+    /// would take modulo 2^32.
+    private static func isIndex(_ name: String) -> Bool {
+        let bytes = name.utf8
+        return bytes.count <= 9 && bytes.allSatisfy(isDigit) && (bytes.count == 1 || bytes.first != UInt8(ascii: "0"))
+    }
+
+    /// The path as SQL: a literal, `'$."brand"."objectId"'`. For an index the document decides, row by row, whether it is
+    /// a step into an array or into an object: `'$."items"'||CASE json_type(…) WHEN 'array' THEN '[0]' ELSE '."0"' END||''`.
+    func expression(appending member: String? = nil, in document: String) -> String {
         var text = "'$"
-        for component in components { text += ".\"\(component)\"" }
+        for (position, component) in components.enumerated() {
+            if position > 0, FieldPath.isIndex(component) {
+                let parent = text + "'"
+                text = """
+                    \(parent)||CASE json_type(\(document),\(parent)) WHEN 'array' THEN '[\(component)]' \
+                    ELSE '."\(component)"' END||'
+                    """
+            } else {
+                text += ".\"\(component)\""
+            }
+        }
         if let member { text += ".\"\(member)\"" }
         return text + "'"
     }
 
     /// The stored value. Indexes are made from this very expression, so that SQLite recognises it in queries.
     func value(appending member: String? = nil, in document: String = "o.doc") -> String {
-        "json_extract(\(document),\(literal(appending: member)))"
+        "json_extract(\(document),\(expression(appending: member, in: document)))"
     }
 
     /// The JSON type of the stored value, `NULL` when there is none.
-    func type(in document: String = "o.doc") -> String { "json_type(\(document),\(literal()))" }
+    func type(in document: String = "o.doc") -> String { "json_type(\(document),\(expression(in: document)))" }
 }
 
 extension FieldType {

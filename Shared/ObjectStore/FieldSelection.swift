@@ -2,8 +2,7 @@ import ParseProtocol
 
 /// Which fields of a document leave the store.
 struct FieldSelection {
-    private let keys: [[UInt8]]?
-    private let excluded: [[UInt8]]
+    private let chosen: KeySelection
     private let hidden: [[UInt8]]
     /// Fields that may name the caller, and what is hidden from whom they name.
     private let naming: [(field: [UInt8], hides: [[UInt8]])]
@@ -16,11 +15,7 @@ struct FieldSelection {
     init(
         keys: [String], excludeKeys: [String], permissions: ClassPermissions, className: String, caller: Caller
     ) {
-        // Of a dotted key the whole first field is kept.
-        let wanted = keys.filter { $0 != "$score" }.map { Array($0.utf8.prefix { $0 != UInt8(ascii: ".") }) }
-        self.keys = keys.isEmpty ? nil : wanted
-        // Of an excluded dotted key the field stays: leaving it out would take its other members, too.
-        excluded = excludeKeys.filter { !$0.contains(".") }.map { Array($0.utf8) }
+        chosen = KeySelection(keys: keys.isEmpty ? nil : keys.filter { $0 != "$score" }, excludeKeys: excludeKeys)
         let ofGroups = permissions.fieldsOfGroups(caller)
         hidden = (ofGroups ?? []).map { Array($0.utf8) }
         // Without a group of the caller's own, a field that names them hides what it says; otherwise at most what the groups hide.
@@ -32,7 +27,7 @@ struct FieldSelection {
     }
 
     /// True when documents pass as they are stored.
-    var isEverything: Bool { keys == nil && excluded.isEmpty && hidden.isEmpty && naming.isEmpty }
+    var isEverything: Bool { chosen.isEverything && hidden.isEmpty && naming.isEmpty }
 
     /// Appends the document with the fields that may leave. Works on the text: nothing is decoded.
     func append(
@@ -57,12 +52,18 @@ struct FieldSelection {
             func isIn(_ names: [[UInt8]]) -> Bool {
                 names.contains { $0.count == name.count && $0.elementsEqual(name) }
             }
-            guard isIn(FieldSelection.always) || (keys.map(isIn) ?? true) && !isIn(excluded) && !isIn(hidden) else {
+            let isAlways = isIn(FieldSelection.always)
+            guard isAlways || !isIn(hidden), let selection = isAlways ? .everything : chosen.selection(of: name) else {
                 continue
             }
+            let start = output.count
             if !isFirst { output.append(UInt8(ascii: ",")) }
-            isFirst = false
-            output.append(contentsOf: document[(member.name.lowerBound - 1)..<member.value.upperBound])
+            output.append(contentsOf: document[(member.name.lowerBound - 1)..<member.value.lowerBound])
+            if selection.append(UnsafeBufferPointer(rebasing: document[member.value]), to: &output) {
+                isFirst = false
+            } else {
+                output.removeLast(output.count - start)
+            }
         }
         output.append(UInt8(ascii: "}"))
     }

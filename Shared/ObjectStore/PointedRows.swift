@@ -58,8 +58,8 @@ struct PointedRows {
         }.joined()
     }
 
-    /// - Throws: `ParseError` 119 when the caller may not query one of the fields or read a class on the way, 102 for
-    ///   an `ACL` and for too many objects.
+    /// - Throws: `ParseError` 119 when the caller may not query one of the fields or read a class on the way, 105 for
+    ///   what is no name of a field, 102 for an `ACL` and for too many objects.
     mutating func place(
         of name: FieldPath, in info: ClassInfo, hidden: Set<String>
     ) throws -> FieldPlace {
@@ -73,6 +73,10 @@ struct PointedRows {
                 !PointedRows.membersOfPointers.contains(path.components[1])
             else { return FieldPlace(info: info, path: path, row: row) }
             let rest = path.rest
+            // What follows a pointer is the name of a field of another class.
+            guard Names.isIdentifier(rest.root) else {
+                throw ParseError(.invalidKeyName, "Invalid key name: \(rest.root.prefix(200))")
+            }
             if rest.root == "ACL" { throw ParseError(.invalidQuery, "Cannot query on ACL.") }
             prefix += "." + path.root
             guard let pointed = try lookUp(target) else { return FieldPlace(info: nil, path: rest, row: row) }

@@ -10,8 +10,8 @@ public struct Query: Sendable {
     public var skip: Int
     /// Adds `count`, the number of all matches.
     public var wantsCount: Bool
-    /// Fields wanted; empty means all. `objectId`, `createdAt`, `updatedAt` and `ACL` are always there. Of a dotted
-    /// key the whole first field is kept.
+    /// Fields wanted; empty means all. `objectId`, `createdAt`, `updatedAt` and `ACL` are always there. A
+    /// dotted name reaches into Objects, and into those in arrays.
     public var keys: [String]
     public var excludeKeys: [String]
     /// Where a page begins that goes on by cursors: empty for the first one, then the cursor that came with the page

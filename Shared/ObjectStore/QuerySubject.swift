@@ -19,7 +19,7 @@ struct QuerySubject {
         case relation(String)
         /// Members of the objects in an array, by their path within an element.
         case elements(FieldPath)
-        /// Inside an Object: the type is looked at row by row.
+        /// Inside an Object, or an element of an array by its index: the type is looked at row by row.
         case untyped
         /// The class has no such field.
         case absent
@@ -75,7 +75,7 @@ struct QuerySubject {
         isColumn = false
         let type = info.fields[path.root]
         if path.isDotted {
-            if type == .array {
+            if type == .array, !path.beginsWithIndex {
                 kind = .elements(path.rest)
                 value = path.first.value(in: document)
                 self.path = path.first

@@ -71,7 +71,7 @@ struct SchemaWriter {
     func removeField(_ field: String, type: FieldType, of info: ClassInfo) throws {
         let path = try FieldPath(field)
         try connection.execute(
-            "UPDATE o\(info.id) SET doc = json_remove(doc, \(path.literal())) WHERE \(path.type(in: "doc")) IS NOT NULL"
+            "UPDATE o\(info.id) SET doc = json_remove(doc, \(path.expression(in: "doc"))) WHERE \(path.type(in: "doc")) IS NOT NULL"
         )
         if type == .geoPoint { try GeoIndex.drop(info, connection) }
         if case .relation = type {
@@ -84,7 +84,7 @@ struct SchemaWriter {
     func addRelationToObjects(_ field: String, target: String, of info: ClassInfo) throws {
         let path = try FieldPath(field)
         try connection.execute(
-            "UPDATE o\(info.id) SET doc = json_set(doc, \(path.literal()), json(?))",
+            "UPDATE o\(info.id) SET doc = json_set(doc, \(path.expression(in: "doc")), json(?))",
             [.text(JSON.relation(target).serializedText)])
     }
 

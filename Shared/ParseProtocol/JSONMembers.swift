@@ -1,4 +1,4 @@
-/// The members of one JSON object text, as byte ranges, without decoding any value.
+/// The members of one JSON object text, or the elements of an array's, as byte ranges, without decoding any value.
 ///
 /// For documents that are stored as text and leave as text: choosing members or looking into one costs a scan
 /// of the bytes, not a decode and an encode. The text must be well-formed (it was written by `JSON.serialized`);
@@ -26,6 +26,20 @@ public struct JSONMembers {
             position = valueEnd
         }
         return members
+    }
+
+    /// The elements of the array that spans `bytes`, in the order of the text; nil if it is not an array.
+    public static func elements(_ bytes: UnsafeBufferPointer<UInt8>) -> [Range<Int>]? {
+        guard bytes.count >= 2, bytes[0] == UInt8(ascii: "[") else { return nil }
+        var elements: [Range<Int>] = []
+        var position = 1
+        while position < bytes.count, bytes[position] != UInt8(ascii: "]") {
+            if bytes[position] == UInt8(ascii: ",") { position += 1 }
+            guard let end = endOfValue(bytes, from: position), end > position else { return nil }
+            elements.append(position..<end)
+            position = end
+        }
+        return elements
     }
 
     /// The document with only the members whose name passes `isIncluded`, still as text.

@@ -25,17 +25,17 @@ struct HookedRead: Sendable {
     /// What a webhook made of a read by ids: a further condition, and the fields to leave.
     struct Restriction: Sendable {
         var condition: JSON?
-        var keys: Set<String> = []
-        var excludeKeys: Set<String> = []
+        var selection = KeySelection.everything
 
         static let kept: Set<String> = ["objectId", "createdAt", "updatedAt", "ACL"]
 
         func applied(to object: JSON) -> JSON {
-            guard case .object(let members) = object, !keys.isEmpty || !excludeKeys.isEmpty else { return object }
-            return .object(
-                members.filter { key, _ in
-                    Self.kept.contains(key) || (keys.isEmpty || keys.contains(key)) && !excludeKeys.contains(key)
-                })
+            guard case .object(let members) = object, !selection.isEverything else { return object }
+            var left: [String: JSON] = [:]
+            for (key, value) in members {
+                left[key] = Self.kept.contains(key) ? value : selection.selection(of: key.utf8)?.applied(to: value)
+            }
+            return .object(left)
         }
     }
 
@@ -77,7 +77,8 @@ struct HookedRead: Sendable {
         var options = changes
         let condition = options.removeValue(forKey: "where")
         let new = try QueryOptions(find: options, limitMax: .max)
-        var restriction = Restriction(keys: Set(new.topLevelKeys), excludeKeys: Set(new.excludeKeys))
+        var restriction = Restriction()
+        restriction.selection = KeySelection(keys: new.keys.isEmpty ? nil : new.keys, excludeKeys: new.excludeKeys)
         if let condition, condition != query["where"] { restriction.condition = condition }
         return restriction
     }

@@ -38,7 +38,7 @@ public nonisolated struct GetRequest: Sendable {
 
   public var objectID: String = String()
 
-  /// Field names; empty means all.
+  /// Field names, dotted ones reach into Objects; empty means all.
   public var keys: [String] = []
 
   public var excludeKeys: [String] = []

@@ -86,6 +86,7 @@ struct Evaluator {
             case "ACL": throw Refused.query
             default:
                 guard Self.isKey(key) else { throw Refused.key }
+                guard Self.indexCount(key) <= 2 else { throw Refused.query }
                 let constraint = try FieldConstraint(key, value, self, isTop: isTop)
                 return { constraint.holds(self.value(of: key, in: $0)) }
             }
@@ -94,16 +95,29 @@ struct Evaluator {
     }
 
     private static func isKey(_ key: String) -> Bool {
-        key.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { part in
-            part.first.map { $0.isASCII && $0.isLetter } ?? false
+        let parts = key.split(separator: ".", omittingEmptySubsequences: false)
+        guard let first = parts.first?.first, first.isASCII, first.isLetter else { return false }
+        return parts.allSatisfy { part in
+            !part.isEmpty && !part.hasPrefix("__")
                 && part.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") }
         }
     }
 
-    /// What a document has at a key; a dotted one reaches into Objects. Nil for what is missing.
+    /// The index that a part of a key is; nil for one that can only be a name.
+    private static func index(_ part: Substring) -> Int? { Int(part).flatMap { String($0) == part ? $0 : nil } }
+
+    static func indexCount(_ key: String) -> Int { key.split(separator: ".").dropFirst().count { index($0) != nil } }
+
+    /// What a document has at a key; a dotted one reaches into Objects, and by an index into arrays. Nil for what is missing.
     func value(of key: String, in document: JSON) -> JSON? {
         var value: JSON? = document
-        for part in key.split(separator: ".") { value = value?[String(part)] }
+        for part in key.split(separator: ".") {
+            if case .array(let elements) = value {
+                value = Self.index(part).flatMap { elements.indices.contains($0) ? elements[$0] : nil }
+            } else {
+                value = value?[String(part)]
+            }
+        }
         // The two times are plain texts in documents and Dates to everybody who asks.
         if let iso = value?.stringValue, key == "createdAt" || key == "updatedAt" { return PlainValue.date(iso) }
         return value

@@ -12,6 +12,7 @@ struct OrderTerm {
         else {
             throw Evaluator.Refused.key
         }
+        guard Evaluator.indexCount(key) <= 2 else { throw Evaluator.Refused.query }
     }
 
     /// What decides a document's place.

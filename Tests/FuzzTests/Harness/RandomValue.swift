@@ -20,7 +20,7 @@ enum ValueKind: String, CaseIterable, Sendable {
         "0001-01-01T00:00:00.000Z", "1969-12-31T23:59:59.999Z", "1970-01-01T00:00:00.000Z", "2020-02-29T12:00:00.000Z",
         "2020-02-29T12:00:00.001Z", "2021-06-01T00:00:00.500Z", "9999-12-31T23:59:59.999Z",
     ].map { ["__type": "Date", "iso": .string($0)] }
-    static let keys = ["x", "y", "k", "z1", "Key_2"]
+    static let keys = ["x", "y", "k", "0", "1x", "Key_2"]
 
     /// - Parameter depth: how many levels of arrays and objects there may be below.
     func value(_ random: inout Seeded, depth: Int = 2) -> JSON {

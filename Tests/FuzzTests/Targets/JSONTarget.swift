@@ -19,7 +19,12 @@ struct JSONTarget: FuzzTarget {
     }
 
     func run(_ input: [UInt8]) async throws -> String {
-        input.withUnsafeBufferPointer { _ = JSONMembers.scan($0) }
+        input.withUnsafeBufferPointer { bytes in
+            _ = JSONMembers.scan(bytes)
+            _ = JSONMembers.elements(bytes)
+            var output: [UInt8] = []
+            _ = KeySelection(keys: ["k", "x.y"], excludeKeys: ["k.x"]).append(bytes, to: &output)
+        }
         _ = JSONMembers.filter(input) { $0 != "a" }
         let value: JSON
         do {
@@ -34,6 +39,7 @@ struct JSONTarget: FuzzTarget {
         }
         try checkRoundTrip(value)
         if case .object(let members) = value { try checkScan(value.serialized, members) }
+        if case .array(let elements) = value { try checkScan(value.serialized, elements) }
         if let other = try? JSONDecoder().decode(Reference.self, from: Data(input)) {
             try require(other.isSame(as: value), "Foundation reads \(other), we read \(value).")
         } else {
@@ -62,6 +68,13 @@ struct JSONTarget: FuzzTarget {
         let half = JSONMembers.filter(text) { $0.utf8.count.isMultiple(of: 2) }
         guard case .object(let kept) = try JSON(parsing: half) else { throw Violation("Filtered text is no object.") }
         try require(kept.allSatisfy { members[$0.key] == $0.value }, "Filtering changed a member.")
+    }
+
+    private func checkScan(_ text: [UInt8], _ elements: [JSON]) throws {
+        let scanned = try text.withUnsafeBufferPointer { bytes in
+            try JSONMembers.elements(bytes)?.map { try JSON(parsing: bytes[$0]) }
+        }
+        try require(scanned == elements, "The elements are not where they are scanned.")
     }
 
     /// What Foundation refuses and we take: a lone surrogate, and nothing else but what its number reader does not hold.

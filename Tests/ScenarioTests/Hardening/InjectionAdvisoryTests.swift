@@ -62,20 +62,20 @@ import Testing
 
     private static let names = [
         "a'b", "a\"b", "a) OR 1=1--", "name' OR '1'='1", "a;DROP TABLE o1", "name)--", "a b", "a\u{0}b", "name`",
-        "a[0]", "a->b", "1a", "", "a/**/", "é",
+        "a[0]", "a->b", "", "a/**/", "é", "0'", "0]", "-1", "__proto__", "_bsontype",
     ]
 
     @Test("2026-31840: a dotted field name is never SQL")
     func advisory2026_31840_aDottedNameIsNeverSQL() async throws {
         try await expectNamesAreRefused(
             Self.names.flatMap { ["place.\($0)", "brand.\($0)", "tags.\($0)", "\($0).place", "place.x.\($0)"] } + [
-                "place..x", "place.", ".place",
+                "place..x", "place.", ".place", "1a.place", "brand.1a", "brand.0",
             ])
     }
 
     @Test("2026-32234: a field name is never SQL")
     func advisory2026_32234_aFieldNameIsNeverSQL() async throws {
-        try await expectNamesAreRefused(Self.names)
+        try await expectNamesAreRefused(Self.names + ["1a", "0", "_x"])
     }
 
     private func expectNamesAreRefused(_ names: [String]) async throws {

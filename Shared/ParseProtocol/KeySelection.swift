@@ -1,0 +1,108 @@
+/// Which parts of an object leave, by dotted names: what `keys` and `excludeKeys` of a query say.
+///
+/// As in MongoDB's projections, a name reaches into objects and into every object of an array. What is no object has no
+/// members, so that a name that reaches into it gets nothing of it, and takes nothing away. A wire hash (Pointer, Date,
+/// File and so on) is one value and never cut apart.
+public struct KeySelection: Sendable {
+    private struct Name: Sendable {
+        /// As it stands between the quotes of a document's text.
+        let text: [UInt8]
+        /// Nil when the whole member is meant.
+        let below: [Name]?
+    }
+
+    public static let everything = KeySelection(keys: nil, excludeKeys: [])
+
+    /// Nil for everything.
+    private let wanted: [Name]?
+    private let unwanted: [Name]
+
+    /// - Parameter keys: names wanted; nil means all.
+    public init(keys: [String]?, excludeKeys: [String]) {
+        self.init(wanted: keys.map(Self.names), unwanted: Self.names(excludeKeys))
+    }
+
+    private init(wanted: [Name]?, unwanted: [Name]) {
+        self.wanted = wanted
+        self.unwanted = unwanted
+    }
+
+    private static func names(_ keys: [String]) -> [Name] {
+        // The rest of a name that is deeper than any object stays one component, which no member has as its name.
+        names(keys.map { $0.split(separator: ".", maxSplits: JSON.depthMax, omittingEmptySubsequences: false)[...] })
+    }
+
+    private static func names(_ paths: [ArraySlice<Substring>]) -> [Name] {
+        Dictionary(grouping: paths) { $0.first ?? "" }.map { first, paths in
+            let isWhole = paths.contains { $0.count <= 1 }
+            return Name(
+                text: JSON.string(String(first)).serialized.dropFirst().dropLast(),
+                below: isWhole ? nil : names(paths.map { $0.dropFirst() }))
+        }
+    }
+
+    public var isEverything: Bool { wanted == nil && unwanted.isEmpty }
+
+    /// What leaves of one member; nil when nothing does.
+    /// - Parameter name: as it stands between the quotes of a document's text.
+    public func selection(of name: some Collection<UInt8>) -> KeySelection? {
+        func find(_ names: [Name]) -> Name? {
+            names.first { $0.text.count == name.count && $0.text.elementsEqual(name) }
+        }
+        var below: [Name]?
+        if let wanted {
+            guard let found = find(wanted) else { return nil }
+            below = found.below
+        }
+        guard let left = find(unwanted) else { return KeySelection(wanted: below, unwanted: []) }
+        return left.below.map { KeySelection(wanted: below, unwanted: $0) }
+    }
+
+    /// Appends what leaves of a value, as text: nothing is decoded.
+    /// - Returns: false when nothing was appended, because the value has no members.
+    public func append(_ value: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) -> Bool {
+        if !isEverything, let members = JSONMembers.scan(value),
+            !members.contains(where: { value[$0.name].elementsEqual("__type".utf8) })
+        {
+            output.append(UInt8(ascii: "{"))
+            var isFirst = true
+            for member in members {
+                guard let selection = selection(of: value[member.name]) else { continue }
+                let start = output.count
+                if !isFirst { output.append(UInt8(ascii: ",")) }
+                output.append(contentsOf: value[(member.name.lowerBound - 1)..<member.value.lowerBound])
+                if selection.append(UnsafeBufferPointer(rebasing: value[member.value]), to: &output) {
+                    isFirst = false
+                } else {
+                    output.removeLast(output.count - start)
+                }
+            }
+            output.append(UInt8(ascii: "}"))
+        } else if !isEverything, let elements = JSONMembers.elements(value) {
+            output.append(UInt8(ascii: "["))
+            var isFirst = true
+            for element in elements {
+                if !isFirst { output.append(UInt8(ascii: ",")) }
+                if append(UnsafeBufferPointer(rebasing: value[element]), to: &output) {
+                    isFirst = false
+                } else if !isFirst {
+                    output.removeLast()
+                }
+            }
+            output.append(UInt8(ascii: "]"))
+        } else {
+            let isObject = value.first == UInt8(ascii: "{")
+            guard wanted == nil || isObject else { return false }
+            output.append(contentsOf: value)
+        }
+        return true
+    }
+
+    /// What leaves of a value; nil when it has no members.
+    public func applied(to value: JSON) -> JSON? {
+        if isEverything { return value }
+        var output: [UInt8] = []
+        let isThere = value.serialized.withUnsafeBufferPointer { append($0, to: &output) }
+        return isThere ? try? JSON(parsing: output) : nil
+    }
+}
