@@ -55,6 +55,9 @@ struct FieldPath: Equatable {
 
     private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 
+    /// The index that a component may be; nil for any other name.
+    static func index(_ name: String) -> Int? { isIndex(name) ? Int(name) : nil }
+
     /// A number without zeros before it. No array has as many elements as a number of more digits says, which SQLite
     /// would take modulo 2^32.
     private static func isIndex(_ name: String) -> Bool {

@@ -73,14 +73,12 @@ struct ObjectDraft {
     }
 
     private mutating func apply(_ value: JSON, to key: String) throws {
-        let names = key.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        guard Names.isFieldName(names[0]), names.count <= FieldPath.depthMax,
-            names.dropFirst().allSatisfy(ObjectDraft.isMemberName),
-            names.count == 1 || !ObjectDraft.wholeFields.contains(names[0])
+        guard let path = try? FieldPath(key), Names.isFieldName(path.root),
+            !path.isDotted || !ObjectDraft.wholeFields.contains(path.root)
         else {
             throw ParseError(.invalidKeyName, "Invalid field name: \(key.prefix(200)).")
         }
-        let field = names[0]
+        let (field, names) = (path.root, path.components)
         let operation = try FieldOperation(value)
         if case .relate(let target, let added, let removed) = operation {
             guard names.count == 1 else {
@@ -124,13 +122,13 @@ struct ObjectDraft {
         switch container {
         case nil, .null:
             if case .delete = operation { return container }
-            let isArray = names.startIndex == 1 && info.fields[field] == .array && ObjectDraft.index(name) != nil
+            let isArray = names.startIndex == 1 && info.fields[field] == .array && FieldPath.index(name) != nil
             return try nested(operation, names, in: isArray ? [] : [:], of: field)
         case .object(var members) where members["__type"] == nil:
             members[name] = try nested(operation, names.dropFirst(), in: members[name], of: field)
             return .object(members)
         case .array(var elements):
-            guard let index = ObjectDraft.index(name) else { throw mismatch(field, expected: .array, got: .object) }
+            guard let index = FieldPath.index(name) else { throw mismatch(field, expected: .array, got: .object) }
             let isThere = index < elements.count
             if case .delete = operation, !isThere { return container }
             guard index <= elements.count + ObjectDraft.gapMax else {
@@ -143,16 +141,6 @@ struct ObjectDraft {
             return .array(elements)
         case let other?: throw mismatch(field, expected: FieldType(of: other) ?? .object, got: .object)
         }
-    }
-
-    /// A component of a dotted key after its first: any name that a member of an Object may have, but those that say what it is.
-    private static func isMemberName(_ name: String) -> Bool { !name.isEmpty && name != "__type" && name != "__op" }
-
-    /// The index of an element; nil for any other name.
-    private static func index(_ name: String) -> Int? {
-        guard name.utf8.count <= 6, name.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
-        else { return nil }
-        return Int(name)
     }
 
     private func mismatch(_ field: String, expected: FieldType, got: FieldType) -> ParseError {

@@ -48,15 +48,15 @@ import Testing
 
     @Test func elementsOfArraysAreReachedByTheirIndex() async throws {
         let test = try await TestStore()
-        let id = try await test.create("T", ["items": [["value": "a", "count": 5], ["value": "b", "count": 1]], "o": ["x-y": 1], "n": [1, 2, 3]])
+        let id = try await test.create("T", ["items": [["value": "a", "count": 5], ["value": "b", "count": 1]], "o": ["1x": 1], "n": [1, 2, 3]])
         func change(_ changes: JSON) async throws -> JSON { try await test.update("T", id, changes).answer }
         #expect(try await change(["items.0.count": ["__op": "Increment", "amount": 15]])["items"] == [["value": "a", "count": 20], ["value": "b", "count": 1]])
-        _ = try await change(["items.1.tags": ["__op": "AddUnique", "objects": ["new"]], "n.1": 7, "o.x-y": 2, "o.0": "member"])
+        _ = try await change(["items.1.tags": ["__op": "AddUnique", "objects": ["new"]], "n.1": 7, "o.1x": 2, "o.0": "member"])
         _ = try await change(["n.0": ["__op": "Delete"], "n.9": ["__op": "Delete"], "items.1.value": ["__op": "Delete"]])
         _ = try await change(["n.5": 6])
         let object = try await test.get("T", id)
         #expect(object["items"] == [["value": "a", "count": 20], ["count": 1, "tags": ["new"]]])
-        #expect(object["n"] == [.null, 7, 3, .null, .null, 6] && object["o"] == ["x-y": 2, "0": "member"])
+        #expect(object["n"] == [.null, 7, 3, .null, .null, 6] && object["o"] == ["1x": 2, "0": "member"])
         #expect(await code { _ = try await change(["n.x": 1]) } == 111)
         #expect(await code { _ = try await change(["n.1.x": 1]) } == 111)
         #expect(await code { _ = try await change(["n.5000": 1]) } == 105)
@@ -110,7 +110,7 @@ import Testing
     static let refused: [(JSON, Int)] = [
         (["bad name": 1], 105), (["a'b": 1], 105), (["_x": 1], 105), (["length": 1], 105), (["id": "x"], 105), (["objectId": "x"], 105),
         (["constructor": 1], 105), (["o": ["constructor": 1]], 105), (["o": ["a": [["__proto__": 1]]]], 105), (["o": ["x": 1, "y": ["_bsontype": "Code"]]], 105),
-        (["o": ["$a": 1]], 121), (["o": ["b": ["a.b": 1]]], 121), (["a..b": 1], 105), (["a.": 1], 105), (["a.$b": 1], 121), (["a.__proto__": 1], 105),
+        (["o": ["$a": 1]], 121), (["o": ["b": ["a.b": 1]]], 121), (["a..b": 1], 105), (["a.": 1], 105), (["a.$b": 1], 105), (["a.__proto__": 1], 105),
         (["a.__type": "Pointer"], 105), (["a.b.__op": "Delete"], 105),
         (["n": ["__op": "Increment", "amount": "x"]], 107), (["n": ["__op": "Increment"]], 107), (["l": ["__op": "Add", "objects": 1]], 107),
         (["l": ["__op": "Foo"]], 108), (["l": ["__op": 1]], 108), (["o": ["x": ["__op": "Delete"]]], 107),
