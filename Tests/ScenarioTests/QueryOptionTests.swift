@@ -172,6 +172,26 @@ import Testing
         #expect(try await client.get(path, ["readPreference": "PRIMARY", "subqueryReadPreference": "x"]).status == 200)
     }
 
+    @Test func dottedKeysReachIntoObjects() async throws {
+        let suite = try await Suite.shared
+        let client = ParseClient(suite)
+        let className = "Parts\(Names.random(6))"
+        let made = try await client.create(
+            className, ["o": ["a": 1, "b": ["c": 2, "d": 3]], "items": [["x": 1, "y": 2], ["x": 3]]])
+        for (options, expected) in [
+            (["keys": "o.a,o.b.c"], ["o": ["a": 1, "b": ["c": 2]]]),
+            (["keys": ["o", "items.x"], "excludeKeys": ["o.b"]], ["o": ["a": 1], "items": [["x": 1], ["x": 3]]]),
+            (["excludeKeys": "o.b.d,items.x"], ["o": ["a": 1, "b": ["c": 2]], "items": [["y": 2], [:]]]),
+        ] as [([String: JSON], JSON)] {
+            for object in [
+                try await client.find(className, [:], options).results[0],
+                try await client.get("/classes/\(className)/\(made.objectId)", options).json,
+            ] {
+                #expect(object["o"] == expected["o"] && object["items"] == expected["items"], "\(options)")
+            }
+        }
+    }
+
     @Test func membersOfArraysAndSensitiveTextAnswerOverHTTP() async throws {
         let suite = try await Suite.shared
         let client = ParseClient(suite)
@@ -181,6 +201,10 @@ import Testing
                 className, ["name": .string(name), "items": [["size": .string(size)], ["size": "L"]]])
         }
         #expect(try await client.find(className, ["items.size": "M"]).results.map { $0.text("name") } == ["one"])
+        #expect(try await client.find(className, ["items.0.size": "S"]).results.map { $0.text("name") } == ["two"])
+        #expect(try await client.find(className, ["items.1.size": ["$ne": "L"]]).results.isEmpty)
+        let ordered = try await client.find(className, [:], ["order": "-items.0.size"])
+        #expect(ordered.results.map { $0.text("name") } == ["two", "one"])
         let word = "Zyx\(Names.random(5))"
         let shelf = try await Shelf.fill(suite, names: ["\(word) upper", "\(word.lowercased()) lower"])
         func found(_ options: [String: JSON]) async throws -> [String] {
