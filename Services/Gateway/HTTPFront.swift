@@ -178,7 +178,8 @@ struct HTTPFront: HTTPResponder {
         "X-Parse-Master-Key, X-Parse-REST-API-Key, X-Parse-Javascript-Key, X-Parse-Application-Id, X-Parse-Client-Version, "
         + "X-Parse-Session-Token, X-Requested-With, X-Parse-Revocable-Session, X-Parse-Request-Id, "
         + "X-Parse-Installation-Id, X-Parse-Client-Key, X-Parse-Windows-Key, X-Parse-Maintenance-Key, "
-        + "X-Parse-Cloud-Context, X-Parse-Upload-Mode, X-Parse-File-Metadata, X-Parse-File-Tags, Content-Type, Pragma, Cache-Control, If-None-Match, "
+        + "X-Parse-Cloud-Context, X-Parse-Upload-Mode, X-Parse-File-Metadata, X-Parse-File-Tags, "
+        + "Content-Type, Pragma, Cache-Control, If-None-Match, "
         + "X-Sentry-Auth, Authorization, Sentry-Trace, Baggage, Content-Encoding"
 
     private static let preflightHeaders: HTTPFields = [

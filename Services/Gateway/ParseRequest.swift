@@ -86,7 +86,8 @@ struct ParseRequest: Sendable {
         guard let query, !query.isEmpty else { return method == .get ? try object : [:] }
         var options: [String: JSON] = [:]
         for (name, value) in try Self.pairs(Substring(query).utf8) {
-            options[name] = asTexts || Self.textOptions.contains(name) ? .string(value) : (try? JSON(parsing: value)) ?? .string(value)
+            let isText = asTexts || Self.textOptions.contains(name)
+            options[name] = isText ? .string(value) : (try? JSON(parsing: value)) ?? .string(value)
         }
         return options
     }

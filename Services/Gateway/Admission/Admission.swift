@@ -114,7 +114,8 @@ struct Admission: Sendable {
         guard request.path == ["batch"], case .array(let items)? = try? request.object["requests"] else { return false }
         return items.contains { item in
             guard let name = item["method"]?.stringValue, let method = ParseRequest.Method(rawValue: name.uppercased()),
-                let text = item["path"]?.stringValue, let path = try? ParseRequest.path(String(text.prefix { $0 != "?" }))
+                let text = item["path"]?.stringValue,
+                let path = try? ParseRequest.path(String(text.prefix { $0 != "?" }))
             else { return false }
             // The mount has any number of components; a pattern that fits a part of the path is one that fits.
             return path.indices.contains { isOnce(method, Array(path[$0...])) }

@@ -9,7 +9,7 @@ protocol PipelineStep: AnyObject {
     func finish() throws
 }
 
-/// A stage that keeps nothing back: it is satisfied and finished when the next one is.
+/// A stage that keeps nothing back: it is finished and, unless it counts for itself, satisfied when the next one is.
 protocol PassingStep: PipelineStep {
     var next: any PipelineStep { get }
 }
