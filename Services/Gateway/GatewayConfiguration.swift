@@ -39,6 +39,8 @@ struct GatewayConfiguration: Sendable {
     let cloud: CloudSettings
     let bus: BusConfiguration
     let logLevel: Logger.Level
+    /// Whether each request is a line of the log.
+    let logsRequests: Bool
 
     enum ClientKey: CaseIterable, Sendable {
         case rest, javascript, client, windows
@@ -81,6 +83,7 @@ struct GatewayConfiguration: Sendable {
         cloud = try CloudSettings(reader: reader, dataDirectory: data)
         bus = try BusConfiguration(reader: reader, dataDirectory: data)
         logLevel = Logger.Level(rawValue: reader.string(forKey: "satchel.log.level", default: "info")) ?? .info
+        logsRequests = reader.bool(forKey: "satchel.log.requests", default: false)
     }
 
     /// A file travels in one frame of the bus, which has at most 64 MiB.

@@ -26,6 +26,7 @@ struct HTTPFront: HTTPResponder {
     func respond(to request: Request, context: GatewayContext) async throws -> Response {
         if request.method == .options { return preflight(request) }
         let requestId = RequestIds.next()
+        let start = ContinuousClock.now
         let answer: ParseResponse
         do {
             answer = try await self.answer(
@@ -43,13 +44,15 @@ struct HTTPFront: HTTPResponder {
                 status: 431,
                 body: ParseError(.objectTooLarge, "The request has too many or too long headers.").body.serialized)
         }
-        if answer.status >= 500 {
-            // 503 is an answer under load or while a service restarts, 500 is a fault.
+        if answer.status >= 500 || configuration.logsRequests {
+            // 503 is an answer under load or while a service restarts, 500 is a fault. Query strings may hold secrets.
             logger.log(
-                level: answer.status == 500 ? .error : .info, "A request failed.",
+                level: answer.status == 500 ? .error : .info,
+                answer.status >= 500 ? "A request failed." : "A request was answered.",
                 metadata: [
                     "request.id": "\(requestId)", "http.path": "\(request.uri.path)", "http.status": "\(answer.status)",
                     "http.method": "\(request.method.rawValue)",
+                    "http.milliseconds": "\(((ContinuousClock.now - start) / .microseconds(100)).rounded() / 10)",
                 ])
         }
         return response(answer, to: request, requestId: requestId)

@@ -130,7 +130,7 @@ package struct UserRules: ClassRules {
         outcome.forget = Forget.with { $0.userIds = [outcome.objectId] }
     }
 
-    /// A new password ends every session of the user. Who changes their own goes on with a new one.
+    /// A new password ends every session of the user, unless the settings keep them. Who changes their own goes on with a new one.
     private func replacePassword(
         _ hash: String, _ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction
     ) throws {
@@ -138,6 +138,7 @@ package struct UserRules: ClassRules {
             hash, of: outcome.objectId, historyMax: settings.passwordPolicy.historyMax, in: transaction)
         try SignInFailures.clear(.account(outcome.objectId), in: transaction)
         try MailedTokens.void(.passwordReset, of: outcome.objectId, in: transaction)
+        guard settings.revokesSessions else { return }
         try Sessions.close(of: outcome.objectId, in: transaction)
         // Who could not sign in with the new password does not go on with it either.
         guard !change.caller.isMaster, !settings.refusesSession(of: outcome.after ?? [:]) else { return }

@@ -22,6 +22,9 @@ package struct UsersSettings: Sendable {
     package var sessionDays = 365
     /// `SATCHEL_SESSION_EXTEND`: whether a session that is used lasts longer, so that only an unused one ends.
     package var extendsSessions = true
+    /// `SATCHEL_REVOKE_SESSIONS_ON_PASSWORD_CHANGE`: whether a new password ends the user's sessions (Parse Server's
+    /// `revokeSessionOnPasswordReset`).
+    package var revokesSessions = true
     /// Base of links in mails.
     package var applicationURL = "http://127.0.0.1:1337/parse/apps/satchel"
 
@@ -46,6 +49,7 @@ package struct UsersSettings: Sendable {
         mailsPerAddress = try number("satchel.mails.per.address", 100, 1...1_000_000)
         sessionDays = try number("satchel.session.days", 365, 1...3650)
         extendsSessions = reader.bool(forKey: "satchel.session.extend", default: true)
+        revokesSessions = reader.bool(forKey: "satchel.revoke.sessions.on.password.change", default: true)
         passwordPolicy.charactersMin = try number("satchel.password.length.min", 6, 1...128)
         passwordPolicy.days = try number("satchel.password.days", 0, 0...3650)
         passwordPolicy.historyMax = try number("satchel.password.history", 0, 0...20)

@@ -164,6 +164,35 @@ import Testing
         #expect(try await master.get("/users/\(userId)")["authData"] == nil)
     }
 
+    // MARK: Settings that suites ask for
+
+    @Test func sessionsMayOutliveAPasswordAndRequestsBeLogged() async throws {
+        let settings = ["SATCHEL_REVOKE_SESSIONS_ON_PASSWORD_CHANGE": "false", "SATCHEL_LOG_REQUESTS": "true"]
+        try await Suite.with(settings: settings) { suite in
+            let customer = try await Customer.signUp(suite)
+            let path = "/users/\(customer.userId)"
+            for client in [ParseClient.master(suite), customer.client] {
+                let word = Names.random(12)
+                let changed = try await client.call(.PUT, path, ["password": .string(word)])
+                #expect(changed.status == 200 && changed["sessionToken"] == nil, "\(changed.text)")
+                #expect(try await customer.client.get("/users/me").status == 200)
+                let names: JSON = ["username": .string(customer.email), "password": .string(word)]
+                #expect(try await ParseClient(suite).call(.POST, "/login", names).status == 200)
+            }
+            _ = try await ParseClient(suite).get("/login", ["username": "nobody", "password": "s3cret-word"])
+            let master = ParseClient.master(suite)
+            func logged() async throws -> [JSON] {
+                let lines = try await master.get("/scriptlog", ["size": 1000]).json.arrayValue ?? []
+                return lines.filter { $0["message"] == "A request was answered." }
+            }
+            try await eventually("the requests are in the log") {
+                try await logged().contains { $0["method"] == "GET" && $0["url"] == "/parse/login" }
+            }
+            let text = JSON.array(try await logged()).serializedText
+            #expect(!text.contains("s3cret-word") && !text.contains("nobody"))
+        }
+    }
+
     // MARK: Clean-ups
 
     /// Suites empty classes by `/purge`: nothing may hang on objects that are gone.
