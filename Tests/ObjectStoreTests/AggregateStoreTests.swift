@@ -80,7 +80,14 @@ import Testing
         (["text"], 102), (["$match": [:]], 102), ([["$match": [:], "$limit": 1]], 102), ([[:]], 102),
         ([["group": ["_id": "$a"]]], 102),
         ([["$bogus": 1]], 102), ([["$out": "Item"]], 102), ([["$merge": ["into": "Item"]]], 102),
-        ([["$lookup": ["from": "_User"]]], 102),
+        ([["$graphLookup": ["from": "Item"]]], 102), ([["$lookup": ["from": "Item"]]], 102), ([["$lookup": 1]], 102),
+        ([["$lookup": ["from": "Nowhere", "localField": "a", "foreignField": "b", "as": "c"]]], 102),
+        ([["$lookup": ["from": "_Join:a:b", "localField": "a", "foreignField": "b", "as": "c"]]], 103),
+        ([["$lookup": ["from": "Item", "localField": "a'", "foreignField": "b", "as": "c"]]], 105),
+        ([["$lookup": ["from": "Item", "localField": "a", "foreignField": "b'", "as": "c"]]], 105),
+        ([["$lookup": ["from": "Item", "localField": "a", "foreignField": "b", "as": "c.d"]]], 105),
+        ([["$project": ["x": ["$substr": ["$name", 0]]]]], 102), ([["$project": ["x": ["$substr": [["a"], 0, 1]]]]], 102),
+        ([["$project": ["x": ["$substr": ["é", 1, 1]]]]], 102), ([["$project": ["x": ["$substr": ["$name", "0", 1]]]]], 102),
         ([["$group": ["n": ["$sum": 1]]]], 102), ([["$group": ["_id": "$a", "objectId": ["$sum": 1]]]], 102),
         ([["$group": ["_id": "$a", "n": 1]]], 102), ([["$group": ["_id": "$a", "n": ["$bogus": 1]]]], 102),
         ([["$group": ["_id": "$a", "n": ["$sum": 1, "$avg": 1]]]], 102), ([["$group": "x"]], 102),
@@ -108,6 +115,53 @@ import Testing
             let code = await code { _ = try await run(test, pipeline) }
             #expect(code == expected, "\(pipeline.serializedText.prefix(200))")
         }
+    }
+
+    @Test func aLookupJoinsObjectsOfAnotherClass() async throws {
+        let test = try await Self.filled()
+        var ids: [String] = []
+        for (title, rank) in [("one", 1), ("two", 2), ("three", 2)] {
+            ids.append(try await test.create("Brand", ["title": .string(title), "rank": .int(Int64(rank)), "tags": ["a", .string(title)]]))
+        }
+        for (name, brand) in [("x", ids[0]), ("y", ids[1]), ("z", "gone")] {
+            try await test.create("Goods", ["name": .string(name), "brand": .pointer("Brand", brand), "ranks": [2, 1], "rank": 2])
+        }
+        func joined(_ lookup: JSON, before: [JSON] = []) async throws -> [JSON] {
+            let rows = try await run(test, .array(before + [["$lookup": lookup], ["$sort": ["name": 1]]]), "Goods")
+            return rows.map { .array(($0["found"]?.arrayValue ?? []).map { $0["title"] ?? .null }) }
+        }
+        let byText: JSON = ["$project": ["name": 1, "id": ["$substr": ["$_p_brand", 6, -1]]]]
+        #expect(
+            try await joined(["from": "Brand", "localField": "id", "foreignField": "_id", "as": "found"], before: [byText])
+                == [["one"], ["two"], []])
+        #expect(
+            try await joined(["from": "Brand", "localField": "rank", "foreignField": "rank", "as": "found"])
+                == [["two", "three"], ["two", "three"], ["two", "three"]])
+        #expect(
+            try await joined(["from": "Brand", "localField": "ranks", "foreignField": "rank", "as": "found"])
+                == [["one", "two", "three"], ["one", "two", "three"], ["one", "two", "three"]])
+        #expect(
+            try await joined(["from": "Brand", "localField": "nothing", "foreignField": "nothing", "as": "found"])[0]
+                == ["one", "two", "three"])
+        // The pipeline of an SDK's own test, and its own class on the other side.
+        let goods: JSON = [
+            ["$match": ["name": ["$ne": "z"]]], byText,
+            ["$lookup": ["from": "Brand", "localField": "id", "foreignField": "_id", "as": "brand"]],
+            ["$unwind": ["path": "$brand"]], ["$match": ["brand.rank": 2]],
+        ]
+        let rows = try await run(test, goods, "Goods")
+        #expect(rows.count == 1 && rows[0]["brand"]?["objectId"] == .string(ids[1]) && rows[0]["brand"]?["_id"] == nil)
+        let mutual: JSON = [
+            ["$lookup": ["from": "Brand", "localField": "rank", "foreignField": "rank", "as": "same"]], ["$sort": ["title": 1]],
+        ]
+        #expect(try await run(test, mutual, "Brand").map { $0["same"]?.arrayValue?.count } == [1, 2, 2])
+    }
+
+    @Test func manyDocumentsAreJoinedInParts() async throws {
+        let test = try await TestStore()
+        for n in 0..<1200 { try await test.create("Many", ["n": .int(Int64(n)), "twin": .int(Int64(1199 - n))]) }
+        let rows = try await run(test, [["$lookup": ["from": "Many", "localField": "twin", "foreignField": "n", "as": "t"]]], "Many")
+        #expect(rows.count == 1200 && rows.allSatisfy { $0["t"]?.arrayValue?.map { $0["n"] } == [$0["twin"]] })
     }
 
     @Test func nobodyWithoutTheMasterKeyAggregates() async throws {

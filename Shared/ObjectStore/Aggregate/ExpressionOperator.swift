@@ -6,7 +6,7 @@ enum ExpressionOperator: String {
     case add, subtract, multiply, divide, mod, abs, ceil, floor, round
     case sum, avg, min, max
     case year, month, dayOfMonth, hour, minute, second, millisecond, dayOfWeek, dayOfYear
-    case concat, toLower, toUpper
+    case concat, toLower, toUpper, substr, substrBytes
     case eq, ne, gt, gte, lt, lte, cmp
     case and, or, not, cond, ifNull
     case size, arrayElemAt
@@ -17,7 +17,7 @@ enum ExpressionOperator: String {
     var operandCount: ClosedRange<Int> {
         switch self {
         case .subtract, .divide, .mod, .eq, .ne, .gt, .gte, .lt, .lte, .cmp, .arrayElemAt, .isIn: 2...2
-        case .cond: 3...3
+        case .cond, .substr, .substrBytes: 3...3
         case .add, .multiply, .concat, .and, .or, .sum, .avg, .min, .max: 0...100
         case .ifNull: 2...100
         case .round: 1...2
@@ -54,6 +54,7 @@ enum ExpressionOperator: String {
         case .not: return .bool(!Self.isTrue(values[0]))
         case .sum, .avg, .min, .max: return try accumulated(values)
         case .toLower, .toUpper: return .string(try changedCase(values[0]))
+        case .substr, .substrBytes: return .string(try part(of: values))
         case .size:
             guard case .array(let elements) = values[0] else { throw wrongType("an array") }
             return .int(Int64(elements.count))
@@ -86,6 +87,26 @@ enum ExpressionOperator: String {
             return elements[Int(position)]
         default: return try calculated(known)
         }
+    }
+
+    /// Bytes of a text from an index; a negative count takes the rest. Of nothing it is an empty text, as in MongoDB.
+    private func part(of values: [JSON?]) throws -> String {
+        guard let start = values[1]?.intValue, let count = values[2]?.intValue else {
+            throw wrongType("a text and two whole numbers")
+        }
+        let bytes: String.UTF8View
+        switch values[0] {
+        case nil, .null?: return ""
+        case .string(let text)?: bytes = text.utf8
+        case let number? where number.doubleValue != nil: bytes = number.serializedText.utf8
+        default: throw wrongType("a text and two whole numbers")
+        }
+        guard start >= 0, start < bytes.count else { return "" }
+        let rest = bytes.dropFirst(Int(start))
+        guard let text = String(count < 0 ? rest : rest.prefix(Int(Swift.min(count, Int64(rest.count))))) else {
+            throw ParseError(.invalidQuery, "$\(rawValue) must not cut a character in two.")
+        }
+        return text
     }
 
     // MARK: Numbers and dates

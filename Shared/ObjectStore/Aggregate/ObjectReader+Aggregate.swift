@@ -33,7 +33,7 @@ extension ObjectReader {
             var documents = 0
             if let info = try aggregatedClass(aggregate.className) {
                 let plan = try PipelinePlan(pipeline, info)
-                let first = try plan.steps(to: result, budget)
+                let first = try plan.steps(to: result, budget) { try self.foreign($0, caller, budget) }
                 try forEachDocument(of: plan.query, plan.roots, caller, budget) { document in
                     documents += 1
                     try first.take(document)
@@ -103,6 +103,25 @@ extension ObjectReader {
             throw ParseError(.invalidClassName, "Invalid classname: \(name.prefix(200)).")
         }
         return nil
+    }
+
+    /// How a `$lookup` finds the objects of its class.
+    /// - Throws: `ParseError` 102 for a class that is not in this store: an empty answer would be a wrong one for classes of other services.
+    private func foreign(
+        _ lookup: Lookup, _ caller: Caller, _ budget: AggregateBudget
+    ) throws -> LookupStep.Find {
+        guard let info = schema.classes[lookup.className] else {
+            throw ParseError(
+                .invalidQuery, "$lookup reaches classes of one service; \(lookup.className.prefix(128)) is not there.")
+        }
+        return { condition, body in
+            var query = Query(className: info.name, limit: PipelinePlan.everything)
+            query.condition = .value(try StoredCondition(info: info).condition(condition))
+            try self.forEachDocument(of: query, nil, caller, budget) { document in
+                try body(document)
+                return true
+            }
+        }
     }
 
     /// Ends a query whose further rows nobody wants.

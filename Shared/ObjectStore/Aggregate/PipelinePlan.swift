@@ -68,6 +68,7 @@ struct PipelinePlan {
                 all.formUnion(roots)
             case .sort(let keys): all.formUnion(keys.map(\.path.storedRoot))
             case .unwind(let path, _, _): all.insert(path.storedRoot)
+            case .lookup: return nil
             case .limit, .skip, .sample: break
             case .project(let projection): return projection.roots.map { all.union($0) }
             case .group(let key, let fields):
@@ -79,7 +80,10 @@ struct PipelinePlan {
     }
 
     /// The steps of the stages, the first of which is given back.
-    func steps(to result: any PipelineStep, _ budget: AggregateBudget) throws -> any PipelineStep {
+    /// - Parameter find: reads objects of a class for a `$lookup`.
+    func steps(
+        to result: any PipelineStep, _ budget: AggregateBudget, find: @escaping (Lookup) throws -> LookupStep.Find
+    ) throws -> any PipelineStep {
         var first = result
         for stage in stages.reversed() {
             switch stage {
@@ -95,6 +99,8 @@ struct PipelinePlan {
                 first = UnwindStep(path, keepsEmpty: keepsEmpty, index: index, next: first, budget: budget)
             case .count(let name): first = CountStep(name, next: first)
             case .sample(let size): first = SampleStep(size, next: first, budget: budget)
+            case .lookup(let lookup):
+                first = LookupStep(lookup, find: try find(lookup), next: first, budget: budget)
             }
         }
         return first

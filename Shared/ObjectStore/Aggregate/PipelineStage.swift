@@ -12,6 +12,7 @@ enum PipelineStage {
     case unwind(path: AggregatePath, keepsEmpty: Bool, index: String?)
     case count(String)
     case sample(Int)
+    case lookup(Lookup)
 
     static let stagesMax = 50
 
@@ -50,6 +51,7 @@ enum PipelineStage {
         case "$sort": return [.sort(try sortKeys(specification))]
         case "$limit": return [.limit(try number(specification, name, from: 1))]
         case "$skip": return [.skip(try number(specification, name, from: 0))]
+        case "$lookup": return [.lookup(try Lookup(specification))]
         case "$unwind": return [try unwind(specification)]
         case "$count": return [.count(try fieldName(specification, name))]
         case "$sample":
@@ -71,7 +73,7 @@ enum PipelineStage {
 
     /// Stages that other servers have. Those that write never will be here: a pipeline only reads.
     private static let unsupported: Set<String> = [
-        "$lookup", "$graphLookup", "$facet", "$bucket", "$bucketAuto", "$geoNear", "$replaceRoot", "$replaceWith",
+        "$graphLookup", "$facet", "$bucket", "$bucketAuto", "$geoNear", "$replaceRoot", "$replaceWith",
         "$redact",
         "$unionWith", "$merge", "$out", "$indexStats", "$collStats", "$setWindowFields", "$densify", "$fill", "$search",
     ]

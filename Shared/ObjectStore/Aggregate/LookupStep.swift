@@ -1,0 +1,108 @@
+import ParseProtocol
+
+/// `$lookup`: to each document an array of the objects of a class whose field has the value that a field of the document has.
+struct Lookup {
+    let className: String
+    let localField: AggregatePath
+    let foreignField: AggregatePath
+    /// The field that the array becomes.
+    let name: String
+
+    /// - Throws: `ParseError` 102 for what is no such stage, 105 for a bad name, 103 for a bad class.
+    init(_ specification: JSON) throws {
+        let members = specification.objectValue ?? [:]
+        guard members.count == 4, case .string(let className)? = members["from"],
+            case .string(let localField)? = members["localField"],
+            case .string(let foreignField)? = members["foreignField"], case .string(let name)? = members["as"]
+        else { throw ParseError(.invalidQuery, "$lookup needs from, localField, foreignField and as.") }
+        guard Names.isClassName(className) else {
+            throw ParseError(.invalidClassName, "Invalid classname: \(className.prefix(200)).")
+        }
+        guard Names.isIdentifier(name) else {
+            throw ParseError(.invalidKeyName, "Invalid key name: \(name.prefix(200))")
+        }
+        self.className = className
+        self.localField = try AggregatePath(localField)
+        self.foreignField = try AggregatePath(foreignField)
+        self.name = name
+    }
+}
+
+/// A `Lookup` at work. It reads when all documents are there: some hundred of them with one query, and never while another query is
+/// still being read.
+final class LookupStep: PipelineStep {
+    /// Gives each object of the class for which the condition holds, as a pipeline sees it.
+    typealias Find = (_ condition: JSON, _ body: (JSON) throws -> Void) throws -> Void
+
+    private let lookup: Lookup
+    private let find: Find
+    private let next: any PipelineStep
+    private let budget: AggregateBudget
+    private var documents: [JSON] = []
+
+    /// Values of one query.
+    private static let valuesMax = 500
+
+    init(_ lookup: Lookup, find: @escaping Find, next: any PipelineStep, budget: AggregateBudget) {
+        self.lookup = lookup
+        self.find = find
+        self.next = next
+        self.budget = budget
+    }
+
+    var isSatisfied: Bool { false }
+
+    func take(_ document: JSON) throws {
+        try budget.step()
+        try budget.keep(document)
+        documents.append(document)
+    }
+
+    func finish() throws {
+        var start = 0
+        while start < documents.count, !next.isSatisfied {
+            var end = start
+            var values: Set<JSON> = []
+            while end < documents.count, values.count < Self.valuesMax {
+                values.formUnion(sought(by: documents[end]))
+                end += 1
+            }
+            let found = try objects(with: values)
+            for document in documents[start..<end] where !next.isSatisfied {
+                try budget.step()
+                var seen: Set<Int> = []
+                for value in sought(by: document) { seen.formUnion(found.positions[value] ?? []) }
+                var joined = document
+                joined[lookup.name] = .array(seen.sorted().map { found.objects[$0] })
+                try budget.check(joined)
+                try next.take(joined)
+            }
+            start = end
+        }
+        try next.finish()
+    }
+
+    /// What a document looks for: its value, of an array each element, and null where there is none.
+    private func sought(by document: JSON) -> [JSON] {
+        let value = lookup.localField.value(in: document) ?? .null
+        return value.arrayValue ?? [value]
+    }
+
+    private func objects(with values: Set<JSON>) throws -> (objects: [JSON], positions: [JSON: [Int]]) {
+        var objects: [JSON] = []
+        var positions: [JSON: [Int]] = [:]
+        let field = lookup.foreignField
+        let name = ([field.isPointerText ? "_p_\(field.root)" : field.root] + field.components.dropFirst())
+        try find([name.joined(separator: "."): ["$in": .array(Array(values))]]) { object in
+            try budget.step()
+            try budget.keep(object)
+            let value = field.value(in: object) ?? .null
+            for value in Set([value] + (value.arrayValue ?? [])) { positions[value, default: []].append(objects.count) }
+            var shown = object
+            shown["objectId"] = object["_id"]
+            shown["_id"] = nil
+            objects.append(shown)
+        }
+        return (objects, positions)
+    }
+}
