@@ -4,7 +4,8 @@ struct MailDialogue {
     /// The lines of the last reply, joined.
     private(set) var reply = ""
     private var isAnswering = false
-    private var hasEnded = false
+    /// QUIT was sent.
+    private(set) var hasEnded = false
 
     /// A reply may have any number of lines; an operator needs the first.
     private static let replyBytesMax = 400

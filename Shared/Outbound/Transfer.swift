@@ -216,7 +216,11 @@ final class Transfer {
 
     private func overheard(_ type: curl_infotype, _ bytes: UnsafeRawBufferPointer) {
         switch type {
-        case CURLINFO_HEADER_OUT: dialogue.sent(bytes)
+        case CURLINFO_HEADER_OUT:
+            dialogue.sent(bytes)
+            // libcurl waits for the answer to QUIT inside the call that ends a transfer, for two minutes if it is let, and all other
+            // transfers with it. After a time-out it may say QUIT to a server that hangs.
+            if dialogue.hasEnded { _ = satchel_curl_set_long(handle, CURLOPT_SERVER_RESPONSE_TIMEOUT, 1) }
         case CURLINFO_HEADER_IN: dialogue.received(bytes)
         default: break
         }
