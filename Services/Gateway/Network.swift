@@ -31,6 +31,15 @@ struct Network: Sendable {
         return bytes.count == 16 ? Array(bytes.prefix(8)) : bytes
     }
 
+    /// The same as a text that services count shares by: 8 or 16 hexadecimal digits, empty for no address.
+    static func customerName(_ address: SocketAddress?) -> String {
+        guard let address else { return "" }
+        return String(
+            decoding: customer(address).flatMap { [hexDigits[Int($0 >> 4)], hexDigits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+
+    private static let hexDigits = Array("0123456789abcdef".utf8)
+
     func contains(_ address: SocketAddress?) -> Bool {
         guard let other = Self.bytes(of: address), other.count == bytes.count else { return false }
         return (0..<prefixBits).allSatisfy { bit in

@@ -80,9 +80,10 @@ final class ParseRouter: Sendable {
     }
 
     private func answered(_ request: inout ParseRequest) async -> ParseResponse {
+        let stranger = Principal.with { $0.network = Network.customerName(request.clientAddress) }
         do throws(ParseError) {
             guard let path = withoutMount(request.path) else {
-                return try await answer(request, RouteTable.outside.route(request.method, request.path), Principal())
+                return try await answer(request, RouteTable.outside.route(request.method, request.path), stranger)
             }
             request.path = path
             var route = RouteTable.mounted.route(request.method, path)
@@ -92,7 +93,7 @@ final class ParseRouter: Sendable {
                 // Load balancers and payment providers are not counted.
                 if open?.tag != .system, let refusal = admission.refusal(byAddress: request, nil) { return refusal }
                 guard let open else { return await pages.answer(request) }
-                return try await answer(request, open, Principal())
+                return try await answer(request, open, stranger)
             }
             request.isCounted = true
             if try untunnel(&request) { route = RouteTable.mounted.route(request.method, path) }

@@ -12,6 +12,7 @@ struct PrincipalResolver: Sendable {
     func admit(_ credentials: Credentials, from address: SocketAddress?) -> Principal? {
         guard let id = credentials.applicationId, id == configuration.applicationId else { return nil }
         var principal = Principal()
+        principal.network = Network.customerName(address)
         if let installationId = credentials.installationId { principal.installationID = installationId }
         if let key = credentials.maintenanceKey {
             guard let maintenanceKey = configuration.admission.maintenanceKey,
@@ -53,10 +54,12 @@ struct PrincipalResolver: Sendable {
         let (cached, generation) = sessions.find(token)
         if var principal = cached {
             principal.installationID = admitted.installationID
+            principal.network = admitted.network
             return principal
         }
         let reply = try await services.read(
-            "users.session.v1", SessionRequest.with { $0.sessionToken = token }, for: .init(), trace: trace)
+            "users.session.v1", SessionRequest.with { $0.sessionToken = token },
+            for: .with { $0.network = admitted.network }, trace: trace)
         let session: SessionReply = try reply.message()
         var principal = Principal()
         principal.userID = session.userID
@@ -67,6 +70,7 @@ struct PrincipalResolver: Sendable {
         if session.extendable { extend(token, trace: trace) }
         sessions.keep(principal, expiresAt: session.expiresAt, generation: generation)
         principal.installationID = admitted.installationID
+        principal.network = admitted.network
         return principal
     }
 }

@@ -109,6 +109,19 @@ public nonisolated struct Envelope: @unchecked Sendable {
   /// Clears the value of `forget`. Subsequent reads from it will return its default value.
   public mutating func clearForget() {_uniqueStorage()._forget = nil}
 
+  /// Requests: microseconds of processor time that this request and all that it causes may still use; 0: the receiver's own
+  /// limit alone.
+  public var budget: Int64 {
+    get {_storage._budget}
+    set {_uniqueStorage()._budget = newValue}
+  }
+
+  /// Replies: microseconds of processor time that the request used, with all that it caused.
+  public var used: Int64 {
+    get {_storage._used}
+    set {_uniqueStorage()._used = newValue}
+  }
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public nonisolated enum Form: SwiftProtobuf.Enum, Swift.CaseIterable {
@@ -198,6 +211,10 @@ public nonisolated struct Principal: Sendable {
   /// The maintenance key: may also write `createdAt` and `updatedAt` of objects.
   public var maintenance: Bool = false
 
+  /// The network the client's request came from: an IPv4 address, or the /64 of an IPv6 one. Empty when no client asked.
+  /// With the user's id it is who shares are counted by.
+  public var network: String = String()
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -242,6 +259,9 @@ public nonisolated struct Failure: Sendable {
   /// JSON detail for the client, or empty.
   public var details: Data = Data()
 
+  /// Seconds after which the same request may succeed, for `Retry-After`; 0: none stated.
+  public var retryAfter: UInt32 = 0
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -271,7 +291,7 @@ fileprivate nonisolated let _protobuf_package = "satchel"
 
 nonisolated extension Envelope: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".Envelope"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}version\0\u{1}form\0\u{1}kind\0\u{1}correlation\0\u{1}deadline\0\u{1}principal\0\u{1}writes\0\u{3}idempotency_key\0\u{3}trace_id\0\u{1}failure\0\u{1}forget\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}version\0\u{1}form\0\u{1}kind\0\u{1}correlation\0\u{1}deadline\0\u{1}principal\0\u{1}writes\0\u{3}idempotency_key\0\u{3}trace_id\0\u{1}failure\0\u{1}forget\0\u{1}budget\0\u{1}used\0")
 
   fileprivate class _StorageClass {
     var _version: UInt32 = 0
@@ -285,6 +305,8 @@ nonisolated extension Envelope: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
     var _traceID: String = String()
     var _failure: Failure? = nil
     var _forget: Forget? = nil
+    var _budget: Int64 = 0
+    var _used: Int64 = 0
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -306,6 +328,8 @@ nonisolated extension Envelope: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
       _traceID = source._traceID
       _failure = source._failure
       _forget = source._forget
+      _budget = source._budget
+      _used = source._used
     }
   }
 
@@ -335,6 +359,8 @@ nonisolated extension Envelope: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
         case 9: try { try decoder.decodeSingularStringField(value: &_storage._traceID) }()
         case 10: try { try decoder.decodeSingularMessageField(value: &_storage._failure) }()
         case 11: try { try decoder.decodeSingularMessageField(value: &_storage._forget) }()
+        case 12: try { try decoder.decodeSingularInt64Field(value: &_storage._budget) }()
+        case 13: try { try decoder.decodeSingularInt64Field(value: &_storage._used) }()
         default: break
         }
       }
@@ -380,6 +406,12 @@ nonisolated extension Envelope: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
       try { if let v = _storage._forget {
         try visitor.visitSingularMessageField(value: v, fieldNumber: 11)
       } }()
+      if _storage._budget != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._budget, fieldNumber: 12)
+      }
+      if _storage._used != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._used, fieldNumber: 13)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -400,6 +432,8 @@ nonisolated extension Envelope: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
         if _storage._traceID != rhs_storage._traceID {return false}
         if _storage._failure != rhs_storage._failure {return false}
         if _storage._forget != rhs_storage._forget {return false}
+        if _storage._budget != rhs_storage._budget {return false}
+        if _storage._used != rhs_storage._used {return false}
         return true
       }
       if !storagesAreEqual {return false}
@@ -415,7 +449,7 @@ nonisolated extension Envelope.Form: SwiftProtobuf._ProtoNameProviding {
 
 nonisolated extension Principal: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".Principal"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}user_id\0\u{1}roles\0\u{1}master\0\u{3}installation_id\0\u{3}session_token\0\u{1}anonymous\0\u{1}restricted\0\u{4}\u{d}read_only\0\u{1}maintenance\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}user_id\0\u{1}roles\0\u{1}master\0\u{3}installation_id\0\u{3}session_token\0\u{1}anonymous\0\u{1}restricted\0\u{4}\u{d}read_only\0\u{1}maintenance\0\u{1}network\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -432,6 +466,7 @@ nonisolated extension Principal: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
       case 7: try { try decoder.decodeSingularBoolField(value: &self.restricted) }()
       case 20: try { try decoder.decodeSingularBoolField(value: &self.readOnly) }()
       case 21: try { try decoder.decodeSingularBoolField(value: &self.maintenance) }()
+      case 22: try { try decoder.decodeSingularStringField(value: &self.network) }()
       default: break
       }
     }
@@ -465,6 +500,9 @@ nonisolated extension Principal: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
     if self.maintenance != false {
       try visitor.visitSingularBoolField(value: self.maintenance, fieldNumber: 21)
     }
+    if !self.network.isEmpty {
+      try visitor.visitSingularStringField(value: self.network, fieldNumber: 22)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -478,6 +516,7 @@ nonisolated extension Principal: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
     if lhs.restricted != rhs.restricted {return false}
     if lhs.readOnly != rhs.readOnly {return false}
     if lhs.maintenance != rhs.maintenance {return false}
+    if lhs.network != rhs.network {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -530,7 +569,7 @@ nonisolated extension Hello: SwiftProtobuf.Message, SwiftProtobuf._MessageImplem
 
 nonisolated extension Failure: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".Failure"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}code\0\u{1}message\0\u{1}retriable\0\u{1}details\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}code\0\u{1}message\0\u{1}retriable\0\u{1}details\0\u{3}retry_after\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -542,6 +581,7 @@ nonisolated extension Failure: SwiftProtobuf.Message, SwiftProtobuf._MessageImpl
       case 2: try { try decoder.decodeSingularStringField(value: &self.message) }()
       case 3: try { try decoder.decodeSingularBoolField(value: &self.retriable) }()
       case 4: try { try decoder.decodeSingularBytesField(value: &self.details) }()
+      case 5: try { try decoder.decodeSingularUInt32Field(value: &self.retryAfter) }()
       default: break
       }
     }
@@ -560,6 +600,9 @@ nonisolated extension Failure: SwiftProtobuf.Message, SwiftProtobuf._MessageImpl
     if !self.details.isEmpty {
       try visitor.visitSingularBytesField(value: self.details, fieldNumber: 4)
     }
+    if self.retryAfter != 0 {
+      try visitor.visitSingularUInt32Field(value: self.retryAfter, fieldNumber: 5)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -568,6 +611,7 @@ nonisolated extension Failure: SwiftProtobuf.Message, SwiftProtobuf._MessageImpl
     if lhs.message != rhs.message {return false}
     if lhs.retriable != rhs.retriable {return false}
     if lhs.details != rhs.details {return false}
+    if lhs.retryAfter != rhs.retryAfter {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
