@@ -6,7 +6,8 @@ extension ParseResponse {
     init(_ error: ParseError) {
         self.init(status: error.code.httpStatus, error.body)
         if error.code == .serviceUnavailable { retryAfterSeconds = 1 }
-        if error.code == .connectionFailed { retryAfterSeconds = 60 }
+        if error.code == .connectionFailed || error.code == .requestLimitExceeded { retryAfterSeconds = 60 }
+        if let seconds = error.retryAfterSeconds { retryAfterSeconds = seconds }
     }
 
     /// An answer without a code: problems with keys.
@@ -20,7 +21,7 @@ extension ParseError.Code {
         switch self {
         case .internalServerError: 500
         case .serviceUnavailable: 503
-        case .connectionFailed: 429
+        case .connectionFailed, .requestLimitExceeded: 429
         case .objectNotFound: 404
         case .fileTooLarge: 413
         default: 400
@@ -34,5 +35,6 @@ extension ParseError {
         self.init(
             Code(rawValue: Int(failure.failure.code)), failure.failure.message,
             details: failure.failure.details.isEmpty ? nil : try? JSON(parsing: failure.failure.details))
+        if failure.failure.retryAfter > 0 { retryAfterSeconds = Int(failure.failure.retryAfter) }
     }
 }

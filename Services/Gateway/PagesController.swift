@@ -111,7 +111,7 @@ struct PagesController: Sendable {
 
     private static func status(of error: ParseError) -> Int {
         switch error.code {
-        case .connectionFailed: 429
+        case .connectionFailed, .requestLimitExceeded: 429
         case .serviceUnavailable, .timeout: 503
         case .internalServerError: 500
         default: 400

@@ -89,6 +89,15 @@ public struct BusFailure: Error, Sendable, CustomStringConvertible {
 
     /// Nobody can answer now; certainly not carried out. HTTP clients see 503 with Retry-After.
     public static func unavailable(_ why: String) -> BusFailure { BusFailure(code: 2, why, retriable: true) }
+    /// A share is used up; certainly not carried out, and not repeated by the broker. HTTP clients see 429 with Retry-After.
+    public static func tooManyRequests(_ why: String, retryAfterSeconds: Int) -> BusFailure {
+        BusFailure(
+            Failure.with {
+                $0.code = 155
+                $0.message = why
+                $0.retryAfter = UInt32(clamping: max(1, retryAfterSeconds))
+            })
+    }
     /// The deadline passed; whether it was carried out is not known.
     public static let timedOut = BusFailure(code: 124, "The request was not answered in time.")
     /// The replica died while it had the request, and repeating it is not safe.

@@ -6,6 +6,8 @@ public struct ParseError: Error, Hashable, Sendable {
     public var message: String
     /// Machine-readable detail for functions, for example a card's decline code.
     public var details: JSON?
+    /// Seconds after which the same request may succeed, for `Retry-After`; nil when none are stated.
+    public var retryAfterSeconds: Int?
 
     public init(_ code: Code, _ message: String, details: JSON? = nil) {
         self.code = code
@@ -23,7 +25,7 @@ public struct ParseError: Error, Hashable, Sendable {
         public static let otherCause = Code(-1)
         public static let internalServerError = Code(1)
         public static let serviceUnavailable = Code(2)
-        /// Sent with 429 when a rate limit is reached.
+        /// Sent with 429 when one of the operator's rate limits is reached, as Parse Server does.
         public static let connectionFailed = Code(100)
         public static let objectNotFound = Code(101)
         public static let invalidQuery = Code(102)
@@ -62,6 +64,8 @@ public struct ParseError: Error, Hashable, Sendable {
         public static let invalidImageData = Code(150)
         public static let fileDeleteError = Code(153)
         public static let inefficientQuery = Code(154)
+        /// Sent with 429 when a share or quota is used up: `ParseError.tooManyRequests`.
+        public static let requestLimitExceeded = Code(155)
         public static let duplicateRequest = Code(159)
         public static let invalidEventName = Code(160)
         public static let invalidValue = Code(162)
@@ -89,6 +93,14 @@ public struct ParseError: Error, Hashable, Sendable {
     /// Something that is planned and not there yet: a clear refusal instead of a guess.
     public static func notBuilt(_ what: String) -> ParseError {
         ParseError(.commandUnavailable, "\(what) is not available in this version of Satchel.")
+    }
+
+    /// A share or quota is used up for now: 155, HTTP 429.
+    /// - Parameter retryAfterSeconds: when to come again, for `Retry-After`; less than one counts as one.
+    public static func tooManyRequests(_ text: String, retryAfterSeconds: Int) -> ParseError {
+        var error = ParseError(.requestLimitExceeded, text)
+        error.retryAfterSeconds = max(1, retryAfterSeconds)
+        return error
     }
 
     /// The error body of the protocol.

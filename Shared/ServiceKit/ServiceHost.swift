@@ -130,6 +130,7 @@ extension ParseError {
         self.init(
             Code(rawValue: Int(failure.failure.code)), failure.failure.message,
             details: failure.failure.details.isEmpty ? nil : try? JSON(parsing: failure.failure.details))
+        if failure.failure.retryAfter > 0 { retryAfterSeconds = Int(failure.failure.retryAfter) }
     }
 }
 
@@ -141,6 +142,7 @@ extension BusFailure {
                 $0.message = error.message
                 $0.retriable = error.code == .serviceUnavailable
                 if let details = error.details { $0.details = Data(details.serialized) }
+                if let seconds = error.retryAfterSeconds { $0.retryAfter = UInt32(clamping: seconds) }
             })
     }
 }

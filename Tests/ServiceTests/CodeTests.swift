@@ -8,7 +8,7 @@ import Testing
 /// not.
 @Suite struct CodeTests {
     @Test func eachCodeHasItsStatus() {
-        for (code, status) in [1: 500, 2: 503, 100: 429, 101: 404, 129: 413] {
+        for (code, status) in [1: 500, 2: 503, 100: 429, 101: 404, 129: 413, 155: 429] {
             #expect(ParseError.Code(rawValue: code).httpStatus == status)
         }
         for code in [-1, 102, 107, 111, 119, 137, 141, 142, 159, 200, 209, 255] {
