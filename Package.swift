@@ -25,6 +25,7 @@ let package = Package(
         .executable(name: "crash", targets: ["CrashService"]),
         .executable(name: "satchel-setup", targets: ["Setup"]),
         .executable(name: "satchel-bench", targets: ["Benchmarks"]),
+        .executable(name: "satchel-attack", targets: ["Attack"]),
     ],
     dependencies: [
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
@@ -126,7 +127,7 @@ let package = Package(
         service("Analytics"),
         service("Crash", dependencies: ["CZlib", .product(name: "Crypto", package: "swift-crypto")]),
 
-        // Tools behind scripts/up, scripts/load-demo and scripts/bench.
+        // Tools behind scripts/up, scripts/load-demo, scripts/bench and scripts/attack.
         .executableTarget(
             name: "Setup",
             dependencies: [
@@ -147,6 +148,16 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "scripts/benchmarks"
+        ),
+        .executableTarget(
+            name: "Attack",
+            dependencies: [
+                "ParseProtocol",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "scripts/attacks"
         ),
 
         // Tests mirror the folders above; the scenarios talk HTTP to real processes.

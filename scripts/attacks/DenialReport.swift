@@ -1,0 +1,43 @@
+import Foundation
+
+extension DenialResult {
+    /// A table for people.
+    var report: String {
+        var lines = ["\(attack.name): \(attack.summary)"]
+        let rate = Double(attackers.requests) / Double(plan.seconds)
+        let outcomes = attackers.outcomes.sorted { $0.value > $1.value }.map { "\($0.key) \($0.value)×" }
+        lines.append(
+            "  attackers  \(min(plan.connections, attack.connections)) connections from \(plan.addresses) addresses,"
+                + " \(String(format: "%.0f", rate))/s in \(plan.seconds) s, \(attackers.answerBytes >> 20) MiB of answers:"
+                + " \(outcomes.isEmpty ? "no answer" : outcomes.joined(separator: ", "))")
+        lines.append(row("honest", ["requests", "p50", "p99", "max", "sign-ins p95", "429", "errors"]))
+        lines += [
+            row("  alone", baseline), row("  attacked", attacked), row("  harmless", crowded),
+        ]
+        let sizes = [memory.before, memory.peak, memory.after].map { "\($0 >> 20)" }
+        lines.append(
+            "  memory     before \(sizes[0]) MiB, peak \(sizes[1]) MiB, 20 s after \(sizes[2]) MiB (\(growth))")
+        for (problem, count) in attacked.errors.sorted(by: { $0.value > $1.value }).prefix(6) {
+            lines.append("  error      \(count)× \(problem)")
+        }
+        for problem in baseline.errors.keys.sorted().prefix(3) { lines.append("  error before the attack: \(problem)") }
+        lines.append(problems.isEmpty ? "  PASS" : "  FAIL       " + problems.joined(separator: "; "))
+        return lines.joined(separator: "\n")
+    }
+
+    private func row(_ name: String, _ record: HonestRecord.Result) -> String {
+        let summary = record.ordinary.summary
+        return row(
+            name,
+            [
+                "\(record.answered)", text(summary.p50), text(summary.p99), text(summary.max),
+                text(record.passwords.summary.p95), "\(record.delayed)", "\(record.errorCount)",
+            ])
+    }
+
+    private func row(_ name: String, _ cells: [String]) -> String {
+        let widths = [9, 9, 9, 9, 13, 6, 7]
+        let padded = zip(cells, widths).map { String(repeating: " ", count: max(1, $1 - $0.count)) + $0 }
+        return "  " + name.padding(toLength: 11, withPad: " ", startingAt: 0) + padded.joined()
+    }
+}

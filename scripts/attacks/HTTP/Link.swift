@@ -1,0 +1,126 @@
+import NIOCore
+import NIOPosix
+
+/// A connection from an address of our choice. Requests are bytes, so that they may be wrong, slow or half there.
+struct Link: Sendable {
+    private let channel: any Channel
+
+    /// How a connection reads.
+    enum Pace {
+        /// As fast as it comes.
+        case quick
+        /// Only when told, a KiB at a time.
+        case slow
+    }
+
+    /// - Parameters:
+    ///   - address: the address that the server sees, in 127.0.0.0/8.
+    ///   - bodyBytesKept: bytes of each answer's body that are kept.
+    static func open(
+        _ target: Target, from address: String, on group: any EventLoopGroup, bodyBytesKept: Int, pace: Pace = .quick
+    ) async throws -> Link {
+        let bootstrap = ClientBootstrap(group: group)
+            .bind(to: try SocketAddress(ipAddress: address, port: 0))
+            .connectTimeout(.seconds(10))
+            .channelOption(.maxMessagesPerRead, value: 1)
+            .channelOption(
+                .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: pace == .slow ? 1 << 10 : 64 << 10)
+            )
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    if pace == .slow {
+                        try channel.syncOptions?.setOption(.autoRead, value: false)
+                        try channel.syncOptions?.setOption(.socketOption(.so_rcvbuf), value: 4 << 10)
+                    }
+                    try channel.pipeline.syncOperations.addHandler(LinkHandler(bodyBytesKept: bodyBytesKept))
+                }
+            }
+        return Link(channel: try await bootstrap.connect(to: target.address()).get())
+    }
+
+    /// Sends a request and waits for its answer.
+    /// - Throws: `LinkError` when the connection ends first or `timeout` passes, which ends it.
+    func send(_ bytes: ByteBuffer, timeout: Duration) async throws -> Answer {
+        let promise = channel.eventLoop.makePromise(of: Answer.self)
+        channel.writeAndFlush(LinkHandler.Order.exchange(bytes, promise, TimeAmount(timeout)), promise: nil)
+        return try await promise.futureResult.get()
+    }
+
+    /// Sends bytes that need not be a request.
+    func push(_ bytes: ByteBuffer) async throws { try await channel.writeAndFlush(LinkHandler.Order.bytes(bytes)) }
+
+    /// Reads once, of a slow connection.
+    func read() { channel.read() }
+
+    var isOpen: Bool { channel.isActive }
+
+    func close() { channel.close(promise: nil) }
+}
+
+enum LinkError: Error { case closed, timeout }
+
+/// Matches answers with the requests of one connection, in their order.
+private final class LinkHandler: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundIn = Order
+    typealias OutboundOut = ByteBuffer
+
+    enum Order: Sendable {
+        case exchange(ByteBuffer, EventLoopPromise<Answer>, TimeAmount)
+        case bytes(ByteBuffer)
+    }
+
+    private var reader: AnswerReader
+    private var input = ByteBuffer()
+    private var waiting: [(promise: EventLoopPromise<Answer>, timeout: Scheduled<Void>)] = []
+
+    init(bodyBytesKept: Int) { reader = AnswerReader(bodyBytesKept: bodyBytesKept) }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        switch unwrapOutboundIn(data) {
+        case .bytes(let bytes): context.write(wrapOutboundOut(bytes), promise: promise)
+        case .exchange(let bytes, let answer, let timeout):
+            guard context.channel.isActive else { return answer.fail(LinkError.closed) }
+            let channel = context.channel
+            let timer = context.eventLoop.scheduleTask(in: timeout) {
+                answer.fail(LinkError.timeout)
+                channel.close(promise: nil)
+            }
+            waiting.append((answer, timer))
+            if bytes.readableBytes > 0 { context.write(wrapOutboundOut(bytes), promise: promise) }
+        }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var bytes = unwrapInboundIn(data)
+        if input.readableBytes == 0 { input = bytes } else { input.writeBuffer(&bytes) }
+        do {
+            while let answer = try reader.next(&input) {
+                guard !waiting.isEmpty else { continue }
+                let (promise, timer) = waiting.removeFirst()
+                timer.cancel()
+                promise.succeed(answer)
+            }
+        } catch {
+            context.close(promise: nil)
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        fail(LinkError.closed)
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        fail(LinkError.closed)
+        context.close(promise: nil)
+    }
+
+    private func fail(_ error: LinkError) {
+        for (promise, timer) in waiting {
+            timer.cancel()
+            promise.fail(error)
+        }
+        waiting = []
+    }
+}

@@ -1,0 +1,96 @@
+import NIOPosix
+import ParseProtocol
+
+/// Asks a probe's questions one after the other, in random order, and keeps what came back.
+struct Interrogation {
+    let probe: Probe
+    let target: Target
+
+    private var link: Link?
+    private var asked = 0
+    private(set) var statuses: [Int: Int] = [:]
+
+    /// A new connection from another address after so many requests: what an address may ask is bounded.
+    private static let requestsPerLink = 50
+    private static let timeout = Duration.seconds(30)
+
+    init(_ probe: Probe, _ target: Target) { (self.probe, self.target) = (probe, target) }
+
+    struct Findings {
+        /// Milliseconds.
+        var hits: [Double] = []
+        var misses: [Double] = []
+        /// What was answered, without the time.
+        var hitAnswers: Set<String> = []
+        var missAnswers: Set<String> = []
+        var learnt = 0
+        var places = 0
+    }
+
+    /// - Parameter requests: in all.
+    mutating func run(requests: Int) async throws -> Findings {
+        var findings = Findings()
+        _ = try await ask(wrongGuess(at: probe.places.lowerBound, of: probe.secrets[0]))  // Warms up.
+        let candidates = probe.alphabet.count
+        let pairs = max(10, requests * 3 / 10)
+        for _ in 0..<pairs {
+            let secret = probe.secrets.randomElement() ?? "", place = probe.places.randomElement() ?? 0
+            let right = probe.guess(Array(secret)[place], at: place, of: secret)
+            let questions = [(true, right), (false, wrongGuess(at: place, of: secret))].shuffled()
+            for (isHit, guess) in questions {
+                let (milliseconds, answer) = try await ask(guess)
+                if isHit {
+                    findings.hits.append(milliseconds)
+                    findings.hitAnswers.insert(answer)
+                } else {
+                    findings.misses.append(milliseconds)
+                    findings.missAnswers.insert(answer)
+                }
+            }
+        }
+        let left = requests - 2 * pairs
+        let rounds = max(1, min(5, left / candidates / 4)),
+            places = min(max(1, left / candidates / rounds), probe.places.count)
+        for place in probe.places.prefix(places) {
+            findings.places += 1
+            if try await learn(place, rounds: rounds) { findings.learnt += 1 }
+        }
+        link?.close()
+        return findings
+    }
+
+    /// Takes the character whose guesses took longest, as the attacker would; he is told what comes before it.
+    private mutating func learn(_ place: Int, rounds: Int) async throws -> Bool {
+        let secret = probe.secrets[0]
+        var times: [Character: [Double]] = [:]
+        for character in (0..<rounds).flatMap({ _ in probe.alphabet.shuffled() }) {
+            times[character, default: []].append(
+                try await ask(probe.guess(character, at: place, of: secret)).milliseconds)
+        }
+        let slowest = times.max { $0.value.median < $1.value.median }?.key
+        return slowest == Array(secret)[place]
+    }
+
+    private func wrongGuess(at place: Int, of secret: String) -> String {
+        let right = Array(secret)[place]
+        return probe.guess(probe.alphabet.filter { $0 != right }.randomElement() ?? "x", at: place, of: secret)
+    }
+
+    private mutating func ask(_ guess: String) async throws -> (milliseconds: Double, answer: String) {
+        if asked % Self.requestsPerLink == 0 || link?.isOpen != true {
+            link?.close()
+            link = try await Link.open(
+                target, from: "127.0.0.\(2 + asked / Self.requestsPerLink % 250)",
+                on: MultiThreadedEventLoopGroup.singleton,
+                bodyBytesKept: 4096)
+        }
+        asked += 1
+        guard let link else { throw AttackError("There is no connection.") }
+        let bytes = probe.request(guess).bytes(for: target)
+        let start = ContinuousClock.now
+        let answer = try await link.send(bytes, timeout: Self.timeout)
+        let time = (ContinuousClock.now - start) / .milliseconds(1)
+        statuses[answer.status, default: 0] += 1
+        return (time, "\(answer.status) \(answer.text)")
+    }
+}

@@ -1,0 +1,48 @@
+import ParseProtocol
+
+/// A way of asking about a secret, of which the answer or its time might tell whether a guess is right.
+struct Probe: Sendable {
+    enum Guess: Sendable {
+        /// The secret's beginning: the attacker goes on from what is known.
+        case beginning
+        /// All of the secret, with all but one character known: more than any attacker has.
+        case whole
+    }
+
+    let name: String
+    /// Those that exist. Each is asked about now and then; the first is the one to be learnt.
+    let secrets: [String]
+    /// Characters at the start that everybody knows.
+    let known: Int
+    let alphabet: [Character]
+    let guess: Guess
+    /// The condition that finds rows for which a guess is right.
+    let request: @Sendable (_ guess: String) -> Request
+
+    /// A guess at the character of one place.
+    func guess(_ character: Character, at place: Int, of secret: String) -> String {
+        var characters = Array(secret)
+        characters[place] = character
+        return String(guess == .beginning ? characters[...place] : characters[...])
+    }
+
+    /// The places of a secret that may be guessed at.
+    var places: Range<Int> { known..<(secrets.first?.count ?? known) }
+}
+
+extension Probe {
+    /// Every guess several times in one condition: what a right one costs counts as often.
+    static let repetitions = 20
+
+    static func any(_ condition: (_ number: Int) -> JSON) -> JSON { ["$or": .array((0..<repetitions).map(condition))] }
+
+    /// A pattern that begins with a guess and, where that is right, goes back and forth over what follows.
+    static func pattern(_ guess: String, _ characters: String, _ number: Int) -> JSON {
+        ["$regex": .string("^(?=\\Q\(guess)\\E)r?:?\\+?([\(characters)]{1,9})+(?#\(number))[^\(characters)]")]
+    }
+
+    /// Everything that begins with a guess.
+    static func range(_ guess: String) -> JSON {
+        ["$gte": .string(guess), "$lt": .string(guess + "\u{7F}")]
+    }
+}

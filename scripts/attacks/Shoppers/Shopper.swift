@@ -1,0 +1,146 @@
+import Foundation
+import ParseProtocol
+
+/// An honest customer who browses, searches, fills the bag and buys, with short pauses in between.
+struct Shopper: Sendable {
+    private let shelf: Shelf
+    private var device: Device
+    private let email = "\(Names.random(10).lowercased())@shoppers.example"
+    private let password = Names.random(12)
+    private var userId = ""
+    private var isSignedUp = false
+    private var visits = 0
+
+    init(_ device: Device, shelf: Shelf) { (self.device, self.shelf) = (device, shelf) }
+
+    /// Shops until `end`.
+    mutating func shop(until end: ContinuousClock.Instant, into record: HonestRecord) async {
+        let visit = Visit(end: end, record: record)
+        while visit.goesOn {
+            await startApp(visit)
+            await browse(visit)
+            await buy(visit)
+            visits += 1
+        }
+    }
+
+    /// One in two shoppers has an account; the others use the app without.
+    mutating func arrive(hasAccount: Bool, until end: ContinuousClock.Instant, into record: HonestRecord) async {
+        let visit = Visit(end: end, record: record)
+        if hasAccount { await signUp(visit) } else { await enterAnonymously(visit) }
+    }
+
+    private struct Visit {
+        let end: ContinuousClock.Instant
+        let record: HonestRecord
+
+        var goesOn: Bool { ContinuousClock.now < end }
+    }
+
+    private mutating func ask(
+        _ request: Request, in visit: Visit, as kind: HonestRecord.Kind = .ordinary
+    ) async -> JSON? {
+        guard visit.goesOn else { return nil }
+        let answer = await device.ask(request, kind, until: visit.end, into: visit.record)
+        let mean = HonestRecord.interval / .milliseconds(1)
+        let pause = Duration.milliseconds(Int.random(in: Int(mean / 2)...Int(mean * 3 / 2)))
+        try? await Task.sleep(until: min(visit.end, .now + pause), clock: .continuous)
+        return answer
+    }
+
+    // MARK: - Accounts
+
+    private mutating func startApp(_ visit: Visit) async {
+        _ = await ask(.post("/events/AppOpened", ["dimensions": ["source": "icon"]]), in: visit)
+        let die = Int.random(in: 0..<100)
+        if isSignedUp, die < 8 {
+            await signIn(visit)
+        } else if !isSignedUp, die < 8 {
+            await signUp(visit)
+        } else if !isSignedUp, die < 25 || userId.isEmpty {
+            await enterAnonymously(visit)
+        }
+    }
+
+    private mutating func enterAnonymously(_ visit: Visit) async {
+        device.sessionToken = nil
+        let id = UUID().uuidString.lowercased()
+        accept(await ask(.post("/users", ["authData": ["anonymous": ["id": .string(id)]]]), in: visit))
+    }
+
+    private mutating func signUp(_ visit: Visit) async {
+        device.sessionToken = nil
+        let answer = await ask(
+            .post(
+                "/users",
+                [
+                    "username": .string(email), "email": .string(email), "password": .string(password),
+                    "firstName": "Ada",
+                ]),
+            in: visit, as: .password)
+        isSignedUp = answer != nil
+        accept(answer)
+    }
+
+    private mutating func signIn(_ visit: Visit) async {
+        let credentials: JSON = ["username": .string(email), "password": .string(password)]
+        accept(await ask(.post("/login", credentials), in: visit, as: .password))
+    }
+
+    private mutating func accept(_ answer: JSON?) {
+        guard let token = answer?["sessionToken"]?.stringValue, let id = answer?["objectId"]?.stringValue else {
+            return
+        }
+        (device.sessionToken, userId) = (token, id)
+    }
+
+    // MARK: - The shop
+
+    private mutating func browse(_ visit: Visit) async {
+        _ = await ask(Request(path: "/classes/Category", query: ["order": "title", "limit": 10]), in: visit)
+        let brand = JSON.pointer("Category", shelf.brandIds.randomElement() ?? "")
+        _ = await ask(
+            Request(
+                path: "/classes/Product",
+                query: ["where": ["brand": brand, "active": true], "order": "name", "limit": 20]),
+            in: visit)
+        let words: JSON = ["$regex": .string("\\Q\(Shelf.words.randomElement() ?? "")\\E"), "$options": "i"]
+        let condition: JSON = ["$or": [["name": words], ["detail": words]], "unitPrice": ["$gte": 4, "$lte": 40]]
+        _ = await ask(
+            Request(path: "/classes/Product", query: ["where": condition, "order": "name", "limit": 20]), in: visit)
+        let product = shelf.productIds.randomElement() ?? ""
+        _ = await ask(Request(path: "/classes/Product/\(product)", query: ["include": "brand"]), in: visit)
+        let reviews: JSON = ["product": .pointer("Product", product)]
+        _ = await ask(
+            Request(
+                path: "/classes/ProductReview",
+                query: ["where": reviews, "include": "user", "order": "-createdAt", "limit": 10]
+            ), in: visit)
+        if isSignedUp {
+            let favourite: JSON = ["customer": .pointer("_User", userId), "product": .pointer("Product", product)]
+            _ = await ask(.post("/classes/FavoriteProduct", favourite), in: visit)
+        }
+    }
+
+    private mutating func buy(_ visit: Visit) async {
+        guard device.sessionToken != nil, let product = shelf.productIds.randomElement() else { return }
+        let bag = await ask(.post("/functions/addToBag", ["productId": .string(product)]), in: visit)
+        _ = await ask(.post("/functions/bag", [:]), in: visit)
+        if isSignedUp, visits % 3 == 2, bag != nil {
+            _ = await ask(
+                .post(
+                    "/functions/checkout",
+                    [
+                        "tokenId": "tok_visa", "idempotencyKey": .string(Names.random(16)),
+                        "shippingAddress": Shelf.address,
+                    ]), in: visit)
+        }
+        _ = await ask(
+            Request(
+                path: "/classes/Order",
+                query: [
+                    "where": ["orderStatus": 1], "order": "-orderNo", "limit": 10, "include": "items,items.product",
+                ]),
+            in: visit)
+    }
+}
