@@ -2,8 +2,8 @@ import ArgumentParser
 import NIOPosix
 import ParseProtocol
 
-/// The attackers' process, apart from the shoppers', so that neither slows down the other's clock, and run at a lower priority,
-/// because attackers bring machines of their own. Prints its tally as JSON.
+/// The attackers' process: apart from the shoppers', so that neither slows down the other's clock, and at a lower
+/// priority, because attackers bring machines of their own. Prints its tally as JSON.
 struct AttackersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "attackers", abstract: "Attacks, without shoppers beside it.", shouldDisplay: false)

@@ -4,11 +4,11 @@ extension DenialResult {
     /// A table for people.
     var report: String {
         var lines = ["\(attack.name): \(attack.summary)"]
-        let rate = Double(attackers.requests) / Double(plan.seconds)
+        let rate = String(format: "%.0f", Double(attackers.requests) / Double(plan.seconds))
         let outcomes = attackers.outcomes.sorted { $0.value > $1.value }.map { "\($0.key) \($0.value)×" }
         lines.append(
             "  attackers  \(min(plan.connections, attack.connections)) connections from \(plan.addresses) addresses,"
-                + " \(String(format: "%.0f", rate))/s in \(plan.seconds) s, \(attackers.answerBytes >> 20) MiB of answers:"
+                + " \(rate)/s in \(plan.seconds) s, \(attackers.answerBytes >> 20) MiB answered:"
                 + " \(outcomes.isEmpty ? "no answer" : outcomes.joined(separator: ", "))")
         lines.append(row("honest", ["requests", "p50", "p99", "max", "sign-ins p95", "429", "errors"]))
         lines += [

@@ -10,7 +10,7 @@ protocol Attack: Sendable {
     /// Connections at the same time.
     var connections: Int { get }
 
-    /// Puts what the attack needs into the shop: what a shop may well have, or what clients could have put there in time.
+    /// Puts what the attack needs into the shop: what a shop may well have, or what clients could put there in time.
     func prepare(_ master: Master) async throws
 
     /// Attacks until `end`, whatever is answered.

@@ -1,6 +1,7 @@
 import ParseProtocol
 
-/// Everything else in a query that costs more than it looks: order, text, places, long lists, counts, skips, aggregates.
+/// Everything else in a query that costs more than it looks: order, text, places, long lists, counts, skips and
+/// aggregates.
 struct CostlyQueryAttack: Attack {
     let name = "costly"
     let kind = "queries"

@@ -2,8 +2,8 @@
 struct Latencies: Sendable {
     private var milliseconds: [Double] = []
 
-    /// A shopper who waits asks for nothing meanwhile, so that a standstill would be one slow request among thousands of
-    /// quick ones. As HdrHistogram does it, a long time counts again for each request that would have been made
+    /// A shopper who waits asks for nothing meanwhile, so that a standstill would be one slow request among thousands
+    /// of quick ones. As HdrHistogram does it, a long time counts again for each request that would have been made
     /// while it lasted, one in `interval`.
     mutating func add(_ time: Duration, interval: Duration) {
         var time = time

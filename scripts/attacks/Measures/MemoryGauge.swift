@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The suite's memory over time. Its peak is the PSS at the start and what RSS grew by since: PSS itself takes too long to ask for
-/// every 100 ms, and pages that are shared hardly change.
+/// The suite's memory over time. Its peak is the PSS at the start and what RSS grew by since: PSS itself takes too
+/// long to ask for every 100 ms, and pages that are shared hardly change.
 final class MemoryGauge: Sendable {
     private let dataDirectory: String
     private let state: Mutex<(processes: SuiteProcesses, peakResidentBytes: Int)>

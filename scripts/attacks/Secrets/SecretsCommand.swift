@@ -24,7 +24,8 @@ struct SecretsCommand: AsyncParsableCommand {
         let probes = try await SecretsShop(target: target, users: users).probes()
         let each = requests / probes.count
         writeLine(
-            "\(each) requests for each of \(probes.count) probes, a guess \(Probe.repetitions) times in each; times in ms"
+            "\(each) requests for each of \(probes.count) probes, a guess \(Probe.repetitions) times in each;"
+                + " times in ms"
         )
         writeLine(SecretsRow.header)
         var learns = false

@@ -2,7 +2,8 @@ import Foundation
 import NIOCore
 import ParseProtocol
 
-/// A shopper's phone: one connection from an address of its own, a session, an installation id and the cookies it was given.
+/// A shopper's phone: one connection from an address of its own, a session, an installation id, and the cookies it
+/// was given.
 struct Device: Sendable {
     let target: Target
     let address: String
@@ -68,7 +69,7 @@ struct Device: Sendable {
             do {
                 answer = try await link.send(bytes, timeout: Self.timeout)
             } catch LinkError.closed {
-                // A server may end a connection that was idle just while it is used again: every client tries once more.
+                // A server may end an idle connection just while it is used again: every client tries once more.
                 answer = try await connected().send(bytes, timeout: Self.timeout)
             }
         } else {
