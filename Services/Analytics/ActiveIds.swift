@@ -51,7 +51,7 @@ package enum ActiveIds {
 
     /// Ids per day.
     static func days(_ kind: Kind, _ range: SeriesRange, _ reader: StoreReader) throws -> [Int64: Int64] {
-        SeriesRange.values(
+        try SeriesRange.values(
             try reader.rows(
                 "SELECT day AS bucket, count AS total FROM activeDays WHERE kind = ? AND day >= ? AND day < ?",
                 [.int(kind.rawValue), .int(range.fromDay), .int(range.toDay)]))
@@ -71,7 +71,7 @@ package enum ActiveIds {
     static func unique(
         _ kind: Kind, per period: Period, _ range: SeriesRange, _ reader: StoreReader
     ) throws -> [Int64: Int64] {
-        SeriesRange.values(
+        try SeriesRange.values(
             try reader.rows(
                 """
                 SELECT \(period.rawValue) AS bucket, count(DISTINCT id) AS total FROM activeIds

@@ -81,7 +81,7 @@ package enum EventCounts {
         let rows = try reader.rows(
             "SELECT hour / ? AS bucket, sum(count) AS total FROM eventHours WHERE name = ? AND hour >= ? AND hour < ? GROUP BY 1",
             [.int(range.interval.hours), .text(name), .int(range.fromHour), .int(range.toHour)])
-        return SeriesRange.values(rows)
+        return try SeriesRange.values(rows)
     }
 
     /// Values of a dimension by how often they came, the most frequent first.
@@ -94,14 +94,14 @@ package enum EventCounts {
             GROUP BY value ORDER BY total DESC, value LIMIT ?
             """,
             [.text(name), .text(dimension), .int(range.fromDay), .int(range.toDay), .int(limit)]
-        ).map { ($0.text("value"), $0.int("total")) }
+        ).map { try ($0.text("value"), $0.int("total")) }
     }
 
     /// Days of one value of a dimension.
     static func series(
         _ name: String, _ dimension: String, value: String, _ range: SeriesRange, _ reader: StoreReader
     ) throws -> [Int64: Int64] {
-        SeriesRange.values(
+        try SeriesRange.values(
             try reader.rows(
                 """
                 SELECT day AS bucket, count AS total FROM dimensionDays

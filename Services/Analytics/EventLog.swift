@@ -54,15 +54,16 @@ enum EventLog {
             WHERE name = ? ORDER BY id DESC LIMIT ?
             """,
             [.text(name), .int(limit)])
-        return rows.map { row in
-            var event: [String: JSON] = [
+        return try rows.map { row in
+            let dimensions = try row.text("dimensions")
+            var event: [String: JSON] = try [
                 "name": .string(row.text("name")),
                 "at": Timestamp(milliseconds: row.int("happenedAt")).wire,
                 "receivedAt": Timestamp(milliseconds: row.int("receivedAt")).wire,
-                "dimensions": (try? JSON(parsing: row.text("dimensions"))) ?? [:],
+                "dimensions": (try? JSON(parsing: dimensions)) ?? [:],
             ]
-            event["userId"] = row["userId"].textValue.map(JSON.string)
-            event["installationId"] = row["installationId"].textValue.map(JSON.string)
+            event["userId"] = try row["userId"].textValue.map(JSON.string)
+            event["installationId"] = try row["installationId"].textValue.map(JSON.string)
             return .object(event)
         }
     }

@@ -29,7 +29,7 @@ enum PushOpens {
                 "SELECT opens, firstAt, lastAt FROM pushOpens WHERE pushHash = ?", [.text(pushHash)]
             ).first
         else { return ["pushHash": .string(pushHash), "opens": 0] }
-        return [
+        return try [
             "pushHash": .string(pushHash), "opens": .int(row.int("opens")),
             "firstAt": Timestamp(milliseconds: row.int("firstAt")).wire,
             "lastAt": Timestamp(milliseconds: row.int("lastAt")).wire,

@@ -80,7 +80,7 @@ package enum RequestCountsLog {
             """,
             [.int(range.fromHour), .int(range.toHour), .int(limit)]
         ).map { row in
-            .object([
+            try .object([
                 grouping.rawValue: .string(row.text("name")), "count": .int(row.int("total")),
                 "failed": .int(row.int("failed")),
             ])
@@ -88,7 +88,7 @@ package enum RequestCountsLog {
     }
 
     static func series(_ range: SeriesRange, _ reader: StoreReader) throws -> [Int64: Int64] {
-        SeriesRange.values(
+        try SeriesRange.values(
             try reader.rows(
                 "SELECT hour / ? AS bucket, sum(count) AS total FROM requestHours WHERE hour >= ? AND hour < ? GROUP BY 1",
                 [.int(range.interval.hours), .int(range.fromHour), .int(range.toHour)]))

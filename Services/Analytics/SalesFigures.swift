@@ -13,8 +13,8 @@ struct SalesFigures {
             "SELECT hour / ? AS bucket, \(sums) FROM salesHours WHERE currency = ? AND hour >= ? AND hour < ? GROUP BY 1",
             [.int(range.interval.hours), .text(currency), .int(range.fromHour), .int(range.toHour)])
         return Dictionary(
-            rows.map { row in
-                (row.int("bucket"), Dictionary(uniqueKeysWithValues: SalesLog.columns.map { ($0, row.int($0)) }))
+            try rows.map { row in
+                (try row.int("bucket"), Dictionary(uniqueKeysWithValues: try SalesLog.columns.map { ($0, try row.int($0)) }))
             }, uniquingKeysWith: { _, last in last })
     }
 
@@ -30,7 +30,7 @@ struct SalesFigures {
         let currencies = try reader.rows(
             "SELECT DISTINCT currency FROM salesHours WHERE hour >= ? AND hour < ? ORDER BY currency",
             [.int(range.fromHour), .int(range.toHour)]
-        ).map { $0.text("currency") }
+        ).map { try $0.text("currency") }
         return try .array(
             currencies.map { currency in
                 let sums = try sums(currency)

@@ -66,9 +66,9 @@ package enum SalesLog {
             let before = try transaction.rows(
                 "SELECT coalesce(sum(minorUnits), 0) AS total FROM refunds WHERE orderId = ?", [.text(change.orderID)]
             ).first?.int("total")
-            minorUnits = min(minorUnits, max(0, sale.int("totalMinorUnits") - (before ?? 0)))
+            minorUnits = try min(minorUnits, max(0, sale.int("totalMinorUnits") - (before ?? 0)))
         }
-        let currency = change.currency.isEmpty ? sale?.text("currency") ?? "" : change.currency
+        let currency = try change.currency.isEmpty ? sale?.text("currency") ?? "" : change.currency
         let isNew =
             try transaction.execute(
                 """

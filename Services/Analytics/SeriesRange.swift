@@ -70,7 +70,7 @@ package struct SeriesRange: Sendable {
     }
 
     /// Rows of `bucket` and `total`.
-    static func values(_ rows: [SQLRow]) -> [Int64: Int64] {
-        Dictionary(rows.map { ($0.int("bucket"), $0.int("total")) }, uniquingKeysWith: { _, last in last })
+    static func values(_ rows: [SQLRow]) throws -> [Int64: Int64] {
+        Dictionary(try rows.map { try ($0.int("bucket"), $0.int("total")) }, uniquingKeysWith: { _, last in last })
     }
 }

@@ -22,9 +22,9 @@ enum ConfigParameters {
         let filter = caller.isMaster ? "" : "WHERE NOT masterKeyOnly"
         let rows = try reader.rows(
             "SELECT name, value, masterKeyOnly FROM configParameters \(filter) ORDER BY name")
-        let values = rows.map { "\"\($0.text(0))\":\($0.text(1))" }.joined(separator: ",")
+        let values = try rows.map { try "\"\($0.text(0))\":\($0.text(1))" }.joined(separator: ",")
         guard caller.isMaster else { return Array("{\"params\":{\(values)}}".utf8) }
-        let flags = rows.map { "\"\($0.text(0))\":\($0.int(2) != 0)" }.joined(separator: ",")
+        let flags = try rows.map { try "\"\($0.text(0))\":\($0.int(2) != 0)" }.joined(separator: ",")
         return Array("{\"params\":{\(values)},\"masterKeyOnly\":{\(flags)}}".utf8)
     }
 
@@ -73,10 +73,10 @@ enum ConfigParameters {
         let size = try transaction.rows(
             "SELECT count(*), sum(length(name) + length(CAST(value AS BLOB))) FROM configParameters"
         ).first
-        guard let size, size.int(0) <= countMax else {
+        guard let size, try size.int(0) <= countMax else {
             throw ParseError(.objectTooLarge, "Config holds at most \(countMax) parameters.")
         }
-        guard size.int(1) <= bytesMax else {
+        guard try size.int(1) <= bytesMax else {
             throw ParseError(.objectTooLarge, "Config holds at most \(bytesMax / 1024) KB.")
         }
     }

@@ -52,7 +52,7 @@ enum ProductRatings {
         let shown = product?["ratingCount"]?.intValue ?? 0
         var average: Double?
         if count > 0 { average = (Double(total) / Double(count) * 100).rounded() / 100 }
-        let isRight =
+        let isRight = try
             (known?.int("total") ?? 0) == total && (known?.int("count") ?? 0) == count && shown == count
             && product?["ratingAverage"]?.doubleValue == average
         if isRight { return false }
@@ -97,10 +97,10 @@ enum ProductRatings {
         let row = try transaction.rows(
             "SELECT total, count FROM productRatings WHERE productId = ?", [.text(productId)]
         ).first
-        let count = row?.int("count") ?? 0
+        let count = try row?.int("count") ?? 0
         var average: JSON = ["__op": "Delete"]
         if let row, count > 0 {
-            average = JSON(number: (Double(row.int("total")) / Double(count) * 100).rounded() / 100)
+            average = try JSON(number: (Double(row.int("total")) / Double(count) * 100).rounded() / 100)
         }
         _ = try transaction.update(
             "Product", productId, ["ratingAverage": average, "ratingCount": .int(count)], caller: .master)

@@ -105,7 +105,7 @@ package struct Reservations: Sendable {
         let due = try transaction.rows(
             "SELECT id FROM reservations WHERE state = ? AND expiresAt <= ? ORDER BY expiresAt LIMIT ?",
             [.text(ReservationState.reserved.rawValue), .int(transaction.now.milliseconds), .int(Self.expiredMax)]
-        ).map { $0.text("id") }
+        ).map { try $0.text("id") }
         for id in due {
             try putBack(id, in: transaction)
             try set(id, .expired, in: transaction)

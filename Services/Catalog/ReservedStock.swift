@@ -9,14 +9,14 @@ struct ReservedLine {
     let priced: PricedLine
     let taken: Int64
 
-    init(_ row: SQLRow) {
-        index = row.int("line")
-        taken = row.int("taken")
-        priced = PricedLine.with {
-            $0.productID = row.text("productId")
-            $0.quantity = UInt32(clamping: row.int("quantity"))
-            $0.unitPriceMinorUnits = row.int("unitPriceMinorUnits")
-            $0.name = row.text("name")
+    init(_ row: SQLRow) throws {
+        index = try row.int("line")
+        taken = try row.int("taken")
+        priced = try PricedLine.with {
+            $0.productID = try row.text("productId")
+            $0.quantity = try UInt32(clamping: row.int("quantity"))
+            $0.unitPriceMinorUnits = try row.int("unitPriceMinorUnits")
+            $0.name = try row.text("name")
         }
     }
 }
@@ -25,7 +25,7 @@ struct ReservedLine {
 extension Reservations {
     func state(of id: String, in transaction: StoreTransaction) throws -> ReservationState? {
         try transaction.rows("SELECT state FROM reservations WHERE id = ?", [.text(id)]).first
-            .flatMap { ReservationState(rawValue: $0.text("state")) }
+            .flatMap { try ReservationState(rawValue: $0.text("state")) }
     }
 
     func set(

@@ -43,12 +43,12 @@ package enum Restocks {
         guard !reservationId.isEmpty,
             let row = try transaction.rows("SELECT state FROM reservations WHERE id = ?", [.text(reservationId)]).first
         else { return nil }
-        guard row.text("state") == "committed" else {
+        guard try row.text("state") == "committed" else {
             throw ParseError(.serviceUnavailable, "The sale is not committed yet.")
         }
         let lines = try transaction.rows(
             "SELECT productId, SUM(taken) AS pieces FROM reservationLines WHERE reservationId = ? GROUP BY productId",
             [.text(reservationId)])
-        return Dictionary(lines.map { ($0.text("productId"), $0.int("pieces")) }, uniquingKeysWith: +)
+        return Dictionary(try lines.map { try ($0.text("productId"), $0.int("pieces")) }, uniquingKeysWith: +)
     }
 }

@@ -51,14 +51,14 @@ package enum ReviewReports {
             SELECT reviewId, count(*), max(reportedAt) AS last FROM reviewReports WHERE isOpen
             GROUP BY reviewId ORDER BY last DESC, reviewId LIMIT ?
             """, [.int(limit)])
-        let reviews = try reader.fetch("ProductReview", ids: rows.map { $0.text(0) }, keys: [], caller: .master)
+        let reviews = try reader.fetch("ProductReview", ids: try rows.map { try $0.text(0) }, keys: [], caller: .master)
         let documents = Dictionary(reviews.map { ($0.objectId, $0.document) }) { first, _ in first }
         return .array(
             try rows.compactMap { row in
-                guard let document = documents[row.text(0)] else { return nil }
+                guard let document = try documents[row.text(0)] else { return nil }
                 var review = try JSON(parsing: document).parseObject(of: "ProductReview")
-                review["reports"] = .int(row.int(1))
-                review["lastReportedAt"] = Timestamp(milliseconds: row.int(2)).wire
+                review["reports"] = try .int(row.int(1))
+                review["lastReportedAt"] = try Timestamp(milliseconds: row.int(2)).wire
                 return review
             })
     }

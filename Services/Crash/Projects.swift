@@ -31,7 +31,7 @@ package enum Projects {
         let row = try reader.rows(
             "SELECT projectId, disabledAt FROM crashKeys WHERE publicKey = ?", [.text(publicKey)]
         ).first
-        guard let row, row["disabledAt"].isNull, String(row.int("projectId")) == projectId else {
+        guard let row, try row["disabledAt"].isNull, try String(row.int("projectId")) == projectId else {
             throw ReportRefusal.keyUnknown
         }
     }
@@ -77,13 +77,13 @@ package enum Projects {
             "SELECT publicKey, projectId, disabledAt FROM crashKeys ORDER BY createdAt, rowid", [])
         return .array(
             try reader.rows("SELECT id, name, createdAt FROM crashProjects ORDER BY id", []).map { project in
-                let id = String(project.int("id"))
-                return [
+                let id = try String(project.int("id"))
+                return try [
                     "projectId": .string(id), "name": .string(project.text("name")),
                     "createdAt": Timestamp(milliseconds: project.int("createdAt")).wire,
                     "keys": .array(
-                        keys.filter { $0.int("projectId") == project.int("id") }.map { key in
-                            [
+                        keys.filter { try $0.int("projectId") == project.int("id") }.map { key in
+                            try [
                                 "key": .string(key.text("publicKey")), "dsn": .string(dsn(key.text("publicKey"), id)),
                                 "disabled": .bool(!key["disabledAt"].isNull),
                             ]

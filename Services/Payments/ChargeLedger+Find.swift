@@ -21,7 +21,7 @@ extension ChargeLedger {
                 """, [.text(operationId), .int(transaction.now.milliseconds)])
             return .never
         }
-        guard row.text("state") != "abandoned" else { return .never }
+        guard try row.text("state") != "abandoned" else { return .never }
         switch try step(row) {
         case .answer(let outcome): return .answer(outcome)
         case .askProvider(let order): return .askProvider(order)

@@ -40,11 +40,11 @@ package enum ChargeLedger {
     static func begin(_ request: ChargeRequest, in transaction: StoreTransaction) throws -> Step {
         let requested = try RequestedSource(request)
         if let row = try row(request.operationID, in: transaction) {
-            guard row.text("state") != "abandoned" else { throw givenUp }
+            guard try row.text("state") != "abandoned" else { throw givenUp }
             // Of a deleted user nothing but the operation is left to compare.
-            guard row.text("orderId") == request.orderID, ["", request.userID].contains(row.text("userId")),
-                row.int("amount") == request.amountMinorUnits, row.text("currency") == request.currency,
-                row.text("requested") == requested.stored
+            guard try row.text("orderId") == request.orderID, try ["", request.userID].contains(row.text("userId")),
+                try row.int("amount") == request.amountMinorUnits, try row.text("currency") == request.currency,
+                try row.text("requested") == requested.stored
             else { throw ParseError(.validationError, "This operation id was used for another charge.") }
             return try step(row)
         }
@@ -82,7 +82,7 @@ package enum ChargeLedger {
             """, values + [.int(transaction.now.milliseconds), .text(operationId)])
         try OpenProblems.clear(operationId, in: transaction)
         guard let row = try row(operationId, in: transaction) else { throw ParseError.internalError }
-        if row.text("state") == "abandoned", case .succeeded(let charge) = outcome {
+        if try row.text("state") == "abandoned", case .succeeded(let charge) = outcome {
             throw ChargedAfterAll(operationId: operationId, chargeId: charge.id)
         }
         guard case .answer(let stored) = try step(row) else { throw ParseError.internalError }
@@ -102,9 +102,9 @@ package enum ChargeLedger {
     }
 
     static func step(_ row: SQLRow) throws -> Step {
-        switch row.text("state") {
+        switch try row.text("state") {
         case "succeeded":
-            .answer(
+            try .answer(
                 .succeeded(
                     ProviderCharge(
                         id: row.text("chargeId"), brand: row.text("brand"), lastFourDigits: row.text("lastFour"))))
@@ -112,9 +112,9 @@ package enum ChargeLedger {
             .answer(.declined(try ProviderFailure(stored: row.text("failure"))))
         case "abandoned": throw givenUp
         default:
-            .askProvider(
+            try .askProvider(
                 ChargeOrder(
-                    source: try ChargeOrder.Source(stored: row.text("source")), amountMinorUnits: row.int("amount"),
+                    source: ChargeOrder.Source(stored: row.text("source")), amountMinorUnits: row.int("amount"),
                     currency: row.text("currency"), orderId: row.text("orderId"),
                     begunAt: Timestamp(milliseconds: row.int("createdAt"))))
         }

@@ -42,7 +42,7 @@ package enum ForgottenCustomers {
                 ORDER BY since LIMIT ?
                 """, [.int(batchMax)])
         }
-        for customer in due.map({ $0.text("customerId") }) {
+        for customer in try due.map({ try $0.text("customerId") }) {
             do {
                 try await provider.deleteCustomer(customer)
             } catch {

@@ -74,13 +74,13 @@ package enum PaymentEvents {
     private static func succeeded(
         _ event: PaymentEvent, _ charge: SQLRow, in transaction: StoreTransaction
     ) throws -> Effect {
-        let operationId = charge.text("operationId")
-        switch charge.text("state") {
-        case "succeeded": return charge.text("chargeId") == event.objectId ? .known : .contradiction
+        let operationId = try charge.text("operationId")
+        switch try charge.text("state") {
+        case "succeeded": return try charge.text("chargeId") == event.objectId ? .known : .contradiction
         case "created":
             // Only the intent that this service made for the operation decides it.
             guard try StripeOperations.row(operationId, in: transaction)?.intentId == event.objectId,
-                charge.int("amount") == event.amount, charge.text("currency") == event.currency
+                try charge.int("amount") == event.amount, try charge.text("currency") == event.currency
             else { return .contradiction }
             let made = ProviderCharge(id: event.objectId, brand: "", lastFourDigits: "")
             _ = try ChargeLedger.decide(operationId, .succeeded(made), in: transaction)
@@ -92,7 +92,7 @@ package enum PaymentEvents {
     /// Newest first.
     static func newest(_ limit: Int64, in store: some ObjectReading) throws -> [JSON] {
         try store.rows("SELECT * FROM paymentEvents ORDER BY id DESC LIMIT ?", [.int(limit)]).map { row in
-            [
+            try [
                 "eventId": .string(row.text("eventId")), "type": .string(row.text("type")),
                 "providerId": .string(row.text("objectId")), "operationId": .string(row.text("operationId")),
                 "amount": .int(row.int("amount")), "currency": .string(row.text("currency")),

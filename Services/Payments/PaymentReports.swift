@@ -40,7 +40,7 @@ struct PaymentReports: Sendable {
         ).map { row in
             let refunds = try refunds(of: row.text("operationId"), in: store)
             let back = refunds.filter { $0["state"] == "succeeded" }.compactMap { $0["amount"]?.intValue }
-            var charge: [String: JSON] = [
+            var charge: [String: JSON] = try [
                 "operationId": .string(row.text("operationId")), "orderId": .string(row.text("orderId")),
                 "userId": .string(row.text("userId")), "amount": .int(row.int("amount")),
                 "currency": .string(row.text("currency")), "state": .string(row.text("state")),
@@ -48,10 +48,10 @@ struct PaymentReports: Sendable {
                 "changedAt": .string(Timestamp(milliseconds: row.int("changedAt")).iso),
                 "refunds": .array(refunds), "refundedAmount": .int(back.reduce(0, +)),
             ]
-            charge["chargeId"] = row["chargeId"].textValue.map(JSON.string)
-            charge["failure"] = row["failure"].textValue.flatMap { try? JSON(parsing: $0) }
-            charge["problem"] = row["problem"].textValue.map(JSON.string)
-            charge["attempts"] = row["attempts"].intValue.map(JSON.int)
+            charge["chargeId"] = try row["chargeId"].textValue.map(JSON.string)
+            charge["failure"] = try row["failure"].textValue.flatMap { try? JSON(parsing: $0) }
+            charge["problem"] = try row["problem"].textValue.map(JSON.string)
+            charge["attempts"] = try row["attempts"].intValue.map(JSON.int)
             return .object(charge)
         }
     }
@@ -64,14 +64,14 @@ struct PaymentReports: Sendable {
             WHERE chargeOperationId = ? ORDER BY createdAt, refunds.operationId
             """, [.text(operationId)]
         ).map { row in
-            var refund: [String: JSON] = [
+            var refund: [String: JSON] = try [
                 "operationId": .string(row.text("operationId")), "amount": .int(row.int("amount")),
                 "state": .string(row.text("state")),
                 "createdAt": .string(Timestamp(milliseconds: row.int("createdAt")).iso),
             ]
-            refund["refundId"] = row["refundId"].textValue.map(JSON.string)
-            refund["failure"] = row["failure"].textValue.flatMap { try? JSON(parsing: $0) }
-            refund["problem"] = row["problem"].textValue.map(JSON.string)
+            refund["refundId"] = try row["refundId"].textValue.map(JSON.string)
+            refund["failure"] = try row["failure"].textValue.flatMap { try? JSON(parsing: $0) }
+            refund["problem"] = try row["problem"].textValue.map(JSON.string)
             return .object(refund)
         }
     }

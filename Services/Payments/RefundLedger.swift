@@ -34,15 +34,15 @@ package enum RefundLedger {
     ///   used for another refund, 2 when the charge itself is undecided.
     static func begin(_ request: RefundRequest, in transaction: StoreTransaction) throws -> Step {
         if let row = try row(request.operationID, in: transaction) {
-            guard row.text("chargeOperationId") == request.chargeOperationID,
-                row.int("requested") == request.amountMinorUnits
+            guard try row.text("chargeOperationId") == request.chargeOperationID,
+                try row.int("requested") == request.amountMinorUnits
             else { throw ParseError(.validationError, "This operation id was used for another refund.") }
             return try step(row, in: transaction)
         }
         guard let charge = try ChargeLedger.row(request.chargeOperationID, in: transaction) else {
             throw ParseError.objectNotFound
         }
-        switch charge.text("state") {
+        switch try charge.text("state") {
         case "succeeded": break
         case "created": throw ParseError(.serviceUnavailable, "The charge is undecided; ask again in a moment.")
         default: throw ParseError.objectNotFound
@@ -63,7 +63,7 @@ package enum RefundLedger {
                 .int(amount), .int(transaction.now.advanced(by: firstAttempt).milliseconds),
                 .int(transaction.now.milliseconds),
             ])
-        return .askProvider(order(amount, of: charge, begunAt: transaction.now))
+        return try .askProvider(order(amount, of: charge, begunAt: transaction.now))
     }
 
     /// Stores what the provider decided. The first outcome stands.
@@ -102,7 +102,7 @@ package enum RefundLedger {
             [.int(now.milliseconds), .int(limit)]
         ).compactMap { row in
             guard case .askProvider(let order) = try step(row, in: store) else { return nil }
-            return (row.text("operationId"), order)
+            return try (row.text("operationId"), order)
         }
     }
 
@@ -118,23 +118,23 @@ package enum RefundLedger {
         ).first?.int(0) ?? 0
     }
 
-    private static func order(_ amount: Int64, of charge: SQLRow, begunAt: Timestamp) -> RefundOrder {
-        RefundOrder(
+    private static func order(_ amount: Int64, of charge: SQLRow, begunAt: Timestamp) throws -> RefundOrder {
+        try RefundOrder(
             chargeId: charge.text("chargeId"), amountMinorUnits: amount, currency: charge.text("currency"),
             orderId: charge.text("orderId"), begunAt: begunAt)
     }
 
     private static func step(_ row: SQLRow, in store: some ObjectReading) throws -> Step {
-        switch row.text("state") {
+        switch try row.text("state") {
         case "succeeded":
-            return .answer(
+            return try .answer(
                 .succeeded(ProviderRefund(id: row.text("refundId")), amountMinorUnits: row.int("amount")))
         case "refused": return .answer(.refused(try ProviderFailure(stored: row.text("failure"))))
         default:
             guard let charge = try ChargeLedger.row(row.text("chargeOperationId"), in: store) else {
                 throw ParseError.internalError
             }
-            return .askProvider(
+            return try .askProvider(
                 order(row.int("amount"), of: charge, begunAt: Timestamp(milliseconds: row.int("createdAt"))))
         }
     }

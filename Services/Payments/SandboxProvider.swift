@@ -34,8 +34,8 @@ package struct SandboxProvider: PaymentProvider {
                 "SELECT customerId, token FROM sandboxCustomers WHERE key = ?", [.text(key)]
             ).first
             if let known {
-                guard known.text("token") == token else { return .failure(.keyReused) }
-                return .success(ProviderCustomer(id: known.text("customerId"), card: card.details(at: transaction.now)))
+                guard try known.text("token") == token else { return .failure(.keyReused) }
+                return try .success(ProviderCustomer(id: known.text("customerId"), card: card.details(at: transaction.now)))
             }
             let id = "cus_\(Names.random(14))"
             _ = try transaction.execute(
@@ -103,10 +103,10 @@ package struct SandboxProvider: PaymentProvider {
     package func refund(_ order: RefundOrder, key: String) async throws -> ProviderRefund {
         try await store.write { transaction -> Result<ProviderRefund, ProviderFailure> in
             if let known = try transaction.rows("SELECT * FROM sandboxRefunds WHERE key = ?", [.text(key)]).first {
-                guard known.text("chargeId") == order.chargeId, known.int("amount") == order.amountMinorUnits else {
+                guard try known.text("chargeId") == order.chargeId, try known.int("amount") == order.amountMinorUnits else {
                     return .failure(.keyReused)
                 }
-                return .success(ProviderRefund(id: known.text("refundId")))
+                return try .success(ProviderRefund(id: known.text("refundId")))
             }
             let charge = try transaction.rows(
                 "SELECT amount FROM sandboxCharges WHERE chargeId = ? AND failure IS NULL", [.text(order.chargeId)]
@@ -115,7 +115,7 @@ package struct SandboxProvider: PaymentProvider {
             let refunded = try transaction.rows(
                 "SELECT COALESCE(SUM(amount), 0) FROM sandboxRefunds WHERE chargeId = ?", [.text(order.chargeId)]
             ).first?.int(0)
-            guard order.amountMinorUnits <= charge.int("amount") - (refunded ?? 0) else {
+            guard try order.amountMinorUnits <= charge.int("amount") - (refunded ?? 0) else {
                 return .failure(.alreadyRefunded)
             }
             let id = "re_\(Names.random(24))"
@@ -131,11 +131,11 @@ package struct SandboxProvider: PaymentProvider {
 
     private static func replay(_ row: SQLRow, for order: ChargeOrder) throws -> Result<ProviderCharge, ProviderFailure>
     {
-        guard row.text("source") == order.source.stored, row.int("amount") == order.amountMinorUnits,
-            row.text("currency") == order.currency
+        guard try row.text("source") == order.source.stored, try row.int("amount") == order.amountMinorUnits,
+            try row.text("currency") == order.currency
         else { return .failure(.keyReused) }
-        if let failure = row["failure"].textValue { return .failure(try ProviderFailure(stored: failure)) }
-        return .success(
+        if let failure = try row["failure"].textValue { return .failure(try ProviderFailure(stored: failure)) }
+        return try .success(
             ProviderCharge(id: row.text("chargeId"), brand: row.text("brand"), lastFourDigits: row.text("lastFour")))
     }
 
@@ -151,7 +151,7 @@ package struct SandboxProvider: PaymentProvider {
             let row = try transaction.rows(
                 "SELECT token FROM sandboxCustomers WHERE customerId = ? AND deleted = 0", [.text(customerId)]
             ).first
-            guard let row, let found = SandboxCard(token: row.text("token")) else {
+            guard let row, let found = try SandboxCard(token: row.text("token")) else {
                 return .failure(.noSuch("customer", customerId))
             }
             card = found

@@ -85,7 +85,7 @@ struct PromotionFunctions: Sendable {
             guard let status = try reader.documentIfFound(Pushes.statusClass, row.text("id"), caller: .master) else {
                 continue
             }
-            var push: JSON = ["pushId": .string(row.text("id"))]
+            var push: JSON = try ["pushId": .string(row.text("id"))]
             for name in ["status", "pushTime", "pushHash", "errorMessage", "query"] { push[name] = status[name] }
             for (name, field) in [("sent", "numSent"), ("failed", "numFailed"), ("count", "count")] {
                 push[name] = status[field]

@@ -48,7 +48,7 @@ package enum PushProgress {
         guard let push = try transaction.rows("SELECT * FROM pushes WHERE id = ?", [.text(id)]).first else { return }
         let counts = try transaction.rows(
             "SELECT isSent, reason, deviceType, utcOffset, count FROM deliveryCounts WHERE push = ?", [.text(id)])
-        let fields = fields(
+        let fields = try fields(
             state: push.text("state"), isCancelled: push.int("isCancelled") == 1, made: push.int("made"), counts)
         do {
             _ = try transaction.nested { try transaction.update(Pushes.statusClass, id, fields, caller: .master) }
@@ -57,17 +57,17 @@ package enum PushProgress {
         }
     }
 
-    private static func fields(state: String, isCancelled: Bool, made: Int64, _ counts: [SQLRow]) -> JSON {
+    private static func fields(state: String, isCancelled: Bool, made: Int64, _ counts: [SQLRow]) throws -> JSON {
         var totals: [Bool: Int64] = [:]
         var types: [Bool: [String: JSON]] = [true: [:], false: [:]]
         var offsets: [Bool: [String: JSON]] = [true: [:], false: [:]]
         var reasons: [String: Int64] = [:]
         for row in counts {
-            let (isSent, count) = (row.int("isSent") == 1, row.int("count"))
+            let (isSent, count) = try (row.int("isSent") == 1, row.int("count"))
             totals[isSent, default: 0] += count
-            types[isSent]?.add(count, to: row.text("deviceType"))
-            if !row.text("utcOffset").isEmpty { offsets[isSent]?.add(count, to: row.text("utcOffset")) }
-            if !isSent { reasons[row.text("reason"), default: 0] += count }
+            try types[isSent]?.add(count, to: row.text("deviceType"))
+            if try !row.text("utcOffset").isEmpty { try offsets[isSent]?.add(count, to: row.text("utcOffset")) }
+            if !isSent { try reasons[row.text("reason"), default: 0] += count }
         }
         let (sent, failed) = (totals[true] ?? 0, totals[false] ?? 0)
         var fields: JSON = [

@@ -62,22 +62,23 @@ final class PushSender: Sendable {
         let rows = try await store.read { reader in
             try reader.rows(
                 """
-                SELECT d.*, coalesce(d.payload, p.payload) AS content, p.isCancelled FROM deliveries d
+                SELECT d.*, coalesce(d.payload, p.payload) AS content, coalesce(p.isCancelled, 0) AS isCancelled
+                FROM deliveries d
                 LEFT JOIN pushes p ON p.id = d.push WHERE d.dueAt <= ? ORDER BY d.dueAt, d.id LIMIT ?
                 """, [.int(Timestamp.now.milliseconds), .int(Int64(Self.underWayMax + busy.count))])
         }
         var payloads: [[UInt8]: PushPayload] = [:]
-        for row in rows where !busy.contains(row.int("id")) {
+        for row in rows where try !busy.contains(row.int("id")) {
             guard work.withLock({ $0.underWay.count < Self.underWayMax }) else { return }
-            let content = row.blob("content")
             do {
+                let content = try row.blob("content")
                 let payload = try payloads[content] ?? PushPayload(stored: content)
                 payloads[content] = payload
-                start(Delivery(row, payload))
+                start(try Delivery(row, payload))
             } catch {
                 // Nothing that we stored; without this one row would stop all others.
-                logger.error("A delivery cannot be read.", metadata: ["delivery.id": "\(row.int("id"))"])
-                let id = row.int("id")
+                let id = try row.int("id")
+                logger.error("A delivery cannot be read.", metadata: ["delivery.id": "\(id)"])
                 try await store.write { _ = try $0.execute("DELETE FROM deliveries WHERE id = ?", [.int(id)]) }
             }
         }
@@ -163,8 +164,8 @@ final class PushSender: Sendable {
 }
 
 extension Delivery {
-    fileprivate init(_ row: SQLRow, _ payload: PushPayload) {
-        self.init(
+    fileprivate init(_ row: SQLRow, _ payload: PushPayload) throws {
+        try self.init(
             id: row.int("id"), name: row.text("name"), push: row.text("push"), installation: row.text("installation"),
             deviceType: row.text("deviceType"), token: row.text("token"),
             appIdentifier: row["appIdentifier"].textValue, payload: payload, badge: row["badge"].intValue,

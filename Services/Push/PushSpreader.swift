@@ -67,7 +67,7 @@ final class PushSpreader: Sendable {
             try $0.rows(
                 "SELECT id FROM pushes WHERE state IN ('scheduled', 'spreading') AND dueAt <= ? ORDER BY dueAt LIMIT 10",
                 [.int(Timestamp.now.milliseconds)]
-            ).map { $0.text("id") }
+            ).map { try $0.text("id") }
         }
     }
 
@@ -106,7 +106,7 @@ final class PushSpreader: Sendable {
             let waiting = try reader.rows(
                 "SELECT count(*) AS n FROM (SELECT 1 FROM deliveries WHERE dueAt <= ? LIMIT ?)",
                 [.int(Timestamp.now.milliseconds), .int(Self.waitingMax)])
-            return waiting.first?.int("n") == Self.waitingMax
+            return try waiting.first?.int("n") == Self.waitingMax
         }
     }
 }

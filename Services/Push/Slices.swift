@@ -13,14 +13,14 @@ package struct SpreadingPush: Sendable {
     let cursor: String
 
     package init(_ row: SQLRow) throws {
-        id = row.text("id")
+        id = try row.text("id")
         condition = try JSON(parsing: row.blob("condition"))
         payload = try PushPayload(stored: row.blob("payload"))
-        let dueAt = Timestamp(milliseconds: row.int("dueAt"))
-        moment = row["wallClock"].intValue.map { .wallClock(Timestamp(milliseconds: $0)) } ?? .absolute(dueAt)
-        expiresAt = row["expiresAt"].intValue.map { Timestamp(milliseconds: $0) }
-        lifetime = row["lifetime"].intValue.map { .milliseconds($0) }
-        cursor = row.text("cursor")
+        let dueAt = try Timestamp(milliseconds: row.int("dueAt"))
+        moment = try row["wallClock"].intValue.map { .wallClock(Timestamp(milliseconds: $0)) } ?? .absolute(dueAt)
+        expiresAt = try row["expiresAt"].intValue.map { Timestamp(milliseconds: $0) }
+        lifetime = try row["lifetime"].intValue.map { .milliseconds($0) }
+        cursor = try row.text("cursor")
     }
 }
 

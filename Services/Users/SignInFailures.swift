@@ -77,7 +77,7 @@ enum SignInFailures {
     static func check(_ subject: SignInSubject, at now: Timestamp, _ reader: some ObjectReading) throws {
         let row = try reader.rows("SELECT failures, endsAt FROM signInFailures WHERE subject = ?", [.text(subject.key)])
             .first
-        if let row, let refusal = subject.refusal(row, now: now) { throw refusal }
+        if let row, let refusal = try subject.refusal(row, now: now) { throw refusal }
     }
 
     /// Counts one more, in one statement. The window begins with the first failure and again with the one that locks.
@@ -106,7 +106,7 @@ enum SignInFailures {
 }
 
 extension SignInSubject {
-    fileprivate func refusal(_ row: SQLRow, now: Timestamp) -> ParseError? {
-        refusal(failures: row.int("failures"), until: Timestamp(milliseconds: row.int("endsAt")), now: now)
+    fileprivate func refusal(_ row: SQLRow, now: Timestamp) throws -> ParseError? {
+        try refusal(failures: row.int("failures"), until: Timestamp(milliseconds: row.int("endsAt")), now: now)
     }
 }

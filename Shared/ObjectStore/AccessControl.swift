@@ -111,9 +111,9 @@ enum CallerKind: Hashable {
 
 extension Caller {
     /// Binds parameters 1 and 2 of `CallerKind.condition`.
-    func bind(to statement: Statement) {
+    func bind(to statement: Statement) throws {
         guard !isMaster else { return }
-        if let userId { statement.bind(userId, at: 1) } else { statement.bind(.null, at: 1) }
-        if !roles.isEmpty { statement.bind(utf8: JSON.array(grants.map(JSON.string)).serialized, at: 2) }
+        if let userId { try statement.bind(userId, at: 1) } else { try statement.bind(.null, at: 1) }
+        if !roles.isEmpty { try statement.bind(utf8: JSON.array(grants.map(JSON.string)).serialized, at: 2) }
     }
 }

@@ -47,7 +47,7 @@ extension StoreTransaction {
     /// The ids of up to `max` objects of a class, whoever may see them.
     public func objectIds(_ name: String, max: Int) throws -> [String] {
         guard let info = schema.classes[name] else { return [] }
-        return try rows("SELECT objectId FROM o\(info.id) LIMIT ?", [.int(Int64(max))]).map { $0.text("objectId") }
+        return try rows("SELECT objectId FROM o\(info.id) LIMIT ?", [.int(Int64(max))]).map { try $0.text("objectId") }
     }
 
     private func members(_ wish: JSON, _ name: String) throws -> [(key: String, value: JSON)] {

@@ -121,14 +121,14 @@ struct CompiledQuery {
         _ sql: String, _ connection: Connection, _ caller: Caller, limit: Int = 0, skip: Int = 0
     ) throws -> Statement {
         let statement = try connection.statement(sql)
-        caller.bind(to: statement)
-        statement.bind(Int64(max(0, limit)), at: 3)
-        statement.bind(Int64(max(0, skip)), at: 4)
+        try caller.bind(to: statement)
+        try statement.bind(Int64(max(0, limit)), at: 3)
+        try statement.bind(Int64(max(0, skip)), at: 4)
         for (offset, argument) in arguments.enumerated() {
             let index = Int32(ConditionCompiler.firstArgument + offset)
             switch argument {
-            case .value(let value): statement.bind(value, at: index)
-            case .regex(let regex): regex.bind(to: statement, at: index)
+            case .value(let value): try statement.bind(value, at: index)
+            case .regex(let regex): try regex.bind(to: statement, at: index)
             }
         }
         return statement

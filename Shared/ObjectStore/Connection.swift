@@ -24,6 +24,9 @@ final class Connection {
     /// Longer SQL is prepared each time: it is rare, and a prepared statement takes many times its text.
     static let cachedBytesMax = 16_384
 
+    /// Bytes of one value or row, 64 MiB: twice the largest answer. SQLite would take 1 GB.
+    static let valueBytesMax: Int32 = 67_108_864
+
     /// - Parameter synchronous: makes this the writing connection; nil opens read-only.
     init(path: String, writing synchronous: Synchronous?) throws {
         var configuration = Configuration()
@@ -51,6 +54,7 @@ final class Connection {
             throw StoreError(resultCode: SQLITE_CANTOPEN, message: "no connection")
         }
         self.handle = handle
+        sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, Connection.valueBytesMax)
         Regex.register(on: handle, timeLimit)
         WordSearch.register(on: handle)
         GeoFunctions.register(on: handle)
@@ -82,7 +86,7 @@ final class Connection {
 
     func execute(_ sql: String, _ arguments: [SQLValue] = []) throws {
         let statement = try statement(sql)
-        statement.bind(arguments)
+        try statement.bind(arguments)
         while try statement.step() {}
         statement.reset()
     }
@@ -96,7 +100,7 @@ final class Connection {
     func rows(_ sql: String, _ arguments: [SQLValue] = []) throws -> [SQLRow] {
         let statement = try statement(sql)
         defer { statement.reset() }
-        statement.bind(arguments)
+        try statement.bind(arguments)
         var rows: [SQLRow] = []
         var names: [String] = []
         while try statement.step() {

@@ -94,8 +94,8 @@ extension ObjectReader {
         }
         let statement = try connection.statement(sql)
         defer { statement.reset() }
-        caller.bind(to: statement)
-        statement.bind(objectId, at: 5)
+        try caller.bind(to: statement)
+        try statement.bind(objectId, at: 5)
         guard try statement.step() else {
             throw ParseError(
                 .invalidQuery, "The object of after is gone. Pass the cursor that came with the page instead of its id."
@@ -205,7 +205,7 @@ extension ObjectReader {
                 throw ParseError(
                     .invalidQuery, "The relation \(key) has more than \(max) members, too many for a query elsewhere.")
             }
-            return rows.map { $0.text(0) }
+            return try rows.map { try $0.text(0) }
         }
     }
 
@@ -221,7 +221,7 @@ extension ObjectReader {
         guard owner.fields[key] == .relation(target) else { return nil }
         let statement = try singleStatement(owner, decision, caller)
         defer { statement.reset() }
-        statement.bind(objectId, at: 5)
+        try statement.bind(objectId, at: 5)
         return try statement.step() ? owner.id : nil
     }
 
@@ -230,14 +230,14 @@ extension ObjectReader {
     /// SQLite's plan for a query as the answer's body: `{"results":[{"id":…,"parent":…,"detail":"…"}]}`, a step each.
     public func explain(_ query: Query, caller: Caller) throws -> [UInt8] {
         let steps = try planSteps(query, caller).map { step -> JSON in
-            ["id": .int(step.int(0)), "parent": .int(step.int(1)), "detail": .string(step.text(3))]
+            ["id": .int(try step.int(0)), "parent": .int(try step.int(1)), "detail": .string(try step.text(3))]
         }
         return JSON.object(["results": .array(steps)]).serialized
     }
 
     /// SQLite's plan for a query, for tests and diagnosis.
     package func plan(_ query: Query, caller: Caller) throws -> String {
-        try planSteps(query, caller).map { $0.text(3) }.joined(separator: "\n")
+        try planSteps(query, caller).map { try $0.text(3) }.joined(separator: "\n")
     }
 
     private func planSteps(_ query: Query, _ caller: Caller) throws -> [SQLRow] {
@@ -247,7 +247,7 @@ extension ObjectReader {
             let statement = try compiled.prepared("EXPLAIN QUERY PLAN " + compiled.pageSQL, connection, caller)
             defer { statement.reset() }
             var steps: [SQLRow] = []
-            while try statement.step() { steps.append(SQLRow(names: [], values: (0..<4).map(statement.value))) }
+            while try statement.step() { steps.append(SQLRow(names: [], values: try (0..<4).map(statement.value))) }
             return steps
         }
     }

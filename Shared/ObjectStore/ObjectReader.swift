@@ -65,7 +65,7 @@ public class ObjectReader: ObjectReading {
             let decision = try info.permissions.decide(.get, caller, className: className)
             let statement = try singleStatement(info, decision, caller)
             defer { statement.reset() }
-            statement.bind(objectId, at: 5)
+            try statement.bind(objectId, at: 5)
             guard try statement.step() else { throw ParseError.objectNotFound }
             let selection = selection(info, keys: keys, excludeKeys: excludeKeys, caller)
             let document = statement.bytes(0)
@@ -81,7 +81,7 @@ public class ObjectReader: ObjectReading {
     ) throws -> Statement {
         let key = SingleKey(classId: info.id, kind: CallerKind(caller))
         if decision == .allowed, let statement = singles[key] {
-            caller.bind(to: statement)
+            try caller.bind(to: statement)
             return statement
         }
         var sql = "SELECT o.doc FROM o\(info.id) o WHERE o.objectId=?5"
@@ -89,7 +89,7 @@ public class ObjectReader: ObjectReading {
         if case .whereUserIs(let fields) = decision { sql += " AND \(try CompiledQuery.userIs(in: fields, info))" }
         let statement = try connection.statement(sql)
         if decision == .allowed { singles[key] = statement }
-        caller.bind(to: statement)
+        try caller.bind(to: statement)
         return statement
     }
 
@@ -115,7 +115,7 @@ public class ObjectReader: ObjectReading {
             let statement = try singleStatement(info, decision, caller)
             defer { statement.reset() }
             for id in ids {
-                statement.bind(id, at: 5)
+                try statement.bind(id, at: 5)
                 if try statement.step() {
                     var document: [UInt8] = []
                     selection.append(statement.bytes(0), objectId: id, to: &document)

@@ -38,12 +38,12 @@ extension StoreTransaction {
             INSERT INTO o\(info.id)(objectId, createdAt, updatedAt, publicRead, publicWrite, doc) \
             VALUES(?, ?, ?, ?, ?, ?)
             """)
-        statement.bind(id, at: 1)
-        statement.bind(createdAt.milliseconds, at: 2)
-        statement.bind(updatedAt.milliseconds, at: 3)
-        statement.bind(SQLValue.int(draft.access.publicRead ? 1 : 0), at: 4)
-        statement.bind(SQLValue.int(draft.access.publicWrite ? 1 : 0), at: 5)
-        statement.bind(utf8: text, at: 6)
+        try statement.bind(id, at: 1)
+        try statement.bind(createdAt.milliseconds, at: 2)
+        try statement.bind(updatedAt.milliseconds, at: 3)
+        try statement.bind(SQLValue.int(draft.access.publicRead ? 1 : 0), at: 4)
+        try statement.bind(SQLValue.int(draft.access.publicWrite ? 1 : 0), at: 5)
+        try statement.bind(utf8: text, at: 6)
         try stepReportingDuplicates(statement)
         let row = connection.lastInsertedId
         let document = JSON.object(draft.document)
@@ -87,11 +87,11 @@ extension StoreTransaction {
         }
         let statement = try connection.statement(
             "UPDATE o\(info.id) SET updatedAt = ?, publicRead = ?, publicWrite = ?, doc = ? WHERE id = ?")
-        statement.bind(updatedAt.milliseconds, at: 1)
-        statement.bind(SQLValue.int(draft.access.publicRead ? 1 : 0), at: 2)
-        statement.bind(SQLValue.int(draft.access.publicWrite ? 1 : 0), at: 3)
-        statement.bind(utf8: text, at: 4)
-        statement.bind(row, at: 5)
+        try statement.bind(updatedAt.milliseconds, at: 1)
+        try statement.bind(SQLValue.int(draft.access.publicRead ? 1 : 0), at: 2)
+        try statement.bind(SQLValue.int(draft.access.publicWrite ? 1 : 0), at: 3)
+        try statement.bind(utf8: text, at: 4)
+        try statement.bind(row, at: 5)
         try stepReportingDuplicates(statement)
         let before = JSON.object(stored)
         let document = JSON.object(draft.document)
@@ -179,7 +179,7 @@ extension StoreTransaction {
             for field in info.textFields {
                 let value = try FieldPath(field).value(in: "doc")
                 let rows = try? connection.rows("SELECT \(value) FROM o\(info.id) WHERE id = ?", [.int(row)])
-                document[field] = rows?.first?[0].textValue.map(JSON.string)
+                document[field] = try rows?.first?[0].textValue.map(JSON.string)
             }
             return (info, row, document)
         }
@@ -196,8 +196,8 @@ extension StoreTransaction {
         if case .whereUserIs(let fields) = decision { sql += " AND \(try CompiledQuery.userIs(in: fields, info))" }
         let statement = try connection.statement(sql)
         defer { statement.reset() }
-        caller.bind(to: statement)
-        statement.bind(objectId, at: 5)
+        try caller.bind(to: statement)
+        try statement.bind(objectId, at: 5)
         guard try statement.step() else { throw ParseError.objectNotFound }
         return (info, statement.int(0), Array(statement.bytes(1)))
     }

@@ -108,9 +108,11 @@ extension Regex {
     }
 
     /// Binds this pattern. The statement keeps it alive until something else is bound.
-    func bind(to statement: Statement, at index: Int32) {
-        sqlite3_bind_pointer(
-            statement.pointer, index, Unmanaged.passRetained(self).toOpaque(), Regex.pointerType,
-            { pattern in if let pattern { Unmanaged<Regex>.fromOpaque(pattern).release() } })
+    func bind(to statement: Statement, at index: Int32) throws {
+        // SQLite releases the pattern also when it does not take it.
+        try statement.check(
+            sqlite3_bind_pointer(
+                statement.pointer, index, Unmanaged.passRetained(self).toOpaque(), Regex.pointerType,
+                { pattern in if let pattern { Unmanaged<Regex>.fromOpaque(pattern).release() } }))
     }
 }

@@ -30,23 +30,54 @@ extension SQLValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Exp
     public init(booleanLiteral value: Bool) { self = .int(value ? 1 : 0) }
 }
 
-/// One row of a result. Asking for a column that is not there gives `.null`.
+/// One row of a result. A column that is not there, holds NULL or another type is an error and not a 0: a misspelt name must
+/// not become an amount of money.
 public struct SQLRow: Sendable {
     let names: [String]
     let values: [SQLValue]
 
-    public subscript(index: Int) -> SQLValue { values.indices.contains(index) ? values[index] : .null }
-    public subscript(name: String) -> SQLValue { names.firstIndex(of: name).map { values[$0] } ?? .null }
+    /// The value in a column, for those that may hold NULL.
+    /// - Throws: `StoreError` for a column that the statement does not give.
+    public subscript(index: Int) -> SQLValue {
+        get throws {
+            guard values.indices.contains(index) else { throw StoreError.noColumn("\(index)") }
+            return values[index]
+        }
+    }
 
-    /// The integer in a column, 0 when there is none.
-    public func int(_ index: Int) -> Int64 { self[index].intValue ?? 0 }
-    public func int(_ name: String) -> Int64 { self[name].intValue ?? 0 }
-    /// The text in a column, empty when there is none.
-    public func text(_ index: Int) -> String { self[index].textValue ?? "" }
-    public func text(_ name: String) -> String { self[name].textValue ?? "" }
-    /// The bytes in a column, empty when there are none.
-    public func blob(_ index: Int) -> [UInt8] { self[index].blobValue ?? [] }
-    public func blob(_ name: String) -> [UInt8] { self[name].blobValue ?? [] }
+    public subscript(name: String) -> SQLValue {
+        get throws {
+            guard let index = names.firstIndex(of: name) else { throw StoreError.noColumn(name) }
+            return values[index]
+        }
+    }
+
+    /// The integer in a column.
+    /// - Throws: `StoreError` when there is none.
+    public func int(_ index: Int) throws -> Int64 { try self[index].intValue.orMismatch("\(index)") }
+    public func int(_ name: String) throws -> Int64 { try self[name].intValue.orMismatch(name) }
+    /// The text in a column.
+    /// - Throws: `StoreError` when there is none.
+    public func text(_ index: Int) throws -> String { try self[index].textValue.orMismatch("\(index)") }
+    public func text(_ name: String) throws -> String { try self[name].textValue.orMismatch(name) }
+    /// The bytes in a column.
+    /// - Throws: `StoreError` when there are none.
+    public func blob(_ index: Int) throws -> [UInt8] { try self[index].blobValue.orMismatch("\(index)") }
+    public func blob(_ name: String) throws -> [UInt8] { try self[name].blobValue.orMismatch(name) }
+}
+
+extension Optional {
+    fileprivate func orMismatch(_ column: String) throws -> Wrapped {
+        guard let self else { throw StoreError(resultCode: 20, message: "column \(column) has no such value") }
+        return self
+    }
+}
+
+extension StoreError {
+    // SQLITE_RANGE and, above, SQLITE_MISMATCH, by which SQLite itself would complain.
+    fileprivate static func noColumn(_ column: String) -> StoreError {
+        StoreError(resultCode: 25, message: "no column \(column)")
+    }
 }
 
 /// A failure of the database that no client can cause. It belongs in the log and never into an answer.

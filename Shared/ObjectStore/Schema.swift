@@ -68,13 +68,13 @@ struct Schema: Sendable {
             """)
         for row in rows {
             let fields = try JSON(parsing: row.text(2)).objectValue ?? [:]
-            var info = ClassInfo(
+            var info = try ClassInfo(
                 id: row.int(0), name: row.text(1), fields: fields.compactMapValues(FieldType.init(json:)),
                 permissions: ClassPermissions(json: try JSON(parsing: row.text(3))),
                 textFields: try JSON(parsing: row.text(4)).arrayValue?.compactMap(\.stringValue) ?? [])
             info.fieldOptions = fields.compactMapValues(FieldOptions.init(json:))
-            if let indexes = row[6].textValue {
-                info.edits = ClassEdits(
+            if let indexes = try row[6].textValue {
+                info.edits = try ClassEdits(
                     hasPermissions: row.int(5) != 0,
                     indexes: try JSON(parsing: indexes).objectValue?.compactMapValues(ClassIndex.init(json:)) ?? [:])
             }

@@ -123,7 +123,7 @@ struct SchemaWriter {
         let existing = try connection.rows(
             "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
             [.text("o\(info.id)")]
-        ).map { $0.text(0) }.filter { !$0.hasPrefix(Self.editedIndexPrefix) }
+        ).map { try $0.text(0) }.filter { !$0.hasPrefix(Self.editedIndexPrefix) }
         for name in existing where wanted[name] == nil { try connection.executeOnce("DROP INDEX \(name)") }
         for (name, sql) in wanted where !existing.contains(name) { try connection.executeOnce(sql) }
     }

@@ -47,48 +47,54 @@ extension Statement {
     private static let copied = unsafeBitCast(OpaquePointer(bitPattern: -1), to: sqlite3_destructor_type.self)
 
     /// Binds the parameter with this number (from 1); a number the statement does not use is ignored.
-    func bind(_ value: SQLValue, at index: Int32) {
+    ///
+    /// A parameter that was not taken would keep the value of the last run, which may be another caller's.
+    /// - Throws: `StoreError` for what SQLite does not take: too many bytes (SQLITE_TOOBIG) or no memory (SQLITE_NOMEM).
+    func bind(_ value: SQLValue, at index: Int32) throws {
         guard index <= parameterCount else { return }
         switch value {
-        case .null: sqlite3_bind_null(pointer, index)
-        case .int(let value): sqlite3_bind_int64(pointer, index, value)
-        case .real(let value): sqlite3_bind_double(pointer, index, value)
-        case .text(let value): bind(value, at: index)
-        case .blob(let value): sqlite3_bind_blob(pointer, index, value, Int32(value.count), Statement.copied)
+        case .null: try check(sqlite3_bind_null(pointer, index))
+        case .int(let value): try check(sqlite3_bind_int64(pointer, index, value))
+        case .real(let value): try check(sqlite3_bind_double(pointer, index, value))
+        case .text(let value): try bind(value, at: index)
+        case .blob(let value):
+            // Of nothing there is no address, and a null address would bind NULL.
+            if value.isEmpty { return try check(sqlite3_bind_zeroblob(pointer, index, 0)) }
+            try check(sqlite3_bind_blob64(pointer, index, value, UInt64(value.count), Statement.copied))
         }
     }
 
-    func bind(_ text: String, at index: Int32) {
+    func bind(_ text: String, at index: Int32) throws {
         guard index <= parameterCount else { return }
         var text = text
-        _ = text.withUTF8 { bytes in
-            bytes.withMemoryRebound(to: CChar.self) { characters in
-                // An empty string may have no address, and a null address would bind NULL.
-                if let base = characters.baseAddress {
-                    sqlite3_bind_text(pointer, index, base, Int32(characters.count), Statement.copied)
-                } else {
-                    sqlite3_bind_text(pointer, index, "", 0, Statement.copied)
-                }
-            }
-        }
+        try check(text.withUTF8 { bind(UnsafeRawBufferPointer($0), at: index) })
     }
 
     /// Binds UTF-8 bytes as text.
-    func bind(utf8 bytes: [UInt8], at index: Int32) {
+    func bind(utf8 bytes: [UInt8], at index: Int32) throws {
         guard index <= parameterCount else { return }
-        bytes.withUnsafeBytes { buffer in
-            _ = sqlite3_bind_text(
-                pointer, index, buffer.bindMemory(to: CChar.self).baseAddress, Int32(buffer.count), Statement.copied)
+        try check(bytes.withUnsafeBytes { bind($0, at: index) })
+    }
+
+    private func bind(_ text: UnsafeRawBufferPointer, at index: Int32) -> Int32 {
+        guard let base = text.bindMemory(to: CChar.self).baseAddress else {
+            return sqlite3_bind_text(pointer, index, "", 0, Statement.copied)
         }
+        return sqlite3_bind_text64(pointer, index, base, UInt64(text.count), Statement.copied, UInt8(SQLITE_UTF8))
     }
 
-    func bind(_ value: Int64, at index: Int32) {
+    func bind(_ value: Int64, at index: Int32) throws {
         guard index <= parameterCount else { return }
-        sqlite3_bind_int64(pointer, index, value)
+        try check(sqlite3_bind_int64(pointer, index, value))
     }
 
-    func bind(_ arguments: [SQLValue]) {
-        for (index, argument) in arguments.enumerated() { bind(argument, at: Int32(index + 1)) }
+    func bind(_ arguments: [SQLValue]) throws {
+        for (index, argument) in arguments.enumerated() { try bind(argument, at: Int32(index + 1)) }
+    }
+
+    /// - Throws: `StoreError` for any result code but SQLITE_OK.
+    func check(_ code: Int32) throws {
+        guard code == SQLITE_OK else { throw Statement.error(code, handle) }
     }
 }
 

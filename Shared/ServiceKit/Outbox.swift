@@ -107,7 +107,7 @@ public final class Outbox: Sendable {
             try $0.rows(
                 "SELECT DISTINCT substr(kind, 1, instr(kind, '.')) AS destination FROM outbox WHERE dueAt <= ?",
                 [.int(Timestamp.now.milliseconds)]
-            ).compactMap { $0.text("destination") }
+            ).compactMap { try $0.text("destination") }
         }
     }
 
@@ -124,17 +124,18 @@ public final class Outbox: Sendable {
 
     /// Sends what has been due longest and returns how much that was. What failed is due again later, so that it delays nothing newer.
     private func deliverDue(to destination: String) async throws -> Int {
-        let rows = try await store.read {
+        let messages = try await store.read {
             try $0.rows(
                 "SELECT id, key, kind, body, attempts FROM outbox WHERE dueAt <= ? AND substr(kind, 1, ?) = ? ORDER BY dueAt, id LIMIT ?",
                 [
                     .int(Timestamp.now.milliseconds), .int(Int64(destination.utf8.count)), .text(destination),
                     .int(Self.batchMax),
-                ])
+                ]
+            ).map(Waiting.init)
         }
-        guard !rows.isEmpty else { return 0 }
+        guard !messages.isEmpty else { return 0 }
         let outcomes = await withTaskGroup(of: (Int64, Delivery).self) { group in
-            for row in rows { group.addTask { [self] in (row.int("id"), await send(row)) } }
+            for message in messages { group.addTask { [self] in (message.id, await send(message)) } }
             return await group.reduce(into: []) { $0.append($1) }
         }
         try await store.write { transaction in
@@ -152,11 +153,11 @@ public final class Outbox: Sendable {
         let delivered = Set(outcomes.filter { $0.1 == .delivered }.map(\.0))
         waiters.withLock { waiters in
             guard !waiters.isEmpty else { return }
-            for row in rows where delivered.contains(row.int("id")) {
-                waiters[row.text("key")]?.values.forEach { $0.yield() }
+            for message in messages where delivered.contains(message.id) {
+                waiters[message.key]?.values.forEach { $0.yield() }
             }
         }
-        return rows.count
+        return messages.count
     }
 
     private enum Delivery: Equatable {
@@ -164,17 +165,33 @@ public final class Outbox: Sendable {
         case again(after: Duration, problem: String)
     }
 
-    private func send(_ row: SQLRow) async -> Delivery {
-        let kind = row.text("kind")
-        let request = BusRequest(outbox: kind, body: row.blob("body"), key: row.text("key"))
+    /// A row of the outbox.
+    private struct Waiting: Sendable {
+        let id: Int64
+        let key: String
+        let kind: String
+        let body: [UInt8]
+        let attempts: Int
+
+        init(_ row: SQLRow) throws {
+            id = try row.int("id")
+            key = try row.text("key")
+            kind = try row.text("kind")
+            body = try row.blob("body")
+            attempts = Int(try row.int("attempts"))
+        }
+    }
+
+    private func send(_ message: Waiting) async -> Delivery {
+        let request = BusRequest(outbox: message.kind, body: message.body, key: message.key)
         do {
             _ = try await bus.call(request)
             return .delivered
         } catch {
-            let attempts = Int(row.int("attempts")) + 1
+            let attempts = message.attempts + 1
             logger.warning(
                 "A message was not delivered and is sent again.",
-                metadata: ["outbox.kind": "\(kind)", "outbox.attempts": "\(attempts)", "error": "\(error)"])
+                metadata: ["outbox.kind": "\(message.kind)", "outbox.attempts": "\(attempts)", "error": "\(error)"])
             return .again(after: Self.pause(afterAttempts: attempts), problem: "\(error)")
         }
     }

@@ -122,6 +122,6 @@ import Testing
     }
 
     private static func keys(_ bag: BagStore) async throws -> [String] {
-        try await bag.store.read { try $0.rows("SELECT key FROM checkoutKeys ORDER BY key", []).map { $0.text("key") } }
+        try await bag.store.read { try $0.rows("SELECT key FROM checkoutKeys ORDER BY key", []).map { try $0.text("key") } }
     }
 }

@@ -60,7 +60,7 @@ final class MailPost: Sendable {
             try $0.rows("SELECT *, length(model) AS size FROM mails WHERE toAddress = ?", [.text(to)])
         }
         let row = try #require(rows.first)
-        return Row(
+        return try Row(
             state: row.text("state"), attempts: row.int("attempts"), problem: row.text("problem"),
             contentBytes: row.int("size"))
     }
@@ -83,7 +83,7 @@ final class MailPost: Sendable {
 
     func suppressed() async throws -> [String] {
         try await box.store.write { try $0.rows("SELECT address FROM suppressedAddresses ORDER BY address", []) }
-            .map { $0.text("address") }
+            .map { try $0.text("address") }
     }
 }
 

@@ -155,7 +155,7 @@ import Testing
             let rows = try await post.box.count("SELECT count(*) FROM mails WHERE state = 'queued' AND attempts <= 3")
             #expect(rows == 50)
             let problem = try await post.box.store.write {
-                try $0.rows("SELECT problem FROM mails WHERE problem IS NOT NULL", []).map { $0.text("problem") }
+                try $0.rows("SELECT problem FROM mails WHERE problem IS NOT NULL", []).map { try $0.text("problem") }
             }
             #expect(problem.allSatisfy { $0.contains("refused the login (535)") } && !problem.isEmpty)
             #expect(try await post.suppressed().isEmpty)

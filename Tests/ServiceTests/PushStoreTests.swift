@@ -111,7 +111,7 @@ import Testing
         _ = try await fixture.spread(id)
         let rows = try await fixture.store.read { try $0.rows("SELECT id FROM deliveries", []) }
         for row in rows {
-            let delivery = Delivery(
+            let delivery = try Delivery(
                 id: row.int("id"), name: "n", push: id, installation: "i", deviceType: "ios", token: "t",
                 appIdentifier: nil, payload: try PushPayload([:]), badge: nil, utcOffset: nil, attempts: 0,
                 madeAt: .now, expiresAt: nil, isCancelled: false)
@@ -162,7 +162,7 @@ import Testing
         }
         let texts = try await fixture.store.read { reader in
             try reader.rows("SELECT payload, userId FROM deliveries ORDER BY id", []).map {
-                (try JSON(parsing: $0.blob("payload")), $0.text("userId"))
+                (try JSON(parsing: $0.blob("payload")), try $0.text("userId"))
             }
         }
         #expect(

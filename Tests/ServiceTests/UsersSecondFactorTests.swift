@@ -124,7 +124,7 @@ import UsersService
             }
             try await store.read { reader in
                 let rows = try reader.rows("SELECT hash FROM recoveryCodes WHERE userId = 'u1'")
-                #expect(rows.count == 2 && rows.allSatisfy { !codes.contains($0.text("hash")) })
+                #expect(try rows.count == 2 && rows.allSatisfy { try !codes.contains($0.text("hash")) })
             }
         }
     }

@@ -77,7 +77,7 @@ extension CheckoutLedger {
             // Paid, and not cancelled or refunded since.
             let made = try transaction.rows(
                 "SELECT id FROM checkouts WHERE orderId = ? AND state = 'made'", [.text(order.objectId)])
-            guard let status, status > 0, let id = made.first?.text("id") else {
+            guard let status, status > 0, let id = try made.first?.text("id") else {
                 throw ParseError(.validationError, "This order cannot be paid.")
             }
             return (id, true)
@@ -158,7 +158,7 @@ extension CheckoutLedger {
             """,
             [
                 .text(checkout.id), .text(checkout.orderId), .text(checkout.customerId),
-                .int((attempts.first?.int("attempts") ?? 0) + 1),
+                .int((try attempts.first?.int("attempts") ?? 0) + 1),
                 .text(JSON.array(checkout.lines.map(\.json)).serializedText),
                 checkout.expectedAmount.map(SQLValue.int) ?? .null, .text(checkout.source.json.serializedText),
                 .text(checkout.email), .text(checkout.orderFields.serializedText),

@@ -86,10 +86,10 @@ package struct CheckoutLedger: Sendable {
                 WHERE checkoutKeys.customerId = ? AND key = ?
                 """, [.text(customerId), .text(key)])
             guard let row = rows.first else { continue }
-            guard orderId == nil || orderId == row.text("orderId") else {
+            guard try orderId == nil || orderId == row.text("orderId") else {
                 throw ParseError(.validationError, "This idempotency key was used for another order.")
             }
-            return row.text("checkoutId")
+            return try row.text("checkoutId")
         }
         return nil
     }
@@ -98,7 +98,7 @@ package struct CheckoutLedger: Sendable {
     func unfinished() async throws -> [String] {
         try await store.read {
             try $0.rows("SELECT id FROM checkouts WHERE state IN ('started', 'reserved', 'charged')").map {
-                $0.text("id")
+                try $0.text("id")
             }
         }
     }

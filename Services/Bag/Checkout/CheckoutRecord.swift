@@ -10,16 +10,16 @@ struct CheckoutRecord {
     init(_ row: SQLRow) throws {
         let lines = try JSON(clientText: Array(row.text("lines").utf8)).arrayValue ?? []
         let source = try JSON(clientText: Array(row.text("source").utf8))
-        checkout = Checkout(
+        checkout = try Checkout(
             id: row.text("id"), orderId: row.text("orderId"), customerId: row.text("customerId"),
             lines: try lines.map(Checkout.Line.init(json:)), expectedAmount: row["expectedAmount"].intValue,
             source: PaymentSource(json: source), email: row.text("email"),
             orderFields: try JSON(clientText: Array(row.text("orderFields").utf8)))
-        point =
-            switch row.text("state") {
+        point = try
+            switch try row.text("state") {
             case "started": .started
             case "reserved": .reserved(try PricedOrder(text: row.text("priced")))
-            case "charged": .charged(try PricedOrder(text: row.text("priced")), chargeId: row.text("chargeId"))
+            case "charged": .charged(try PricedOrder(text: row.text("priced")), chargeId: try row.text("chargeId"))
             case "made", "failed": .decided(try Self.outcome(row))
             default: throw ParseError.internalError
             }
@@ -27,8 +27,8 @@ struct CheckoutRecord {
 
     /// The stored reply of a finished checkout.
     static func outcome(_ row: SQLRow) throws -> CheckoutOutcome {
-        let reply = row.blob("reply")
-        guard row.text("state") != "made" else { return .success(reply) }
+        let reply = try row.blob("reply")
+        guard try row.text("state") != "made" else { return .success(reply) }
         let failure = try JSON(clientText: reply)
         guard let code = failure["code"]?.intValue, let message = failure["error"]?.stringValue else {
             throw ParseError.internalError

@@ -32,16 +32,16 @@ struct OrderRecord {
         payment = try store.rows(
             "SELECT id, priced, email FROM checkouts WHERE orderId = ? AND state = 'made'", [.text(orderId)]
         ).first.map {
-            Payment(
+            try Payment(
                 checkoutId: $0.text("id"), priced: try PricedOrder(text: $0.text("priced")), email: $0.text("email"))
         }
         var lifecycle = OrderLifecycle(
             document["orderStatus"]?.intValue.flatMap(OrderStatus.init), charged: payment?.priced.totalMinorUnits ?? 0)
         lifecycle.shipment = Shipment(order: document)
         for row in try RefundLedger.rows(of: orderId, in: store) {
-            let refund = OrderLifecycle.Refund(
+            let refund = try OrderLifecycle.Refund(
                 RefundPurpose(rawValue: row.text("purpose")) ?? .refund, row.int("amount"))
-            switch row.text("state") {
+            switch try row.text("state") {
             case "pending": lifecycle.underWay = refund
             case "done":
                 lifecycle.last = refund

@@ -41,7 +41,7 @@ enum OrderNumbers {
     private static func next(in transaction: StoreTransaction) throws -> Int64 {
         let numbers = try transaction.rows(
             "UPDATE counters SET value = value + 1 WHERE name = 'orderNo' RETURNING value", [])
-        guard let orderNo = numbers.first?["value"].intValue else { throw ParseError.internalError }
+        guard let orderNo = try numbers.first?["value"].intValue else { throw ParseError.internalError }
         return orderNo
     }
 

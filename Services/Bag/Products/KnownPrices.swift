@@ -31,7 +31,7 @@ enum KnownPrices {
             let rows = try transaction.rows(
                 "SELECT unitPriceMinorUnits FROM knownPrices WHERE productId = ?", [.text(item.productId)])
             // 200 items of 999 pieces at most 10^9 each stay far below 2^63.
-            return sum + Int64(item.quantity) * (rows.first?["unitPriceMinorUnits"].intValue ?? 0)
+            return try sum + Int64(item.quantity) * (rows.first?["unitPriceMinorUnits"].intValue ?? 0)
         }
     }
 }

@@ -44,7 +44,7 @@ package struct RefundLedger: Sendable {
     }
 
     func unfinished() async throws -> [String] {
-        try await store.read { try $0.rows("SELECT id FROM refunds WHERE state = 'pending'").map { $0.text("id") } }
+        try await store.read { try $0.rows("SELECT id FROM refunds WHERE state = 'pending'").map { try $0.text("id") } }
     }
 
     func load(_ id: String) async throws -> (refund: Refund, point: RefundMachine.Point, customerId: String) {
@@ -98,10 +98,10 @@ package struct RefundLedger: Sendable {
         try await store.write { [outbox] transaction in
             let row = try Self.row(refund.id, in: transaction)
             try Self.settle(refund.id, "done", providerId: .text(providerId), in: transaction)
-            let reason = row.text("reason")
+            let reason = try row.text("reason")
             // An order that was removed by force has nothing left to tell.
             guard let order = try Self.complete(refund, reason: reason, in: transaction) else { return }
-            if row.int("restock") == 1 { try Self.restock(order, refund, outbox, in: transaction) }
+            if try row.int("restock") == 1 { try Self.restock(order, refund, outbox, in: transaction) }
             try OrderNews(
                 order: order, status: refund.purpose.status, name: refund.id, givenBack: refund.amount, reason: reason,
                 email: email
@@ -176,8 +176,8 @@ package struct RefundLedger: Sendable {
 
 extension Refund {
     init(_ row: SQLRow) throws {
-        guard let purpose = RefundPurpose(rawValue: row.text("purpose")) else { throw ParseError.internalError }
-        self.init(
+        guard let purpose = try RefundPurpose(rawValue: row.text("purpose")) else { throw ParseError.internalError }
+        try self.init(
             id: row.text("id"), orderId: row.text("orderId"), checkoutId: row.text("checkoutId"), purpose: purpose,
             amount: row.int("amount"))
     }
@@ -185,12 +185,12 @@ extension Refund {
 
 extension RefundMachine.Point {
     init(_ row: SQLRow) throws {
-        switch row.text("state") {
+        switch try row.text("state") {
         case "pending": self = .pending
         case "done": self = .done
         case "failed":
-            let code = ParseError.Code(rawValue: Int(row["problemCode"].intValue ?? 142))
-            self = .failed(ParseError(code, row["problem"].textValue ?? ""))
+            let code = try ParseError.Code(rawValue: Int(row["problemCode"].intValue ?? 142))
+            self = try .failed(ParseError(code, row["problem"].textValue ?? ""))
         default: throw ParseError.internalError
         }
     }

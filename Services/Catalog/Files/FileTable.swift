@@ -41,8 +41,8 @@ package enum FileTable {
 
     static func find(_ name: String, in reader: some ObjectReading) throws -> Entry? {
         let rows = try reader.rows("SELECT contentType, size, metadata FROM files WHERE name = ?", [.text(name)])
-        return rows.first.map { row in
-            Entry(
+        return try rows.first.map { row in
+            try Entry(
                 name: name, contentType: row.text("contentType"), size: Int(row.int("size")),
                 metadata: row.text("metadata"))
         }

@@ -18,17 +18,17 @@ enum HookDefinitions {
 
     static func all(in reader: some ObjectReading) throws -> HooksReply {
         let rows = try reader.rows("SELECT className, name, url FROM hooks ORDER BY className, name")
-        return HooksReply.with { reply in
-            reply.hooks = rows.map { row in
-                .with {
-                    let className = row.text("className")
+        return try HooksReply.with { reply in
+            reply.hooks = try rows.map { row in
+                try .with {
+                    let className = try row.text("className")
                     $0.className = className
                     if className.isEmpty {
-                        $0.functionName = row.text("name")
+                        $0.functionName = try row.text("name")
                     } else {
-                        $0.triggerName = row.text("name")
+                        $0.triggerName = try row.text("name")
                     }
-                    $0.url = row.text("url")
+                    $0.url = try row.text("url")
                 }
             }
         }

@@ -112,8 +112,8 @@ final class JobRunner: Sendable {
             ).first
         }
         guard let row else { return false }
-        let status = row.text("status")
-        guard let job = jobs[row.text("name")], row.int("attempts") <= Self.attemptsMax else {
+        let status = try row.text("status")
+        guard let job = try jobs[row.text("name")], try row.int("attempts") <= Self.attemptsMax else {
             try await end(status, "failed", "The job was interrupted too often.")
             return true
         }

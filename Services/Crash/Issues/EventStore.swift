@@ -72,37 +72,39 @@ package enum EventStore {
             FROM crashEvents e JOIN issues i ON i.id = e.issueId \(condition) ORDER BY e.id DESC LIMIT ?1
             """,
             [.int(limit), issueId.map(SQLValue.int) ?? .null])
-        return rows.map { row in
-            var event: [String: JSON] = [
+        return try rows.map { row in
+            var event: [String: JSON] = try [
                 "id": .string(row.text("eventId")), "projectId": .string(String(row.int("projectId"))),
                 "issueId": .string(row.text("publicId")),
                 "receivedAt": Timestamp(milliseconds: row.int("receivedAt")).wire, "type": .string(row.text("type")),
                 "message": .string(row.text("message")), "level": .string(row.text("level")),
                 "release": .string(row.text("release")), "platform": .string(row.text("platform")),
             ]
-            event["userId"] = row["userId"].textValue.map(JSON.string)
+            event["userId"] = try row["userId"].textValue.map(JSON.string)
             return .object(event)
         }
     }
 
     /// The newest event of an issue as it is stored.
     static func latest(issueId: Int64, _ reader: StoreReader) throws -> JSON? {
-        try reader.rows("SELECT event FROM crashEvents WHERE issueId = ? ORDER BY id DESC LIMIT 1", [.int(issueId)])
-            .first
-            .flatMap { try? JSON(parsing: $0.blob("event")) }
+        let stored = try reader.rows(
+            "SELECT event FROM crashEvents WHERE issueId = ? ORDER BY id DESC LIMIT 1", [.int(issueId)]
+        ).first?.blob("event")
+        return stored.flatMap { try? JSON(parsing: $0) }
     }
 
     /// Takes a deleted account's id, names and addresses out of its events, and out of the titles that came from them.
     package static func forget(_ userId: String, in transaction: StoreTransaction) throws {
         let ids = try transaction.rows("SELECT id FROM crashEvents WHERE userId = ?", [.text(userId)]).map {
-            $0.int("id")
+            try $0.int("id")
         }
         for id in ids {
             // One at a time, so that memory holds one event.
             guard
                 let row = try transaction.rows("SELECT event, issueId FROM crashEvents WHERE id = ?", [.int(id)]).first
             else { continue }
-            let before = (try? JSON(parsing: row.blob("event"))) ?? [:]
+            let stored = try row.blob("event")
+            let before = (try? JSON(parsing: stored)) ?? [:]
             let event = EventScrubber.anonymized(before)
             let (old, new) = (CrashEvent(before), CrashEvent(event))
             // The size stays as it was counted.

@@ -31,21 +31,21 @@ enum IssueDesk {
         let rows = try reader.rows(
             "SELECT \(columns) FROM issues \(condition) ORDER BY lastSeen DESC, id DESC LIMIT ?",
             arguments + [.int(limit)])
-        return .array(rows.map { .object(json($0)) })
+        return .array(try rows.map { .object(try json($0)) })
     }
 
     /// One issue with its releases, the newest events and the stack of the last.
     /// - Throws: 101.
     static func one(_ parameters: JSON, _ reader: StoreReader) throws -> JSON {
         let row = try row(of: parameters) { try reader.rows($0, $1) }
-        var issue = json(row)
-        let id = row.int("id")
+        var issue = try json(row)
+        let id = try row.int("id")
         issue["releases"] = .array(
             try reader.rows(
                 "SELECT release, count, firstSeen, lastSeen FROM issueReleases WHERE issueId = ? ORDER BY lastSeen DESC LIMIT 100",
                 [.int(id)]
             ).map {
-                [
+                try [
                     "release": .string($0.text("release")), "count": .int($0.int("count")),
                     "firstSeen": moment($0, "firstSeen"), "lastSeen": moment($0, "lastSeen"),
                 ]
@@ -79,13 +79,13 @@ enum IssueDesk {
             "UPDATE issues SET status = ?, resolvedIn = ?, resolvedAt = ? WHERE id = ? RETURNING \(columns)",
             [.text(status.rawValue), .text(resolvedIn), .int(transaction.now.milliseconds), .int(id)]
         ).first
-        return .object(row.map(json) ?? [:])
+        return .object(try row.map(json) ?? [:])
     }
 
     private static func newestRelease(_ id: Int64, in transaction: StoreTransaction) throws -> String {
         let releases = try transaction.rows(
             "SELECT release FROM issueReleases WHERE issueId = ? AND release <> '' ORDER BY firstSeen", [.int(id)]
-        ).map { $0.text("release") }
+        ).map { try $0.text("release") }
         return Release.newest(of: releases)
     }
 
@@ -109,20 +109,20 @@ enum IssueDesk {
         return text
     }
 
-    private static func json(_ row: SQLRow) -> [String: JSON] {
-        var issue: [String: JSON] = [
+    private static func json(_ row: SQLRow) throws -> [String: JSON] {
+        var issue: [String: JSON] = try [
             "issueId": .string(row.text("publicId")), "projectId": .string(String(row.int("projectId"))),
             "firstSeen": moment(row, "firstSeen"), "lastSeen": moment(row, "lastSeen"), "count": .int(row.int("count")),
             "users": .int(row.int("users")),
         ]
-        for name in ["title", "culprit", "level", "platform", "status"] { issue[name] = .string(row.text(name)) }
-        if row.text("status") != IssueStatus.unresolved.rawValue, !row.text("resolvedIn").isEmpty {
-            issue["resolvedIn"] = .string(row.text("resolvedIn"))
+        for name in ["title", "culprit", "level", "platform", "status"] { issue[name] = .string(try row.text(name)) }
+        if try row.text("status") != IssueStatus.unresolved.rawValue, try !row.text("resolvedIn").isEmpty {
+            issue["resolvedIn"] = try .string(row.text("resolvedIn"))
         }
         return issue
     }
 
-    private static func moment(_ row: SQLRow, _ name: String) -> JSON {
-        Timestamp(milliseconds: row.int(name)).wire
+    private static func moment(_ row: SQLRow, _ name: String) throws -> JSON {
+        Timestamp(milliseconds: try row.int(name)).wire
     }
 }

@@ -57,8 +57,8 @@ package enum IssueLog {
             [.int(projectId), .text(event.fingerprint.hash)]
         ).first
         guard let known else { return try create(event, projectId: projectId, in: transaction) }
-        let status = IssueStatus(rawValue: known.text("status")) ?? .unresolved
-        let after = status.after(
+        let status = try IssueStatus(rawValue: known.text("status")) ?? .unresolved
+        let after = try status.after(
             .init(release: event.crash.release, releaseFirstSeen: releaseFirstSeen),
             resolvedIn: known.text("resolvedIn"),
             resolvedAt: Timestamp(milliseconds: known.int("resolvedAt")))
@@ -66,7 +66,7 @@ package enum IssueLog {
             _ = try transaction.execute(
                 "UPDATE issues SET status = ? WHERE id = ?", [.text(after.rawValue), .int(known.int("id"))])
         }
-        return known.int("id")
+        return try known.int("id")
     }
 
     private static func create(
@@ -90,7 +90,7 @@ package enum IssueLog {
             ]
         ).first
         guard let row else { throw ParseError.internalError }
-        return row.int("id")
+        return try row.int("id")
     }
 
     private static func remove(_ issueId: Int64, in transaction: StoreTransaction) throws {
@@ -107,7 +107,7 @@ package enum IssueLog {
         let known = try transaction.rows(
             "SELECT firstSeen FROM crashReleases WHERE projectId = ? AND release = ?", key
         ).first
-        if let known { return Timestamp(milliseconds: known.int("firstSeen")) }
+        if let known { return try Timestamp(milliseconds: known.int("firstSeen")) }
         _ = try transaction.execute(
             """
             INSERT INTO crashReleases(projectId, release, firstSeen) SELECT ?1, ?2, ?3

@@ -53,9 +53,9 @@ struct MailFunctions: Sendable {
             let row = try transaction.rows("SELECT state, length(model) AS size FROM mails WHERE id = ?", [.int(id)])
                 .first
         else { throw ParseError.objectNotFound }
-        let state = row.text("state")
+        let state = try row.text("state")
         guard state != "sent" else { throw ParseError(.validationError, "This mail was sent.") }
-        guard row.int("size") > 0 else {
+        guard try row.int("size") > 0 else {
             throw ParseError(.validationError, "What this mail said is not kept any more.")
         }
         let now = SQLValue.int(transaction.now.milliseconds)
@@ -72,17 +72,17 @@ struct MailFunctions: Sendable {
             ORDER BY id DESC LIMIT ?
             """,
             (state.map { [.text($0)] } ?? []) + [.int(limit)])
-        return rows.map { row in
-            var mail: JSON = [
+        return try rows.map { row in
+            var mail: JSON = try [
                 "id": .int(row.int("id")), "template": .string(row.text("template")),
                 "to": .string(masked(row.text("toAddress"))), "state": .string(row.text("state")),
                 "attempts": .int(row.int("attempts")), "messageId": .string(row.text("messageId")),
                 "queuedAt": Timestamp(milliseconds: row.int("queuedAt")).wire,
             ]
-            if let problem = row["problem"].textValue { mail["problem"] = .string(problem) }
-            if let sentAt = row["sentAt"].intValue { mail["sentAt"] = Timestamp(milliseconds: sentAt).wire }
-            if row.text("state") == "queued" {
-                mail["nextAttemptAt"] = Timestamp(milliseconds: row.int("dueAt")).wire
+            if let problem = try row["problem"].textValue { mail["problem"] = .string(problem) }
+            if let sentAt = try row["sentAt"].intValue { mail["sentAt"] = Timestamp(milliseconds: sentAt).wire }
+            if try row.text("state") == "queued" {
+                mail["nextAttemptAt"] = try Timestamp(milliseconds: row.int("dueAt")).wire
             }
             return mail
         }

@@ -56,8 +56,8 @@ package struct MailQueue: Sendable {
             let retries = try reader.rows(
                 "\(columns) WHERE state = 'queued' AND attempts > 0 AND dueAt <= ? ORDER BY dueAt LIMIT ?",
                 [.int(Timestamp.now.milliseconds), .int(Int64(retries))])
-            return (fresh + retries).map { row in
-                QueuedMail(
+            return try (fresh + retries).map { row in
+                try QueuedMail(
                     id: row.int("id"), template: row.text("template"), toAddress: row.text("toAddress"),
                     toName: row.text("toName"), model: row.blob("model"), messageId: row.text("messageId"),
                     queuedAt: Timestamp(milliseconds: row.int("queuedAt")), attempts: Int(row.int("attempts")),

@@ -32,7 +32,7 @@ package enum SuppressionList {
     static func newest(limit: Int64, _ reader: ObjectReader) throws -> [JSON] {
         try reader.rows("SELECT * FROM suppressedAddresses ORDER BY suppressedAt DESC LIMIT ?", [.int(limit)]).map {
             row in
-            [
+            try [
                 "address": .string(row.text("address")), "reason": .string(row.text("reason")),
                 "mailId": .int(row.int("mailId")),
                 "suppressedAt": Timestamp(milliseconds: row.int("suppressedAt")).wire,

@@ -80,7 +80,7 @@ package struct StripeOperations: Sendable {
 
     static func row(_ key: String, in store: some ObjectReading) throws -> Operation? {
         try store.rows("SELECT * FROM stripeOperations WHERE key = ?", [.text(key)]).first.map { row in
-            Operation(
+            try Operation(
                 key: key, intentId: row["intentId"].textValue,
                 failure: try row["failure"].textValue.map { try ProviderFailure(stored: $0) },
                 isAbandoned: row.int("isAbandoned") == 1, askedAt: Timestamp(milliseconds: row.int("askedAt")))

@@ -97,7 +97,9 @@ package enum MailedTokens {
 }
 
 extension MailedTokens.Owner {
-    fileprivate init(_ row: SQLRow) { self.init(userId: row.text("userId"), email: row.text("email")) }
+    fileprivate init(_ row: SQLRow) throws {
+        self.init(userId: try row.text("userId"), email: try row.text("email"))
+    }
 
     package init(_ userId: String, _ email: String) { self.init(userId: userId, email: email) }
 }

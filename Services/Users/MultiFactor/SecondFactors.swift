@@ -88,7 +88,7 @@ package enum SecondFactors {
         of token: String, userId: String, at now: Timestamp, _ reader: some ObjectReading
     ) throws -> Int64? {
         let row = try reader.rows("SELECT secret FROM secondFactors WHERE userId = ?", [.text(userId)]).first
-        return row.flatMap { OneTimePassword(secret: $0.blob("secret")).step(of: token, at: now) }
+        return try row.flatMap { try OneTimePassword(secret: $0.blob("secret")).step(of: token, at: now) }
     }
 
     /// 178 random bits need no salt.

@@ -31,7 +31,7 @@ package enum PasswordHistory {
         try reader.rows(
             "SELECT hash FROM passwordHistory WHERE userId = ? ORDER BY chosenAt DESC LIMIT ?",
             [.text(userId), .int(Int64(max))]
-        ).map { $0.text("hash") }
+        ).map { try $0.text("hash") }
     }
 
     /// When the present password was chosen. One that is older than this record counts from the first time somebody asks.
@@ -39,7 +39,7 @@ package enum PasswordHistory {
         let newest = try transaction.rows(
             "SELECT chosenAt FROM passwordHistory WHERE userId = ? ORDER BY chosenAt DESC LIMIT 1", [.text(userId)]
         ).first
-        if let newest { return Timestamp(milliseconds: newest.int("chosenAt")) }
+        if let newest { return try Timestamp(milliseconds: newest.int("chosenAt")) }
         if let hash = try Credentials.hash(of: userId, transaction) {
             try add(hash, of: userId, keeping: 1, in: transaction)
         }
