@@ -179,6 +179,7 @@ let package = Package(
                 "AnalyticsService", "BagService", "CatalogService", "CrashService", "GatewayService", "MailService",
                 "PaymentsService", "PushService", "UsersService",
             ]),
+        .testTarget(name: "AttackTests", dependencies: ["Attack", .product(name: "NIOCore", package: "swift-nio")]),
         .testTarget(name: "ScenarioTests", dependencies: ["TestSupport", "ParseProtocol"]),
         .testTarget(
             name: "FuzzTests",

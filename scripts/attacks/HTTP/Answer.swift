@@ -2,25 +2,25 @@ import NIOCore
 import ParseProtocol
 
 /// An answer of the suite.
-struct Answer: Sendable {
-    var status: Int
+package struct Answer: Sendable {
+    package var status: Int
     /// Seconds, of the header Retry-After.
-    var retryAfterSeconds: Int?
+    package var retryAfterSeconds: Int?
     /// The name and value of each cookie that was set.
-    var cookies: [String] = []
+    package var cookies: [String] = []
     /// Whether the server closes the connection after it.
-    var closes = false
+    package var closes = false
     /// The first bytes of the body, as many as were asked to be kept.
-    var body: [UInt8] = []
+    package var body: [UInt8] = []
     /// All of the body.
-    var bodyBytes = 0
+    package var bodyBytes = 0
 
     var json: JSON? { try? JSON(parsing: body) }
-    var text: String { String(decoding: body, as: UTF8.self) }
+    package var text: String { String(decoding: body, as: UTF8.self) }
 }
 
 /// Reads answers from a connection's bytes (RFC 9112): a state machine without I/O.
-struct AnswerReader {
+package struct AnswerReader {
     private enum State {
         case head
         case body(left: Int)
@@ -34,11 +34,11 @@ struct AnswerReader {
     /// Bytes of a body that are kept; the others are only counted.
     private let bodyBytesKept: Int
 
-    init(bodyBytesKept: Int) { self.bodyBytesKept = bodyBytesKept }
+    package init(bodyBytesKept: Int) { self.bodyBytesKept = bodyBytesKept }
 
     /// The next whole answer; nil when more bytes are needed.
     /// - Throws: `AttackError` for bytes that are no answer.
-    mutating func next(_ input: inout ByteBuffer) throws -> Answer? {
+    package mutating func next(_ input: inout ByteBuffer) throws -> Answer? {
         while true {
             switch state {
             case .head:

@@ -1,29 +1,31 @@
 /// Times of requests of one kind, and what is said about them.
-struct Latencies: Sendable {
+package struct Latencies: Sendable {
     private var milliseconds: [Double] = []
+
+    package init() {}
 
     /// A shopper who waits asks for nothing meanwhile, so that a standstill would be one slow request among thousands
     /// of quick ones. As HdrHistogram does it, a long time counts again for each request that would have been made
     /// while it lasted, one in `interval`.
-    mutating func add(_ time: Duration, interval: Duration) {
+    package mutating func add(_ time: Duration, interval: Duration) {
         var time = time
         repeat {
             milliseconds.append(time / .milliseconds(1))
             time -= interval
-        } while time > interval
+        } while time >= interval
     }
 
-    var count: Int { milliseconds.count }
+    package var count: Int { milliseconds.count }
 
-    struct Summary: Sendable {
-        var p50 = 0.0
-        var p95 = 0.0
-        var p99 = 0.0
-        var max = 0.0
+    package struct Summary: Sendable {
+        package var p50 = 0.0
+        package var p95 = 0.0
+        package var p99 = 0.0
+        package var max = 0.0
     }
 
     /// In milliseconds; zeros when there are none.
-    var summary: Summary {
+    package var summary: Summary {
         guard let max = milliseconds.max() else { return Summary() }
         let sorted = milliseconds.sorted()
         func rank(_ share: Double) -> Double { sorted[min(sorted.count - 1, Int(share * Double(sorted.count)))] }

@@ -2,13 +2,13 @@ import Foundation
 
 /// How well times tell hits from misses: the probability that a hit took longer than a miss (the area under the ROC
 /// curve). 0.5 tells nothing, 1 and 0 tell all.
-struct RankStatistic {
-    let area: Double
+package struct RankStatistic {
+    package let area: Double
     /// Its standard error (Hanley and McNeil 1982).
     let error: Double
 
     /// - Precondition: both have elements.
-    init(hits: [Double], misses: [Double]) {
+    package init(hits: [Double], misses: [Double]) {
         let sorted = misses.sorted()
         // For each hit, the misses below it, and half of those that are equal.
         let wins = hits.reduce(0.0) { sum, hit in
@@ -23,8 +23,8 @@ struct RankStatistic {
     }
 
     /// Where the area is with 95 % and 99.9 % confidence.
-    var likely: ClosedRange<Double> { interval(1.96) }
-    var nearlySure: ClosedRange<Double> { interval(3.29) }
+    package var likely: ClosedRange<Double> { interval(1.96) }
+    package var nearlySure: ClosedRange<Double> { interval(3.29) }
 
     private func interval(_ deviations: Double) -> ClosedRange<Double> {
         max(0, area - deviations * error)...min(1, area + deviations * error)
@@ -45,7 +45,7 @@ extension [Double] {
 }
 
 /// The probability of `successes` or more in `trials` by guessing.
-func chance(ofAtLeast successes: Int, in trials: Int, each probability: Double) -> Double {
+package func chance(ofAtLeast successes: Int, in trials: Int, each probability: Double) -> Double {
     var sum = 0.0
     for k in successes...max(successes, trials) where k <= trials {
         let combinations = lgamma(Double(trials + 1)) - lgamma(Double(k + 1)) - lgamma(Double(trials - k + 1))
