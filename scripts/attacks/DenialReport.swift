@@ -16,7 +16,8 @@ extension DenialResult {
         ]
         let sizes = [memory.before, memory.peak, memory.after].map { "\($0 >> 20)" }
         lines.append(
-            "  memory     before \(sizes[0]) MiB, peak \(sizes[1]) MiB, 20 s after \(sizes[2]) MiB (\(growth))")
+            "  memory     before \(sizes[0]) MiB, peak \(sizes[1]) MiB, 20 s after \(sizes[2]) MiB (\(growth));"
+                + " disk +\(addedDiskBytes >> 20) MiB")
         for (problem, count) in attacked.errors.sorted(by: { $0.value > $1.value }).prefix(6) {
             lines.append("  error      \(count)× \(problem)")
         }

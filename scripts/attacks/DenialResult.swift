@@ -16,6 +16,8 @@ struct DenialResult {
     /// What the shoppers met before the attack, during it and shortly after, and beside as many harmless requests.
     let baseline, attacked, crowded: HonestRecord.Result
     let memory: Memory
+    /// What the attack and the shoppers beside it left on the disk.
+    let addedDiskBytes: Int
     /// Replicas whose process ended.
     let endedReplicas: [String]
 
@@ -82,7 +84,7 @@ extension DenialResult {
                 "before": .int(Int64(memory.before)), "peak": .int(Int64(memory.peak)),
                 "after": .int(Int64(memory.after)),
             ],
-            "problems": .array(problems.map(JSON.string)),
+            "addedDiskBytes": .int(Int64(addedDiskBytes)), "problems": .array(problems.map(JSON.string)),
         ]
     }
 

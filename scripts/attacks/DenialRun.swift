@@ -23,6 +23,7 @@ struct DenialRun {
         _ = await crowd.shop(until: .now + Self.warmUp)
         let baseline = await crowd.shop(until: .now + Self.baseline)
 
+        let diskBytes = SuiteDisk.bytes(dataDirectory: target.dataDirectory)
         let gauge = try MemoryGauge(dataDirectory: target.dataDirectory)
         let watch = Task { await gauge.watch() }
         let (attack, target, plan) = (attack, target, plan)
@@ -32,6 +33,7 @@ struct DenialRun {
         try await Task.sleep(for: Self.quiet)
         watch.cancel()
         let end = gauge.end()
+        let addedDiskBytes = SuiteDisk.bytes(dataDirectory: target.dataDirectory) - diskBytes
 
         let rate = Double(attackers.requests) / Double(plan.seconds)
         async let harmless = AttackersProcess.run(HarmlessCrowd(requestsPerSecond: rate), on: target, plan, rate: rate)
@@ -39,6 +41,8 @@ struct DenialRun {
         _ = try await harmless
         return DenialResult(
             attack: attack, plan: plan, attackers: attackers, baseline: baseline, attacked: attacked, crowded: crowded,
-            memory: .init(before: gauge.startBytes, peak: gauge.peakBytes, after: end.bytes), endedReplicas: end.ended)
+            memory: .init(before: gauge.startBytes, peak: gauge.peakBytes, after: end.bytes),
+            addedDiskBytes: addedDiskBytes,
+            endedReplicas: end.ended)
     }
 }

@@ -36,9 +36,9 @@ extension Probe {
 
     static func any(_ condition: (_ number: Int) -> JSON) -> JSON { ["$or": .array((0..<repetitions).map(condition))] }
 
-    /// A pattern that begins with a guess and, where that is right, goes back and forth over what follows.
+    /// A pattern that begins with a guess and, where that is right, goes back and forth until the engine's own limit.
     static func pattern(_ guess: String, _ characters: String, _ number: Int) -> JSON {
-        ["$regex": .string("^(?=\\Q\(guess)\\E)r?:?\\+?([\(characters)]{1,9})+(?#\(number))[^\(characters)]")]
+        ["$regex": .string("^(?=\\Q\(guess)\\E)r?:?\\+?((([\(characters)]{1,9})+)+)+(?#\(number))[^\(characters)]")]
     }
 
     /// Everything that begins with a guess.

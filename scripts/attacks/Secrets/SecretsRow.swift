@@ -35,7 +35,13 @@ struct SecretsRow {
             number(findings.hits.median), number(findings.misses.median), number(statistic.area),
             "\(number(interval.lowerBound))-\(number(interval.upperBound))",
             "\(findings.learnt) of \(findings.places)",
-            problems.isEmpty ? "" : "FAIL: " + problems.joined(separator: ", "))
+            problems.isEmpty ? refusal : "FAIL: " + problems.joined(separator: ", "))
+    }
+
+    /// What was answered, when no question was taken.
+    private var refusal: String {
+        guard statuses.keys.allSatisfy({ $0 >= 400 }), let answer = findings.hitAnswers.first else { return "" }
+        return String(answer.prefix(100))
     }
 
     private func number(_ value: Double) -> String { String(format: "%.3f", value) }
