@@ -63,7 +63,7 @@ struct PrincipalResolver: Sendable {
         let session: SessionReply = try reply.message()
         var principal = Principal()
         principal.userID = session.userID
-        principal.roles = session.roles
+        principal.roles = Principal.roles(session.roles, restricted: session.restricted)
         principal.sessionToken = token
         principal.anonymous = session.anonymous
         principal.restricted = session.restricted

@@ -1,16 +1,10 @@
 import MessageBus
+import Messages
 import ParseProtocol
 
-/// The role whose members run the shop. Seeded by `users`; clients can never grant it to themselves.
-public let adminsRole = "admins"
-
 extension ServiceRequest {
-    /// Whether the master key or a member of the admins asks. A restricted session is one for a device that should not have all rights
-    /// of its user, and so never an admin's.
-    public var isFromAdmin: Bool {
-        let principal = envelope.principal
-        return principal.master || !principal.restricted && principal.roles.contains(adminsRole)
-    }
+    /// Whether the master key or a member of the admins asks, not with a restricted session.
+    public var isFromAdmin: Bool { envelope.principal.isAdmin }
 
     /// - Throws: 119 unless an admin asks.
     public func requireAdmin() throws {

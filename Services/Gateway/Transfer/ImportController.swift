@@ -88,11 +88,11 @@ struct ImportController: Sendable {
 
 /// What export and import have in common.
 enum Transfers {
-    /// The shop's admins and the master key; each sees and changes what its rights allow.
+    /// The shop's admins, not with a restricted session, and the master key; each sees and changes what its rights allow.
     /// - Throws: 119 for anybody else.
     static func requireOperator(_ principal: Principal) throws(ParseError) {
-        guard principal.master || principal.roles.contains("admins") else {
-            throw ParseError(.operationForbidden, "Only members of the role admins may do this.")
+        guard principal.isAdmin else {
+            throw ParseError(.operationForbidden, "Only members of the role \(adminsRole) may do this.")
         }
     }
 
