@@ -2,7 +2,7 @@ import ObjectStore
 
 extension ClassDefinition {
     /// A device with the app. Clients create, read and update the one whose objectId they know; nobody but the master
-    /// key can list or delete them (PARSE_PROTOCOL section 8).
+    /// key can list or delete them (PARSE_PROTOCOL section 8). Its token and installation id are shown to the device alone.
     package static let installation = ClassDefinition(
         "_Installation",
         fields: [

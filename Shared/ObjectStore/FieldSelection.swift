@@ -10,6 +10,11 @@ struct FieldSelection {
     /// A user sees all of the own `_User` object.
     private let exemptId: String?
 
+    /// Of installations: the device that asks, in lower case and empty when it does not say; nil where there is nothing to keep from it.
+    private let device: String?
+
+    /// With the token whoever has it sends pushes to the device; the id is what a device proves with that it is the one.
+    private static let deviceSecrets = ["deviceToken", "installationId"].map { Array($0.utf8) }
     private static let always = ["objectId", "createdAt", "updatedAt", "ACL"].map { Array($0.utf8) }
 
     init(
@@ -24,10 +29,12 @@ struct FieldSelection {
         }
         userId = caller.userId ?? ""
         exemptId = className == "_User" ? caller.userId : nil
+        device =
+            className == "_Installation" && !caller.isMaster ? caller.installationId?.lowercased() ?? "" : nil
     }
 
     /// True when documents pass as they are stored.
-    var isEverything: Bool { chosen.isEverything && hidden.isEmpty && naming.isEmpty }
+    var isEverything: Bool { chosen.isEverything && hidden.isEmpty && naming.isEmpty && device == nil }
 
     /// Appends the document with the fields that may leave. Works on the text: nothing is decoded.
     func append(
@@ -45,6 +52,7 @@ struct FieldSelection {
         } else if !naming.isEmpty {
             hidden = self.hidden(in: document, members)
         }
+        if let device, !Self.isRow(of: device, document, members) { hidden += Self.deviceSecrets }
         var isFirst = true
         output.append(UInt8(ascii: "{"))
         for member in members {
@@ -66,6 +74,17 @@ struct FieldSelection {
             }
         }
         output.append(UInt8(ascii: "}"))
+    }
+
+    /// Whether an installation is that of a device.
+    private static func isRow(
+        of device: String, _ document: UnsafeBufferPointer<UInt8>, _ members: [JSONMembers.Member]
+    ) -> Bool {
+        guard !device.isEmpty,
+            let member = members.first(where: { document[$0.name].elementsEqual("installationId".utf8) }),
+            let id = try? JSON(parsing: Array(document[member.value])).stringValue
+        else { return false }
+        return id == device
     }
 
     /// What is hidden of this document: what every group hides that applies, those of the fields that name the caller included.
