@@ -218,7 +218,7 @@ write_programs() {
 
 # --- Health ----------------------------------------------------------------------------------------------------
 
-# Prints the body of /health; fails unless the status is 200.
+# Prints the body of /health; fails unless the status is 200. Services that are not essential may still be missing in it.
 health() {
     local answer
     answer=$(curl -sS --noproxy '*' --max-time 2 -w '\n%{http_code}' "$URL/health" 2>/dev/null) || return 1

@@ -17,20 +17,7 @@ struct SystemController: Sendable {
         return response
     }
 
-    /// 200 when every service has a writer, else 503 with what is missing.
-    func health() -> ParseResponse {
-        let states = broker.services
-        var services: [String: JSON] = [:]
-        for name in Owners.services {
-            let state = states[name] ?? .init()
-            services[name] = ["replicas": .int(Int64(state.replicas.count)), "writer": .bool(state.hasWriter)]
-        }
-        let isReady = Owners.services.allSatisfy { states[$0]?.hasWriter == true }
-        var answer = ParseResponse(
-            status: isReady ? 200 : 503, ["status": isReady ? "ok" : "starting", "services": .object(services)])
-        if !isReady { answer.retryAfterSeconds = 1 }
-        return answer
-    }
+    func health() -> ParseResponse { ParseResponse(SuiteHealth(broker.services)) }
 
     /// The features SDKs and dashboards look for (PARSE_PROTOCOL section 12); false where Satchel has none yet.
     func serverInfo() -> ParseResponse {

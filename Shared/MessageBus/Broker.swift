@@ -19,6 +19,8 @@ public final class Broker: Sendable {
         /// Names of the processes, sorted.
         public var replicas: [String] = []
         public var hasWriter = false
+        /// What a replica said that keeps it from working as it should; empty when none did.
+        public var problem = ""
 
         public init() {}
     }
@@ -283,6 +285,7 @@ private final class BrokerDriver: SocketDriver {
             if !state.replicas.contains(lane.hello.replica) { state.replicas.append(lane.hello.replica) }
             state.replicas.sort()
             if lane.hello.writer { state.hasWriter = true }
+            if !lane.hello.problem.isEmpty { state.problem = lane.hello.problem }
             states[lane.hello.service] = state
         }
         onStates(states)

@@ -57,6 +57,11 @@ public final class BusEndpoint: Sendable {
         for lane in lanes { lane.thread.mailbox.post(.setWriter(isWriter)) }
     }
 
+    /// Tells the gateway what keeps this process from working as it should; empty when nothing does.
+    public func setProblem(_ problem: String) {
+        for lane in lanes { lane.thread.mailbox.post(.setProblem(problem)) }
+    }
+
     /// Asks for no more requests; those under way can still be answered.
     public func leave() {
         for lane in lanes { lane.thread.mailbox.post(.leave) }

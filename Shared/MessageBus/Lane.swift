@@ -37,6 +37,7 @@ final class LaneLink: Sendable {
         case send(BusMessage)
         case call(BusMessage, Broker.Completion)
         case setWriter(Bool)
+        case setProblem(String)
         case leave
         case stop
     }
@@ -83,6 +84,9 @@ final class LaneDriver: SocketDriver {
         case .call(let message, let completion): call(message, completion)
         case .setWriter(let writer):
             hello.writer = writer
+            sayHello()
+        case .setProblem(let problem):
+            hello.problem = problem
             sayHello()
         case .leave:
             isLeaving = true

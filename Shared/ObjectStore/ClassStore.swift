@@ -45,6 +45,17 @@ public final class ClassStore: Sendable {
 
     public var role: StoreRole { writer.isWriting ? .writer : .reader }
 
+    /// Why the last write failed when that was the disk's fault; nil when writing works.
+    public var trouble: StorageTrouble? { writer.health.trouble }
+
+    /// Commits something that changes nothing. When it reaches the disk, `trouble` is over.
+    public func tryWriting() async {
+        // Setting the number writes its page also when it stays the same.
+        if (try? await write { try $0.execute("PRAGMA user_version = \($0.schema.generation)") }) != nil {
+            writer.health.recovered()
+        }
+    }
+
     /// Waits in the background for the lock and becomes the writer.
     /// - Parameter became: called once on the writer's thread, before the first job.
     public func startWriting(_ became: @escaping @Sendable () -> Void) { writer.start(became) }

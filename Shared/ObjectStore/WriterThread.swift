@@ -40,6 +40,8 @@ final class WriterThread: @unchecked Sendable {
         self.logger = logger
     }
 
+    let health = StorageHealth()
+
     var isWriting: Bool { condition.withLock { state == .writing } }
 
     func start(_ became: @escaping @Sendable () -> Void) {
@@ -192,6 +194,6 @@ final class WriterThread: @unchecked Sendable {
             actions = []
         }
         for action in actions { action() }
-        for (job, failure) in zip(group, failures) { job.finish(failure) }
+        for (job, failure) in zip(group, failures) { job.finish(failure.map(health.told)) }
     }
 }

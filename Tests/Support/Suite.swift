@@ -100,7 +100,7 @@ package final class Suite: Sendable {
     /// Waits until /health reports every service with a writer and as many replicas as given.
     package func untilHealthy(replicas: [String: Int] = [:]) async throws {
         try await eventually("the suite is healthy", within: .seconds(30)) {
-            guard let health = try? await ParseClient(self).call(.GET, "/health"), health.status == 200 else {
+            guard let health = try? await ParseClient(self).call(.GET, "/health"), health["status"] == "ok" else {
                 return false
             }
             return replicas.allSatisfy { service, count in

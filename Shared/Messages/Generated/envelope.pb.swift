@@ -237,6 +237,9 @@ public nonisolated struct Hello: Sendable {
   /// Release of the service, for scripts/status and logs.
   public var release: String = String()
 
+  /// What keeps the process from working as it should, such as a full disk; empty when nothing does. Public text, for /health.
+  public var problem: String = String()
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -524,7 +527,7 @@ nonisolated extension Principal: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
 
 nonisolated extension Hello: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".Hello"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}service\0\u{1}replica\0\u{1}writer\0\u{1}release\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}service\0\u{1}replica\0\u{1}writer\0\u{1}release\0\u{1}problem\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -536,6 +539,7 @@ nonisolated extension Hello: SwiftProtobuf.Message, SwiftProtobuf._MessageImplem
       case 2: try { try decoder.decodeSingularStringField(value: &self.replica) }()
       case 3: try { try decoder.decodeSingularBoolField(value: &self.writer) }()
       case 4: try { try decoder.decodeSingularStringField(value: &self.release) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self.problem) }()
       default: break
       }
     }
@@ -554,6 +558,9 @@ nonisolated extension Hello: SwiftProtobuf.Message, SwiftProtobuf._MessageImplem
     if !self.release.isEmpty {
       try visitor.visitSingularStringField(value: self.release, fieldNumber: 4)
     }
+    if !self.problem.isEmpty {
+      try visitor.visitSingularStringField(value: self.problem, fieldNumber: 5)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -562,6 +569,7 @@ nonisolated extension Hello: SwiftProtobuf.Message, SwiftProtobuf._MessageImplem
     if lhs.replica != rhs.replica {return false}
     if lhs.writer != rhs.writer {return false}
     if lhs.release != rhs.release {return false}
+    if lhs.problem != rhs.problem {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -1,0 +1,35 @@
+import ParseProtocol
+import Synchronization
+
+/// What keeps a store from writing although it is the writer.
+public enum StorageTrouble: String, Sendable {
+    case full = "The disk is full."
+    case failing = "The disk fails."
+
+    /// SQLITE_FULL; SQLITE_IOERR and SQLITE_CANTOPEN, whatever their extended code (https://www.sqlite.org/rescode.html).
+    init?(_ error: any Error) {
+        guard let error = error as? StoreError else { return nil }
+        switch error.resultCode & 0xFF {
+        case 13: self = .full
+        case 10, 14: self = .failing
+        default: return nil
+        }
+    }
+}
+
+/// Whether the last write reached the disk. A failure that is the disk's is no fault of ours: clients hear code 2, which says that nothing
+/// was done and that it may work later.
+final class StorageHealth: Sendable {
+    private let state = Mutex<StorageTrouble?>(nil)
+
+    var trouble: StorageTrouble? { state.withLock { $0 } }
+
+    /// The error as whoever waits for the write hears it.
+    func told(_ error: any Error) -> any Error {
+        guard let trouble = StorageTrouble(error) else { return error }
+        state.withLock { $0 = trouble }
+        return ParseError(.serviceUnavailable, "Nothing can be stored now. \(trouble.rawValue)")
+    }
+
+    func recovered() { state.withLock { $0 = nil } }
+}
