@@ -29,25 +29,44 @@ struct BatchController: Sendable {
         default: throw ParseError(.invalidJSON, "transaction must be true or false.")
         }
 
-        var answers: [JSON] = []
+        var answer = BatchAnswer(bytesMax: router.configuration.capacity.batchAnswerBytesMax)
         var index = 0
         while index < requests.count {
             if let refusal = refusals[index] {
-                answers.append(Self.item(refusal))
+                answer.append(refusal)
+                index += 1
+                continue
+            }
+            // Nobody could be told what it brings.
+            if answer.isFull, isOnlyRead(requests[index]) {
+                answer.append(BatchAnswer.full)
                 index += 1
                 continue
             }
             let end = refusals[index...].firstIndex { $0 != nil } ?? requests.endIndex
             let run = changes(startingAt: index, in: requests[..<end])
             if run.count > 1 {
-                answers += await write(run, principal, request.requestId)
+                await write(run, principal, request.requestId, to: &answer)
                 index += run.count
             } else {
-                answers.append(Self.item(await router.answer(inBatch: requests[index], principal)))
+                answer.append(await held(requests[index], principal))
                 index += 1
             }
         }
-        return ParseResponse(.array(answers))
+        return ParseResponse(body: answer.finished())
+    }
+
+    /// The answer of one request. What it needed on the way is given back before the next one begins.
+    private func held(_ request: ParseRequest, _ principal: Principal) async -> ParseResponse {
+        guard let hold = AnswerHold.current else { return await router.answer(inBatch: request, principal) }
+        return await AnswerHold.$current.withValue(hold.budget.hold(for: hold.holder)) {
+            await router.answer(inBatch: request, principal)
+        }
+    }
+
+    /// Whether a request changes nothing, or is a function, of which nothing is known before it ran.
+    private func isOnlyRead(_ request: ParseRequest) -> Bool {
+        request.method == .get || router.withoutMount(request.path)?.first == "functions"
     }
 
     private func parse(_ item: JSON, of batch: ParseRequest) throws(ParseError) -> ParseRequest {
@@ -121,28 +140,24 @@ struct BatchController: Sendable {
         return run
     }
 
-    private func write(_ changes: [ObjectChange], _ principal: Principal, _ trace: String) async -> [JSON] {
+    private func write(
+        _ changes: [ObjectChange], _ principal: Principal, _ trace: String, to answer: inout BatchAnswer
+    ) async {
         do throws(ParseError) {
             let outcomes = try await router.objects.write(
                 changes.map { ($0.change, $0.document) }, to: changes[0].service, atomic: false,
                 router.admission.rights(principal, for: ["classes"]), trace)
-            return try Self.items(outcomes)
+            for (outcome, document) in outcomes {
+                if outcome.hasFailure {
+                    answer.append(ParseError(BusFailure(outcome.failure)))
+                } else {
+                    answer.append(success: document)
+                }
+            }
         } catch {
             // What came before in the batch stands, so the whole answer must not be an error that clients repeat.
-            return Array(repeating: ["error": error.body], count: changes.count)
+            for _ in changes { answer.append(error) }
         }
-    }
-
-    private static func items(_ outcomes: [(outcome: WriteOutcome, answer: [UInt8])]) throws(ParseError) -> [JSON] {
-        var items: [JSON] = []
-        for (outcome, answer) in outcomes {
-            if outcome.hasFailure {
-                items.append(["error": ParseError(BusFailure(outcome.failure)).body])
-            } else {
-                items.append(["success": try JSON(reply: answer)])
-            }
-        }
-        return items
     }
 
     /// All or nothing, which one service can promise.
@@ -160,18 +175,8 @@ struct BatchController: Sendable {
         let outcomes = try await router.objects.write(
             run.map { ($0.change, $0.document) }, to: first.service, atomic: true,
             router.admission.rights(principal, for: ["classes"]), requests[0].requestId)
-        var items: [JSON] = []
-        for (_, answer) in outcomes { items.append(["success": try JSON(reply: answer)]) }
-        return ParseResponse(.array(items))
+        var answer = BatchAnswer(bytesMax: router.configuration.capacity.batchAnswerBytesMax)
+        for (_, document) in outcomes { answer.append(success: document) }
+        return ParseResponse(body: answer.finished())
     }
-
-    private static func item(_ answer: ParseResponse) -> JSON {
-        do throws(ParseError) {
-            let body = try JSON(reply: answer.body)
-            return (200..<300).contains(answer.status) ? ["success": body] : ["error": body]
-        } catch {
-            return ["error": error.body]
-        }
-    }
-
 }

@@ -7,6 +7,7 @@ import ServiceLifecycle
 /// Wires the gateway and runs it until SIGTERM or SIGINT.
 func runGateway() async throws {
     umask(0o077)
+    ProcessMemory.keepSmall()
     let configuration = try GatewayConfiguration()
     let logger = makeLogger(configuration)
 
@@ -47,12 +48,14 @@ func runGateway() async throws {
         meter: meter,
         logger: logger)
 
+    let gate = ConnectionGate(configuration.capacity, proxies: configuration.admission.trustedProxies)
     let application = Application(
         responder: HTTPFront(
-            router: router, configuration: configuration,
-            uploads: UploadReader(fileBytesMax: configuration.fileBytesMax), logger: logger),
+            router: router, configuration: configuration, bodies: BodyReader(configuration.capacity),
+            answers: configuration.capacity.answers(), logger: logger),
         server: .http1(
-            configuration: .init(additionalChannelHandlers: [ContinueHandler()], idleTimeout: .seconds(75))),
+            configuration: .init(
+                additionalChannelHandlers: [ConnectionGuard(gate), ContinueHandler()], idleTimeout: .seconds(75))),
         configuration: .init(
             address: .hostname(configuration.host, port: configuration.port), serverName: nil, backlog: 1024),
         services: [

@@ -32,6 +32,7 @@ struct GatewayConfiguration: Sendable {
     let pagesDirectory: String?
     /// Largest file that is taken in.
     let fileBytesMax: Int
+    let capacity: CapacitySettings
     /// Who may upload files.
     let fileUpload: FileUploadRight
     let fileLinks: FileLinks
@@ -78,6 +79,9 @@ struct GatewayConfiguration: Sendable {
         shopName = reader.string(forKey: "satchel.shop.name", default: "Satchel")
         pagesDirectory = reader.string(forKey: "satchel.pages")
         fileBytesMax = try Self.fileBytesMax(reader)
+        // A file in a JSON body is longer by a third.
+        capacity = try CapacitySettings(
+            reader: reader, largestBody: max(bodyBytesMax, fileBytesMax / 3 * 4 + BodyReader.tunnelBytesMax))
         fileUpload = try Self.fileUpload(reader)
         fileLinks = FileLinks(publicURL: self.publicURL, applicationId: applicationId)
         cloud = try CloudSettings(reader: reader, dataDirectory: data)
@@ -119,7 +123,8 @@ struct GatewayConfiguration: Sendable {
 
     /// Compares secrets without telling by the time how much of them is right.
     static func isSame(_ a: String, _ b: String) -> Bool {
-        Data(SHA256.hash(data: Data(a.utf8))) == Data(SHA256.hash(data: Data(b.utf8)))
+        // Of the digests, which have one length: that of a key is no secret then either.
+        ConstantTime.areEqual(Array(SHA256.hash(data: Array(a.utf8))), Array(SHA256.hash(data: Array(b.utf8))))
     }
 }
 

@@ -20,7 +20,8 @@ struct GatewayContext: RequestContext {
 struct HTTPFront: HTTPResponder {
     let router: ParseRouter
     let configuration: GatewayConfiguration
-    let uploads: UploadReader
+    let bodies: BodyReader
+    let answers: ByteBudget
     let logger: Logger
 
     func respond(to request: Request, context: GatewayContext) async throws -> Response {
@@ -28,17 +29,21 @@ struct HTTPFront: HTTPResponder {
         let requestId = RequestIds.next()
         let start = ContinuousClock.now
         let answer: ParseResponse
+        var hold: ByteHold?
         do {
-            answer = try await self.answer(
-                request, parse(request, context: context, requestId: requestId))
+            let parsed = try parse(request, context: context, requestId: requestId)
+            hold = answers.hold(for: .init(network: Network.customerName(parsed.clientAddress), isKnown: false))
+            answer = try await AnswerHold.$current.withValue(hold) { try await self.answer(request, parsed) }
         } catch let error as ParseError {
             answer = ParseResponse(error)
-        } catch let error as any HTTPResponseError where error.status == .contentTooLarge {
+        } catch is BodyTooLarge {
             answer = ParseResponse(
                 status: 413,
                 body: ParseError(
                     .objectTooLarge, "The body is larger than \(configuration.bodyBytesMax) bytes."
                 ).body.serialized)
+        } catch is BodyReader.Interrupted {
+            answer = ParseResponse(ParseError(.invalidJSON, "The body is not complete."))
         } catch is TooManyHeaders {
             answer = ParseResponse(
                 status: 431,
@@ -55,7 +60,7 @@ struct HTTPFront: HTTPResponder {
                     "http.milliseconds": "\(((ContinuousClock.now - start) / .microseconds(100)).rounded() / 10)",
                 ])
         }
-        return response(answer, to: request, requestId: requestId)
+        return response(answer, to: request, requestId: requestId, hold)
     }
 
     /// Everything of a request but its body.
@@ -92,26 +97,35 @@ struct HTTPFront: HTTPResponder {
     }
 
     private func answer(_ request: Request, _ parsed: ParseRequest) async throws -> ParseResponse {
-        var parsed = parsed
-        if router.isUpload(parsed) {
-            return try await uploads.read(request, isTunnelled: parsed.credentials.applicationId == nil) {
-                [parsed] body in
-                var parsed = parsed
-                parsed.body = body
-                return await router.answer(parsed)
+        let isUpload = router.isUpload(parsed)
+        // GET and DELETE carry no body that means anything, except to clients that say so.
+        guard
+            isUpload || parsed.method == .post || parsed.method == .put || request.headers[.contentLength] != nil
+                || request.headers[.transferEncoding] != nil
+        else { return await router.answer(parsed) }
+        var isKnown = false
+        if !BodyReader.isSmall(request.headers) {
+            switch await router.reception(of: parsed) {
+            case .refused(let answer): return answer
+            case .read(let known): isKnown = known
             }
         }
-        // GET and DELETE carry no body that means anything, except to clients that say so.
-        if parsed.method == .post || parsed.method == .put || request.headers[.contentLength] != nil
-            || request.headers[.transferEncoding] != nil
-        {
-            let body = try await request.body.collect(upTo: configuration.bodyBytesMax)
-            parsed.body = Array(body.readableBytesView)
-        }
+        let isTunnelled = parsed.credentials.applicationId == nil
+        let fileBytesMax = configuration.fileBytesMax
+        let body = try await bodies.read(
+            request,
+            bytesMax: !isUpload
+                ? configuration.bodyBytesMax
+                : isTunnelled ? fileBytesMax / 3 * 4 + BodyReader.tunnelBytesMax : fileBytesMax,
+            for: .init(network: Network.customerName(parsed.clientAddress), isKnown: isKnown),
+            tooLarge: isUpload ? ParseError.fileTooLarge(fileBytesMax) : BodyTooLarge())
+        defer { withExtendedLifetime(body.hold) {} }
+        var parsed = parsed
+        parsed.body = body.bytes
         return await router.answer(parsed)
     }
 
-    private func response(_ answer: ParseResponse, to request: Request, requestId: String) -> Response {
+    private func response(_ answer: ParseResponse, to request: Request, requestId: String, _ hold: ByteHold?) -> Response {
         var headers = Self.commonHeaders
         configuration.admission.origins.apply(to: &headers, origin: request.headers[.origin])
         // PARSE_PROTOCOL 1.3 has these on every answer. Only browsers, which say where they are, look at them.
@@ -140,7 +154,7 @@ struct HTTPFront: HTTPResponder {
         }
         let response = Response(
             status: .init(code: answer.status), headers: headers,
-            body: answer.stream ?? ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
+            body: answer.stream ?? AnswerWriter.responseBody(body, hold, configuration.capacity))
         return request.method == .head ? response.createHeadResponse() : response
     }
 
@@ -151,6 +165,7 @@ struct HTTPFront: HTTPResponder {
     }
 
     private struct TooManyHeaders: Error {}
+    private struct BodyTooLarge: Error {}
 
     /// Browsers and proxies together send about thirty.
     private static let headersMax = 100

@@ -34,7 +34,10 @@ struct ServiceClient: Sendable {
             request.traceId = trace
             request.writes = !key.isEmpty
             request.idempotencyKey = key
-            return try await broker.call(request)
+            let (hold, writes) = (AnswerHold.current, request.writes)
+            return try await withCheckedContinuation { continuation in
+                broker.call(request) { continuation.resume(returning: AnswerHold.admit($0, hold, isDone: writes)) }
+            }.get()
         } catch let failure as BusFailure {
             throw ParseError(failure)
         } catch {
@@ -65,8 +68,10 @@ extension BusReply {
 
 extension JSON {
     /// The JSON of a service's reply.
-    /// - Throws: 102 when the answer holds more values than the gateway decodes, code 1 when it is no JSON.
+    /// - Throws: 102 when the answer holds more values than the gateway decodes, 155 when there is no room for them now, code 1 when it
+    ///   is no JSON.
     init(reply: [UInt8]) throws(ParseError) {
+        try AnswerHold.decode(reply.count)
         do {
             try self.init(parsing: reply)
         } catch .tooManyValues {

@@ -20,6 +20,7 @@ public func runService(
             plan: ServicePlan, build: @Sendable (_ host: ServiceHost, _ routes: inout ServiceRoutes) throws -> Void
         )
 ) async {
+    ProcessMemory.keepSmall()
     LoggingSystem.bootstrap(StreamLogHandler.standardError)
     do {
         let (plan, build) = try make()
@@ -63,6 +64,7 @@ private struct RunningService: Service {
 
     func run() async throws {
         host.whenWriter { [host] in await host.outbox.run() }
+        host.whenWriter { [host] in await DiskWatch(host: host).run() }
         host.whenWriter { [host] in
             while !Task.isCancelled {
                 try? await Task.sleep(for: .seconds(5))

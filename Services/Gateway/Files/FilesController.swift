@@ -35,7 +35,8 @@ struct FilesController: Sendable {
         return ParseResponse(status: 201, ["name": .string(message.name), "url": .string(url)], location: url)
     }
 
-    private func authorize(_ principal: Principal) throws(ParseError) {
+    /// - Throws: 130 for whoever may not upload files.
+    func authorize(_ principal: Principal) throws(ParseError) {
         guard !principal.master else { return }
         let (needed, who): (FileUploadRight, String) =
             principal.userID.isEmpty

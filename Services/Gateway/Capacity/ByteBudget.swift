@@ -1,0 +1,51 @@
+import Synchronization
+
+/// A bound for what all requests together hold in memory, of one kind: bodies on their way in, or answers on their way out.
+final class ByteBudget: Sendable {
+    private let shares: Mutex<ByteShares>
+
+    init(_ shares: sending ByteShares) { self.shares = Mutex(shares) }
+
+    func hold(for holder: ByteShares.Holder) -> ByteHold { ByteHold(self, holder) }
+
+    fileprivate func take(_ bytes: Int, for holder: ByteShares.Holder) -> Bool {
+        shares.withLock { $0.take(bytes, for: holder) }
+    }
+
+    fileprivate func force(_ bytes: Int, for holder: ByteShares.Holder) {
+        shares.withLock { $0.force(bytes, for: holder) }
+    }
+
+    fileprivate func giveBack(_ bytes: Int, of holder: ByteShares.Holder) {
+        shares.withLock { $0.giveBack(bytes, of: holder) }
+    }
+}
+
+/// What one request holds of a budget; given back when the last who needs the bytes lets go of it.
+final class ByteHold: Sendable {
+    let budget: ByteBudget
+    let holder: ByteShares.Holder
+    private let bytes = Mutex(0)
+
+    fileprivate init(_ budget: ByteBudget, _ holder: ByteShares.Holder) {
+        self.budget = budget
+        self.holder = holder
+    }
+
+    deinit {
+        let bytes = bytes.withLock { $0 }
+        if bytes > 0 { budget.giveBack(bytes, of: holder) }
+    }
+
+    /// False when there is no room.
+    func take(_ count: Int) -> Bool {
+        guard budget.take(count, for: holder) else { return false }
+        bytes.withLock { $0 += count }
+        return true
+    }
+
+    func force(_ count: Int) {
+        budget.force(count, for: holder)
+        bytes.withLock { $0 += count }
+    }
+}

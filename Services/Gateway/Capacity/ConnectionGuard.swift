@@ -1,0 +1,169 @@
+import HTTPTypes
+import NIOCore
+import NIOHTTPTypes
+import ParseProtocol
+
+/// Watches one connection: that there is a place for it, that requests come at a pace, and that answers are taken.
+///
+/// It costs a quick connection nothing but a look at each part: the clock only runs while something is incomplete.
+final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPRequestPart
+    typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
+
+    /// Sent after the answer, of a body that nobody reads: what a client sends that looks for an answer only at the end.
+    private static let droppedBytesMax = 128 << 20
+
+    private let gate: ConnectionGate
+    private var place: ConnectionGate.Place?
+    private var pace: RequestPace
+    private var clock: RepeatedTask?
+    /// Requests that were read and not yet answered.
+    private var open = 0
+    /// Whether the socket was asked for more and has none: then it is the client who is waited for.
+    private var isReading = false
+    private var stalledSeconds = 0
+    private var droppedBytes = 0
+
+    init(_ gate: ConnectionGate) {
+        self.gate = gate
+        pace = RequestPace(
+            graceSeconds: gate.settings.graceSeconds, bytesPerSecondMin: gate.settings.bodyBytesPerSecondMin)
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        // The bytes of headers are seen before they are decoded only.
+        try? context.pipeline.syncOperations.addHandler(ByteWatch(self), position: .first)
+        if context.channel.isActive { enter(context) }
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        enter(context)
+        context.fireChannelActive()
+    }
+
+    private func enter(_ context: ChannelHandlerContext) {
+        guard place == nil else { return }
+        place = gate.enter(context.channel.remoteAddress)
+        if place == nil { context.close(promise: nil) }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        leave()
+        context.fireChannelInactive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { leave() }
+
+    private func leave() {
+        clock?.cancel()
+        clock = nil
+        if let place { gate.leave(place) }
+        place = nil
+    }
+
+    // MARK: In
+
+    fileprivate func bytesArrived() {
+        isReading = false
+        pace.bytesArrived()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head:
+            open += 1
+            droppedBytes = 0
+            pace.headArrived()
+        case .body(let buffer):
+            pace.bodyArrived(buffer.readableBytes)
+            if open == 0 {
+                droppedBytes += buffer.readableBytes
+                if droppedBytes > Self.droppedBytesMax { return context.close(promise: nil) }
+            }
+        case .end: pace.endArrived()
+        }
+        context.fireChannelRead(data)
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        if pace.isWatching { watch(context) }
+        context.fireChannelReadComplete()
+    }
+
+    func read(context: ChannelHandlerContext) {
+        isReading = true
+        context.read()
+    }
+
+    // MARK: Out
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        if case .end = unwrapOutboundIn(data) { open -= 1 }
+        context.write(data, promise: promise)
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        stalledSeconds = 0
+        if !context.channel.isWritable { watch(context) }
+        context.fireChannelWritabilityChanged()
+    }
+
+    // MARK: The clock
+
+    private func watch(_ context: ChannelHandlerContext) {
+        guard clock == nil, context.channel.isActive else { return }
+        let bound = NIOLoopBound(Watched(guardian: self, context: context), eventLoop: context.eventLoop)
+        clock = context.eventLoop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { _ in
+            bound.value.guardian.secondPassed(bound.value.context)
+        }
+    }
+
+    private struct Watched {
+        let guardian: ConnectionGuard
+        let context: ChannelHandlerContext
+    }
+
+    private func secondPassed(_ context: ChannelHandlerContext) {
+        let isStalled = !context.channel.isWritable
+        stalledSeconds = isStalled ? stalledSeconds + 1 : 0
+        if stalledSeconds > gate.settings.stallSeconds { return context.close(promise: nil) }
+        if isReading, pace.secondPassed() == .tooSlow { return refuse(context) }
+        guard !isStalled, !pace.isWatching else { return }
+        clock?.cancel()
+        clock = nil
+    }
+
+    /// Ends a connection whose request does not come; says why unless another answer is under way.
+    private func refuse(_ context: ChannelHandlerContext) {
+        // Without a request that waits for an answer, or behind one, the client would take it for something else.
+        guard open == (pace.isInBody ? 1 : 0) else { return context.close(promise: nil) }
+        let body = ByteBuffer(bytes: ParseError(.timeout, "The request came too slowly.").body.serialized)
+        let fields: HTTPFields = [
+            .contentType: "application/json; charset=utf-8", .contentLength: String(body.readableBytes),
+            .connection: "close",
+        ]
+        let head = HTTPResponse(status: .requestTimeout, headerFields: fields)
+        for part in [HTTPResponsePart.head(head), .body(body)] {
+            context.write(wrapOutboundOut(part), promise: nil)
+        }
+        context.writeAndFlush(wrapOutboundOut(.end(nil))).assumeIsolated().whenComplete { _ in
+            context.close(promise: nil)
+        }
+    }
+}
+
+/// Tells the guard of bytes before they are decoded.
+private final class ByteWatch: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let guardian: ConnectionGuard
+
+    init(_ guardian: ConnectionGuard) { self.guardian = guardian }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guardian.bytesArrived()
+        context.fireChannelRead(data)
+    }
+}

@@ -1,0 +1,25 @@
+import Foundation
+import TestSupport
+
+/// Megabytes of a process as the kernel counts them.
+struct MemoryReading {
+    let resident: Int
+    /// Of them, those that are no pages of files.
+    let own: Int
+    /// The most there ever was.
+    let peak: Int
+
+    init(_ suite: Suite, _ replica: String) throws {
+        guard let pid = suite.processId(of: replica) else {
+            throw NeverHappened("\(replica) does not run.")
+        }
+        let text = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
+        func megabytes(_ name: String) -> Int {
+            let line = text.split(separator: "\n").first { $0.hasPrefix(name) }
+            return (line?.split { !$0.isNumber }.first.flatMap { Int($0) } ?? 0) / 1024
+        }
+        resident = megabytes("VmRSS:")
+        own = megabytes("RssAnon:")
+        peak = megabytes("VmHWM:")
+    }
+}
