@@ -70,9 +70,14 @@ struct AccountsController: Sendable {
         let message = MailRequest.with {
             $0.link = link
             $0.email = address
-            $0.clientAddress = request.clientAddress?.ipAddress ?? ""
         }
-        _ = try await services.write("users.requestMail.v1", message, for: .init(), trace: request.requestId)
+        _ = try await services.write(
+            "users.requestMail.v1", message, for: Self.stranger(request), trace: request.requestId)
+    }
+
+    /// Somebody of whom only the network counts.
+    static func stranger(_ request: ParseRequest) -> Principal {
+        .with { $0.network = Network.customerName(request.clientAddress) }
     }
 
     func logOut(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
@@ -116,7 +121,6 @@ struct AccountsController: Sendable {
 
     private func accountRequest(_ request: ParseRequest, _ principal: Principal) -> AccountRequest {
         AccountRequest.with {
-            $0.clientAddress = request.clientAddress?.ipAddress ?? ""
             // At sign-in the token was not resolved, so that a void one does no harm.
             $0.previousSessionToken =
                 principal.sessionToken.isEmpty ? request.credentials.sessionToken ?? "" : principal.sessionToken

@@ -23,7 +23,9 @@ package struct AccountUpdate {
         change(email: fields.email, of: stored)
         try change(
             authDataBy: fields, of: stored, willHavePassword: hasPassword || fields.password != nil)
-        if let acl = fields.rest["ACL"] { changes["ACL"] = AccountUpdate.acl(acl, of: userId) }
+        if let acl = fields.rest["ACL"] {
+            changes["ACL"] = AccountUpdate.acl(acl, of: userId, isMaster: fields.isMaster)
+        }
     }
 
     /// Only what a sign-in's proofs add to a user; everything else that came with it is not a change.
@@ -110,10 +112,12 @@ package struct AccountUpdate {
         }
     }
 
-    /// The ACL a user is stored with: private when none is given, and never without the user's own rights.
-    package static func acl(_ wanted: JSON?, of userId: String) -> JSON {
+    /// The ACL a user is stored with: private when none is given, and never without the user's own rights, unless the master key takes
+    /// them away from a user who is there: that is a ban.
+    package static func acl(_ wanted: JSON?, of userId: String, isMaster: Bool) -> JSON {
         switch wanted {
         case .object(var entries) where entries["__op"] == nil:
+            if isMaster { return .object(entries) }
             entries[userId] = ["read": true, "write": true]
             return .object(entries)
         case nil, .null, .object: return .privateACL(userId)

@@ -13,9 +13,10 @@ enum AnonymousMerge {
     /// old token never keeps anybody from signing in.
     /// - Returns: the anonymous user, who is gone then.
     static func perform(
-        from token: String, to userId: String, messages: AccountMessages, in transaction: StoreTransaction
+        from token: String, to userId: String, messages: AccountMessages, key: AccountKey,
+        in transaction: StoreTransaction
     ) throws -> String? {
-        guard let anonymousId = try owner(of: token, transaction), anonymousId != userId,
+        guard let anonymousId = try owner(of: token, key, transaction), anonymousId != userId,
             try Identities.isAnonymous(anonymousId, transaction)
         else { return nil }
         try messages.add(
@@ -23,7 +24,7 @@ enum AnonymousMerge {
             MergeBag.with {
                 $0.fromUserID = anonymousId
                 $0.toUserID = userId
-            }, key: key(from: anonymousId, to: userId), in: transaction)
+            }, key: messageKey(from: anonymousId, to: userId), in: transaction)
         try transaction.delete("_User", anonymousId, caller: .master)
         // The bag learns by the merge. A second message could overtake it and throw away what is to be moved.
         try AccountRemoval.finish(anonymousId, untold: "bag", messages: messages, in: transaction)
@@ -34,17 +35,19 @@ enum AnonymousMerge {
     static func settle(_ reply: BusReply, messages: AccountMessages) async {
         guard let reply = try? AccountReply(serializedBytes: reply.body), !reply.mergedUserID.isEmpty else { return }
         await messages.waitUntilDelivered(
-            key: key(from: reply.mergedUserID, to: reply.objectID), within: patience)
+            key: messageKey(from: reply.mergedUserID, to: reply.objectID), within: patience)
     }
 
-    private static func key(from anonymousId: String, to userId: String) -> String {
+    private static func messageKey(from anonymousId: String, to userId: String) -> String {
         "bag:merge:\(anonymousId):\(userId)"
     }
 
-    private static func owner(of token: String, _ reader: some ObjectReading) throws -> String? {
+    private static func owner(
+        of token: String, _ key: AccountKey, _ reader: some ObjectReading
+    ) throws -> String? {
         guard !token.isEmpty, token.utf8.count <= 128 else { return nil }
         do {
-            let session = try Sessions.live(token, at: .now, reader)
+            let session = try Sessions.live(token, key, at: .now, reader)
             guard session["restricted"] != true else { return nil }
             return session["user"]?.pointerTarget?.objectId
         } catch let error as ParseError where error.code == .invalidSessionToken {

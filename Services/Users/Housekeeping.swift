@@ -35,6 +35,7 @@ struct Housekeeping: Sendable {
                 try await host.store.write { transaction in
                     try Sessions.closeExpired(in: transaction)
                     try SignInFailures.clearExpired(in: transaction)
+                    try KnownDevices.forgetOld(in: transaction)
                     try MailedTokens.removeExpired(in: transaction)
                     try MailQuota.removeExpired(in: transaction)
                 }

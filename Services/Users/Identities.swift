@@ -31,6 +31,15 @@ package struct Identity: Hashable, Sendable {
         Identity(kind: .email, value: AccountNames.folded(address))
     }
 
+    /// As it is stored: an anonymous id as a keyed hash, since it is all that opens its account. That is longer than any id, so that
+    /// no client can send one in place of an id.
+    func storedValue(_ key: AccountKey) -> String {
+        kind == .anonymous ? "hash:" + key.digest(value, for: .anonymousId) : value
+    }
+
+    /// Characters of a stored anonymous id.
+    static let hashedCharacters = 69
+
     /// The id in `authData.anonymous`, which is compared as it is.
     package static func anonymous(_ id: String) -> Identity { .provider(.anonymous, id: id) }
 
@@ -50,16 +59,19 @@ enum Identities {
         "CREATE INDEX IF NOT EXISTS identitiesByUser ON identities(userId, kind)",
     ]
 
-    static func owner(of identity: Identity, _ reader: some ObjectReading) throws -> String? {
+    static func owner(of identity: Identity, _ key: AccountKey, _ reader: some ObjectReading) throws -> String? {
+        // An anonymous id of an earlier release may be there as it is, until it is hashed.
         try reader.rows(
-            "SELECT userId FROM identities WHERE kind = ? AND value = ?",
-            [.text(identity.kind.text), .text(identity.value)]
+            "SELECT userId FROM identities WHERE kind = ? AND value IN (?, ?)",
+            [.text(identity.kind.text), .text(identity.storedValue(key)), .text(identity.value)]
         ).first?.text("userId")
     }
 
     /// Gives the user a name instead of the present one of its kind.
     /// - Throws: 202, 203 or 208 when it is another user's.
-    static func take(_ identity: Identity, for userId: String, in transaction: StoreTransaction) throws {
+    static func take(
+        _ identity: Identity, for userId: String, _ key: AccountKey, in transaction: StoreTransaction
+    ) throws {
         // People sign in with either, so that one's user name must not be another's address.
         let rivals: [Identity] =
             switch identity.kind {
@@ -68,12 +80,12 @@ enum Identities {
             case .provider: [identity]
             }
         for rival in rivals {
-            if let owner = try owner(of: rival, transaction), owner != userId { throw taken(identity.kind) }
+            if let owner = try owner(of: rival, key, transaction), owner != userId { throw taken(identity.kind) }
         }
         try give(identity.kind, of: userId, in: transaction)
         _ = try transaction.execute(
             "INSERT INTO identities(kind, value, userId) VALUES (?, ?, ?)",
-            [.text(identity.kind.text), .text(identity.value), .text(userId)])
+            [.text(identity.kind.text), .text(identity.storedValue(key)), .text(userId)])
     }
 
     /// Makes the user's name of this kind free.

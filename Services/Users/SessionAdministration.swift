@@ -8,7 +8,7 @@ import ServiceKit
 enum SessionAdministration {
     /// `POST /loginAs {"userId"}`: a session for any user, with the master key. The gateway has checked it.
     static func logInAs(
-        _ request: ServiceRequest, lifetime: Duration, in transaction: StoreTransaction
+        _ request: ServiceRequest, lifetime: Duration, key: AccountKey, in transaction: StoreTransaction
     ) throws -> BusReply {
         guard request.caller.isMaster else {
             throw ParseError(.operationForbidden, "The master key is required.")
@@ -16,13 +16,15 @@ enum SessionAdministration {
         guard let userId = try request.document()["userId"]?.stringValue, !userId.isEmpty else {
             throw ParseError(.invalidValue, "userId must not be empty, null, or undefined")
         }
-        guard let user = try transaction.documentIfFound("_User", userId, caller: .master) else {
+        guard let user = try transaction.documentIfFound("_User", userId, caller: .master),
+            try !Ban.applies(to: user, transaction)
+        else {
             throw ParseError(.objectNotFound, "user not found")
         }
         let session = try Sessions.open(
             for: userId, SessionOrigin(action: .login, provider: .masterKey),
-            installationId: request.caller.installationId, lifetime: lifetime, in: transaction)
-        return try SessionAnswers.account(user.with(sessionToken: session.token), forget: .tokens(session.replaced))
+            installationId: request.caller.installationId, lifetime: lifetime, key: key, in: transaction)
+        return try SessionAnswers.account(user.with(sessionToken: session.token), forget: session.forget)
     }
 
     /// Function `sessionsOf {userId}`: a user's sessions, newest first, without what would let somebody use them.
@@ -30,7 +32,7 @@ enum SessionAdministration {
         try request.requireAdmin()
         let query = Query(
             className: "_Session", where: ["user": .pointer("_User", try userId(parameters))], order: ["-createdAt"],
-            limit: Sessions.perUserMax, excludeKeys: ["sessionToken"])
+            limit: Sessions.perUserMax)
         let sessions = try await host.store.read { try $0.documents(query, caller: .master) }
         return try .result(
             .array(

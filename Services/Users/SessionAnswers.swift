@@ -8,16 +8,22 @@ import ServiceKit
 enum SessionAnswers {
     /// Who is behind a token, for the gateway.
     /// - Parameter lifetime: of a session that is extended by its use; nil when none is.
-    static func principal(of token: String, lifetime: Duration?, _ reader: StoreReader) throws -> BusReply {
-        let session = try Sessions.live(token, at: .now, reader)
+    static func principal(
+        of token: String, _ key: AccountKey, lifetime: Duration?, _ reader: StoreReader
+    ) throws -> BusReply {
+        let session = try Sessions.live(token, key, at: .now, reader)
         guard let userId = session["user"]?.pointerTarget?.objectId else { throw ParseError.invalidSession }
+        let roles = try RoleHierarchy.roles(of: userId, reader).map(\.name).sorted()
+        // A session of a user who is gone has no rights but those of everybody, as before; it ends with the deletion.
+        if let user = try reader.documentIfFound("_User", userId, caller: .master), Ban.applies(to: user, roles: roles) {
+            throw ParseError.invalidSession
+        }
         let isAnonymous = try Identities.isAnonymous(userId, reader)
         let isExtendable = try Sessions.isExtendable(session, lifetime: lifetime, at: .now, reader)
-        let roles = try RoleHierarchy.roles(of: userId, reader)
         return try BusReply(
             SessionReply.with {
                 $0.userID = userId
-                $0.roles = roles.map(\.name).sorted()
+                $0.roles = roles
                 $0.expiresAt = Sessions.expiry(of: session)?.milliseconds ?? 0
                 $0.anonymous = isAnonymous
                 $0.restricted = session["restricted"] == true
@@ -26,32 +32,36 @@ enum SessionAnswers {
     }
 
     /// `GET /users/me`: the user of the session the request came with.
-    static func user(_ request: ServiceRequest, _ reader: StoreReader) throws -> BusReply {
+    static func user(_ request: ServiceRequest, _ key: AccountKey, _ reader: StoreReader) throws -> BusReply {
         let token = request.envelope.principal.sessionToken
-        let session = try Sessions.live(token, at: .now, reader)
+        let session = try Sessions.live(token, key, at: .now, reader)
         guard let userId = session["user"]?.pointerTarget?.objectId,
             try reader.documentIfFound("_User", userId, caller: .master) != nil
         else { throw ParseError.invalidSession }
-        let user = try reader.document("_User", userId, caller: request.caller)
+        let user = try AnonymousIds.shown(
+            reader.document("_User", userId, caller: request.caller), of: userId, key, reader)
         return try account(user.with(sessionToken: token))
     }
 
     /// `GET /sessions/me`.
-    static func session(_ request: ServiceRequest, _ reader: StoreReader) throws -> BusReply {
-        let live = try Sessions.live(request.envelope.principal.sessionToken, at: .now, reader)
+    static func session(_ request: ServiceRequest, _ key: AccountKey, _ reader: StoreReader) throws -> BusReply {
+        let token = request.envelope.principal.sessionToken
+        let live = try Sessions.live(token, key, at: .now, reader)
         // Read again as the user may read it: the class may hide fields.
         var session = try reader.document("_Session", live["objectId"]?.stringValue ?? "", caller: request.caller)
         session["ACL"] = nil
-        return try account(session)
+        return try account(session.with(sessionToken: token))
     }
 
     /// `POST /logout`: ends the session the request came with; nothing to do without one.
-    static func logOut(_ request: ServiceRequest, in transaction: StoreTransaction) throws -> BusReply {
+    static func logOut(
+        _ request: ServiceRequest, _ key: AccountKey, in transaction: StoreTransaction
+    ) throws -> BusReply {
         let token = request.envelope.principal.sessionToken
         guard !token.isEmpty else { return try account([:]) }
-        let session = try Sessions.live(token, at: transaction.now, transaction)
-        try transaction.delete("_Session", session["objectId"]?.stringValue ?? "", caller: .master)
-        return try account([:], forget: Forget.with { $0.sessionTokens = [token] })
+        let session = try Sessions.live(token, key, at: transaction.now, transaction)
+        try Sessions.end(session, in: transaction)
+        return try account([:], forget: .users([session["user"]?.pointerTarget?.objectId].compactMap(\.self)))
     }
 
     /// How to reach a user; empty for one who is not there or left no address.
@@ -100,7 +110,7 @@ enum SessionAnswers {
 }
 
 extension JSON {
-    /// A user's document as sign-in answers it.
+    /// A user's or a session's document with the token that the client sent or gets.
     func with(sessionToken: String) -> JSON {
         var user = self
         user["sessionToken"] = .string(sessionToken)
@@ -115,8 +125,6 @@ extension Forget {
         return sum
     }
 
-    /// Nil when there is nothing to forget.
-    static func tokens(_ tokens: [String]) -> Forget? {
-        tokens.isEmpty ? nil : Forget.with { $0.sessionTokens = tokens }
-    }
+    /// Every session of these users. The gateway looks those that did not end up again.
+    static func users(_ userIds: [String]) -> Forget { Forget.with { $0.userIds = userIds } }
 }

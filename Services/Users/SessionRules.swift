@@ -6,8 +6,12 @@ import ServiceKit
 /// What is special about `_Session`: clients see, extend with fields of their own and end their sessions; the rest is ours.
 package struct SessionRules: ClassRules {
     let settings: UsersSettings
+    let key: AccountKey
 
-    package init(settings: UsersSettings = UsersSettings()) { self.settings = settings }
+    package init(settings: UsersSettings = UsersSettings(), key: AccountKey) {
+        self.settings = settings
+        self.key = key
+    }
 
     private static let fixed: Set<String> = [
         "user", "sessionToken", "expiresAt", "createdWith", "installationId", "restricted", "ACL",
@@ -42,12 +46,14 @@ package struct SessionRules: ClassRules {
         let opened = try Sessions.open(
             for: userId, SessionOrigin(action: .create, provider: nil), installationId: nil,
             fields: change.object.objectValue ?? [:], isRestricted: true, lifetime: settings.sessionLifetime,
-            creator: change.caller, in: transaction)
+            creator: change.caller, key: key, in: transaction)
         let sessionId = opened.document["objectId"]?.stringValue ?? ""
         var answer = try shown(sessionId, to: change.caller, in: transaction)
         answer["ACL"] = nil
         answer["sessionToken"] = .string(opened.token)
-        return ChangeOutcome(objectId: sessionId, before: nil, after: opened.document, answer: answer)
+        var outcome = ChangeOutcome(objectId: sessionId, before: nil, after: opened.document, answer: answer)
+        outcome.forget = opened.forget
+        return outcome
     }
 
     /// A new session without what the class hides from its users; the token is added, which nobody else could tell.
@@ -66,8 +72,8 @@ package struct SessionRules: ClassRules {
         if change.verb == .update, outcome.before?["expiresAt"] != outcome.after?["expiresAt"] {
             try Sessions.fix(outcome.objectId, in: transaction)
         }
-        if change.verb == .delete { try Sessions.unfix(outcome.objectId, in: transaction) }
-        outcome.forget = .tokens([outcome.before?["sessionToken"]?.stringValue].compactMap(\.self))
+        if change.verb == .delete { try Sessions.drop(outcome.objectId, in: transaction) }
+        outcome.forget = .users([outcome.before?["user"]?.pointerTarget?.objectId].compactMap(\.self))
     }
 }
 

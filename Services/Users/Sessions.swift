@@ -1,3 +1,4 @@
+import Messages
 import ObjectStore
 import ParseProtocol
 import ServiceKit
@@ -36,8 +37,12 @@ package struct SessionOrigin {
 }
 
 /// Opening, finding and closing sessions, which are objects of the class `_Session`.
+///
+/// A token is no field of its object: only its keyed hash is kept, in a table of its own, so that no read, query or export of sessions
+/// and no copy of the file can tell one.
 package enum Sessions {
     static let tables = [
+        "CREATE TABLE IF NOT EXISTS sessionTokens(hash TEXT PRIMARY KEY, sessionId TEXT NOT NULL UNIQUE) WITHOUT ROWID",
         // Sessions whose end the master key chose; use does not extend them.
         "CREATE TABLE IF NOT EXISTS fixedSessions(sessionId TEXT PRIMARY KEY) WITHOUT ROWID"
     ]
@@ -51,8 +56,8 @@ package enum Sessions {
     package struct Opened {
         package let token: String
         package let document: JSON
-        /// Tokens of the older sessions of the same installation, which end here.
-        package let replaced: [String]
+        /// What the gateway must look up again, when older sessions ended for this one.
+        package let forget: Forget?
     }
 
     /// - Parameters:
@@ -60,11 +65,12 @@ package enum Sessions {
     ///   - creator: whose class-level permissions decide about creating the session and its fields.
     package static func open(
         for userId: String, _ origin: SessionOrigin, installationId: String?, fields: [String: JSON] = [:],
-        isRestricted: Bool = false, lifetime: Duration, creator: Caller = .master, in transaction: StoreTransaction
+        isRestricted: Bool = false, lifetime: Duration, creator: Caller = .master, key: AccountKey,
+        in transaction: StoreTransaction
     ) throws -> Opened {
         let user = JSON.pointer("_User", userId)
         var session: [String: JSON] = [:]
-        var replaced: [String] = []
+        var replaced = 0
         if let installationId, (1...installationIdBytesMax).contains(installationId.utf8.count) {
             replaced = try close(
                 where: ["user": user, "installationId": .string(installationId)], in: transaction)
@@ -73,33 +79,60 @@ package enum Sessions {
         replaced += try makeRoom(user, in: transaction)
         let token = newToken()
         session["user"] = user
-        session["sessionToken"] = .string(token)
         session["createdWith"] = origin.wire
         session["restricted"] = .bool(isRestricted)
         session["expiresAt"] = transaction.now.advanced(by: lifetime).wire
         session["ACL"] = .privateACL(userId)
+        let created: Created
+        let document: JSON
         if creator.isMaster {
-            let created = try transaction.create(
-                "_Session", .object(fields.merging(session) { $1 }), caller: .master)
-            return Opened(token: token, document: created.document, replaced: replaced)
+            created = try transaction.create("_Session", .object(fields.merging(session) { $1 }), caller: .master)
+            document = created.document
+        } else {
+            created = try transaction.create("_Session", .object(fields), caller: creator)
+            document = try transaction.update("_Session", created.objectId, .object(session), caller: .master).document
         }
-        let created = try transaction.create("_Session", .object(fields), caller: creator)
-        let completed = try transaction.update("_Session", created.objectId, .object(session), caller: .master)
-        return Opened(token: token, document: completed.document, replaced: replaced)
+        try keep(token, of: created.objectId, key, in: transaction)
+        return Opened(token: token, document: document, forget: replaced == 0 ? nil : .users([userId]))
+    }
+
+    /// Remembers whose token it is.
+    static func keep(
+        _ token: String, of sessionId: String, _ key: AccountKey, in transaction: StoreTransaction
+    ) throws {
+        try transaction.execute(
+            "INSERT INTO sessionTokens(hash, sessionId) VALUES (?, ?)",
+            [.text(key.digest(token, for: .sessionToken)), .text(sessionId)])
+    }
+
+    /// The id of a token's session, whatever its time; nil when there is none. The look-up by the hash tells an attacker nothing about
+    /// the token by its time.
+    static func id(of token: String, _ key: AccountKey, _ reader: some ObjectReading) throws -> String? {
+        try reader.rows(
+            "SELECT sessionId FROM sessionTokens WHERE hash = ?", [.text(key.digest(token, for: .sessionToken))]
+        ).first?.text("sessionId")
     }
 
     /// The session of a token.
     /// - Throws: 209 when there is none, or when its time is over.
-    package static func live(_ token: String, at now: Timestamp, _ reader: some ObjectReading) throws -> JSON {
-        guard !token.isEmpty,
-            let session = try reader.documents(
-                Query(className: "_Session", where: ["sessionToken": .string(token)], limit: 1), caller: .master
-            ).first
-        else { throw ParseError.invalidSession }
+    package static func live(
+        _ token: String, _ key: AccountKey, at now: Timestamp, _ reader: some ObjectReading
+    ) throws -> JSON {
+        guard !token.isEmpty, let session = try find(token, key, reader) else { throw ParseError.invalidSession }
         guard let end = expiry(of: session), end > now else {
             throw ParseError(.invalidSessionToken, "Session token is expired.")
         }
         return session
+    }
+
+    private static func find(_ token: String, _ key: AccountKey, _ reader: some ObjectReading) throws -> JSON? {
+        if let id = try id(of: token, key, reader) {
+            return try reader.documentIfFound("_Session", id, caller: .master)
+        }
+        // From a file of an earlier release, whose tokens are being hashed at this moment.
+        return try reader.documents(
+            Query(className: "_Session", where: ["sessionToken": .string(token)], limit: 1), caller: .master
+        ).first
     }
 
     package static func expiry(of session: JSON) -> Timestamp? {
@@ -108,16 +141,17 @@ package enum Sessions {
 
     @discardableResult
     static func close(of userId: String, in transaction: StoreTransaction) throws -> Int {
-        try close(where: ["user": .pointer("_User", userId)], in: transaction).count
+        try close(where: ["user": .pointer("_User", userId)], in: transaction)
     }
 
     /// Ends the oldest sessions until there is room for one more.
-    private static func makeRoom(_ user: JSON, in transaction: StoreTransaction) throws -> [String] {
-        try transaction.documents(
+    private static func makeRoom(_ user: JSON, in transaction: StoreTransaction) throws -> Int {
+        let oldest = try transaction.documents(
             Query(
                 className: "_Session", where: ["user": user], order: ["-createdAt"], limit: pageRows,
-                skip: perUserMax - 1), caller: .master
-        ).map { try end($0, in: transaction) }
+                skip: perUserMax - 1), caller: .master)
+        for session in oldest { try end(session, in: transaction) }
+        return oldest.count
     }
 
     /// Whether more than half of a session's time is over. The rest is long enough that a write each time it is used would be waste.
@@ -131,8 +165,10 @@ package enum Sessions {
     }
 
     /// Gives a session that is in use its full time again.
-    package static func extend(_ token: String, lifetime: Duration?, in transaction: StoreTransaction) throws {
-        let session = try live(token, at: transaction.now, transaction)
+    package static func extend(
+        _ token: String, lifetime: Duration?, key: AccountKey, in transaction: StoreTransaction
+    ) throws {
+        let session = try live(token, key, at: transaction.now, transaction)
         guard let lifetime, try isExtendable(session, lifetime: lifetime, at: transaction.now, transaction) else {
             return
         }
@@ -147,8 +183,11 @@ package enum Sessions {
             "INSERT INTO fixedSessions(sessionId) VALUES (?) ON CONFLICT DO NOTHING", [.text(sessionId)])
     }
 
-    static func unfix(_ sessionId: String, in transaction: StoreTransaction) throws {
-        try transaction.execute("DELETE FROM fixedSessions WHERE sessionId = ?", [.text(sessionId)])
+    /// Removes what is kept beside a session that is gone.
+    static func drop(_ sessionId: String, in transaction: StoreTransaction) throws {
+        for table in ["fixedSessions", "sessionTokens"] {
+            try transaction.execute("DELETE FROM \(table) WHERE sessionId = ?", [.text(sessionId)])
+        }
     }
 
     /// Removes what nobody can use any more, at most a page of it.
@@ -156,25 +195,24 @@ package enum Sessions {
         _ = try closePage(where: ["expiresAt": ["$lt": transaction.now.wire]], in: transaction)
     }
 
-    /// - Returns: the tokens of the sessions that ended.
-    private static func close(where condition: JSON, in transaction: StoreTransaction) throws -> [String] {
-        var tokens: [String] = []
-        while case let page = try closePage(where: condition, in: transaction), !page.isEmpty { tokens += page }
-        return tokens
+    /// - Returns: how many sessions ended.
+    private static func close(where condition: JSON, in transaction: StoreTransaction) throws -> Int {
+        var ended = 0
+        while case let page = try closePage(where: condition, in: transaction), page > 0 { ended += page }
+        return ended
     }
 
-    private static func closePage(where condition: JSON, in transaction: StoreTransaction) throws -> [String] {
-        try transaction.documents(
-            Query(className: "_Session", where: condition, limit: pageRows), caller: .master
-        ).map { try end($0, in: transaction) }
+    private static func closePage(where condition: JSON, in transaction: StoreTransaction) throws -> Int {
+        let page = try transaction.documents(
+            Query(className: "_Session", where: condition, limit: pageRows), caller: .master)
+        for session in page { try end(session, in: transaction) }
+        return page.count
     }
 
-    /// - Returns: the session's token.
-    private static func end(_ session: JSON, in transaction: StoreTransaction) throws -> String {
+    static func end(_ session: JSON, in transaction: StoreTransaction) throws {
         let sessionId = session["objectId"]?.stringValue ?? ""
         try transaction.delete("_Session", sessionId, caller: .master)
-        try unfix(sessionId, in: transaction)
-        return session["sessionToken"]?.stringValue ?? ""
+        try drop(sessionId, in: transaction)
     }
 
     /// `r:` and 128 random bits in hex.

@@ -55,6 +55,18 @@ struct SignIn: Sendable {
     let hasher: PasswordHasher
     let settings: UsersSettings
     let messages: AccountMessages
+    let key: AccountKey
+    private let paces = NetworkPaces()
+
+    init(
+        host: ServiceHost, hasher: PasswordHasher, settings: UsersSettings, messages: AccountMessages, key: AccountKey
+    ) {
+        self.host = host
+        self.hasher = hasher
+        self.settings = settings
+        self.messages = messages
+        self.key = key
+    }
 
     /// One answer for every wrong pair, so that nobody learns which accounts exist.
     static let refused = ParseError(.objectNotFound, "Invalid username/password.")
@@ -64,7 +76,9 @@ struct SignIn: Sendable {
     private struct Candidate: Sendable {
         let userId: String?
         let hash: String?
-        let subject: SignInSubject
+        let attempt: SignInAttempt
+        /// Whether strangers may go on because they have the code of the second factor.
+        let hasCode: Bool
     }
 
     /// Opens a session. The session that the client came with is only looked at for an anonymous user's bag.
@@ -72,9 +86,9 @@ struct SignIn: Sendable {
         let wanted = try SignInRequest(try request.document())
         // A code that nobody would look at must not seem to count.
         guard settings.asksSecondFactor || wanted.secondFactor.proof == nil else { throw AuthProvider.unsupported }
-        let address = SignInSubject(clientAddress: message.clientAddress)
-        let candidate = try await proven(wanted, from: address)
-        let reply = try await host.commit(request) { [settings, messages] transaction in
+        let principal = request.envelope.principal
+        let candidate = try await proven(wanted, by: principal)
+        let reply = try await host.commit(request) { [settings, messages, key] transaction in
             let userId = try Self.user(candidate, settings, in: transaction)
             if settings.passwordPolicy.days > 0,
                 settings.passwordPolicy.isExpired(
@@ -83,18 +97,20 @@ struct SignIn: Sendable {
                 throw PasswordPolicy.expired
             }
             if settings.asksSecondFactor,
-                try !SecondFactors.admits(userId, wanted.secondFactor.proof, from: address, in: transaction)
+                try !SecondFactors.admits(candidate.attempt, wanted.secondFactor.proof, key, in: transaction)
             {
                 return try SessionAnswers.secondFactorRefused()
             }
+            try KnownDevices.remember(userId, principal, key, in: transaction)
             let session = try Sessions.open(
                 for: userId, SessionOrigin(action: .login, provider: .password),
-                installationId: request.caller.installationId, lifetime: settings.sessionLifetime, in: transaction)
+                installationId: request.caller.installationId, lifetime: settings.sessionLifetime, key: key,
+                in: transaction)
             let merged = try AnonymousMerge.perform(
-                from: message.previousSessionToken, to: userId, messages: messages, in: transaction)
-            let user = try OwnAccount.document(of: userId, transaction)
+                from: message.previousSessionToken, to: userId, messages: messages, key: key, in: transaction)
+            let user = try OwnAccount.document(of: userId, key, transaction)
             return try SessionAnswers.account(
-                user.with(sessionToken: session.token), forget: .tokens(session.replaced), merged: merged)
+                user.with(sessionToken: session.token), forget: session.forget, merged: merged)
         }
         _ = try SessionAnswers.accepted(reply)
         await AnonymousMerge.settle(reply, messages: messages)
@@ -106,12 +122,12 @@ struct SignIn: Sendable {
         let body = try request.document()
         // In a query string it is a text.
         let isIgnored = request.caller.isMaster && [true, "true"].contains(body["ignoreEmailVerification"])
-        let candidate = try await proven(SignInRequest(body), from: SignInSubject(clientAddress: message.clientAddress))
+        let candidate = try await proven(SignInRequest(body), by: request.envelope.principal)
         var settings = settings
         if isIgnored { settings.refusesUnverified = false }
-        return try await host.commit(request) { [settings] transaction in
+        return try await host.commit(request) { [settings, key] transaction in
             try SessionAnswers.account(
-                OwnAccount.document(of: Self.user(candidate, settings, in: transaction), transaction))
+                OwnAccount.document(of: Self.user(candidate, settings, in: transaction), key, transaction))
         }
     }
 
@@ -129,7 +145,7 @@ struct SignIn: Sendable {
             throw AuthProvider.unsupported
         }
         if kinds[SecondFactors.name]?["mobile"] != nil { _ = try SecondFactorWish(kinds[SecondFactors.name]) }
-        let candidate = try await proven(SignInRequest(body), from: SignInSubject(clientAddress: message.clientAddress))
+        let candidate = try await proven(SignInRequest(body), by: request.envelope.principal)
         return try await host.commit(request) { [settings] transaction in
             _ = try Self.user(candidate, settings, in: transaction)
             return try SessionAnswers.account(["challengeData": [:]])
@@ -137,39 +153,68 @@ struct SignIn: Sendable {
     }
 
     /// Whose password it is; wrong ones are counted.
-    private func proven(_ wanted: SignInRequest, from address: SignInSubject?) async throws -> Candidate {
-        let candidate = try await host.store.read { reader in
-            let candidate = try Self.candidate(wanted, reader)
-            if let address { try SignInFailures.check(address, at: .now, reader) }
-            try SignInFailures.check(candidate.subject, at: .now, reader)
-            return candidate
+    private func proven(_ wanted: SignInRequest, by principal: Principal) async throws -> Candidate {
+        let candidate = try await host.store.read { [self] reader in
+            try Self.candidate(wanted, by: principal, key, asksSecondFactor: settings.asksSecondFactor, reader)
         }
+        switch try await host.store.read({ try Self.verdict(on: candidate, at: .now, $0) }) {
+        case .admitted: break
+        case .paced: if !principal.master { try paces.admit(principal.network) }
+        case .refused(let refusal): throw refusal
+        case .admittedWithCode(let refusal):
+            // A wrong code is a guess, too.
+            if wanted.secondFactor.proof != nil { try await count(candidate) }
+            throw refusal
+        }
+        let client = principal.master ? HashingClient("master", isKnown: true) : candidate.attempt.hashingClient
         guard wanted.password.utf8.count <= AccountNames.passwordBytesMax,
-            try await hasher.verify(wanted.password, against: candidate.hash), candidate.userId != nil
+            try await hasher.verify(wanted.password, against: candidate.hash, for: client), candidate.userId != nil
         else {
-            try await host.store.write { transaction in
-                for subject in [candidate.subject, address].compactMap(\.self) {
-                    try SignInFailures.count(subject, in: transaction)
-                }
-            }
+            try await count(candidate)
             throw Self.refused
         }
         return candidate
     }
 
-    private static func candidate(_ wanted: SignInRequest, _ reader: StoreReader) throws -> Candidate {
+    private func count(_ candidate: Candidate) async throws {
+        try await host.store.write { transaction in
+            try SignInFailures.count(SignInGuard(candidate.attempt).counted(for: .password), in: transaction)
+        }
+    }
+
+    /// What the counters say, after the code of a second factor that opens the way to an account that strangers try.
+    private static func verdict(
+        on candidate: Candidate, at now: Timestamp, _ reader: some ObjectReading
+    ) throws -> SignInGuard.Verdict {
+        let verdict = try SignInFailures.verdict(on: candidate.attempt, .password, at: now, reader)
+        if case .admittedWithCode = verdict, candidate.hasCode { return .admitted }
+        return verdict
+    }
+
+    private static func candidate(
+        _ wanted: SignInRequest, by principal: Principal, _ key: AccountKey, asksSecondFactor: Bool,
+        _ reader: StoreReader
+    ) throws -> Candidate {
         var found: Set<String?> = []
         if let username = wanted.username {
             found.insert(
-                try Identities.owner(of: .username(username), reader)
-                    ?? Identities.owner(of: .email(username), reader))
+                try Identities.owner(of: .username(username), key, reader)
+                    ?? Identities.owner(of: .email(username), key, reader))
         }
-        if let email = wanted.email { found.insert(try Identities.owner(of: .email(email), reader)) }
+        if let email = wanted.email { found.insert(try Identities.owner(of: .email(email), key, reader)) }
         guard found.count == 1, let userId = found.first ?? nil else {
-            return Candidate(userId: nil, hash: nil, subject: .unknown(wanted.username ?? wanted.email ?? ""))
+            let account = SignInSubject.unknown(wanted.username ?? wanted.email ?? "")
+            return Candidate(
+                userId: nil, hash: nil, attempt: try KnownDevices.attempt(on: account, by: principal, key, reader),
+                hasCode: false)
+        }
+        var hasCode = false
+        if asksSecondFactor, let code = wanted.secondFactor.proof, try SecondFactors.isEnrolled(userId, reader) {
+            hasCode = try SecondFactors.knows(code, of: userId, key, at: .now, reader)
         }
         return Candidate(
-            userId: userId, hash: try Credentials.hash(of: userId, reader), subject: .account(userId))
+            userId: userId, hash: try Credentials.hash(of: userId, reader),
+            attempt: try KnownDevices.attempt(on: userId, by: principal, key, reader), hasCode: hasCode)
     }
 
     /// The user of a proven candidate.
@@ -177,15 +222,19 @@ struct SignIn: Sendable {
         _ candidate: Candidate, _ settings: UsersSettings, in transaction: StoreTransaction
     ) throws -> String {
         // Guesses that were checked side by side count against each other here, one after the other.
-        try SignInFailures.check(candidate.subject, at: transaction.now, transaction)
+        switch try verdict(on: candidate, at: transaction.now, transaction) {
+        case .admitted, .paced: break
+        case .admittedWithCode(let refusal), .refused(let refusal): throw refusal
+        }
         // The password may have changed, and the user may be gone, since the hash was read.
         guard let userId = candidate.userId, try Credentials.hash(of: userId, transaction) == candidate.hash,
-            let user = try transaction.documentIfFound("_User", userId, caller: .master), user["ACL"] != [:]
+            let user = try transaction.documentIfFound("_User", userId, caller: .master),
+            try !Ban.applies(to: user, transaction)
         else { throw refused }
         guard !settings.refusesSession(of: user) else { throw unverified }
         // Where there is a second factor, only that ends the count: who knows the password could else guess its codes for ever.
         if try !settings.asksSecondFactor || !SecondFactors.isEnrolled(userId, transaction) {
-            try SignInFailures.clear(candidate.subject, in: transaction)
+            try SignInFailures.clear(SignInGuard(candidate.attempt).cleared, in: transaction)
         }
         return userId
     }

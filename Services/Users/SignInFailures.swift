@@ -1,70 +1,10 @@
-import Glibc
 import ObjectStore
 import ParseProtocol
-import ServiceKit
+import Synchronization
 
-/// Whose wrong passwords are counted.
-package enum SignInSubject: Hashable, Sendable {
-    case account(String)
-    /// A name nobody has, so that it locks like one that somebody has.
-    case unknown(String)
-    case address(String)
-
-    /// The address of a client, if it is known.
-    init?(clientAddress: String) {
-        guard !clientAddress.isEmpty else { return nil }
-        self = .address(clientAddress)
-    }
-
-    package var key: String {
-        switch self {
-        case .account(let id): "account:\(id)"
-        case .unknown(let name): "unknown:\(AccountNames.folded(name).prefix(200))"
-        case .address(let address): "address:\(SignInSubject.network(address))"
-        }
-    }
-
-    /// What one client can easily change is left out of an address: of IPv6 the 64 bits that a network hands out freely.
-    package static func network(_ address: String) -> String {
-        var bytes = in6_addr()
-        guard inet_pton(AF_INET6, address, &bytes) == 1 else { return String(address.prefix(64)) }
-        return withUnsafeBytes(of: &bytes) { bytes in
-            let isMappedIPv4 = bytes.prefix(10).allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
-            if isMappedIPv4 { return bytes.suffix(4).map(String.init).joined(separator: ".") }
-            return bytes.prefix(8).map { String($0, radix: 16) }.joined(separator: ":") + "/64"
-        }
-    }
-
-    /// Wrong passwords within a quarter of an hour before the subject has to wait. An address may be an office.
-    package var failuresMax: Int64 {
-        switch self {
-        case .account, .unknown: 5
-        case .address: 30
-        }
-    }
-
-    package static let window = Duration.seconds(15 * 60)
-
-    /// The answer to a sign-in while the subject has to wait; nil when it need not.
-    package func refusal(failures: Int64, until end: Timestamp, now: Timestamp) -> ParseError? {
-        guard failures >= failuresMax, end > now else { return nil }
-        let minutes = (end.milliseconds - now.milliseconds + 59_999) / 60_000
-        switch self {
-        case .account, .unknown:
-            return ParseError(
-                .objectNotFound,
-                "Your account is locked due to multiple failed login attempts. Please try again after \(minutes) minute(s)."
-            )
-        case .address:
-            return ParseError(
-                .connectionFailed,
-                "Too many failed sign-ins from this address. Please try again after \(minutes) minute(s).")
-        }
-    }
-}
-
-/// The counters of wrong passwords.
-enum SignInFailures {
+/// The counters of wrong tries. A row costs whoever causes it a password's hash or a provider's answer and ends after a quarter of an
+/// hour, so that there are never many.
+package enum SignInFailures {
     static let tables = [
         """
         CREATE TABLE IF NOT EXISTS signInFailures(subject TEXT PRIMARY KEY, failures INTEGER NOT NULL, endsAt INTEGER NOT NULL)
@@ -73,11 +13,39 @@ enum SignInFailures {
         "CREATE INDEX IF NOT EXISTS signInFailuresByEnd ON signInFailures(endsAt)",
     ]
 
-    /// - Throws: the refusal when the subject has to wait.
+    static func counters(
+        _ subjects: [SignInSubject], _ reader: some ObjectReading
+    ) throws -> [SignInSubject: SignInCounter] {
+        var counters: [SignInSubject: SignInCounter] = [:]
+        for subject in subjects {
+            let row = try reader.rows(
+                "SELECT failures, endsAt FROM signInFailures WHERE subject = ?", [.text(subject.key)]
+            ).first
+            counters[subject] = try row.map {
+                try SignInCounter(
+                    failures: $0.int("failures"), endsAt: Timestamp(milliseconds: $0.int("endsAt")))
+            }
+        }
+        return counters
+    }
+
+    static func verdict(
+        on attempt: SignInAttempt, _ step: SignInGuard.Step, at now: Timestamp, _ reader: some ObjectReading
+    ) throws -> SignInGuard.Verdict {
+        let judge = SignInGuard(attempt)
+        return judge.verdict(on: step, try counters(judge.judged(by: step), reader), at: now)
+    }
+
+    /// - Throws: the refusal when a signed-in user has to wait.
     static func check(_ subject: SignInSubject, at now: Timestamp, _ reader: some ObjectReading) throws {
-        let row = try reader.rows("SELECT failures, endsAt FROM signInFailures WHERE subject = ?", [.text(subject.key)])
-            .first
-        if let row, let refusal = try subject.refusal(row, now: now) { throw refusal }
+        guard let counter = try counters([subject], reader)[subject], counter.failures >= subject.failuresMax,
+            counter.endsAt > now
+        else { return }
+        throw SignInGuard.locked(until: counter.endsAt, now: now)
+    }
+
+    static func count(_ subjects: [SignInSubject], in transaction: StoreTransaction) throws {
+        for subject in subjects { try count(subject, in: transaction) }
     }
 
     /// Counts one more, in one statement. The window begins with the first failure and again with the one that locks.
@@ -96,8 +64,21 @@ enum SignInFailures {
             ])
     }
 
-    static func clear(_ subject: SignInSubject, in transaction: StoreTransaction) throws {
-        try transaction.execute("DELETE FROM signInFailures WHERE subject = ?", [.text(subject.key)])
+    static func clear(_ subjects: [SignInSubject], in transaction: StoreTransaction) throws {
+        for subject in subjects {
+            try transaction.execute("DELETE FROM signInFailures WHERE subject = ?", [.text(subject.key)])
+        }
+    }
+
+    /// Sets everything about an account back, as after a new password or with its end.
+    static func clearAll(of userId: String, in transaction: StoreTransaction) throws {
+        try clear([.account(userId), .codes(userId), .owner(userId)], in: transaction)
+        for prefix in ["place:\(userId)", "device:\(userId)"] {
+            // `;` is the character after `:`.
+            try transaction.execute(
+                "DELETE FROM signInFailures WHERE subject > ? AND subject < ?",
+                [.text("\(prefix):"), .text("\(prefix);")])
+        }
     }
 
     static func clearExpired(in transaction: StoreTransaction) throws {
@@ -105,8 +86,16 @@ enum SignInFailures {
     }
 }
 
-extension SignInSubject {
-    fileprivate func refusal(_ row: SQLRow, now: Timestamp) throws -> ParseError? {
-        try refusal(failures: row.int("failures"), until: Timestamp(milliseconds: row.int("endsAt")), now: now)
+/// The pace of networks with too many wrong tries, for all requests of the process. Sign-ins come to the writer only.
+final class NetworkPaces: Sendable {
+    private let paces = Mutex(NetworkPace())
+    private let start = ContinuousClock.now
+
+    /// - Throws: `.requestLimitExceeded` (155) when it is not yet the network's turn.
+    func admit(_ network: String) throws {
+        let now = (ContinuousClock.now - start) / .seconds(1)
+        if let seconds = paces.withLock({ $0.wait(of: network, at: now) }) {
+            throw SignInGuard.slowedDown(seconds: seconds)
+        }
     }
 }

@@ -9,7 +9,9 @@ struct SignUp {
     /// Nil for an anonymous user.
     let passwordHash: String?
     let caller: Caller
+    let principal: Principal
     let settings: UsersSettings
+    let key: AccountKey
     /// Whether the code of the holder's second factor was right.
     var isSecondFactorProven = false
     let mails: LinkMails
@@ -29,10 +31,11 @@ struct SignUp {
             try Credentials.set(
                 passwordHash, of: userId, historyMax: settings.passwordPolicy.historyMax, in: transaction)
         }
+        try rememberDevice(of: userId, in: transaction)
         var answer = created.answer
         if fields.username == nil { answer["username"] = .string(username) }
         if case .set(let address) = fields.email {
-            try mails.addressChanged(of: userId, to: address, user: created.document, in: transaction)
+            try mails.addressChanged(of: userId, to: address, user: created.document, by: principal, in: transaction)
             // Who could not sign in now is not signed in by signing up either.
             if passwordHash != nil, settings.refusesUnverified, created.document["emailVerified"] != true {
                 return ChangeOutcome(objectId: userId, before: nil, after: created.document, answer: answer)
@@ -40,11 +43,17 @@ struct SignUp {
         }
         let session = try Sessions.open(
             for: userId, SessionOrigin(action: .signup, provider: origin), installationId: caller.installationId,
-            lifetime: settings.sessionLifetime, in: transaction)
+            lifetime: settings.sessionLifetime, key: key, in: transaction)
         answer["sessionToken"] = .string(session.token)
         var outcome = ChangeOutcome(objectId: userId, before: nil, after: created.document, answer: answer)
-        outcome.forget = .tokens(session.replaced)
+        outcome.forget = session.forget
         return outcome
+    }
+
+    /// An anonymous user has no password that somebody could guess.
+    private func rememberDevice(of userId: String, in transaction: StoreTransaction) throws {
+        guard !principal.master, passwordHash != nil || !fields.proofs.isEmpty else { return }
+        try KnownDevices.remember(userId, principal, key, in: transaction)
     }
 
     private func create(_ username: String, in transaction: StoreTransaction) throws -> Created {
@@ -52,20 +61,25 @@ struct SignUp {
         object["username"] = .string(username)
         if case .set(let address) = fields.email { object["email"] = .string(address) }
         let authData = fields.authData(hasPassword: passwordHash != nil)
-        if !authData.isEmpty { object["authData"] = .object(authData) }
+        if !authData.isEmpty { object["authData"] = AnonymousIds.marked(.object(authData)) }
         object["ACL"] = nil
         // With the client's own rights, so that class-level permissions and what clients cannot write are the store's to decide.
         var created = try transaction.create("_User", .object(object), objectId: fields.objectId, caller: caller)
         let userId = created.objectId
-        var ours: [String: JSON] = ["ACL": AccountUpdate.acl(fields.rest["ACL"], of: userId)]
+        var ours: [String: JSON] = ["ACL": AccountUpdate.acl(fields.rest["ACL"], of: userId, isMaster: false)]
         if case .set = fields.email, settings.verifiesEmail, created.document["emailVerified"] == nil {
             ours["emailVerified"] = false
         }
         created.document = try transaction.update("_User", userId, .object(ours), caller: .master).document
-        try Identities.take(.username(username), for: userId, in: transaction)
-        if case .set(let address) = fields.email { try Identities.take(.email(address), for: userId, in: transaction) }
+        try Identities.take(.username(username), for: userId, key, in: transaction)
+        if case .set(let address) = fields.email {
+            try Identities.take(.email(address), for: userId, key, in: transaction)
+        }
         for identity in fields.identities(hasPassword: passwordHash != nil) {
-            try Identities.take(identity, for: userId, in: transaction)
+            try Identities.take(identity, for: userId, key, in: transaction)
+            if identity.kind == .anonymous {
+                try AnonymousIds.keep(identity.value, of: userId, key, in: transaction)
+            }
         }
         return created
     }
@@ -86,14 +100,14 @@ struct SignUp {
     /// - Throws: 208 when they belong to different users.
     private func holder(_ reader: some ObjectReading) throws -> String? {
         let owners = Set(
-            try fields.identities(hasPassword: false).compactMap { try Identities.owner(of: $0, reader) })
+            try fields.identities(hasPassword: false).compactMap { try Identities.owner(of: $0, key, reader) })
         guard owners.count <= 1 else { throw ParseError(.accountAlreadyLinked, "this auth is already used") }
         return owners.first
     }
 
     private func signIn(_ userId: String, in transaction: StoreTransaction) throws -> ChangeOutcome {
         let user = try transaction.document("_User", userId, caller: .master)
-        guard user["ACL"] != [:] else { throw SignIn.refused }
+        guard try !Ban.applies(to: user, transaction) else { throw SignIn.refused }
         switch fields.secondFactor {
         case .keep, .prove: break
         case .enrol, .remove: throw SecondFactors.malformed
@@ -102,18 +116,17 @@ struct SignUp {
         guard isSecondFactorProven || !needsSecondFactor else { throw SecondFactors.missing }
         // Proven together with one that is the user's, the others are, too.
         let update = try AccountUpdate(
-            linking: fields, to: user, hasPassword: Credentials.hash(of: userId, transaction) != nil)
-        for kind in update.given { try Identities.give(kind, of: userId, in: transaction) }
-        for identity in update.taken { try Identities.take(identity, for: userId, in: transaction) }
-        if !update.changes.isEmpty {
-            try transaction.update("_User", userId, .object(update.changes), caller: .master)
-        }
+            linking: fields, to: AnonymousIds.opened(user, of: userId, key, transaction),
+            hasPassword: Credentials.hash(of: userId, transaction) != nil)
+        let changes = try update.settleNames(of: userId, key, in: transaction)
+        if !changes.isEmpty { _ = try transaction.update("_User", userId, .object(changes), caller: .master) }
         let session = try Sessions.open(
             for: userId, SessionOrigin(action: .login, provider: origin), installationId: caller.installationId,
-            lifetime: settings.sessionLifetime, in: transaction)
-        let answer = try OwnAccount.document(of: userId, transaction).with(sessionToken: session.token)
+            lifetime: settings.sessionLifetime, key: key, in: transaction)
+        try rememberDevice(of: userId, in: transaction)
+        let answer = try OwnAccount.document(of: userId, key, transaction).with(sessionToken: session.token)
         var outcome = ChangeOutcome(objectId: userId, before: user, after: user, answer: answer)
-        outcome.forget = .tokens(session.replaced)
+        outcome.forget = session.forget
         return outcome
     }
 }

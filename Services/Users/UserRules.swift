@@ -10,9 +10,22 @@ package struct UserRules: ClassRules {
     let providers: IdentityProviders
     let settings: UsersSettings
     let messages: AccountMessages
+    let key: AccountKey
     let records = AccountRecords()
+    private let paces = NetworkPaces()
 
-    private var mails: LinkMails { LinkMails(settings: settings, messages: messages) }
+    package init(
+        hasher: PasswordHasher, providers: IdentityProviders, settings: UsersSettings, messages: AccountMessages,
+        key: AccountKey
+    ) {
+        self.hasher = hasher
+        self.providers = providers
+        self.settings = settings
+        self.messages = messages
+        self.key = key
+    }
+
+    private var mails: LinkMails { LinkMails(settings: settings, messages: messages, key: key) }
 
     package func prepare(_ change: inout ProposedChange) async throws {
         // Before anything that depends on the user or on other users is looked at.
@@ -24,11 +37,11 @@ package struct UserRules: ClassRules {
         if change.verb == .create { try fields.checkSignUp() }
         if let password = fields.password { try settings.passwordPolicy.check(password) }
         try await verify(fields.proofs, of: change)
-        try await SecondFactorChange(wish: fields.secondFactor, isMaster: change.caller.isMaster).prepare(
+        try await SecondFactorChange(wish: fields.secondFactor, isMaster: change.caller.isMaster, key: key).prepare(
             &change, isOffered: settings.asksSecondFactor, records: records)
         if let password = fields.password {
             try await refuseFormer(password, of: change)
-            change.notes["passwordHash"] = .string(try await hasher.hash(password))
+            change.notes["passwordHash"] = .string(try await hasher.hash(password, for: change.hashingClient))
         }
     }
 
@@ -38,7 +51,7 @@ package struct UserRules: ClassRules {
         let proofs = proofs.filter { change.verb == .create || !$0.isIdOnly }
         guard !proofs.isEmpty else { return }
         let guesser: SignInSubject? =
-            change.verb == .update && !change.caller.isMaster ? .account(try change.requiredObjectId) : nil
+            change.verb == .update && !change.caller.isMaster ? .owner(try change.requiredObjectId) : nil
         if let guesser { try await records.read { try SignInFailures.check(guesser, at: .now, $0) } }
         var refusal: ParseError?
         do throws(ParseError) {
@@ -58,7 +71,8 @@ package struct UserRules: ClassRules {
         let policy = settings.passwordPolicy
         guard policy.historyMax > 0, change.verb == .update, let userId = change.objectId else { return }
         let former = try await records.read { try PasswordHistory.hashes(of: userId, max: policy.historyMax, $0) }
-        for hash in former where try await hasher.verify(password, against: hash) { throw policy.repeated }
+        for hash in former where try await hasher.verify(password, against: hash, for: change.hashingClient)
+        { throw policy.repeated }
     }
 
     package func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? {
@@ -69,7 +83,8 @@ package struct UserRules: ClassRules {
     private func signUp(_ change: ProposedChange) throws -> SignUp {
         SignUp(
             fields: try AccountFields(change.object, isMaster: change.caller.isMaster),
-            passwordHash: change.passwordHash, caller: change.caller, settings: settings, mails: mails)
+            passwordHash: change.passwordHash, caller: change.caller, principal: change.principal,
+            settings: settings, key: key, mails: mails)
     }
 
     private func commit(
@@ -78,7 +93,7 @@ package struct UserRules: ClassRules {
         var change = change
         var outcome = try signUp.commit(in: transaction)
         guard outcome.before == nil else { return outcome }
-        try SecondFactorChange(wish: signUp.fields.secondFactor, isMaster: change.caller.isMaster).commit(
+        try SecondFactorChange(wish: signUp.fields.secondFactor, isMaster: change.caller.isMaster, key: key).commit(
             &change, of: outcome.objectId, in: transaction)
         if let response = SecondFactorChange.response(change) { outcome.answer["authDataResponse"] = response }
         return outcome
@@ -90,17 +105,16 @@ package struct UserRules: ClassRules {
         let fields = try AccountFields(change.object, isMaster: change.caller.isMaster)
         let update = try AccountUpdate(
             fields,
-            of: transaction.document("_User", userId, caller: .master), userId: userId,
+            of: AnonymousIds.opened(
+                transaction.document("_User", userId, caller: .master), of: userId, key, transaction), userId: userId,
             hasPassword: Credentials.hash(of: userId, transaction) != nil)
-        change.object = .object(update.changes)
+        change.object = .object(try update.settleNames(of: userId, key, in: transaction))
         if update.taken.contains(where: { $0.kind == .email }), settings.verifiesEmail,
             update.changes["emailVerified"] == nil
         {
             change.object["emailVerified"] = false
         }
-        for kind in update.given { try Identities.give(kind, of: userId, in: transaction) }
-        for identity in update.taken { try Identities.take(identity, for: userId, in: transaction) }
-        try SecondFactorChange(wish: fields.secondFactor, isMaster: change.caller.isMaster).commit(
+        try SecondFactorChange(wish: fields.secondFactor, isMaster: change.caller.isMaster, key: key).commit(
             &change, of: userId, in: transaction)
     }
 
@@ -113,13 +127,20 @@ package struct UserRules: ClassRules {
             let email = outcome.after?["email"]
             if email != outcome.before?["email"] {
                 try mails.addressChanged(
-                    of: outcome.objectId, to: email?.stringValue, user: outcome.after ?? [:], in: transaction)
+                    of: outcome.objectId, to: email?.stringValue, user: outcome.after ?? [:], by: change.principal,
+                    in: transaction)
             }
             if let response = SecondFactorChange.response(change) { outcome.answer["authDataResponse"] = response }
+            if outcome.before?["ACL"] != outcome.after?["ACL"], let after = outcome.after,
+                try Ban.applies(to: after, transaction)
+            {
+                try Sessions.close(of: outcome.objectId, in: transaction)
+                outcome.forget = .users([outcome.objectId])
+            }
             // Who a user is to the other services may have changed with a link or a password.
             guard let hash = change.passwordHash else {
                 if outcome.after?["authData"] != outcome.before?["authData"] {
-                    outcome.forget = Forget.with { $0.userIds = [outcome.objectId] }
+                    outcome.forget = .users([outcome.objectId])
                 }
                 return
             }
@@ -136,7 +157,8 @@ package struct UserRules: ClassRules {
     ) throws {
         try Credentials.set(
             hash, of: outcome.objectId, historyMax: settings.passwordPolicy.historyMax, in: transaction)
-        try SignInFailures.clear(.account(outcome.objectId), in: transaction)
+        try SignInFailures.clearAll(of: outcome.objectId, in: transaction)
+        if !change.caller.isMaster { try KnownDevices.remember(outcome.objectId, change.principal, key, in: transaction) }
         try MailedTokens.void(.passwordReset, of: outcome.objectId, in: transaction)
         guard settings.revokesSessions else { return }
         try Sessions.close(of: outcome.objectId, in: transaction)
@@ -144,7 +166,8 @@ package struct UserRules: ClassRules {
         guard !change.caller.isMaster, !settings.refusesSession(of: outcome.after ?? [:]) else { return }
         let session = try Sessions.open(
             for: outcome.objectId, SessionOrigin(action: .login, provider: .password),
-            installationId: change.caller.installationId, lifetime: settings.sessionLifetime, in: transaction)
+            installationId: change.caller.installationId, lifetime: settings.sessionLifetime, key: key,
+            in: transaction)
         outcome.answer["sessionToken"] = .string(session.token)
     }
 
@@ -168,21 +191,21 @@ extension UserRules {
         var change = ProposedChange(
             verb: .create, className: "_User", objectId: nil, object: try request.document(),
             principal: request.envelope.principal)
-        try await prepare(&change, from: message.clientAddress, store: host.store)
+        try await prepareSignUp(&change)
         let reply = try await host.commit(request) { [change] transaction in
             var signUp = try self.signUp(change)
             if settings.asksSecondFactor, let userId = try signUp.returning(transaction) {
                 guard
                     try SecondFactors.admits(
-                        userId, signUp.fields.secondFactor.proof,
-                        from: SignInSubject(clientAddress: message.clientAddress),
-                        in: transaction)
+                        KnownDevices.attempt(on: userId, by: change.principal, key, transaction),
+                        signUp.fields.secondFactor.proof, key, in: transaction)
                 else { return try SessionAnswers.secondFactorRefused() }
                 signUp.isSecondFactorProven = true
             }
             let outcome = try commit(signUp, of: change, in: transaction)
             let merged = try AnonymousMerge.perform(
-                from: message.previousSessionToken, to: outcome.objectId, messages: messages, in: transaction)
+                from: message.previousSessionToken, to: outcome.objectId, messages: messages, key: key,
+                in: transaction)
             return try SessionAnswers.account(
                 outcome.answer, created: outcome.before == nil, forget: outcome.forget, merged: merged)
         }
@@ -191,17 +214,28 @@ extension UserRules {
         return reply
     }
 
-    /// Proofs that do not hold count like wrong passwords: each makes us ask a provider.
-    private func prepare(
-        _ change: inout ProposedChange, from clientAddress: String, store: ClassStore
-    ) async throws {
-        let address = SignInSubject(clientAddress: clientAddress)
-        let isProof = change.object["authData"] != nil
-        if isProof, let address { try await store.read { try SignInFailures.check(address, at: .now, $0) } }
+    /// Proofs of providers that do not hold count like wrong passwords: each makes us ask a provider. An anonymous id is no such proof:
+    /// the first start of an app depends on nobody else's mistakes.
+    private func prepareSignUp(_ change: inout ProposedChange) async throws {
+        let fields = try AccountFields(change.object, isMaster: change.caller.isMaster)
+        guard !fields.proofs.isEmpty, !change.caller.isMaster else { return try await prepare(&change) }
+        let principal = change.principal
+        let network = SignInSubject.proofs(principal.network)
+        let isOpen = try await records.read { [key] reader in
+            guard let counter = try SignInFailures.counters([network], reader)[network],
+                counter.failures >= network.failuresMax, counter.endsAt > .now
+            else { return true }
+            // Who signed in here before with one of the proofs is no guesser.
+            return try fields.identities(hasPassword: false).contains { identity in
+                guard let userId = try Identities.owner(of: identity, key, reader) else { return false }
+                return try KnownDevices.attempt(on: userId, by: principal, key, reader).device != nil
+            }
+        }
+        if !isOpen { try paces.admit("proofs:\(principal.network)") }
         do {
             try await prepare(&change)
-        } catch let error as ParseError where isProof && error.code == .objectNotFound {
-            if let address { try await store.write { try SignInFailures.count(address, in: $0) } }
+        } catch let error as ParseError where error.code == .objectNotFound {
+            try await records.write { try SignInFailures.count(network, in: $0) }
             throw error
         }
     }
@@ -209,4 +243,9 @@ extension UserRules {
 
 extension ProposedChange {
     fileprivate var passwordHash: String? { notes["passwordHash"]?.stringValue }
+
+    /// Whose turn it is at the passwords. Signed-in users are as easily made as addresses are changed.
+    fileprivate var hashingClient: HashingClient {
+        caller.isMaster ? HashingClient("master", isKnown: true) : HashingClient("network:\(principal.network)")
+    }
 }

@@ -4,10 +4,10 @@ import ServiceKit
 
 /// Registers what the service answers beside the reads and writes of its classes.
 func buildUsers(_ host: ServiceHost, _ routes: inout ServiceRoutes, rules: UserRules, signIns: PasswordHasher) {
-    let settings = rules.settings
+    let (settings, key) = (rules.settings, rules.key)
     rules.messages.connect(host.outbox)
     rules.records.connect(host.store)
-    let signIn = SignIn(host: host, hasher: signIns, settings: settings, messages: rules.messages)
+    let signIn = SignIn(host: host, hasher: signIns, settings: settings, messages: rules.messages, key: key)
     let housekeeping = Housekeeping(host: host)
 
     routes.task("users.signup.v1", AccountRequest.self) { message, request in
@@ -23,22 +23,24 @@ func buildUsers(_ host: ServiceHost, _ routes: inout ServiceRoutes, rules: UserR
         try await signIn.challenge(message, request)
     }
     routes.write("users.loginAs.v1", AccountRequest.self) { _, request, transaction in
-        try SessionAdministration.logInAs(request, lifetime: settings.sessionLifetime, in: transaction)
+        try SessionAdministration.logInAs(request, lifetime: settings.sessionLifetime, key: key, in: transaction)
     }
     routes.write("users.logout.v1", AccountRequest.self) { _, request, transaction in
-        try SessionAnswers.logOut(request, in: transaction)
+        try SessionAnswers.logOut(request, key, in: transaction)
     }
     for kind in ["users.me.v1", "users.become.v1"] {
-        routes.read(kind, AccountRequest.self) { _, request, reader in try SessionAnswers.user(request, reader) }
+        routes.read(kind, AccountRequest.self) { _, request, reader in try SessionAnswers.user(request, key, reader) }
     }
     routes.read("users.sessionMe.v1", AccountRequest.self) { _, request, reader in
-        try SessionAnswers.session(request, reader)
+        try SessionAnswers.session(request, key, reader)
     }
     routes.read("users.session.v1", SessionRequest.self) { message, _, reader in
-        try SessionAnswers.principal(of: message.sessionToken, lifetime: settings.extensionLifetime, reader)
+        try SessionAnswers.principal(
+            of: message.sessionToken, key, lifetime: settings.extensionLifetime, reader)
     }
     routes.write("users.extendSession.v1", ExtendSession.self) { message, _, transaction in
-        try Sessions.extend(message.sessionToken, lifetime: settings.extensionLifetime, in: transaction)
+        try Sessions.extend(
+            message.sessionToken, lifetime: settings.extensionLifetime, key: key, in: transaction)
         return try BusReply(Accepted())
     }
     routes.read("users.contact.v1", ContactRequest.self) { message, _, reader in
@@ -54,15 +56,17 @@ func buildUsers(_ host: ServiceHost, _ routes: inout ServiceRoutes, rules: UserR
 
     host.whenWriter { await housekeeping.seedAdmins() }
     host.whenWriter { await housekeeping.run() }
+    let plainSecrets = PlainSecrets(store: host.store, key: key, logger: host.logger)
+    host.whenWriter { await plainSecrets.convert() }
 }
 
 /// What has to do with links in mails.
 private func buildLinks(_ host: ServiceHost, _ routes: inout ServiceRoutes, rules: UserRules) {
-    let mails = LinkMails(settings: rules.settings, messages: rules.messages)
+    let mails = LinkMails(settings: rules.settings, messages: rules.messages, key: rules.key)
     let visits = LinkVisits(host: host, rules: rules)
 
-    routes.write("users.requestMail.v1", MailRequest.self) { message, _, transaction in
-        try mails.request(message, in: transaction)
+    routes.write("users.requestMail.v1", MailRequest.self) { message, request, transaction in
+        try mails.request(message, from: request.envelope.principal.network, in: transaction)
         return try BusReply(Accepted())
     }
     routes.write("users.mailLink.v1", MailLink.self) { message, _, transaction in

@@ -11,13 +11,16 @@ package func usersPlan(_ rules: UserRules) -> ServicePlan {
     var plan = ServicePlan(
         name: usersName, classes: [userClass, sessionClass, roleClass],
         rules: [
-            "_User": rules, "_Session": SessionRules(settings: rules.settings), "_Role": RoleRules(),
+            "_User": rules, "_Session": SessionRules(settings: rules.settings, key: rules.key), "_Role": RoleRules(),
         ],
-        tables: Credentials.tables + PasswordHistory.tables + SecondFactors.tables + Identities.tables
-            + SignInFailures.tables + Sessions.tables + MailedTokens.tables
-            + MailQuota.tables)
+        tables: Credentials.tables + PasswordHistory.tables + SecondFactors.tables + Identities.tables + AnonymousIds.tables
+            + SignInFailures.tables + KnownDevices.tables + Sessions.tables + MailedTokens.tables
+            + MailQuota.tables + PlainSecrets.tables)
     // A restricted session sees of users, sessions and roles what everybody sees.
     plan.readingCaller = { $0.restricted && !$0.master ? Caller.anonymous : Caller($0) }
+    let own = OwnAnswers(key: rules.key)
+    plan.completion = { try own.complete($0, $1, $2) }
+    plan.replySeal = ReplySeal(rules.key)
     return plan
 }
 
@@ -59,8 +62,9 @@ private let roleCreation: ClassPermissions = {
 }()
 
 /// The plan of a suite without settings and providers, for tests.
-package func usersPlan(hasher: PasswordHasher) -> ServicePlan {
+package func usersPlan(hasher: PasswordHasher, key: AccountKey) -> ServicePlan {
     usersPlan(
         UserRules(
-            hasher: hasher, providers: IdentityProviders(), settings: UsersSettings(), messages: AccountMessages()))
+            hasher: hasher, providers: IdentityProviders(), settings: UsersSettings(), messages: AccountMessages(),
+            key: key))
 }

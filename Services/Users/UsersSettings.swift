@@ -18,6 +18,9 @@ package struct UsersSettings: Sendable {
     /// `SATCHEL_MAILS_PER_ADDRESS`: links one client address may ask for in an hour, 1 to 1,000,000. An address may be an office, and
     /// behind a proxy it is everybody.
     package var mailsPerAddress = 100
+    /// `SATCHEL_SIGNUP_MAILS_PER_ADDRESS`: addresses that one client address may have mailed in an hour by signing them up, 1 to
+    /// 1,000,000.
+    package var signUpMailsPerAddress = 300
     /// `SATCHEL_SESSION_DAYS`: how long a session lasts, 1 to 3650. A year, as in Parse.
     package var sessionDays = 365
     /// `SATCHEL_SESSION_EXTEND`: whether a session that is used lasts longer, so that only an unused one ends.
@@ -47,6 +50,7 @@ package struct UsersSettings: Sendable {
         verificationHours = try number("satchel.verification.hours", 24, 1...720)
         resetHours = try number("satchel.reset.hours", 1, 1...720)
         mailsPerAddress = try number("satchel.mails.per.address", 100, 1...1_000_000)
+        signUpMailsPerAddress = try number("satchel.signup.mails.per.address", 300, 1...1_000_000)
         sessionDays = try number("satchel.session.days", 365, 1...3650)
         extendsSessions = reader.bool(forKey: "satchel.session.extend", default: true)
         revokesSessions = reader.bool(forKey: "satchel.revoke.sessions.on.password.change", default: true)

@@ -30,8 +30,9 @@ public enum KeyedReplies {
     static let outboxPrefix = "outbox:"
 
     /// Runs `work` unless a request with the same key was answered before.
+    /// - Parameter seal: encrypts what is kept.
     public static func once(
-        _ request: ServiceRequest, in transaction: StoreTransaction, _ work: (StoreTransaction) throws -> BusReply
+        _ request: ServiceRequest, _ seal: ReplySeal?, in transaction: StoreTransaction, _ work: (StoreTransaction) throws -> BusReply
     ) throws -> BusReply {
         let key = request.envelope.idempotencyKey
         guard !key.isEmpty else { return try work(transaction) }
@@ -39,12 +40,13 @@ public enum KeyedReplies {
         if let kept = try transaction.rows("SELECT reply FROM \(table) WHERE key = ?", [.text(key)]).first?.blob(
             "reply")
         {
-            return try decode(kept)
+            // What cannot be opened was kept by an earlier release, as it is.
+            return try decode(seal?.open(kept, key) ?? kept)
         }
         let reply = try work(transaction)
         _ = try transaction.execute(
             "INSERT INTO \(table)(key, keptSince, reply) VALUES (?, ?, ?)",
-            [.text(key), .int(transaction.now.milliseconds), .blob(try encode(reply))])
+            [.text(key), .int(transaction.now.milliseconds), .blob(try seal?.seal(encode(reply), key) ?? encode(reply))])
         return reply
     }
 
@@ -85,5 +87,22 @@ public enum KeyedReplies {
         return BusReply(
             body: frames[1], documents: Array(frames.dropFirst(2)),
             forget: frames[0].isEmpty ? nil : try Forget(serializedBytes: frames[0]))
+    }
+}
+
+/// How answers that are kept for repetitions are encrypted.
+public struct ReplySeal: Sendable {
+    let seal: @Sendable (_ reply: [UInt8], _ key: String) throws -> [UInt8]
+    let open: @Sendable (_ sealed: [UInt8], _ key: String) -> [UInt8]?
+
+    /// - Parameters:
+    ///   - seal: encrypts an answer for the idempotency key it is kept under.
+    ///   - open: nil for what `seal` did not make.
+    public init(
+        seal: @escaping @Sendable (_ reply: [UInt8], _ key: String) throws -> [UInt8],
+        open: @escaping @Sendable (_ sealed: [UInt8], _ key: String) -> [UInt8]?
+    ) {
+        self.seal = seal
+        self.open = open
     }
 }

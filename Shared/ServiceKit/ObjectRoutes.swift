@@ -10,6 +10,11 @@ extension ServiceRoutes {
         let name = host.plan.name
         let rules = host.plan.rules
         let readingCaller = host.plan.readingCaller
+        let completion = host.plan.completion
+        /// The body with what the asking client alone may see.
+        let completed: @Sendable (ShownAnswer, ServiceRequest, StoreReader) throws -> [UInt8] = { answer, request, reader in
+            try completion?(answer, request, reader) ?? answer.body
+        }
         let caller: @Sendable (Principal, String) -> Caller = { principal, className in
             // Whoever reads a session's token can act as its user, which the read-only key must not lead to: with it nobody's
             // sessions are there.
@@ -17,10 +22,14 @@ extension ServiceRoutes {
         }
 
         read("\(name).get.v1", GetRequest.self) { message, request, reader in
-            BusReply(documents: [
-                try reader.get(
-                    message.className, message.objectID, keys: message.keys, excludeKeys: message.excludeKeys,
-                    caller: caller(request.envelope.principal, message.className))
+            let body = try reader.get(
+                message.className, message.objectID, keys: message.keys, excludeKeys: message.excludeKeys,
+                caller: caller(request.envelope.principal, message.className))
+            return BusReply(documents: [
+                try completed(
+                    ShownAnswer(
+                        className: message.className, keys: message.keys, excludeKeys: message.excludeKeys, body: body),
+                    request, reader)
             ])
         }
 
@@ -31,7 +40,11 @@ extension ServiceRoutes {
                     FindReply(), documents: [try reader.explain(Query(message), caller: .master)])
             }
             let page = try reader.find(Query(message), caller: caller(request.envelope.principal, message.className))
-            return try BusReply(FindReply.with { $0.rows = UInt32(page.rows) }, documents: [page.body])
+            let body = try completed(
+                ShownAnswer(
+                    className: message.className, keys: message.keys, excludeKeys: message.excludeKeys, body: page.body),
+                request, reader)
+            return try BusReply(FindReply.with { $0.rows = UInt32(page.rows) }, documents: [body])
         }
 
         installLookups(for: caller)
@@ -48,7 +61,11 @@ extension ServiceRoutes {
                         .with {
                             $0.className = wanted.className; $0.objectID = objectId
                         })
-                    documents.append(document)
+                    documents.append(
+                        try completed(
+                            ShownAnswer(
+                                className: wanted.className, keys: wanted.keys, excludeKeys: [], body: document),
+                            request, reader))
                 }
             }
             return try BusReply(reply, documents: documents)
@@ -252,7 +269,6 @@ extension Query {
 extension Forget {
     fileprivate func merging(_ other: Forget) -> Forget {
         var merged = self
-        merged.sessionTokens += other.sessionTokens
         merged.userIds += other.userIds
         merged.everything = everything || other.everything
         return merged

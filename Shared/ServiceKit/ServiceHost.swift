@@ -82,7 +82,7 @@ public final class ServiceHost: Sendable {
     public func commit(
         _ request: ServiceRequest, _ work: @escaping @Sendable (StoreTransaction) throws -> BusReply
     ) async throws -> BusReply {
-        try await store.write { try KeyedReplies.once(request, in: $0, work) }
+        try await store.write { [plan] in try KeyedReplies.once(request, plan.replySeal, in: $0, work) }
     }
 }
 

@@ -1,3 +1,4 @@
+import MessageBus
 import Messages
 import ObjectStore
 import ParseProtocol
@@ -16,6 +17,10 @@ public struct ServicePlan: Sendable {
     public let ownsUnknownClasses: Bool
     /// Whose rights a reading client has; a service with sessions of fewer rights says so here.
     public var readingCaller: @Sendable (Principal) -> Caller = { Caller($0) }
+    /// Adds to an answer what only the asking client may see and what is not stored as it is shown; nil when there is nothing of the kind.
+    public var completion: (@Sendable (ShownAnswer, ServiceRequest, StoreReader) throws -> [UInt8])?
+    /// How kept answers are encrypted, in a service whose answers hold secrets.
+    public var replySeal: ReplySeal?
 
     public init(
         name: String, classes: [ClassDefinition] = [], rules: [String: any ClassRules] = [:], tables: [String] = [],
@@ -27,5 +32,35 @@ public struct ServicePlan: Sendable {
         self.tables = tables
         self.synchronous = synchronous
         self.ownsUnknownClasses = ownsUnknownClasses
+    }
+}
+
+/// What a read is about to answer.
+public struct ShownAnswer: Sendable {
+    public let className: String
+    /// The fields that were asked for; empty for all.
+    public let keys: [String]
+    public let excludeKeys: [String]
+    /// One object, or `{"results":[…]}`.
+    public let body: [UInt8]
+
+    /// Whether the client wants the field.
+    public func wants(_ field: String) -> Bool {
+        (keys.isEmpty || keys.contains(field)) && !excludeKeys.contains(field)
+    }
+
+    /// The body with one object changed, if it is there.
+    public func body(changing objectId: String, _ change: (inout JSON) -> Void) throws -> [UInt8] {
+        var answer = try JSON(parsing: body)
+        let id = JSON.string(objectId)
+        if case .array(var objects)? = answer["results"] {
+            guard let index = objects.firstIndex(where: { $0["objectId"] == id }) else { return body }
+            change(&objects[index])
+            answer["results"] = .array(objects)
+        } else {
+            guard answer["objectId"] == id else { return body }
+            change(&answer)
+        }
+        return answer.serialized
     }
 }

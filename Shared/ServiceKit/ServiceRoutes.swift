@@ -89,6 +89,7 @@ final class RouteHandler: LaneHandler {
     private let reader: StoreReader
     private let load: RequestLoad
     private let logger: Logger
+    private let seal: ReplySeal?
 
     init(routes: ServiceRoutes, reader: StoreReader, load: RequestLoad) {
         self.routes = routes.routes
@@ -96,6 +97,7 @@ final class RouteHandler: LaneHandler {
         self.reader = reader
         self.load = load
         logger = routes.host.logger
+        seal = routes.host.plan.replySeal
     }
 
     func handle(_ request: ServiceRequest) { handle(request, by: routes[request.kind]) }
@@ -126,8 +128,8 @@ final class RouteHandler: LaneHandler {
         do {
             let work = try work(request)
             load.began()
-            store.submit {
-                keyed ? try KeyedReplies.once(request, in: $0, work) : try work($0)
+            store.submit { [seal] in
+                keyed ? try KeyedReplies.once(request, seal, in: $0, work) : try work($0)
             } completion: { [load] result in
                 request.reply(result.mapError { Self.failure($0, request, logger) })
                 load.ended()

@@ -147,7 +147,16 @@ import UsersService
 
     @Test(arguments: acls)
     func aUserNeverLosesTheOwnRights(_ wanted: JSON?, _ kept: JSON) {
-        #expect(AccountUpdate.acl(wanted, of: "u1") == kept)
+        #expect(AccountUpdate.acl(wanted, of: "u1", isMaster: false) == kept)
+    }
+
+    /// T12: an operator's ACL is stored as it is; taking it away altogether makes the user private.
+    @Test func theMasterKeyTakesTheOwnRightsAway() {
+        let own: JSON = ["u1": ["read": true, "write": true]]
+        #expect(AccountUpdate.acl([:], of: "u1", isMaster: true) == [:])
+        #expect(AccountUpdate.acl(["u2": ["read": true]], of: "u1", isMaster: true) == ["u2": ["read": true]])
+        #expect(AccountUpdate.acl(.null, of: "u1", isMaster: true) == own)
+        #expect(AccountUpdate.acl(["__op": "Delete"], of: "u1", isMaster: true) == own)
     }
 
     // MARK: Who may

@@ -62,20 +62,32 @@ import UsersService
     @Test func aQuotaAdmitsSoManyAnHour() async throws {
         try await withUsersStore { store in
             for subject in [
-                MailQuota.Subject.account("u1", .passwordReset), .address("203.0.113.9", perHour: 30),
-                .address("2001:db8::1", perHour: 7),
+                MailQuota.Subject.account("u1", .passwordReset), .asking(network: "cb007109", perHour: 30),
+                .signingUp(network: "cb007109", perHour: 7), .mailbox("m", isVerified: false),
+                .mailboxInADay("m", isVerified: false), .mailboxInADay("m", isVerified: true),
             ] {
                 try await store.write { transaction throws in
-                    for _ in 0..<subject.perHour { #expect(try MailQuota.admits(subject, in: transaction) == true) }
+                    for _ in 0..<subject.max { #expect(try MailQuota.admits(subject, in: transaction) == true) }
                     #expect(try MailQuota.admits(subject, in: transaction) == false)
                 }
             }
             try await store.write { transaction throws in
                 #expect(try MailQuota.admits(.account("u1", .emailVerification), in: transaction) == true)
-                // One network hands these out freely.
-                #expect(try MailQuota.admits(.address("2001:db8::ffff", perHour: 7), in: transaction) == false)
+                #expect(try MailQuota.admits(.mailbox("m", isVerified: true), in: transaction) == true)
+                // A used-up quota keeps those after it whole.
+                let both = [MailQuota.Subject.mailbox("m", isVerified: false), .mailbox("other", isVerified: false)]
+                for _ in 0..<9 { #expect(try MailQuota.admits(both, in: transaction) == false) }
+                #expect(try MailQuota.admits(both[1], in: transaction) == true)
             }
         }
+    }
+
+    @Test(arguments: [
+        ("Ann@Example.com", "ann@example.com"), ("ann+shop@example.com", "ann@example.com"),
+        ("a.n.n+1@GMail.com", "ann@gmail.com"), ("ann@googlemail.com", "ann@gmail.com"), ("a.nn@example.com", "a.nn@example.com"),
+    ])
+    func addressesOfOneMailboxAreOne(_ address: String, _ mailbox: String) {
+        #expect(AccountNames.mailbox(of: address) == mailbox)
     }
 
     /// A session lasts longer by being used, unless the master key chose its end.
@@ -85,24 +97,24 @@ import UsersService
                 let lifetime = Duration.seconds(1000)
                 let session = try Sessions.open(
                     for: "u1", SessionOrigin(action: .login, provider: .password), installationId: nil,
-                    lifetime: lifetime, in: transaction)
+                    lifetime: lifetime, key: testAccountKey, in: transaction)
                 let id = session.document["objectId"]?.stringValue ?? ""
                 func end() throws -> Timestamp? {
-                    try Sessions.expiry(of: Sessions.live(session.token, at: transaction.now, transaction))
+                    try Sessions.expiry(of: Sessions.live(session.token, testAccountKey, at: transaction.now, transaction))
                 }
                 let full = transaction.now.advanced(by: lifetime)
                 for (left, isExtended) in [(501, false), (499, true)] as [(Int64, Bool)] {
                     let near = transaction.now.advanced(by: .seconds(left))
                     _ = try transaction.update("_Session", id, ["expiresAt": near.wire], caller: .master)
-                    try Sessions.extend(session.token, lifetime: nil, in: transaction)
+                    try Sessions.extend(session.token, lifetime: nil, key: testAccountKey, in: transaction)
                     #expect(try end() == near, "Not where sessions are not extended.")
-                    try Sessions.extend(session.token, lifetime: lifetime, in: transaction)
+                    try Sessions.extend(session.token, lifetime: lifetime, key: testAccountKey, in: transaction)
                     #expect(try end() == (isExtended ? full : near))
                 }
                 let chosen = transaction.now.advanced(by: .seconds(10))
                 _ = try transaction.update("_Session", id, ["expiresAt": chosen.wire], caller: .master)
                 try Sessions.fix(id, in: transaction)
-                try Sessions.extend(session.token, lifetime: lifetime, in: transaction)
+                try Sessions.extend(session.token, lifetime: lifetime, key: testAccountKey, in: transaction)
                 #expect(try end() == chosen)
             }
         }

@@ -36,29 +36,9 @@ import UsersService
 
     @Test func verifyingAgainstNobodyIsAlwaysWrong() async throws {
         let hasher = PasswordHasher(cost: Self.cost)
-        #expect(try await !hasher.verify("secret", against: nil))
-        #expect(try await !hasher.verify("secret", against: "damaged"))
-        #expect(try await hasher.verify("secret", against: hasher.hash("secret")))
-    }
-
-    @Test func fewHashAtOnceAndABoundedNumberWaits() {
-        var queue = HashingQueue<Int>(runningMax: 2, waitingMax: 1)
-        func outcome(_ admission: HashingQueue<Int>.Admission) -> String {
-            switch admission {
-            case .run(let job): "run \(job)"
-            case .wait: "wait"
-            case .refuse: "refuse"
-            }
-        }
-        #expect(outcome(queue.submitted(1)) == "run 1")
-        #expect(outcome(queue.submitted(2)) == "run 2")
-        #expect(outcome(queue.submitted(3)) == "wait")
-        #expect(outcome(queue.submitted(4)) == "refuse")
-        #expect(queue.ended() == 3)
-        #expect(queue.ended() == nil)
-        #expect(outcome(queue.submitted(5)) == "run 5")
-        #expect(queue.ended() == nil)
-        #expect(queue.ended() == nil)
-        #expect(outcome(queue.submitted(6)) == "run 6")
+        let client = HashingClient("network:7f000001")
+        #expect(try await !hasher.verify("secret", against: nil, for: client))
+        #expect(try await !hasher.verify("secret", against: "damaged", for: client))
+        #expect(try await hasher.verify("secret", against: hasher.hash("secret", for: client), for: client))
     }
 }

@@ -11,7 +11,7 @@ import UsersService
 @Suite struct UsersRoleStoreTests {
     @Test func clientsMakeRolesOnlySignedInAndWithoutAnId() async throws {
         let directory = NSTemporaryDirectory() + "users-" + Names.random(10)
-        let plan = usersPlan(hasher: PasswordHasher(cost: ScryptCost(parallelism: 1)))
+        let plan = usersPlan(hasher: PasswordHasher(cost: ScryptCost(parallelism: 1)), key: testAccountKey)
         let store = try ClassStore(
             path: directory + "/users.sqlite", classes: plan.classes, synchronous: .normal, allowClassCreation: false,
             allowCustomObjectId: true, schema: plan.tables,

@@ -119,36 +119,4 @@ import UsersService
         "\"ann\"@example.com",
     ])
     func refusesWhatIsNoAddress(_ address: String) { #expect(!AccountNames.isEmail(address)) }
-
-    // MARK: The limit on sign-ins
-
-    @Test func fiveWrongPasswordsLockAnAccountForAQuarterOfAnHour() {
-        let now = Timestamp(milliseconds: 1_000_000)
-        let end = now.advanced(by: SignInSubject.window)
-        let account = SignInSubject.account("u1")
-        #expect(account.refusal(failures: 4, until: end, now: now) == nil)
-        let refusal = account.refusal(failures: 5, until: end, now: now)
-        #expect(refusal?.code == .objectNotFound && refusal?.message.hasSuffix("after 15 minute(s).") == true)
-        #expect(
-            account.refusal(failures: 5, until: end, now: end.advanced(by: .milliseconds(-1)))?.message
-                .hasSuffix("after 1 minute(s).") == true)
-        #expect(account.refusal(failures: 5, until: end, now: end) == nil)
-        #expect(SignInSubject.unknown("x").refusal(failures: 5, until: end, now: now) == refusal)
-    }
-
-    @Test func thirtyWrongPasswordsStopAnAddress() {
-        let now = Timestamp(milliseconds: 0)
-        let end = Timestamp(milliseconds: 60_000)
-        #expect(SignInSubject.address("10.0.0.1").refusal(failures: 29, until: end, now: now) == nil)
-        #expect(
-            SignInSubject.address("10.0.0.1").refusal(failures: 30, until: end, now: now)?.code == .connectionFailed)
-    }
-
-    @Test func aNetworkOfAddressesIsOneAddress() {
-        #expect(SignInSubject.network("2001:db8:1:2:3::4") == SignInSubject.network("2001:db8:1:2::9"))
-        #expect(SignInSubject.network("2001:db8:1:2::1") != SignInSubject.network("2001:db8:1:3::1"))
-        #expect(SignInSubject.network("::ffff:10.0.0.1") == SignInSubject.network("10.0.0.1"))
-        #expect(SignInSubject.network("10.0.0.1") != SignInSubject.network("10.0.0.2"))
-        #expect(SignInSubject.account("x").key != SignInSubject.unknown("x").key)
-    }
 }

@@ -105,12 +105,14 @@ import UsersService
             let password = OneTimePassword(secret: Self.secret)
             let codes = try await store.write { transaction in
                 let present = OneTimePassword.step(at: transaction.now)
-                let codes = try SecondFactors.enrol("u1", secret: Self.secret, step: present - 1, in: transaction)
+                let codes = try SecondFactors.enrol(
+                    "u1", secret: Self.secret, step: present - 1, key: testAccountKey, in: transaction)
                 #expect(codes.count == 2 && Set(codes).count == 2 && codes.allSatisfy { $0.count == 30 })
                 _ = try SecondFactors.enrol(
-                    "u2", secret: Array("another secret, long".utf8), step: present - 1, in: transaction)
+                    "u2", secret: Array("another secret, long".utf8), step: present - 1, key: testAccountKey,
+                    in: transaction)
                 func use(_ code: String, _ user: String = "u1") throws -> Bool {
-                    try SecondFactors.use(code, of: user, in: transaction)
+                    try SecondFactors.use(code, of: user, key: testAccountKey, in: transaction)
                 }
                 #expect(try !use(password.code(of: present - 1)), "It was used up by enrolling.")
                 #expect(try !use(password.code(of: present), "u2"))
@@ -133,13 +135,13 @@ import UsersService
     @Test func ofManyAtOnceOneCounts() async throws {
         try await withUsersStore { store in
             let codes = try await store.write {
-                try SecondFactors.enrol("u1", secret: Self.secret, step: 0, in: $0)
+                try SecondFactors.enrol("u1", secret: Self.secret, step: 0, key: testAccountKey, in: $0)
             }
             let present = OneTimePassword.step(at: .now)
             for code in [codes[0], OneTimePassword(secret: Self.secret).code(of: present + 1)] {
                 let used = try await withThrowingTaskGroup(of: Bool.self) { group in
                     for _ in 0..<20 {
-                        group.addTask { try await store.write { try SecondFactors.use(code, of: "u1", in: $0) } }
+                        group.addTask { try await store.write { try SecondFactors.use(code, of: "u1", key: testAccountKey, in: $0) } }
                     }
                     return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
                 }

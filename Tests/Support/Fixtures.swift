@@ -130,7 +130,7 @@ package struct Customer: Sendable {
         let end = ContinuousClock.now + .seconds(30)
         while true {
             let answer = try await request()
-            guard answer.status == 503, ContinuousClock.now < end else { return answer }
+            guard [429, 503].contains(answer.status), ContinuousClock.now < end else { return answer }
             try await Task.sleep(for: .milliseconds(200))
         }
     }

@@ -7,10 +7,12 @@ import ServiceKit
 package struct LinkMails: Sendable {
     let settings: UsersSettings
     let messages: AccountMessages
+    let key: AccountKey
 
-    package init(settings: UsersSettings, messages: AccountMessages) {
+    package init(settings: UsersSettings, messages: AccountMessages, key: AccountKey) {
         self.settings = settings
         self.messages = messages
+        self.key = key
     }
 
     private static let tooMany = ParseError(
@@ -19,15 +21,15 @@ package struct LinkMails: Sendable {
     /// Takes a request for a mail. Nothing here looks at accounts, so that neither the answer nor its time tells whether there is one:
     /// the outbox brings the request back as `users.mailLink.v1`.
     /// - Throws: 125 for what is no address, 100 when the client asks too often.
-    func request(_ message: MailRequest, in transaction: StoreTransaction) throws {
+    func request(_ message: MailRequest, from network: String, in transaction: StoreTransaction) throws {
         guard AccountNames.isEmail(message.email) else {
             throw ParseError(.invalidEmailAddress, "Email address format is invalid.")
         }
-        if !message.clientAddress.isEmpty,
-            try !MailQuota.admits(.address(message.clientAddress, perHour: settings.mailsPerAddress), in: transaction)
-        {
-            throw Self.tooMany
-        }
+        guard
+            try network.isEmpty
+                || MailQuota.admits(
+                    .asking(network: network, perHour: settings.mailsPerAddress), in: transaction)
+        else { throw Self.tooMany }
         let link = MailLink.with {
             $0.link = message.link
             $0.email = message.email
@@ -37,28 +39,45 @@ package struct LinkMails: Sendable {
 
     /// Mails a link to the holder of an address, if it has one and it is due.
     func mail(_ message: MailLink, in transaction: StoreTransaction) throws {
-        guard let userId = try Identities.owner(of: .email(message.email), transaction),
+        guard let userId = try Identities.owner(of: .email(message.email), key, transaction),
             let user = try transaction.documentIfFound("_User", userId, caller: .master),
-            let email = user["email"]?.stringValue, user["ACL"] != [:]
+            let email = user["email"]?.stringValue, try !Ban.applies(to: user, transaction)
         else { return }
         switch message.link {
         case .emailVerification where settings.verifiesEmail && user["emailVerified"] != true,
             .passwordReset:
-            guard try MailQuota.admits(.account(userId, message.link), in: transaction) else { return }
+            guard try MailQuota.admits(quotas(of: userId, email, message.link, user), in: transaction) else { return }
             try send(message.link, to: .init(userId, email), user: user, in: transaction)
         default: return
         }
     }
 
     /// The mail for a new address. The links to the old one end, whether or not there is a mail.
-    func addressChanged(of userId: String, to email: String?, user: JSON, in transaction: StoreTransaction) throws {
+    /// - Parameter causer: who changed it.
+    func addressChanged(
+        of userId: String, to email: String?, user: JSON, by causer: Principal, in transaction: StoreTransaction
+    ) throws {
         try MailedTokens.void(.emailVerification, of: userId, in: transaction)
         try MailedTokens.void(.passwordReset, of: userId, in: transaction)
-        // An address that is changed again and again is a way to write to strangers.
-        guard let email, settings.verifiesEmail, user["emailVerified"] != true,
-            try MailQuota.admits(.account(userId, .emailVerification), in: transaction)
-        else { return }
+        guard let email, settings.verifiesEmail, user["emailVerified"] != true else { return }
+        // An address that is changed, or signed up, again and again is a way to write to strangers.
+        var quotas = quotas(of: userId, email, .emailVerification, user)
+        if !causer.master, !causer.network.isEmpty {
+            quotas.insert(.signingUp(network: causer.network, perHour: settings.signUpMailsPerAddress), at: 0)
+        }
+        guard try MailQuota.admits(quotas, in: transaction) else { return }
         try send(.emailVerification, to: .init(userId, email), user: user, in: transaction)
+    }
+
+    private func quotas(
+        of userId: String, _ email: String, _ link: MailedLink, _ user: JSON
+    ) -> [MailQuota.Subject] {
+        let mailbox = key.digest(AccountNames.mailbox(of: email), for: .mailAddress)
+        let isVerified = user["emailVerified"] == true
+        return [
+            .account(userId, link), .mailbox(mailbox, isVerified: isVerified),
+            .mailboxInADay(mailbox, isVerified: isVerified),
+        ]
     }
 
     private func send(

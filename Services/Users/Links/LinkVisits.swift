@@ -61,6 +61,8 @@ struct LinkVisits: Sendable {
                 }
             }
             let outcome = try ServiceRoutes.apply(change, rules, in: transaction)
+            // The way out for an owner whose account strangers try: where the link was opened, the next sign-in has a lane of its own.
+            try KnownDevices.remember(used.userId, request.envelope.principal, rules.key, in: transaction)
             return try BusReply(LinkReply.with { $0.outcome = .done }, forget: outcome.forget)
         }
     }

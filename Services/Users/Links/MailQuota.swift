@@ -3,7 +3,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// How many mails may be asked for, so that nobody's mailbox is filled by somebody else.
+/// How many mails may be asked for, so that nobody's mailbox is filled by somebody else. Counts do not end with the account that
+/// caused them.
 package enum MailQuota {
     static let tables = [
         "CREATE TABLE IF NOT EXISTS mailQuota(subject TEXT PRIMARY KEY, asked INTEGER NOT NULL, endsAt INTEGER NOT NULL) WITHOUT ROWID",
@@ -12,26 +13,49 @@ package enum MailQuota {
 
     package enum Subject: Sendable {
         case account(String, MailedLink)
-        /// The setting says how many.
-        case address(String, perHour: Int)
+        /// A mailbox, whichever accounts name it, by a keyed hash of `AccountNames.mailbox`. The links of a verified account are counted
+        /// apart, so that nobody closes them by signing its mailbox up.
+        case mailbox(String, isVerified: Bool)
+        /// The same in a day.
+        case mailboxInADay(String, isVerified: Bool)
+        /// A network that asks for links; the setting says how many.
+        case asking(network: String, perHour: Int)
+        /// A network that signs addresses up; the setting says how many.
+        case signingUp(network: String, perHour: Int)
 
         var key: String {
             switch self {
             case .account(let id, let link): "account:\(id):\(link.rawValue)"
-            case .address(let address, _): "address:\(SignInSubject.network(address))"
+            case .mailbox(let hash, let isVerified): "mailbox:\(isVerified):\(hash)"
+            case .mailboxInADay(let hash, let isVerified): "mailboxInADay:\(isVerified):\(hash)"
+            case .asking(let network, _): "network:\(network)"
+            case .signingUp(let network, _): "signUps:\(network)"
             }
         }
 
-        /// Requests an hour. Who does not find the third mail will not find the sixth.
-        package var perHour: Int64 {
+        /// Mails in `window`. Who does not find the third will not find the sixth.
+        package var max: Int64 {
             switch self {
             case .account: 5
-            case .address(_, let perHour): Int64(perHour)
+            case .mailbox: 6
+            case .mailboxInADay(_, let isVerified): isVerified ? 20 : 10
+            case .asking(_, let perHour), .signingUp(_, let perHour): Int64(perHour)
+            }
+        }
+
+        var window: Duration {
+            switch self {
+            case .account, .mailbox, .asking, .signingUp: .seconds(3600)
+            case .mailboxInADay: .seconds(86_400)
             }
         }
     }
 
-    private static let window = Duration.seconds(3600)
+    /// Counts one mail for each subject up to the first that has no more.
+    /// - Returns: whether it is within the quotas of all.
+    package static func admits(_ subjects: [Subject], in transaction: StoreTransaction) throws -> Bool {
+        try subjects.allSatisfy { try admits($0, in: transaction) }
+    }
 
     /// Counts one request, in one statement.
     /// - Returns: whether it is within the quota.
@@ -45,11 +69,11 @@ package enum MailQuota {
             RETURNING asked
             """,
             [
-                .text(subject.key), .int(transaction.now.advanced(by: window).milliseconds),
+                .text(subject.key), .int(transaction.now.advanced(by: subject.window).milliseconds),
                 .int(transaction.now.milliseconds),
             ]
         ).first?.int("asked")
-        return (asked ?? .max) <= subject.perHour
+        return (asked ?? .max) <= subject.max
     }
 
     static func removeExpired(in transaction: StoreTransaction) throws {

@@ -6,6 +6,7 @@ import ServiceKit
 struct SecondFactorChange {
     let wish: SecondFactorWish
     let isMaster: Bool
+    let key: AccountKey
 
     private static let stepNote = "secondFactorStep"
     private static let codesNote = "recoveryCodes"
@@ -32,8 +33,8 @@ struct SecondFactorChange {
         }
         guard !isMaster, change.verb == .update else { return }
         let userId = try change.requiredObjectId
-        let isRecognised = try await records.write {
-            try SecondFactors.recognises(old, of: userId, in: $0)
+        let isRecognised = try await records.write { [key] in
+            try SecondFactors.recognises(old, of: userId, key, in: $0)
         }
         guard isRecognised else { throw SecondFactors.invalid }
     }
@@ -49,14 +50,14 @@ struct SecondFactorChange {
         case .enrol(let secret, _, let old):
             try giveUp(old, of: userId, in: transaction)
             guard let step = change.notes[Self.stepNote]?.intValue else { throw ParseError.internalError }
-            let codes = try SecondFactors.enrol(userId, secret: secret, step: step, in: transaction)
+            let codes = try SecondFactors.enrol(userId, secret: secret, step: step, key: key, in: transaction)
             change.notes[Self.codesNote] = .string(codes.joined(separator: ", "))
         }
     }
 
     private func giveUp(_ old: String?, of userId: String, in transaction: StoreTransaction) throws {
         guard !isMaster, try SecondFactors.isEnrolled(userId, transaction) else { return }
-        guard let old, try SecondFactors.use(old, of: userId, in: transaction) else { throw SecondFactors.invalid }
+        guard let old, try SecondFactors.use(old, of: userId, key: key, in: transaction) else { throw SecondFactors.invalid }
     }
 
     /// What the answer tells beside the rest: the recovery codes, once.

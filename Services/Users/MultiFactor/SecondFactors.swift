@@ -4,11 +4,13 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The users' second factors. Secrets are apart from the objects, so that no read, export or query of an object can carry one; the
+/// The users' second factors. Secrets are encrypted and apart from the objects, so that no read, export or query of an object can carry one; the
 /// object says `{"mfa":{"status":"enabled"}}` and nothing else.
 package enum SecondFactors {
     static let tables = [
+        // `secret` is empty, unless an earlier release stored it and it was not converted yet.
         "CREATE TABLE IF NOT EXISTS secondFactors(userId TEXT PRIMARY KEY, secret BLOB NOT NULL, usedStep INTEGER NOT NULL) WITHOUT ROWID",
+        "CREATE TABLE IF NOT EXISTS sealedSecrets(userId TEXT PRIMARY KEY, sealed BLOB NOT NULL) WITHOUT ROWID",
         """
         CREATE TABLE IF NOT EXISTS recoveryCodes(userId TEXT NOT NULL, hash TEXT NOT NULL, usedAt INTEGER, PRIMARY KEY(userId, hash))
         WITHOUT ROWID
@@ -39,12 +41,13 @@ package enum SecondFactors {
     /// - Parameter step: of the code that showed that the app has the secret; it is used up.
     /// - Returns: the recovery codes, which nobody can read again.
     package static func enrol(
-        _ userId: String, secret: [UInt8], step: Int64, in transaction: StoreTransaction
+        _ userId: String, secret: [UInt8], step: Int64, key: AccountKey, in transaction: StoreTransaction
     ) throws -> [String] {
         try remove(of: userId, in: transaction)
         try transaction.execute(
             "INSERT INTO secondFactors(userId, secret, usedStep) VALUES (?, ?, ?)",
-            [.text(userId), .blob(secret), .int(step)])
+            [.text(userId), .blob([]), .int(step)])
+        try keep(secret, of: userId, key, in: transaction)
         let codes = (0..<recoveryCodes).map { _ in Names.random(recoveryCodeCharacters) }
         for code in codes {
             try transaction.execute(
@@ -53,15 +56,28 @@ package enum SecondFactors {
         return codes
     }
 
+    static func keep(
+        _ secret: [UInt8], of userId: String, _ key: AccountKey, in transaction: StoreTransaction
+    ) throws {
+        try transaction.execute(
+            """
+            INSERT INTO sealedSecrets(userId, sealed) VALUES (?, ?)
+            ON CONFLICT(userId) DO UPDATE SET sealed = excluded.sealed
+            """, [.text(userId), .blob(try key.seal(secret, for: .secondFactor, of: userId))])
+    }
+
     static func remove(of userId: String, in transaction: StoreTransaction) throws {
+        try transaction.execute("DELETE FROM sealedSecrets WHERE userId = ?", [.text(userId)])
         try transaction.execute("DELETE FROM secondFactors WHERE userId = ?", [.text(userId)])
         try transaction.execute("DELETE FROM recoveryCodes WHERE userId = ?", [.text(userId)])
     }
 
     /// Uses a code of the authenticator app, or a recovery code, up. Each counts once: of the app's codes only later ones than the last.
     /// - Returns: whether it was one.
-    package static func use(_ token: String, of userId: String, in transaction: StoreTransaction) throws -> Bool {
-        if let step = try step(of: token, userId: userId, at: transaction.now, transaction) {
+    package static func use(
+        _ token: String, of userId: String, key: AccountKey, in transaction: StoreTransaction
+    ) throws -> Bool {
+        if let step = try step(of: token, userId: userId, key, at: transaction.now, transaction) {
             return try !transaction.rows(
                 "UPDATE secondFactors SET usedStep = ?1 WHERE userId = ?2 AND usedStep < ?1 RETURNING 1",
                 [.int(step), .text(userId)]
@@ -76,19 +92,30 @@ package enum SecondFactors {
     /// Whether it is or was a code of the user's, used or not. For what is decided before the transaction that uses it up: whoever
     /// repeats a request because the answer was lost must not look like somebody who guesses.
     static func knows(
-        _ token: String, of userId: String, at now: Timestamp, _ reader: some ObjectReading
+        _ token: String, of userId: String, _ key: AccountKey, at now: Timestamp, _ reader: some ObjectReading
     ) throws -> Bool {
-        if try step(of: token, userId: userId, at: now, reader) != nil { return true }
+        if try step(of: token, userId: userId, key, at: now, reader) != nil { return true }
         return try !reader.rows(
             "SELECT 1 FROM recoveryCodes WHERE userId = ? AND hash = ?", [.text(userId), .text(hash(token))]
         ).isEmpty
     }
 
     private static func step(
-        of token: String, userId: String, at now: Timestamp, _ reader: some ObjectReading
+        of token: String, userId: String, _ key: AccountKey, at now: Timestamp, _ reader: some ObjectReading
     ) throws -> Int64? {
-        let row = try reader.rows("SELECT secret FROM secondFactors WHERE userId = ?", [.text(userId)]).first
-        return try row.flatMap { try OneTimePassword(secret: $0.blob("secret")).step(of: token, at: now) }
+        let row = try reader.rows(
+            """
+            SELECT secret, coalesce(sealed, x'') AS sealed FROM secondFactors LEFT JOIN sealedSecrets USING(userId)
+            WHERE userId = ?
+            """, [.text(userId)]
+        ).first
+        guard let row else { return nil }
+        let plain = try row.blob("secret")
+        // A secret that cannot be opened has no right code: the second factor stands.
+        guard
+            let secret = plain.isEmpty ? key.open(try row.blob("sealed"), for: .secondFactor, of: userId) : plain
+        else { return nil }
+        return OneTimePassword(secret: secret).step(of: token, at: now)
     }
 
     /// 178 random bits need no salt.
@@ -103,30 +130,34 @@ extension SecondFactors {
     /// - Throws: 211 without a code, the refusal of a locked account.
     /// - Returns: false for a wrong code.
     static func admits(
-        _ userId: String, _ token: String?, from address: SignInSubject?, in transaction: StoreTransaction
+        _ attempt: SignInAttempt, _ token: String?, _ key: AccountKey, in transaction: StoreTransaction
     ) throws -> Bool {
+        let userId = attempt.account
         guard try isEnrolled(userId, transaction) else { return true }
-        let account = SignInSubject.account(userId)
-        try SignInFailures.check(account, at: transaction.now, transaction)
+        let verdict = try SignInFailures.verdict(on: attempt, .code, at: transaction.now, transaction)
+        if case .refused(let refusal) = verdict { throw refusal }
         guard let token else { throw missing }
-        if try use(token, of: userId, in: transaction) {
-            try SignInFailures.clear(account, in: transaction)
+        let judge = SignInGuard(attempt)
+        if try use(token, of: userId, key: key, in: transaction) {
+            try SignInFailures.clear(judge.cleared, in: transaction)
             return true
         }
-        for subject in [account, address].compactMap(\.self) { try SignInFailures.count(subject, in: transaction) }
+        try SignInFailures.count(judge.counted(for: .code), in: transaction)
         return false
     }
 
     /// Decides, before a change of the user, about the code that gives the present second factor up.
     /// - Throws: 211 without a code, the refusal of a locked account.
     /// - Returns: false for a wrong one, which is counted.
-    static func recognises(_ old: String?, of userId: String, in transaction: StoreTransaction) throws -> Bool {
+    static func recognises(
+        _ old: String?, of userId: String, _ key: AccountKey, in transaction: StoreTransaction
+    ) throws -> Bool {
         guard try isEnrolled(userId, transaction) else { return true }
-        let account = SignInSubject.account(userId)
-        try SignInFailures.check(account, at: transaction.now, transaction)
+        let owner = SignInSubject.owner(userId)
+        try SignInFailures.check(owner, at: transaction.now, transaction)
         guard let old else { throw missing }
-        if try knows(old, of: userId, at: transaction.now, transaction) { return true }
-        try SignInFailures.count(account, in: transaction)
+        if try knows(old, of: userId, key, at: transaction.now, transaction) { return true }
+        try SignInFailures.count(owner, in: transaction)
         return false
     }
 }

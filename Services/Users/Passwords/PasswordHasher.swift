@@ -1,82 +1,62 @@
 import Dispatch
+import Foundation
 import ParseProtocol
+import ServiceKit
 import Synchronization
 
-/// Decides when a password is hashed: few at once, because each takes a core and 16 MiB, and a bounded number waiting.
-package struct HashingQueue<Job> {
-    package enum Admission {
-        case run(Job)
-        case wait
-        case refuse
-    }
-
-    private var running = 0
-    private var waiting: [Job] = []
-    private let runningMax: Int
-    private let waitingMax: Int
-
-    package init(runningMax: Int, waitingMax: Int) {
-        self.runningMax = runningMax
-        self.waitingMax = waitingMax
-    }
-
-    package mutating func submitted(_ job: Job) -> Admission {
-        if running < runningMax {
-            running += 1
-            return .run(job)
-        }
-        guard waiting.count < waitingMax else { return .refuse }
-        waiting.append(job)
-        return .wait
-    }
-
-    /// The job to run after one has ended.
-    package mutating func ended() -> Job? {
-        if !waiting.isEmpty { return waiting.removeFirst() }
-        running -= 1
-        return nil
-    }
-}
-
-/// A queue for each purpose, so that a flood of sign-ups does not keep users from signing in. Each hashes one password
-/// at a time.
+/// A queue for each purpose, so that a flood of sign-ups does not keep users from signing in.
 package struct PasswordHashers: Sendable {
     package let newPasswords: PasswordHasher
     package let signIns: PasswordHasher
 
-    package init(cost: ScryptCost) {
-        newPasswords = PasswordHasher(cost: cost)
-        signIns = PasswordHasher(cost: cost)
+    /// - Parameter threads: passwords of each purpose that are hashed at once.
+    package init(cost: ScryptCost, threads: Int = 1) {
+        newPasswords = PasswordHasher(cost: cost, threads: threads)
+        signIns = PasswordHasher(cost: cost, threads: threads)
+    }
+
+    /// `SATCHEL_PASSWORD_THREADS`, 1 to 64: the ceiling of the work that strangers can cause. Half of the processors when it is not set.
+    init(_ configuration: ServiceConfiguration) {
+        let standard = ProcessInfo.processInfo.activeProcessorCount / 2
+        let threads = configuration.reader.int(forKey: "satchel.password.threads", default: standard)
+        self.init(cost: ScryptCost(configuration), threads: max(1, min(threads, 64)))
     }
 }
 
 /// Hashes and checks passwords on threads of its own, so that a rush of sign-ins leaves the rest of the service its cores.
 package final class PasswordHasher: Sendable {
-    private typealias Job = @Sendable () -> Void
+    private struct Job: Sendable {
+        let run: @Sendable () -> Void
+        let refuse: @Sendable () -> Void
+    }
 
     private let cost: ScryptCost
-    /// 32 wait: at 0.2 s each, the last one's turn comes within `patience`.
-    private let queue = Mutex(HashingQueue<Job>(runningMax: 1, waitingMax: 32))
+    /// 32 of a client wait: at 0.2 s each, a lone client's last turn comes within `patience`. Of all 512, at some KB each.
+    private let queue: Mutex<HashingQueue<Job>>
     private let threads = DispatchQueue(label: "satchel.passwords", qos: .utility, attributes: .concurrent)
     /// What a sign-in to an unknown account is checked against, so that it takes as long as any other.
     private let nobody: Mutex<PasswordHash?> = Mutex(nil)
 
     /// A client waits 10 s. Whoever waited this long is told to come again; hashing would only keep others waiting.
     private static let patience = Duration.seconds(7)
-    private static let busy = ParseError(.serviceUnavailable, "Too many sign-ins at this moment. Please try again.")
+    package static let busy = ParseError.tooManyRequests(
+        "Too many sign-ins at this moment. Please try again.", retryAfterSeconds: 2)
 
-    package init(cost: ScryptCost) { self.cost = cost }
+    package init(cost: ScryptCost, threads: Int = 1) {
+        self.cost = cost
+        queue = Mutex(HashingQueue(runningMax: threads, waitingMax: 512, perClientMax: 32))
+    }
 
     /// The hash of a new password, in stored form.
-    /// - Throws: `ParseError` 2 when too many wait.
-    package func hash(_ password: String) async throws -> String {
-        try await run { [cost] in try PasswordHash(of: password, cost: cost).phc }
+    /// - Throws: `.requestLimitExceeded` (155) when too many of the client's, or of all, wait.
+    package func hash(_ password: String, for client: HashingClient) async throws -> String {
+        try await run(for: client) { [cost] in try PasswordHash(of: password, cost: cost).phc }
     }
 
     /// Whether the password is the one that was hashed. False, and as slow, when there is no hash.
-    /// - Throws: `ParseError` 2 when too many wait.
-    package func verify(_ password: String, against stored: String?) async throws -> Bool {
-        try await run { [self] in
+    /// - Throws: `.requestLimitExceeded` (155) when too many of the client's, or of all, wait.
+    package func verify(_ password: String, against stored: String?, for client: HashingClient) async throws -> Bool {
+        try await run(for: client) { [self] in
             if let hash = stored.flatMap(PasswordHash.init(phc:)) { return try hash.matches(password) }
             _ = try unknown().matches(password)
             return false
@@ -92,26 +72,33 @@ package final class PasswordHasher: Sendable {
         }
     }
 
-    private func run<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
+    private func run<T: Sendable>(
+        for client: HashingClient, _ work: @escaping @Sendable () throws -> T
+    ) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in
             let patienceEnds = ContinuousClock.now + Self.patience
-            let job: Job = {
-                let isLate = ContinuousClock.now > patienceEnds
-                continuation.resume(with: isLate ? .failure(Self.busy) : Result(catching: work))
-            }
-            switch queue.withLock({ $0.submitted(job) }) {
+            let job = Job(
+                run: {
+                    let isLate = ContinuousClock.now > patienceEnds
+                    continuation.resume(with: isLate ? .failure(Self.busy) : Result(catching: work))
+                }, refuse: { continuation.resume(throwing: Self.busy) })
+            switch queue.withLock({ $0.submitted(job, by: client, at: Self.seconds) }) {
             case .run(let job): threads.async { self.work(from: job) }
             case .wait: break
-            case .refuse: continuation.resume(throwing: Self.busy)
+            case .refuse: job.refuse()
+            case .waitInsteadOf(let other): other.refuse()
             }
         }
     }
 
-    private func work(from first: @escaping Job) {
+    private func work(from first: Job) {
         var next: Job? = first
         while let job = next {
-            job()
-            next = queue.withLock { $0.ended() }
+            job.run()
+            next = queue.withLock { $0.ended(at: Self.seconds) }
         }
     }
+
+    private static let start = ContinuousClock.now
+    private static var seconds: Double { (ContinuousClock.now - start) / .seconds(1) }
 }

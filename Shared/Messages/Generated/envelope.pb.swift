@@ -276,8 +276,7 @@ public nonisolated struct Forget: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  public var sessionTokens: [String] = []
-
+  /// Every session of these users.
   public var userIds: [String] = []
 
   /// Every session, for example after a change of roles.
@@ -627,7 +626,7 @@ nonisolated extension Failure: SwiftProtobuf.Message, SwiftProtobuf._MessageImpl
 
 nonisolated extension Forget: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".Forget"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}session_tokens\0\u{3}user_ids\0\u{1}everything\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}user_ids\0\u{1}everything\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -635,29 +634,24 @@ nonisolated extension Forget: SwiftProtobuf.Message, SwiftProtobuf._MessageImple
       // allocates stack space for every case branch when no optimizations are
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
-      case 1: try { try decoder.decodeRepeatedStringField(value: &self.sessionTokens) }()
-      case 2: try { try decoder.decodeRepeatedStringField(value: &self.userIds) }()
-      case 3: try { try decoder.decodeSingularBoolField(value: &self.everything) }()
+      case 1: try { try decoder.decodeRepeatedStringField(value: &self.userIds) }()
+      case 2: try { try decoder.decodeSingularBoolField(value: &self.everything) }()
       default: break
       }
     }
   }
 
   public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    if !self.sessionTokens.isEmpty {
-      try visitor.visitRepeatedStringField(value: self.sessionTokens, fieldNumber: 1)
-    }
     if !self.userIds.isEmpty {
-      try visitor.visitRepeatedStringField(value: self.userIds, fieldNumber: 2)
+      try visitor.visitRepeatedStringField(value: self.userIds, fieldNumber: 1)
     }
     if self.everything != false {
-      try visitor.visitSingularBoolField(value: self.everything, fieldNumber: 3)
+      try visitor.visitSingularBoolField(value: self.everything, fieldNumber: 2)
     }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: Forget, rhs: Forget) -> Bool {
-    if lhs.sessionTokens != rhs.sessionTokens {return false}
     if lhs.userIds != rhs.userIds {return false}
     if lhs.everything != rhs.everything {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}

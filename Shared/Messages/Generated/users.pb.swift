@@ -120,9 +120,6 @@ public nonisolated struct AccountRequest: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// The client's address, for the sign-in rate limit.
-  public var clientAddress: String = String()
-
   /// The session a client came with when it signs in; may be void. That of an anonymous user hands its bag over.
   public var previousSessionToken: String = String()
 
@@ -162,9 +159,6 @@ public nonisolated struct MailRequest: Sendable {
   public var link: MailedLink = .noLink
 
   public var email: String = String()
-
-  /// The client's address, for the rate limit.
-  public var clientAddress: String = String()
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -410,7 +404,7 @@ nonisolated extension ExtendSession: SwiftProtobuf.Message, SwiftProtobuf._Messa
 
 nonisolated extension AccountRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".AccountRequest"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}client_address\0\u{3}previous_session_token\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}previous_session_token\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -418,25 +412,20 @@ nonisolated extension AccountRequest: SwiftProtobuf.Message, SwiftProtobuf._Mess
       // allocates stack space for every case branch when no optimizations are
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
-      case 1: try { try decoder.decodeSingularStringField(value: &self.clientAddress) }()
-      case 2: try { try decoder.decodeSingularStringField(value: &self.previousSessionToken) }()
+      case 1: try { try decoder.decodeSingularStringField(value: &self.previousSessionToken) }()
       default: break
       }
     }
   }
 
   public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    if !self.clientAddress.isEmpty {
-      try visitor.visitSingularStringField(value: self.clientAddress, fieldNumber: 1)
-    }
     if !self.previousSessionToken.isEmpty {
-      try visitor.visitSingularStringField(value: self.previousSessionToken, fieldNumber: 2)
+      try visitor.visitSingularStringField(value: self.previousSessionToken, fieldNumber: 1)
     }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: AccountRequest, rhs: AccountRequest) -> Bool {
-    if lhs.clientAddress != rhs.clientAddress {return false}
     if lhs.previousSessionToken != rhs.previousSessionToken {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
@@ -490,7 +479,7 @@ nonisolated extension AccountReply: SwiftProtobuf.Message, SwiftProtobuf._Messag
 
 nonisolated extension MailRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".MailRequest"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}link\0\u{1}email\0\u{3}client_address\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}link\0\u{1}email\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -500,7 +489,6 @@ nonisolated extension MailRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularEnumField(value: &self.link) }()
       case 2: try { try decoder.decodeSingularStringField(value: &self.email) }()
-      case 3: try { try decoder.decodeSingularStringField(value: &self.clientAddress) }()
       default: break
       }
     }
@@ -513,16 +501,12 @@ nonisolated extension MailRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
     if !self.email.isEmpty {
       try visitor.visitSingularStringField(value: self.email, fieldNumber: 2)
     }
-    if !self.clientAddress.isEmpty {
-      try visitor.visitSingularStringField(value: self.clientAddress, fieldNumber: 3)
-    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: MailRequest, rhs: MailRequest) -> Bool {
     if lhs.link != rhs.link {return false}
     if lhs.email != rhs.email {return false}
-    if lhs.clientAddress != rhs.clientAddress {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -1,0 +1,85 @@
+import Messages
+import ObjectStore
+import ParseProtocol
+
+/// Where an account was signed in to before. A device is its installation id; one that sends none is the network it is in. Both are kept
+/// as keyed hashes.
+package enum KnownDevices {
+    static let tables = [
+        """
+        CREATE TABLE IF NOT EXISTS knownDevices(userId TEXT NOT NULL, device TEXT NOT NULL, seenAt INTEGER NOT NULL,
+        PRIMARY KEY(userId, device)) WITHOUT ROWID
+        """,
+        "CREATE INDEX IF NOT EXISTS knownDevicesBySeen ON knownDevices(seenAt)",
+    ]
+
+    /// An account's; of more the oldest are forgotten.
+    static let perUserMax = 20
+    /// A device that was not seen for so long is a new one.
+    static let remembered = Duration.seconds(400 * 86_400)
+    /// Apps send UUIDs; a longer text names no device.
+    private static let installationIdBytesMax = 128
+
+    private static func device(installationId: String, _ key: AccountKey) -> String? {
+        guard (1...installationIdBytesMax).contains(installationId.utf8.count) else { return nil }
+        return key.digest("installation:\(installationId)", for: .device)
+    }
+
+    private static func device(network: String, _ key: AccountKey) -> String? {
+        network.isEmpty ? nil : key.digest("network:\(network)", for: .device)
+    }
+
+    /// Somebody who tries the account. The look-up is the same for an account that is not there.
+    static func attempt(
+        on account: String, by principal: Principal, _ key: AccountKey, _ reader: some ObjectReading
+    ) throws -> SignInAttempt {
+        let candidates = [
+            device(installationId: principal.installationID, key), device(network: principal.network, key),
+        ].compactMap(\.self)
+        let known = try candidates.first { device in
+            try !reader.rows(
+                "SELECT 1 FROM knownDevices WHERE userId = ? AND device = ?", [.text(account), .text(device)]
+            ).isEmpty
+        }
+        return SignInAttempt(account: account, network: principal.network, device: known)
+    }
+
+    /// Remembers the client of a successful sign-in, or of the visit of a mailed link.
+    static func remember(
+        _ userId: String, _ principal: Principal, _ key: AccountKey, in transaction: StoreTransaction
+    ) throws {
+        guard let device = device(installationId: principal.installationID, key) ?? device(network: principal.network, key)
+        else { return }
+        try remember(userId, device, in: transaction)
+    }
+
+    /// Remembers the device of a session of an earlier release.
+    static func remember(
+        _ userId: String, installationId: String, _ key: AccountKey, in transaction: StoreTransaction
+    ) throws {
+        guard let device = device(installationId: installationId, key) else { return }
+        try remember(userId, device, in: transaction)
+    }
+
+    private static func remember(_ userId: String, _ device: String, in transaction: StoreTransaction) throws {
+        try transaction.execute(
+            """
+            INSERT INTO knownDevices(userId, device, seenAt) VALUES (?1, ?2, ?3)
+            ON CONFLICT(userId, device) DO UPDATE SET seenAt = excluded.seenAt
+            """, [.text(userId), .text(device), .int(transaction.now.milliseconds)])
+        try transaction.execute(
+            """
+            DELETE FROM knownDevices WHERE userId = ?1 AND device NOT IN
+            (SELECT device FROM knownDevices WHERE userId = ?1 ORDER BY seenAt DESC LIMIT ?2)
+            """, [.text(userId), .int(Int64(perUserMax))])
+    }
+
+    static func forgetAll(of userId: String, in transaction: StoreTransaction) throws {
+        try transaction.execute("DELETE FROM knownDevices WHERE userId = ?", [.text(userId)])
+    }
+
+    static func forgetOld(in transaction: StoreTransaction) throws {
+        let end = transaction.now.milliseconds - Int64(remembered / .milliseconds(1))
+        try transaction.execute("DELETE FROM knownDevices WHERE seenAt < ?", [.int(end)])
+    }
+}

@@ -1,0 +1,87 @@
+import Testing
+import UsersService
+
+/// Whose password is hashed next. Jobs are numbers; nothing is hashed here.
+@Suite struct UsersHashingQueueTests {
+    private typealias Queue = HashingQueue<Int>
+
+    private func outcome(_ admission: Queue.Admission) -> String {
+        switch admission {
+        case .run(let job): "run \(job)"
+        case .wait: "wait"
+        case .refuse: "refuse"
+        case .waitInsteadOf(let job): "instead of \(job)"
+        }
+    }
+
+    private let ann = HashingClient("network:ann")
+    private let ben = HashingClient("network:ben")
+
+    @Test func fewHashAtOnceAndABoundedNumberWaits() {
+        var queue = Queue(runningMax: 2, waitingMax: 9, perClientMax: 1)
+        #expect(outcome(queue.submitted(1, by: ann, at: 0)) == "run 1")
+        #expect(outcome(queue.submitted(2, by: ann, at: 0)) == "run 2")
+        #expect(outcome(queue.submitted(3, by: ann, at: 0)) == "wait")
+        #expect(outcome(queue.submitted(4, by: ann, at: 0)) == "refuse")
+        #expect(outcome(queue.submitted(5, by: ben, at: 0)) == "wait", "A client's line is its own.")
+        #expect(queue.ended(at: 0) == 5, "Who had none comes before who had two.")
+        #expect(queue.ended(at: 0) == 3)
+        #expect(queue.ended(at: 0) == nil)
+        #expect(outcome(queue.submitted(6, by: ann, at: 0)) == "run 6")
+        #expect(queue.ended(at: 0) == nil)
+        #expect(queue.ended(at: 0) == nil)
+        #expect(outcome(queue.submitted(7, by: ann, at: 0)) == "run 7")
+    }
+
+    /// 40 clients with full lines, each of which had its turn: somebody new is next.
+    @Test func aNewcomerWaitsForOneHashAtMost() {
+        var queue = Queue(runningMax: 1, waitingMax: 2000, perClientMax: 32)
+        for round in 0..<32 {
+            for attacker in 0..<40 { _ = queue.submitted(round, by: HashingClient("a\(attacker)"), at: 0) }
+        }
+        for _ in 0..<40 { #expect(queue.ended(at: 1) != nil) }
+        #expect(outcome(queue.submitted(999, by: ann, at: 2)) == "wait")
+        #expect(queue.ended(at: 2) == 999)
+        // With a turn behind it, it is one among 41.
+        #expect(outcome(queue.submitted(998, by: ann, at: 2)) == "wait")
+        #expect((0..<41).contains { _ in queue.ended(at: 2) == 998 })
+    }
+
+    @Test func clientsTakeTurns() {
+        var queue = Queue(runningMax: 1, waitingMax: 99, perClientMax: 9)
+        _ = queue.submitted(0, by: HashingClient("other"), at: 0)
+        for job in 1...3 { _ = queue.submitted(job, by: ann, at: 0) }
+        for job in 11...13 { _ = queue.submitted(job, by: ben, at: 0) }
+        #expect((0..<6).map { _ in queue.ended(at: 1) } == [1, 11, 2, 12, 3, 13])
+    }
+
+    @Test func whatAClientHadIsForgottenByHalves() {
+        var queue = Queue(runningMax: 1, waitingMax: 99, perClientMax: 9)
+        for job in 1...4 { _ = queue.submitted(job, by: ann, at: 0) }
+        for _ in 0..<4 { _ = queue.ended(at: 0) }
+        _ = queue.submitted(5, by: HashingClient("other"), at: 400)
+        _ = queue.submitted(6, by: ann, at: 400)
+        _ = queue.submitted(7, by: ben, at: 400)
+        #expect(queue.ended(at: 400) == 6, "Nothing is left of it, and it came first.")
+    }
+
+    @Test func knownDevicesGoFirstInThreeOfFourTurns() {
+        var queue = Queue(runningMax: 1, waitingMax: 99, perClientMax: 9)
+        let phone = HashingClient("device:ann", isKnown: true)
+        _ = queue.submitted(0, by: HashingClient("other"), at: 0)
+        for job in 1...4 { _ = queue.submitted(job, by: ben, at: 0) }
+        for job in 11...16 { _ = queue.submitted(job, by: phone, at: 0) }
+        #expect((0..<8).map { _ in queue.ended(at: 0) } == [11, 12, 13, 1, 14, 15, 16, 2])
+    }
+
+    @Test func aFullQueueMakesRoomAtTheCostOfTheLongestLine() {
+        var queue = Queue(runningMax: 1, waitingMax: 4, perClientMax: 4)
+        for job in 0...4 { _ = queue.submitted(job, by: ann, at: 0) }
+        #expect(outcome(queue.submitted(10, by: ben, at: 0)) == "instead of 4")
+        #expect(outcome(queue.submitted(11, by: ben, at: 0)) == "instead of 3")
+        #expect(outcome(queue.submitted(12, by: ben, at: 0)) == "refuse", "It has as many as the other.")
+        let phone = HashingClient("device:ann", isKnown: true)
+        #expect(outcome(queue.submitted(20, by: phone, at: 0)).hasPrefix("instead of"))
+        #expect(queue.ended(at: 0) == 20)
+    }
+}

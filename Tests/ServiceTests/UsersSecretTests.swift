@@ -1,0 +1,70 @@
+import Foundation
+import ObjectStore
+import ParseProtocol
+import Testing
+import UsersService
+
+/// T1c: the key of the accounts, what it makes, and the file it is in.
+@Suite struct UsersSecretTests {
+    private let other = AccountKey(Array(repeating: 7, count: AccountKey.bytes))
+
+    @Test func aHashDependsOnTextKeyAndPurpose() {
+        let hash = testAccountKey.digest("r:0", for: .sessionToken)
+        #expect(hash.count == 64 && hash == testAccountKey.digest("r:0", for: .sessionToken))
+        #expect(hash != testAccountKey.digest("r:1", for: .sessionToken))
+        #expect(hash != testAccountKey.digest("r:0", for: .anonymousId))
+        #expect(hash != other.digest("r:0", for: .sessionToken))
+    }
+
+    @Test func whatIsSealedOpensForItsOwnerAndPurposeOnly() throws {
+        let plain = Array("0b4a".utf8)
+        let sealed = try testAccountKey.seal(plain, for: .anonymousId, of: "u1")
+        #expect(sealed != plain && testAccountKey.open(sealed, for: .anonymousId, of: "u1") == plain)
+        #expect(testAccountKey.open(sealed, for: .anonymousId, of: "u2") == nil)
+        #expect(testAccountKey.open(sealed, for: .keptReply, of: "u1") == nil)
+        #expect(other.open(sealed, for: .anonymousId, of: "u1") == nil)
+        var damaged = sealed
+        damaged[damaged.count - 1] ^= 1
+        #expect(testAccountKey.open(damaged, for: .anonymousId, of: "u1") == nil)
+        #expect(testAccountKey.open([], for: .anonymousId, of: "u1") == nil)
+        #expect(try testAccountKey.seal(plain, for: .anonymousId, of: "u1") != sealed, "Each time another.")
+    }
+
+    /// Of replicas that start together one makes the key, and all have it.
+    @Test func manyStartsMakeOneKey() async throws {
+        let path = NSTemporaryDirectory() + "key-\(Names.random(10))/users.key"
+        defer { try? FileManager.default.removeItem(atPath: (path as NSString).deletingLastPathComponent) }
+        let hashes = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<16 {
+                group.addTask { try AccountKeyFile(path: path).key().digest("x", for: .device) }
+            }
+            return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+        }
+        #expect(hashes.count == 1)
+        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        let files = try FileManager.default.contentsOfDirectory(atPath: (path as NSString).deletingLastPathComponent)
+        #expect(files == ["users.key"], "No drafts are left.")
+    }
+
+    @Test(arguments: ["", "0123", "not a key at all, but as long as one would be, in characters......"])
+    func aDamagedFileIsNotReplaced(_ text: String) throws {
+        let path = NSTemporaryDirectory() + "key-\(Names.random(10))"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        #expect(throws: AccountKeyFile.Problem.self) { try AccountKeyFile(path: path).key() }
+        #expect(FileManager.default.contents(atPath: path) == Data(text.utf8))
+    }
+
+    @Test func aBanIsAnACLWithoutTheOwnRightToRead() {
+        func isBanned(_ acl: JSON?, roles: [String] = []) -> Bool {
+            var user: JSON = ["objectId": "u1"]
+            user["ACL"] = acl
+            return Ban.applies(to: user, roles: roles)
+        }
+        #expect(isBanned([:]) && isBanned(["u2": ["read": true]]) && isBanned(["u1": ["write": true]]))
+        #expect(isBanned(["role:a": ["read": true]], roles: ["b"]))
+        #expect(!isBanned(nil) && !isBanned(["u1": ["read": true]]) && !isBanned(["*": ["read": true]]))
+        #expect(!isBanned(["role:a": ["read": true]], roles: ["a"]))
+    }
+}
