@@ -125,7 +125,9 @@ struct HTTPFront: HTTPResponder {
         return await router.answer(parsed)
     }
 
-    private func response(_ answer: ParseResponse, to request: Request, requestId: String, _ hold: ByteHold?) -> Response {
+    private func response(
+        _ answer: ParseResponse, to request: Request, requestId: String, _ hold: ByteHold?
+    ) -> Response {
         var headers = Self.commonHeaders
         configuration.admission.origins.apply(to: &headers, origin: request.headers[.origin])
         // PARSE_PROTOCOL 1.3 has these on every answer. Only browsers, which say where they are, look at them.

@@ -22,7 +22,8 @@ final class RawConnection: Sendable {
     deinit { close(descriptor) }
 
     private static func call(
-        _ function: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32, _ descriptor: Int32, _ host: String, _ port: Int
+        _ function: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32, _ descriptor: Int32, _ host: String,
+        _ port: Int
     ) -> Bool {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)

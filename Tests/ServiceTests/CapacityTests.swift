@@ -83,6 +83,7 @@ import Testing
         #expect(isDue(500, cpu), "Quiet.")
     }
 
+    /// T10g of docs/hardening.md.
     @Test func secretsAreComparedToTheirEnd() {
         let key = Array("0123456789abcdef".utf8)
         #expect(ConstantTime.areEqual(key, key) && ConstantTime.areEqual([], []))

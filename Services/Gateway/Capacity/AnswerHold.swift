@@ -12,7 +12,9 @@ enum AnswerHold {
 
     /// Says why a reply cannot be kept. Called on the broker's thread as replies arrive, so that those which wait for a turn are counted.
     /// - Parameter isDone: the reply is to a change: it was carried out, and whoever asked for it must hear so.
-    static func admit(_ result: Result<BusReply, BusFailure>, _ hold: ByteHold?, isDone: Bool) -> Result<BusReply, BusFailure> {
+    static func admit(
+        _ result: Result<BusReply, BusFailure>, _ hold: ByteHold?, isDone: Bool
+    ) -> Result<BusReply, BusFailure> {
         guard let hold, case .success(let reply) = result else { return result }
         let bytes = reply.documents.reduce(reply.body.count) { $0 + $1.count }
         guard bytes > CapacitySettings.smallBytes else { return result }

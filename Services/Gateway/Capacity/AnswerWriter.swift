@@ -10,7 +10,7 @@ enum AnswerWriter {
     private static let bytesPerSecondMin = 16 << 10
 
     static func responseBody(_ body: [UInt8], _ hold: ByteHold?, _ settings: CapacitySettings) -> ResponseBody {
-        guard body.count > 2 * partBytes else { return ResponseBody(byteBuffer: ByteBuffer(bytes: body)) }
+        guard body.count > CapacitySettings.smallBytes else { return ResponseBody(byteBuffer: ByteBuffer(bytes: body)) }
         return ResponseBody(contentLength: body.count) { writer in
             defer { withExtendedLifetime(hold) {} }
             let start = ContinuousClock.now

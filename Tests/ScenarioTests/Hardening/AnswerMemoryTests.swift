@@ -57,7 +57,9 @@ import Testing
 
     /// T3b: many who ask for much and do not read it.
     @Test(.timeLimit(.minutes(4))) func answersThatNobodyTakesAreBoundedAndGivenUp() async throws {
-        try await Suite.with(settings: ["SATCHEL_ANSWERS_BYTES_MAX": "\(256 << 20)", "SATCHEL_SLOW_ANSWER_SECONDS": "6"]) { suite in
+        try await Suite.with(settings: [
+            "SATCHEL_ANSWERS_BYTES_MAX": "\(256 << 20)", "SATCHEL_SLOW_ANSWER_SECONDS": "6",
+        ]) { suite in
             try await fill(suite)
             let before = try MemoryReading(suite, "gateway-1").resident
             let idle = try (0..<12).map { _ in try RawConnection(suite, from: "127.0.0.2", receiveBytes: 4096) }

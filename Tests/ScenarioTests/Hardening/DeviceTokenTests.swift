@@ -36,7 +36,8 @@ import Testing
                 for options in [[:], ["keys": "deviceToken,installationId,badge"]] as [[String: JSON]] {
                     let seen = try await client.get(path, options)
                     #expect(seen.status == 200 && seen["badge"] == 3, "\(seen.text)")
-                    #expect(!seen.text.contains(token) && !seen.text.lowercased().contains(id.lowercased()), "\(seen.text)")
+                    #expect(
+                        !seen.text.contains(token) && !seen.text.lowercased().contains(id.lowercased()), "\(seen.text)")
                 }
             }
             let batch = try await client.call(
