@@ -13,6 +13,7 @@ package let analyticsPlan = ServicePlan(
 
 func buildAnalytics(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
     routes.write("analytics.event.v1", AppEvent.self) { message, request, transaction in
+        try EventQuota.admit(bytes: request.documents.first?.count ?? 0, by: request.caller, in: transaction)
         try EventIntake.take(
             Event(name: message.name, body: request.document()), by: request.caller, in: transaction)
         return try BusReply(Accepted(), documents: [JSON.object([:]).serialized])
@@ -38,7 +39,20 @@ func buildAnalytics(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
     AnalyticsFunctions(
         store: host.store, currency: host.configuration.reader.string(forKey: "satchel.currency", default: "usd")
     ).install(&routes)
-    host.whenWriter { await Retention(store: host.store, logger: host.logger).run() }
+    let logBytesMax = host.quotas.settings.ceiling(.eventLogBytesMax)
+    host.whenWriter { await Retention(store: host.store, logger: host.logger, logBytesMax: logBytesMax).run() }
+}
+
+/// Which events are taken: each is a row that is kept for long.
+private enum EventQuota {
+    /// What a row takes beside what the client sent: name, times, user and installation, and its places in two indexes.
+    private static let rowBytes = 200
+
+    /// - Throws: 155 when they come too fast, 2 when the disk is nearly full.
+    static func admit(bytes: Int, by caller: Caller, in transaction: StoreTransaction) throws {
+        try transaction.quotas.requireDiskSpace(for: caller)
+        try transaction.quotas.take([(.events, 1), (.eventBytes, bytes + rowBytes)], by: caller)
+    }
 }
 
 /// One event into the log and every roll-up, in one transaction.

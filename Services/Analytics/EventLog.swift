@@ -2,7 +2,7 @@ import ObjectStore
 import ParseProtocol
 
 /// The events as they came in, in order of arrival.
-enum EventLog {
+package enum EventLog {
     static let tables = [
         """
         CREATE TABLE IF NOT EXISTS events(id INTEGER PRIMARY KEY, name TEXT NOT NULL, happenedAt INTEGER NOT NULL,
@@ -13,7 +13,7 @@ enum EventLog {
         "CREATE INDEX IF NOT EXISTS eventsByUser ON events(userId) WHERE userId IS NOT NULL",
     ]
 
-    /// The newest are kept: some hundred megabytes.
+    /// The newest are kept: some hundred megabytes, as a rule.
     private static let keptMax: Int64 = 1_000_000
     /// A UUID has 36.
     private static let installationIdBytesMax = 128
@@ -34,6 +34,23 @@ enum EventLog {
         _ = try transaction.execute(
             "DELETE FROM events WHERE id <= (SELECT max(id) FROM events) - ?", [.int(keptMax)])
     }
+
+    /// Removes the oldest events while the file is larger than it may be: events of the largest size are twenty times the usual ones.
+    /// - Returns: whether it removed some.
+    package static func shrink(to bytesMax: Int, in transaction: StoreTransaction) throws -> Bool {
+        let used = try transaction.rows(
+            """
+            SELECT (pages.page_count - free.freelist_count) * size.page_size AS bytes
+            FROM pragma_page_count AS pages, pragma_freelist_count AS free, pragma_page_size AS size
+            """, []
+        ).first?.int("bytes")
+        guard Int(used ?? 0) > bytesMax else { return false }
+        return try transaction.execute(
+            "DELETE FROM events WHERE id IN (SELECT id FROM events ORDER BY id LIMIT ?)", [.int(shrunkAtOnce)]) > 0
+    }
+
+    /// Some megabytes, so that no write waits long.
+    private static let shrunkAtOnce: Int64 = 2000
 
     static func shortened(_ installationId: String) -> String {
         guard installationId.utf8.count > installationIdBytesMax else { return installationId }

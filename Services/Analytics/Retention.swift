@@ -6,6 +6,8 @@ import ParseProtocol
 struct Retention: Sendable {
     let store: ClassStore
     let logger: Logger
+    /// Of the file, past which the oldest events go.
+    let logBytesMax: Int
 
     private static let pause = Duration.seconds(3600)
     /// Events' and sales' roll-ups: five years.
@@ -19,6 +21,7 @@ struct Retention: Sendable {
         while !Task.isCancelled {
             do {
                 while try await store.write({ try Self.removeOldest($0) }) {}
+                while try await store.write({ [logBytesMax] in try EventLog.shrink(to: logBytesMax, in: $0) }) {}
             } catch {
                 logger.error("Old figures could not be removed.", metadata: ["error": "\(error)"])
             }

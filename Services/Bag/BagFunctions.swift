@@ -34,7 +34,7 @@ struct BagFunctions: Sendable {
         let quantity = try Quantity.parse(parameters["quantity"], in: 1...Quantity.max, whenMissing: 1)
         return try await change(request, adding: product) { [currency] userId, facts, transaction in
             try facts.prices.requireSold(product)
-            var order = try OpenOrder.findOrCreate(for: userId, currency: currency, in: transaction)
+            var order = try OpenOrder.findOrCreate(for: userId, currency: currency, by: request.caller, in: transaction)
             try order.requireNotBeingPaid(in: transaction)
             let sum = try Quantity.parse(.int(Int64(order.quantity(of: product) + quantity)), in: 1...Quantity.max)
             try order.set(product, to: sum, in: transaction)
@@ -52,7 +52,8 @@ struct BagFunctions: Sendable {
             var found = try OpenOrder.find(for: userId, in: transaction)
             if quantity > 0 {
                 try facts.prices.requireSold(product)
-                found = try OpenOrder.findOrCreate(for: userId, currency: currency, in: transaction)
+                found = try OpenOrder.findOrCreate(
+                    for: userId, currency: currency, by: request.caller, in: transaction)
             }
             guard var order = found else { return nil }
             try order.requireNotBeingPaid(in: transaction)

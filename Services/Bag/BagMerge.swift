@@ -52,7 +52,7 @@ package enum BagMerge {
             try requireNotBeingPaid(bag, in: transaction)
             try fill(&bag, from: left, goods, in: transaction)
         } else if left.items.contains(where: { moved($0.productId, goods, 0, $0.quantity) > 0 }) {
-            var bag = try OpenOrder.findOrCreate(for: to, currency: currency, in: transaction)
+            var bag = try OpenOrder.findOrCreate(for: to, currency: currency, by: .master, in: transaction)
             try fill(&bag, from: left, goods, in: transaction)
         }
         try left.delete(in: transaction)

@@ -28,7 +28,9 @@ struct FavoriteRules: ClassRules {
 
     func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
         switch change.verb {
-        case .create: try claim(&change)
+        case .create:
+            try claim(&change)
+            try requireRoom(change, in: transaction)
         case .update: if !change.caller.isMaster { change.object["ACL"] = nil }
         case .delete: break
         }
@@ -41,6 +43,15 @@ struct FavoriteRules: ClassRules {
             let productId = favorite["product"]?.pointerTarget?.objectId
         else { throw ParseError(.validationError, "A favourite needs its customer and its product.") }
         _ = try transaction.document("Product", productId, caller: change.caller)
+    }
+
+    private func requireRoom(_ change: ProposedChange, in transaction: StoreTransaction) throws {
+        guard !change.caller.isOperator, let userId = change.caller.userId else { return }
+        let own = Query(className: "FavoriteProduct", where: ["customer": .pointer("_User", userId)])
+        let count = try transaction.count(own, caller: .master)
+        guard transaction.quotas.admits(count, below: .favoritesMax, by: change.caller) else {
+            throw ParseError(.validationError, "You have as many favourites as can be kept.")
+        }
     }
 
     private func claim(_ change: inout ProposedChange) throws {

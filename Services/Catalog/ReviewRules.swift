@@ -16,6 +16,7 @@ struct ReviewRules: ClassRules {
             if change.principal.anonymous, !change.caller.isMaster {
                 throw ParseError(.operationForbidden, "Only a signed-up user can write a review.")
             }
+            try transaction.quotas.take(of: .reviews, by: change.caller)
             if change.object["moderation"] == nil { change.object["moderation"] = "visible" }
             try change.claim("user", acl: Self.acl)
             change.defaultACL(from: "user", acl: Self.acl)

@@ -18,6 +18,12 @@ struct ReportIntake: Sendable {
     func take(_ message: CrashReport, _ request: ServiceRequest) async throws -> String {
         guard let body = request.documents.first else { throw ReportRefusal.malformed }
         guard body.count <= Self.bodyBytesMax else { throw ReportRefusal.tooLarge }
+        // A key is in every copy of the app: what one address sends is its own share of it.
+        do {
+            try host.quotas.take(of: .crashReports, by: request.caller)
+        } catch let error as ParseError {
+            throw ReportRefusal.tooMany(seconds: error.retryAfterSeconds ?? 1)
+        }
         guard let encoding = ContentEncoding(header: message.contentEncoding) else {
             throw ReportRefusal.unsupportedEncoding
         }

@@ -19,7 +19,8 @@ struct SentryController: Sendable {
             $0.isEvent = path[2] == "store"
         }
         let reply = try await services.write(
-            "crash.envelope.v1", message, documents: [request.body], for: .init(), trace: request.requestId)
+            "crash.envelope.v1", message, documents: [request.body],
+            for: .with { $0.network = Network.customerName(request.clientAddress) }, trace: request.requestId)
         let answer: CrashAnswer = try reply.message()
         guard answer.status != 200 else { return Self.readable(ParseResponse(body: try reply.document)) }
         return refusal(answer)

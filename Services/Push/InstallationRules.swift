@@ -38,12 +38,17 @@ package struct InstallationRules: ClassRules {
         var answer = updated.answer
         answer["objectId"] = .string(objectId)
         answer["createdAt"] = updated.document["createdAt"]
-        return ChangeOutcome(objectId: objectId, before: updated.before, after: updated.document, answer: answer)
+        let outcome = ChangeOutcome(
+            objectId: objectId, before: updated.before, after: updated.document, answer: answer)
+        try Self.checkRoom(change, outcome, in: transaction)
+        return outcome
     }
 
     package func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
         switch change.verb {
-        case .create: try releaseToken(change, keptBy: nil, in: transaction)
+        case .create:
+            try transaction.quotas.take(of: .installations, by: change.caller)
+            try releaseToken(change, keptBy: nil, in: transaction)
         case .update:
             let objectId = try change.requiredObjectId
             let stored = try transaction.documents(
@@ -58,6 +63,25 @@ package struct InstallationRules: ClassRules {
                 try releaseToken(change, keptBy: objectId, in: transaction)
             }
         case .delete: break
+        }
+    }
+
+    package func after(
+        _ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction
+    ) throws {
+        try Self.checkRoom(change, outcome, in: transaction)
+    }
+
+    /// A push to a user goes to each installation that names the user.
+    private static func checkRoom(
+        _ change: ProposedChange, _ outcome: ChangeOutcome, in transaction: StoreTransaction
+    ) throws {
+        guard let user = outcome.after?["user"], user.pointerTarget != nil, user != outcome.before?["user"] else {
+            return
+        }
+        let count = try transaction.count(Query(className: "_Installation", where: ["user": user]), caller: .master)
+        guard transaction.quotas.admits(count - 1, below: .userInstallationsMax, by: change.caller) else {
+            throw ParseError(.validationError, "A user cannot have more installations.")
         }
     }
 

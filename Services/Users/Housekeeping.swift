@@ -6,8 +6,11 @@ import ServiceKit
 /// What the writer does by itself.
 struct Housekeeping: Sendable {
     let host: ServiceHost
+    let idleUsers: IdleUsers
 
     private static let interval = Duration.seconds(60)
+    /// Pages of anonymous users that one turn looks at: a million users take a day.
+    private static let idlePagesMax = 10
     private static let seedPause = Duration.seconds(1)
 
     /// Makes the role of the shop's operators, which only the master key may change.
@@ -30,6 +33,7 @@ struct Housekeeping: Sendable {
 
     /// Removes sessions, links and counters whose time is over.
     func run() async {
+        var lastIdentity = ""
         while !Task.isCancelled {
             do {
                 try await host.store.write { transaction in
@@ -38,6 +42,13 @@ struct Housekeeping: Sendable {
                     try KnownDevices.forgetOld(in: transaction)
                     try MailedTokens.removeExpired(in: transaction)
                     try MailQuota.removeExpired(in: transaction)
+                }
+                for _ in 0..<Self.idlePagesMax {
+                    let next = try await host.store.write { [lastIdentity] in
+                        try idleUsers.removePage(after: lastIdentity, in: $0)
+                    }
+                    lastIdentity = next ?? ""
+                    if next == nil { break }
                 }
             } catch {
                 host.logger.error("Old sessions could not be removed.", metadata: ["error": "\(error)"])

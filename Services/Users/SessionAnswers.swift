@@ -7,9 +7,9 @@ import ServiceKit
 /// Answers to questions about a session and the user behind it.
 enum SessionAnswers {
     /// Who is behind a token, for the gateway.
-    /// - Parameter lifetime: of a session that is extended by its use; nil when none is.
+    /// - Parameter times: of a session that is extended by its use; nil when none is.
     static func principal(
-        of token: String, _ key: AccountKey, lifetime: Duration?, _ reader: StoreReader
+        of token: String, _ key: AccountKey, extension times: SessionExtension?, _ reader: StoreReader
     ) throws -> BusReply {
         let session = try Sessions.live(token, key, at: .now, reader)
         guard let userId = session["user"]?.pointerTarget?.objectId else { throw ParseError.invalidSession }
@@ -19,7 +19,7 @@ enum SessionAnswers {
             throw ParseError.invalidSession
         }
         let isAnonymous = try Identities.isAnonymous(userId, reader)
-        let isExtendable = try Sessions.isExtendable(session, lifetime: lifetime, at: .now, reader)
+        let isExtendable = try Sessions.isExtendable(session, times, at: .now, reader)
         return try BusReply(
             SessionReply.with {
                 $0.userID = userId

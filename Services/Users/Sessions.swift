@@ -36,6 +36,19 @@ package struct SessionOrigin {
     }
 }
 
+/// What use of a session does to its end.
+package struct SessionExtension: Sendable {
+    /// How long it then lasts.
+    package let lifetime: Duration
+    /// How much of that is over before it is written: each time it is used would be waste.
+    package let after: Duration
+
+    package init(lifetime: Duration, after: Duration) {
+        self.lifetime = lifetime
+        self.after = after
+    }
+}
+
 /// Opening, finding and closing sessions, which are objects of the class `_Session`.
 ///
 /// A token is no field of its object: only its keyed hash is kept, in a table of its own, so that no read, query or export of sessions
@@ -154,11 +167,13 @@ package enum Sessions {
         return oldest.count
     }
 
-    /// Whether more than half of a session's time is over. The rest is long enough that a write each time it is used would be waste.
+    /// Whether so much of a session's time is over that its use extends it.
     static func isExtendable(
-        _ session: JSON, lifetime: Duration?, at now: Timestamp, _ reader: some ObjectReading
+        _ session: JSON, _ times: SessionExtension?, at now: Timestamp, _ reader: some ObjectReading
     ) throws -> Bool {
-        guard let lifetime, let end = expiry(of: session), end < now.advanced(by: lifetime / 2) else { return false }
+        guard let times, let end = expiry(of: session),
+            end < now.advanced(by: times.lifetime - times.after)
+        else { return false }
         return try reader.rows(
             "SELECT 1 FROM fixedSessions WHERE sessionId = ?", [.text(session["objectId"]?.stringValue ?? "")]
         ).isEmpty
@@ -166,15 +181,13 @@ package enum Sessions {
 
     /// Gives a session that is in use its full time again.
     package static func extend(
-        _ token: String, lifetime: Duration?, key: AccountKey, in transaction: StoreTransaction
+        _ token: String, extension times: SessionExtension?, key: AccountKey, in transaction: StoreTransaction
     ) throws {
         let session = try live(token, key, at: transaction.now, transaction)
-        guard let lifetime, try isExtendable(session, lifetime: lifetime, at: transaction.now, transaction) else {
-            return
-        }
+        guard let times, try isExtendable(session, times, at: transaction.now, transaction) else { return }
         try transaction.update(
             "_Session", session["objectId"]?.stringValue ?? "",
-            ["expiresAt": transaction.now.advanced(by: lifetime).wire], caller: .master)
+            ["expiresAt": transaction.now.advanced(by: times.lifetime).wire], caller: .master)
     }
 
     /// Remembers that the master key chose when a session ends.

@@ -24,6 +24,8 @@ struct SignUp {
     func commit(in transaction: StoreTransaction) throws -> ChangeOutcome {
         if let userId = try returning(transaction) { return try signIn(userId, in: transaction) }
         if case .prove = fields.secondFactor { throw SecondFactors.malformed }
+        try transaction.quotas.requireDiskSpace(for: caller)
+        try transaction.quotas.take(of: .users, by: caller)
         let username = fields.username ?? Names.random(Self.generatedNameCharacters)
         let created = try create(username, in: transaction)
         let userId = created.objectId

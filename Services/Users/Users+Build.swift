@@ -8,7 +8,7 @@ func buildUsers(_ host: ServiceHost, _ routes: inout ServiceRoutes, rules: UserR
     rules.messages.connect(host.outbox)
     rules.records.connect(host.store)
     let signIn = SignIn(host: host, hasher: signIns, settings: settings, messages: rules.messages, key: key)
-    let housekeeping = Housekeeping(host: host)
+    let housekeeping = Housekeeping(host: host, idleUsers: IdleUsers(settings: settings, messages: rules.messages))
 
     routes.task("users.signup.v1", AccountRequest.self) { message, request in
         try await rules.signUp(message, request, host: host)
@@ -36,11 +36,11 @@ func buildUsers(_ host: ServiceHost, _ routes: inout ServiceRoutes, rules: UserR
     }
     routes.read("users.session.v1", SessionRequest.self) { message, _, reader in
         try SessionAnswers.principal(
-            of: message.sessionToken, key, lifetime: settings.extensionLifetime, reader)
+            of: message.sessionToken, key, extension: settings.extensionLifetime, reader)
     }
     routes.write("users.extendSession.v1", ExtendSession.self) { message, _, transaction in
         try Sessions.extend(
-            message.sessionToken, lifetime: settings.extensionLifetime, key: key, in: transaction)
+            message.sessionToken, extension: settings.extensionLifetime, key: key, in: transaction)
         return try BusReply(Accepted())
     }
     routes.read("users.contact.v1", ContactRequest.self) { message, _, reader in

@@ -28,6 +28,8 @@ package struct UsersSettings: Sendable {
     /// `SATCHEL_REVOKE_SESSIONS_ON_PASSWORD_CHANGE`: whether a new password ends the user's sessions (Parse Server's
     /// `revokeSessionOnPasswordReset`).
     package var revokesSessions = true
+    /// `SATCHEL_ANONYMOUS_DAYS`: how long nobody may use an anonymous user before the account ends, 0 for ever, to 3650.
+    package var anonymousDays = 0
     /// Base of links in mails.
     package var applicationURL = "http://127.0.0.1:1337/parse/apps/satchel"
 
@@ -52,6 +54,7 @@ package struct UsersSettings: Sendable {
         mailsPerAddress = try number("satchel.mails.per.address", 100, 1...1_000_000)
         signUpMailsPerAddress = try number("satchel.signup.mails.per.address", 300, 1...1_000_000)
         sessionDays = try number("satchel.session.days", 365, 1...3650)
+        anonymousDays = try number("satchel.anonymous.days", 0, 0...3650)
         extendsSessions = reader.bool(forKey: "satchel.session.extend", default: true)
         revokesSessions = reader.bool(forKey: "satchel.revoke.sessions.on.password.change", default: true)
         passwordPolicy.charactersMin = try number("satchel.password.length.min", 6, 1...128)
@@ -84,11 +87,18 @@ package struct UsersSettings: Sendable {
 
     var sessionLifetime: Duration { .seconds(Int64(sessionDays) * 86_400) }
 
+    /// Nil when no anonymous user's account ends by itself.
+    var anonymousIdle: Duration? { anonymousDays > 0 ? .seconds(Int64(anonymousDays) * 86_400) : nil }
+
     /// Whether a user with a password gets no session, because the address is not verified.
     func refusesSession(of user: JSON) -> Bool {
         refusesUnverified && user["email"]?.stringValue != nil && user["emailVerified"] != true
     }
 
     /// Nil when use does not extend sessions.
-    var extensionLifetime: Duration? { extendsSessions ? sessionLifetime : nil }
+    var extensionLifetime: SessionExtension? {
+        guard extendsSessions else { return nil }
+        let half = sessionLifetime / 2
+        return SessionExtension(lifetime: sessionLifetime, after: anonymousIdle.map { min($0 / 2, half) } ?? half)
+    }
 }

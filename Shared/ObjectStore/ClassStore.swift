@@ -25,10 +25,11 @@ public final class ClassStore: Sendable {
     ///   - classes: the classes the service knows.
     ///   - allowClassCreation: whether callers without the master key may save objects of new classes.
     ///   - allowCustomObjectId: whether callers may choose the id of an object they create.
+    ///   - allowance: what clients may add to classes beyond that.
     ///   - schema: statements for the service's own tables (`CREATE TABLE IF NOT EXISTS …`), run by each new writer.
     public init(
         path: String, classes: [ClassDefinition], synchronous: Synchronous = .full, allowClassCreation: Bool,
-        allowCustomObjectId: Bool, schema: [String] = [], logger: Logger
+        allowCustomObjectId: Bool, allowance: any SchemaAllowance = OpenSchema(), schema: [String] = [], logger: Logger
     ) throws {
         try FileManager.default.createDirectory(
             at: URL(fileURLWithPath: path).deletingLastPathComponent(), withIntermediateDirectories: true)
@@ -36,7 +37,8 @@ public final class ClassStore: Sendable {
         writer = WriterThread(
             settings: .init(
                 path: path, classes: classes, tables: schema, synchronous: synchronous,
-                allowClassCreation: allowClassCreation, allowCustomObjectId: allowCustomObjectId),
+                allowClassCreation: allowClassCreation, allowCustomObjectId: allowCustomObjectId,
+                allowance: allowance),
             logger: logger)
         let isStopped = StopFlag()
         self.isStopped = isStopped

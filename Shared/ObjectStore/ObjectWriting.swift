@@ -163,6 +163,9 @@ extension StoreTransaction {
         case .whereUserIs(let fields):
             guard !draft.isNew, ObjectDraft.namesCaller(caller, in: draft.document, fields) else { throw denied }
         }
+        let added = draft.addedFields(definition: definitions[draft.info.name])
+        if added.relations > 0 { try checkRelationField(of: draft.info, caller) }
+        try allowance.addFields(added, by: caller)
     }
 
     private func objectForDeleting(

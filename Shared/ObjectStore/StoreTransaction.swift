@@ -8,10 +8,16 @@ public final class StoreTransaction: ObjectReader {
     private var commitActions: [@Sendable () -> Void] = []
     let allowClassCreation: Bool
     let allowCustomObjectId: Bool
+    /// What clients may add to classes.
+    public let allowance: any SchemaAllowance
+    /// The classes that the service's code knows, by name.
+    let definitions: [String: ClassDefinition]
 
-    init(connection: Connection, schema: Schema, allowClassCreation: Bool, allowCustomObjectId: Bool) {
-        self.allowClassCreation = allowClassCreation
-        self.allowCustomObjectId = allowCustomObjectId
+    init(connection: Connection, schema: Schema, settings: WriterThread.Settings) {
+        allowClassCreation = settings.allowClassCreation
+        allowCustomObjectId = settings.allowCustomObjectId
+        allowance = settings.allowance
+        definitions = Dictionary(settings.classes.map { ($0.name, $0) }) { _, last in last }
         super.init(connection: connection, schema: schema)
     }
 
@@ -82,9 +88,24 @@ public final class StoreTransaction: ObjectReader {
         guard schema.classes.count < Schema.classesMax else {
             throw ParseError(.operationForbidden, "There are too many classes to add another one.")
         }
+        try allowance.addClass(name, count: schema.classes.count, by: caller)
         let info = try writer.create(name)
         try writer.save(info, in: &schema)
         return info
+    }
+
+    /// Objects of a class to which a client may still add a relation field: each of them is rewritten, while other writes wait.
+    private static let rewrittenMax: Int64 = 20_000
+
+    /// - Throws: 119 when the class has so many objects that only an operator adds a relation field.
+    func checkRelationField(of info: ClassInfo, _ caller: Caller) throws {
+        guard !caller.isOperator else { return }
+        let beyond = try rows("SELECT 1 AS n FROM o\(info.id) LIMIT 1 OFFSET ?", [.int(Self.rewrittenMax)])
+        guard beyond.isEmpty else {
+            throw ParseError(
+                .operationForbidden,
+                "\(info.name) has too many objects for clients to add a relation; the master key can, as a schema.")
+        }
     }
 
     /// Stores the fields that `info` has and the stored class has not.

@@ -17,6 +17,7 @@ final class WriterThread: @unchecked Sendable {
         let synchronous: Synchronous
         let allowClassCreation: Bool
         let allowCustomObjectId: Bool
+        let allowance: any SchemaAllowance
     }
 
     /// Jobs in one commit. More would only delay the first: at 128 the fsync is a small part of each.
@@ -117,9 +118,7 @@ final class WriterThread: @unchecked Sendable {
     private func write(_ became: @Sendable () -> Void) throws {
         let connection = try Connection(path: settings.path, writing: settings.synchronous)
         let schema = try connection.exclusively { try prepare(connection) }
-        let transaction = StoreTransaction(
-            connection: connection, schema: schema, allowClassCreation: settings.allowClassCreation,
-            allowCustomObjectId: settings.allowCustomObjectId)
+        let transaction = StoreTransaction(connection: connection, schema: schema, settings: settings)
         condition.withLock { state = .writing }
         logger.info("store.writer.became", metadata: ["store.path": "\(settings.path)"])
         became()

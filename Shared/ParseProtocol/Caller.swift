@@ -7,12 +7,22 @@ public struct Caller: Hashable, Sendable {
     /// Holds the master key (or is Satchel itself): no ACL or class-level permission applies.
     public var isMaster: Bool
     public var installationId: String?
+    /// Runs the shop: the master key, or an admin with a session of full rights. Quotas do not count such callers and keep a part of
+    /// each limit for them.
+    public var isOperator: Bool
+    /// Where the request came from, the key by which a client without an account is counted; empty when nobody knows.
+    public var network: String
 
-    public init(userId: String? = nil, roles: [String] = [], isMaster: Bool = false, installationId: String? = nil) {
+    public init(
+        userId: String? = nil, roles: [String] = [], isMaster: Bool = false, installationId: String? = nil,
+        isOperator: Bool = false, network: String = ""
+    ) {
         self.userId = userId
         self.roles = roles
         self.isMaster = isMaster
         self.installationId = installationId
+        self.isOperator = isOperator || isMaster
+        self.network = network
     }
 
     public static let master = Caller(isMaster: true)

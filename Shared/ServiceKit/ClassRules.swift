@@ -16,6 +16,8 @@ public struct ProposedChange: Sendable {
     public let isImported: Bool
     /// What the client sent, `__op` hashes included; rules may change it. Empty on delete.
     public var object: JSON
+    /// What the client sent, in bytes.
+    public let bytes: Int
     /// Whose rights count. A rule that already decided may raise it to `.master`, for instance to write fields clients cannot.
     public var caller: Caller
     /// Who asks, with the session the request came with.
@@ -25,8 +27,9 @@ public struct ProposedChange: Sendable {
 
     public init(
         verb: Verb, className: String, objectId: String?, proposedId: String? = nil, object: JSON,
-        principal: Principal, isImported: Bool = false
+        principal: Principal, isImported: Bool = false, bytes: Int = 0
     ) {
+        self.bytes = bytes
         self.verb = verb
         self.isImported = isImported
         self.proposedId = proposedId

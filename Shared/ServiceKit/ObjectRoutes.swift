@@ -124,7 +124,7 @@ extension ServiceRoutes {
                 return ProposedChange(
                     verb: verb, className: change.className, objectId: chosenId.isEmpty ? nil : chosenId,
                     proposedId: change.proposedID.isEmpty ? nil : change.proposedID, object: object,
-                    principal: request.envelope.principal, isImported: change.imports)
+                    principal: request.envelope.principal, isImported: change.imports, bytes: document.count)
             }
         }
     }
@@ -178,6 +178,7 @@ extension ServiceRoutes {
         if change.isImported, let id = change.objectId, try transaction.exists(change.className, id) {
             change.verb = .update
         }
+        try count(change, in: transaction)
         if let outcome = try rules?.replaces(change, in: transaction) { return outcome }
         try rules?.before(&change, in: transaction)
         var outcome: ChangeOutcome
@@ -201,6 +202,15 @@ extension ServiceRoutes {
 }
 
 extension ServiceRoutes {
+    /// What a client saves counts, whatever becomes of it. What it deletes does not, so that there is always a way back.
+    private static func count(_ change: ProposedChange, in transaction: StoreTransaction) throws {
+        let caller = change.caller
+        guard change.verb != .delete, !caller.isOperator else { return }
+        let quotas = transaction.quotas
+        if change.verb == .create { try quotas.requireDiskSpace(for: caller) }
+        try quotas.take([(.objects, change.verb == .create ? 1 : 0), (.objectBytes, change.bytes)], by: caller)
+    }
+
     /// A repetition of a create is told from a chance collision of ids by its age: nobody repeats after so long.
     private static let repetitionMax = Duration.seconds(60)
 

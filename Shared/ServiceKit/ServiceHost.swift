@@ -14,6 +14,7 @@ public final class ServiceHost: Sendable {
     public let store: ClassStore
     public let bus: BusEndpoint
     public let outbox: Outbox
+    public let quotas: Quotas
     public let logger: Logger
     private let writerActions = Mutex<[@Sendable () async -> Void]>([])
     private let stopActions = Mutex<[@Sendable (_ limit: Duration) async -> Void]>([])
@@ -22,12 +23,13 @@ public final class ServiceHost: Sendable {
         self.plan = plan
         self.configuration = configuration
         self.logger = logger
+        quotas = try Quotas(configuration)
         store = try ClassStore(
             path: configuration.databasePath(plan.name), classes: plan.classes, synchronous: plan.synchronous,
             allowClassCreation: plan.ownsUnknownClasses
                 && configuration.reader.bool(forKey: "satchel.allow.client.class.creation", default: true),
             allowCustomObjectId: configuration.reader.bool(forKey: "satchel.allow.custom.object.id", default: false),
-            schema: KeyedReplies.tables + Outbox.tables + plan.tables, logger: logger)
+            allowance: quotas, schema: KeyedReplies.tables + Outbox.tables + plan.tables, logger: logger)
         bus = try BusEndpoint(
             configuration: configuration.bus, service: plan.name, replica: configuration.replica,
             release: satchelRelease,
@@ -99,7 +101,8 @@ extension Caller {
         self.init(
             userId: principal.userID.isEmpty ? nil : principal.userID, roles: principal.roles,
             isMaster: principal.master,
-            installationId: principal.installationID.isEmpty ? nil : principal.installationID)
+            installationId: principal.installationID.isEmpty ? nil : principal.installationID,
+            isOperator: principal.isAdmin, network: principal.network)
     }
 }
 

@@ -55,6 +55,19 @@ import Testing
         #expect(try await sandbox.count("SELECT count \(condition) AND value = 'v0'") == 2)
     }
 
+    /// T6b: events of the largest size do not make the log larger than it may be.
+    @Test func theOldestEventsGoWhenTheFileIsTooLarge() async throws {
+        let text = JSON.string(String(repeating: "x", count: 500))
+        let wide = Dictionary(uniqueKeysWithValues: (0..<8).map { ("\($0)", text) })
+        for index in 0..<300 { try await take("Wide\(index % 3)", dimensions: wide) }
+        let store = sandbox.store
+        #expect(try await store.write { try EventLog.shrink(to: 100 << 20, in: $0) } == false)
+        #expect(try await sandbox.count("SELECT count(*) FROM events") == 300)
+        #expect(try await store.write { try EventLog.shrink(to: 500_000, in: $0) })
+        #expect(try await sandbox.count("SELECT count(*) FROM events") == 0)
+        #expect(try await store.write { try EventLog.shrink(to: 500_000, in: $0) } == false)
+    }
+
     @Test func eventNamesPastTheBoundAreCountedTogether() async throws {
         for index in 0..<520 { try await take("Name\(index)") }
         try await take("AppOpened")

@@ -56,18 +56,4 @@ import Testing
 
     @Test(arguments: [IssueStatus.unresolved, .ignored, .regression])
     func otherStatusesStay(status: IssueStatus) { #expect(after(status, "9.9.9", resolvedIn: "1.0.0") == status) }
-
-    @Test func aKeysShareIsAMinutesAndComesBackEvenly() {
-        var now = Timestamp(milliseconds: 0)
-        var bucket = RateBucket(perMinute: 60, now: now)
-        for _ in 0..<60 { #expect(bucket.take(now: now) == nil) }
-        #expect(bucket.take(now: now) == 1)
-        now = now.advanced(by: .seconds(1))
-        #expect(bucket.take(now: now) == nil)
-        #expect(bucket.take(now: now) == 1)
-        now = now.advanced(by: .seconds(86_400))
-        for _ in 0..<60 { #expect(bucket.take(now: now) == nil) }
-        #expect(bucket.take(now: now) != nil)
-        #expect(bucket.take(now: Timestamp(milliseconds: 0)) != nil, "A clock that goes back gives nothing away.")
-    }
 }

@@ -1,4 +1,5 @@
 import GatewayService
+import ParseProtocol
 import Testing
 
 /// The decisions behind rate limits and lists of routes, without a clock and without a network.

@@ -95,6 +95,7 @@ import UsersService
         try await withUsersStore { store in
             try await store.write { transaction throws in
                 let lifetime = Duration.seconds(1000)
+                let times = SessionExtension(lifetime: lifetime, after: lifetime / 2)
                 let session = try Sessions.open(
                     for: "u1", SessionOrigin(action: .login, provider: .password), installationId: nil,
                     lifetime: lifetime, key: testAccountKey, in: transaction)
@@ -106,15 +107,15 @@ import UsersService
                 for (left, isExtended) in [(501, false), (499, true)] as [(Int64, Bool)] {
                     let near = transaction.now.advanced(by: .seconds(left))
                     _ = try transaction.update("_Session", id, ["expiresAt": near.wire], caller: .master)
-                    try Sessions.extend(session.token, lifetime: nil, key: testAccountKey, in: transaction)
+                    try Sessions.extend(session.token, extension: nil, key: testAccountKey, in: transaction)
                     #expect(try end() == near, "Not where sessions are not extended.")
-                    try Sessions.extend(session.token, lifetime: lifetime, key: testAccountKey, in: transaction)
+                    try Sessions.extend(session.token, extension: times, key: testAccountKey, in: transaction)
                     #expect(try end() == (isExtended ? full : near))
                 }
                 let chosen = transaction.now.advanced(by: .seconds(10))
                 _ = try transaction.update("_Session", id, ["expiresAt": chosen.wire], caller: .master)
                 try Sessions.fix(id, in: transaction)
-                try Sessions.extend(session.token, lifetime: lifetime, key: testAccountKey, in: transaction)
+                try Sessions.extend(session.token, extension: times, key: testAccountKey, in: transaction)
                 #expect(try end() == chosen)
             }
         }

@@ -1,5 +1,6 @@
 import ObjectStore
 import ParseProtocol
+import ServiceKit
 
 /// The order a customer is filling: status 0. There is at most one per customer, which the single writer sees to.
 struct OpenOrder: Sendable {
@@ -25,10 +26,12 @@ struct OpenOrder: Sendable {
     }
 
     /// The customer's open order, made if there is none.
+    /// - Throws: 155 when `caller` begins too many.
     static func findOrCreate(
-        for customerId: String, currency: String, in transaction: StoreTransaction
+        for customerId: String, currency: String, by caller: Caller, in transaction: StoreTransaction
     ) throws -> OpenOrder {
         if let order = try find(for: customerId, in: transaction) { return order }
+        try transaction.quotas.take(of: .carts, by: caller)
         let created = try transaction.create(
             "Order", Self.initial(customerId, items: [], total: 0, currency: currency), caller: .master)
         return try OpenOrder(document: created.document, in: transaction)

@@ -43,6 +43,7 @@ package struct OrderItemRules: ClassRules {
                 throw ParseError(.invalidKeyName, "objectId is an invalid field name.")
             }
             let userId = try change.customerId
+            try requireRoom(userId, change.caller, in: transaction)
             _ = try Self.product(change.object["product"], isRequired: true)
             var object = try Self.fields(change.object, customerId: userId)
             let quantity = try Quantity.parse(change.object["quantity"], in: 1...Quantity.max, whenMissing: 1)
@@ -102,6 +103,18 @@ package struct OrderItemRules: ClassRules {
         }
         try CheckoutLedger.requireNotBeingPaid(item, in: transaction)
         return item
+    }
+
+    /// Items may be saved before they are put into an order, and so without one.
+    private func requireRoom(_ userId: String, _ caller: Caller, in transaction: StoreTransaction) throws {
+        // Only an item of an order that was made has its price.
+        let loose = Query(
+            className: "OrderItem",
+            where: ["customer": .pointer("_User", userId), "unitPriceMinorUnits": ["$exists": false]])
+        let count = try transaction.count(loose, caller: .master)
+        guard transaction.quotas.admits(count, below: .itemsMax, by: caller) else {
+            throw ParseError(.validationError, "There are too many items that are in no order.")
+        }
     }
 
     private func requireNotBeingPaid(_ itemId: String, in transaction: StoreTransaction) throws {

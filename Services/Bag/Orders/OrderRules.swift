@@ -63,6 +63,7 @@ package struct OrderRules: ClassRules {
             throw ParseError(.invalidKeyName, "objectId is an invalid field name.")
         }
         let userId = try change.customerId
+        try transaction.quotas.take(of: .carts, by: change.caller)
         try BagPrices.remember(change, in: transaction)
         let wanted = try OrderChange(change.object, present: nil, customerId: userId)
         var object = OpenOrder.initial(userId, items: [], total: 0, currency: try link.currency)

@@ -7,7 +7,7 @@ import ServiceKit
 /// The kinds about files (Shared/Messages/Protos/files.proto).
 @discardableResult
 func installFiles(_ host: ServiceHost, _ folder: FileFolder, _ routes: inout ServiceRoutes) -> FileKeeper {
-    let keeper = FileKeeper(host: host, folder: folder)
+    let keeper = FileKeeper(host: host, folder: folder, quota: FileQuota(quotas: host.quotas))
     routes.task("catalog.saveFile.v1", SaveFileRequest.self) { message, request in
         try await keeper.save(message, request)
         return try BusReply(Accepted())
@@ -45,6 +45,7 @@ func installFiles(_ host: ServiceHost, _ folder: FileFolder, _ routes: inout Ser
 struct FileKeeper: Sendable {
     let host: ServiceHost
     let folder: FileFolder
+    let quota: FileQuota
 
     /// A request lives for half a minute at most, so that what is older than this is not under way.
     private static let abandonedAfter = Duration.seconds(3600)
@@ -56,9 +57,12 @@ struct FileKeeper: Sendable {
         let name = message.name
         // A repetition of a request whose answer was lost.
         if try await host.store.read({ try FileTable.find(name, in: $0) }) != nil { return }
+        let caller = request.caller
+        try await quota.admit(bytes: content.count + message.metadata.count, by: caller, store: host.store)
         try await save(content, name)
         let entry = FileTable.Entry(
-            name: name, contentType: message.contentType, size: content.count, owner: request.caller.userId,
+            name: name, contentType: message.contentType, size: content.count,
+            owner: caller.userId ?? (caller.isMaster ? nil : ""),
             metadata: String(decoding: message.metadata, as: UTF8.self))
         do {
             try await host.store.write { try FileTable.add(entry, in: $0) }

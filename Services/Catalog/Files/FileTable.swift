@@ -7,14 +7,15 @@ package enum FileTable {
         """
         CREATE TABLE IF NOT EXISTS files(name TEXT PRIMARY KEY, contentType TEXT NOT NULL, size INTEGER NOT NULL, owner TEXT,
         metadata TEXT NOT NULL, createdAt INTEGER NOT NULL) WITHOUT ROWID
-        """
+        """,
+        "CREATE INDEX IF NOT EXISTS filesByOwner ON files(owner, size) WHERE owner IS NOT NULL",
     ]
 
     package struct Entry: Sendable {
         package let name: String
         package let contentType: String
         package let size: Int
-        /// The user who uploaded it; nil for the master key.
+        /// The user who uploaded it, empty for a client without one; nil for the master key.
         var owner: String?
         /// `{"metadata":{…},"tags":{…}}` as JSON text, or empty.
         var metadata: String
@@ -46,6 +47,20 @@ package enum FileTable {
                 name: name, contentType: row.text("contentType"), size: Int(row.int("size")),
                 metadata: row.text("metadata"))
         }
+    }
+
+    /// How many files an owner has and their bytes.
+    static func usage(of owner: String, in reader: some ObjectReading) throws -> (count: Int, bytes: Int) {
+        let row = try reader.rows(
+            "SELECT count(*) AS n, ifnull(sum(size), 0) AS bytes FROM files WHERE owner = ?", [.text(owner)]
+        ).first
+        return (Int(try row?.int("n") ?? 0), Int(try row?.int("bytes") ?? 0))
+    }
+
+    /// The bytes of all files that clients uploaded. Walks an index of them.
+    static func clientBytes(in reader: some ObjectReading) throws -> Int {
+        let rows = try reader.rows("SELECT ifnull(sum(size), 0) AS bytes FROM files WHERE owner IS NOT NULL", [])
+        return Int(try rows.first?.int("bytes") ?? 0)
     }
 
     /// - Returns: false when there is no such file.

@@ -19,6 +19,8 @@ struct CloudSettings: Sendable {
     let logDirectory: String
     /// As the catalog reads it.
     let allowsClientClassCreation: Bool
+    /// Whether `SATCHEL_CLIENT_SCHEMA` keeps clients from adding classes and fields.
+    let isSchemaClosed: Bool
 
     /// - Throws: `ConfigurationProblem`.
     init(reader: ConfigReader, dataDirectory: String) throws {
@@ -49,6 +51,8 @@ struct CloudSettings: Sendable {
             "satchel.apple.sandbox.receipt.url", "https://sandbox.itunes.apple.com/verifyReceipt")
         bundleIds = Set((text("satchel.apple.bundle.ids") ?? "").split(separator: ",").map(String.init))
         logDirectory = dataDirectory + "/logs"
-        allowsClientClassCreation = reader.bool(forKey: "satchel.allow.client.class.creation", default: true)
+        isSchemaClosed = reader.string(forKey: "satchel.client.schema", default: "") == "closed"
+        allowsClientClassCreation =
+            !isSchemaClosed && reader.bool(forKey: "satchel.allow.client.class.creation", default: true)
     }
 }

@@ -97,11 +97,11 @@ struct SecurityController: Sendable {
         return [
             .init(
                 "Clients cannot create classes", isFine: !settings.allowsClientClassCreation,
-                "Every client can create classes.", "Set SATCHEL_ALLOW_CLIENT_CLASS_CREATION to false in production."),
+                "Every client can create classes.", "Set SATCHEL_CLIENT_SCHEMA to closed in production."),
             .init(
-                "Clients cannot add fields", isFine: growing.isEmpty,
+                "Clients cannot add fields", isFine: settings.isSchemaClosed || growing.isEmpty,
                 "Everybody can add fields to: \(Self.names(growing)).",
-                "Take * out of addField in the class-level permissions of these classes."),
+                "Set SATCHEL_CLIENT_SCHEMA to closed in production."),
             .init(
                 "Classes are not written by everybody", isFine: writable.isEmpty,
                 "Everybody may create, change or delete objects of: \(Self.names(writable)).",

@@ -1,0 +1,47 @@
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+import Synchronization
+
+/// Which uploads of clients are taken: at a pace, as long as the uploader, all clients and the disk have room.
+final class FileQuota: Sendable {
+    private let quotas: Quotas
+    /// The bytes of all clients' files when they were last added up, and of those taken since.
+    private let total = Mutex<(bytes: Int, addedUpAt: ContinuousClock.Instant)?>(nil)
+
+    /// Adding up walks an index of all files.
+    private static let validity = Duration.seconds(60)
+
+    init(quotas: Quotas) { self.quotas = quotas }
+
+    /// Counts an upload, before its bytes cost anything.
+    /// - Throws: 155 when it comes too fast, 130 when there are too many files, 2 when the disk is nearly full.
+    func admit(bytes: Int, by caller: Caller, store: ClassStore) async throws {
+        guard !caller.isOperator else { return }
+        try quotas.requireDiskSpace(for: caller)
+        try await admitStored(bytes: bytes, by: caller, store: store)
+        try quotas.take([(.files, 1), (.fileBytes, bytes)], by: caller)
+        total.withLock { $0?.bytes += bytes }
+    }
+
+    private func admitStored(bytes: Int, by caller: Caller, store: ClassStore) async throws {
+        if let userId = caller.userId {
+            let usage = try await store.read { try FileTable.usage(of: userId, in: $0) }
+            guard usage.count < quotas.settings.ceiling(.userFilesMax),
+                usage.bytes + bytes <= quotas.settings.ceiling(.userFileBytesMax)
+            else { throw ParseError(.fileSaveError, "You have as many files as a user can have.") }
+        }
+        let now = ContinuousClock.now
+        let known = total.withLock { total in total.flatMap { now - $0.addedUpAt < Self.validity ? $0.bytes : nil } }
+        let all: Int
+        if let known {
+            all = known
+        } else {
+            all = try await store.read { try FileTable.clientBytes(in: $0) }
+            total.withLock { $0 = (all, now) }
+        }
+        guard all + bytes <= quotas.settings.ceiling(.clientFileBytesMax) else {
+            throw ParseError(.fileSaveError, "There is no room for more files of clients.")
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import ParseProtocol
+
+/// What clients may add to the classes of a file: a decision that is made outside the store. It is asked on the writer's thread, after
+/// permissions and before anything is stored; operators and Satchel itself are asked about too.
+public protocol SchemaAllowance: Sendable {
+    /// - Parameter count: classes of the file before, those of the service's own code included.
+    /// - Throws: `ParseError` to refuse.
+    func addClass(_ name: String, count: Int, by caller: Caller) throws
+
+    /// - Throws: `ParseError` to refuse.
+    func addFields(_ fields: AddedFields, by caller: Caller) throws
+}
+
+/// The fields that one save would add to a class.
+public struct AddedFields: Sendable {
+    public let className: String
+    /// Whether the service's own code defines the class, so that its objects are everybody's, such as `_User`.
+    public let isBuiltIn: Bool
+    /// Fields the save adds, relations included.
+    public let count: Int
+    /// Relations among them, which every object of the class shows.
+    public let relations: Int
+    /// Fields of the class before that the service's code does not define.
+    public let learnt: Int
+    /// Relations among those.
+    public let learntRelations: Int
+
+    public init(className: String, isBuiltIn: Bool, count: Int, relations: Int, learnt: Int, learntRelations: Int) {
+        self.className = className
+        self.isBuiltIn = isBuiltIn
+        self.count = count
+        self.relations = relations
+        self.learnt = learnt
+        self.learntRelations = learntRelations
+    }
+}
+
+/// Everybody may add what permissions and the file's own bounds allow.
+public struct OpenSchema: SchemaAllowance {
+    public init() {}
+    public func addClass(_ name: String, count: Int, by caller: Caller) {}
+    public func addFields(_ fields: AddedFields, by caller: Caller) {}
+}
+
+extension ObjectDraft {
+    /// The new fields, with what the class had learnt before.
+    func addedFields(definition: ClassDefinition?) -> AddedFields {
+        let added = Set(newFields)
+        let learnt = info.fields.keys.filter { !added.contains($0) && definition?.fields[$0] == nil }
+        func relations(_ fields: some Sequence<String>) -> Int {
+            fields.count { if case .relation? = info.fields[$0] { true } else { false } }
+        }
+        return AddedFields(
+            className: info.name, isBuiltIn: definition != nil, count: newFields.count,
+            relations: relations(newFields), learnt: learnt.count, learntRelations: relations(learnt))
+    }
+}
