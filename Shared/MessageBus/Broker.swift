@@ -88,9 +88,11 @@ public final class Broker: Sendable {
     /// Sends a request and waits for its answer.
     /// - Throws: `BusFailure`.
     public func call(_ request: BusRequest) async throws(BusFailure) -> BusReply {
-        try await withCheckedContinuation { continuation in
-            call(request) { continuation.resume(returning: $0) }
-        }.get()
+        try await request.budgeted { request in
+            await withCheckedContinuation { continuation in
+                call(request) { continuation.resume(returning: $0) }
+            }
+        }
     }
 
     /// The services that are there, by name.
@@ -241,7 +243,7 @@ private final class BrokerDriver: SocketDriver {
 
     private func lost(_ lane: [UInt8]) {
         logger.warning("A lane is gone.", metadata: ["bus.lane": "\(name(of: lane))"])
-        dispatcher.gone(lane, &actions)
+        dispatcher.gone(lane, now: BusClock.now, &actions)
         publishStates()
     }
 

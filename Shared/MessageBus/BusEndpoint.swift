@@ -74,12 +74,14 @@ public final class BusEndpoint: Sendable {
     /// Sends a request to another service and waits for its answer.
     /// - Throws: `BusFailure`, also when the deadline passes.
     public func call(_ request: BusRequest) async throws(BusFailure) -> BusReply {
-        let message = BusMessage(envelope: request.envelope, body: request.body, documents: request.documents)
         let lane = lanes[
             Int(UInt(bitPattern: nextLane.wrappingAdd(1, ordering: .relaxed).newValue) % UInt(lanes.count))]
-        return try await withCheckedContinuation { continuation in
-            let accepted = lane.thread.mailbox.post(.call(message) { continuation.resume(returning: $0) })
-            if !accepted { continuation.resume(returning: .failure(.unavailable("The service is stopping."))) }
-        }.get()
+        return try await request.budgeted { request in
+            let message = BusMessage(envelope: request.envelope, body: request.body, documents: request.documents)
+            return await withCheckedContinuation { continuation in
+                let accepted = lane.thread.mailbox.post(.call(message) { continuation.resume(returning: $0) })
+                if !accepted { continuation.resume(returning: .failure(.unavailable("The service is stopping."))) }
+            }
+        }
     }
 }

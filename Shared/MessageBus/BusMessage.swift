@@ -32,8 +32,9 @@ public struct BusMessage: Sendable {
     /// - Throws: `Malformed`. An envelope of another version is reported with its correlation by `readableEnvelope`.
     public init(frames: ArraySlice<[UInt8]>) throws(Malformed) {
         guard frames.count >= 2, frames.count <= 2 + Self.documentsMax else { throw .frameCount(frames.count) }
-        guard let envelope = Self.readableEnvelope(frames) else { throw .envelope }
+        guard var envelope = Self.readableEnvelope(frames) else { throw .envelope }
         guard envelope.version == Self.version else { throw .version(envelope.version) }
+        if envelope.form == .request { envelope.takeDeadline() }
         self.init(envelope: envelope, body: frames[frames.startIndex + 1], documents: Array(frames.dropFirst(2)))
     }
 
@@ -77,9 +78,16 @@ extension Envelope {
 public struct BusFailure: Error, Sendable, CustomStringConvertible {
     public let failure: Failure
 
-    public init(_ failure: Failure) { self.failure = failure }
+    /// Microseconds of processor time that were used before it failed.
+    public let used: Int64
+
+    public init(_ failure: Failure, used: Int64 = 0) {
+        self.failure = failure
+        self.used = used
+    }
 
     public init(code: Int32, _ message: String, retriable: Bool = false) {
+        used = 0
         failure = Failure.with {
             $0.code = code
             $0.message = message
@@ -103,6 +111,9 @@ public struct BusFailure: Error, Sendable, CustomStringConvertible {
     /// The replica died while it had the request, and repeating it is not safe.
     public static let outcomeUnknown = BusFailure(
         code: 124, "The request was interrupted; whether it was carried out is not known.")
+
+    /// A lane stopped working on the request; it is not tried elsewhere.
+    static let stalled = BusFailure(code: 124, "The request took too long.")
 
     public var description: String { "\(failure.code): \(failure.message)" }
 }

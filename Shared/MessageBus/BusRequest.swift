@@ -1,4 +1,3 @@
-import Glibc
 import Messages
 import SwiftProtobuf
 
@@ -14,6 +13,8 @@ public struct BusRequest: Sendable {
     public var idempotencyKey = ""
     public var deadline: BusClock.Milliseconds
     public var traceId = ""
+    /// See `Envelope.budget`.
+    public var budget: Int64 = 0
 
     /// A read or a write of `message`, waited for at most `timeout`.
     public init(_ kind: String, _ message: some Message, timeout: Duration = .seconds(10)) throws {
@@ -27,7 +28,7 @@ public struct BusRequest: Sendable {
         deadline = BusClock.now + timeout.milliseconds
     }
 
-    var envelope: Envelope {
+    package var envelope: Envelope {
         var envelope = Envelope()
         envelope.version = BusMessage.version
         envelope.form = .request
@@ -37,6 +38,8 @@ public struct BusRequest: Sendable {
         envelope.writes = writes
         envelope.idempotencyKey = idempotencyKey
         envelope.traceID = traceId
+        envelope.budget = budget
+        envelope.clock = BusClock.name
         return envelope
     }
 }
@@ -47,6 +50,8 @@ public struct BusReply: Sendable {
     public var documents: [[UInt8]]
     /// Sessions that the gateway must drop before it passes the reply on; only `users` sets it.
     public var forget: Forget?
+    /// Microseconds of processor time that the answer took, as the receiver of the request says.
+    public internal(set) var used: Int64 = 0
 
     public init(_ message: some Message, documents: [[UInt8]] = [], forget: Forget? = nil) throws {
         self.init(body: try message.serializedBytes(), documents: documents, forget: forget)
@@ -60,26 +65,10 @@ public struct BusReply: Sendable {
 
     /// - Throws: `BusFailure` when the reply is a failure.
     init(_ message: BusMessage) throws(BusFailure) {
-        if message.envelope.hasFailure { throw BusFailure(message.envelope.failure) }
+        if message.envelope.hasFailure { throw BusFailure(message.envelope.failure, used: message.envelope.used) }
         self.init(
             body: message.body, documents: message.documents,
             forget: message.envelope.hasForget ? message.envelope.forget : nil)
-    }
-}
-
-/// Deadlines are Unix times in milliseconds, so that they mean the same in every process.
-public enum BusClock {
-    public typealias Milliseconds = Int64
-
-    public static var now: Milliseconds {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
-    }
-}
-
-extension Duration {
-    public var milliseconds: Int64 {
-        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+        used = message.envelope.used
     }
 }

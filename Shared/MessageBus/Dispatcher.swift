@@ -1,4 +1,3 @@
-import DequeModule
 import Messages
 
 /// Decides which replica gets which request, and what happens when one dies: the gateway's half of the bus, without I/O.
@@ -18,13 +17,14 @@ package struct Dispatcher<Origin> {
     package static var windowMax: Int { 128 }
     /// Requests that may wait for a lane of one service. At 10,000 requests a second this is a tenth of a second of work.
     package static var waitingMax: Int { 1024 }
-    /// A lane says hello every second and between any two slow reads; after this silence it counts as dead. Longer than the
-    /// longest query may take (4 s).
+    /// Of those, how many may be one client's. A quarter, so that it takes several to keep others out.
+    package static var waitingPerClientMax: Int { 256 }
+    /// A lane says hello every second; after this silence it counts as dead. Longer than a busy host lets a thread wait.
     package static var silenceMax: BusClock.Milliseconds { 6000 }
     /// How long a request may wait for a lane: longer than a supervisor takes to restart a service that has one replica.
     package static var laneWaitMax: BusClock.Milliseconds { 6000 }
-    /// How often a request may lose its replica before it is given up.
-    package static var attemptsMax: Int { 4 }
+    /// Replicas that may die or fall silent with a request before it is given up: one can be chance, two are its doing.
+    package static var deathsMax: Int { 2 }
 
     package struct Lane {
         let id: LaneID
@@ -32,6 +32,10 @@ package struct Dispatcher<Origin> {
         var lastHeard: BusClock.Milliseconds
         var isLeaving = false
         var inFlight: Set<UInt64> = []
+        /// The latest of this lane's requests that was answered, as `Pending.sending`: the lane is past everything sent before it.
+        var answered: UInt64 = 0
+        /// The process: its lanes have routing ids that differ in what follows the last hyphen (`BusEndpoint`).
+        var process: LaneID { id.lastIndex(of: UInt8(ascii: "-")).map { Array(id[..<$0]) } ?? id }
     }
 
     private struct Pending {
@@ -42,12 +46,18 @@ package struct Dispatcher<Origin> {
         let laneDeadline: BusClock.Milliseconds
         var lane: LaneID?
         var attempts = 0
+        /// Number of the sending, from 1, over all lanes.
+        var sending: UInt64 = 0
+        /// Processes that died while they had it, and the last of them: its lanes end one by one.
+        var deaths = 0
+        var lastDead: LaneID?
     }
 
     package private(set) var lanes: [LaneID: Lane] = [:]
     private var lanesOfService: [Substring: [LaneID]] = [:]
     private var pending: [UInt64: Pending] = [:]
-    private var waiting: [Substring: Deque<UInt64>] = [:]
+    private var waiting: [Substring: WaitingLine] = [:]
+    private var lastSending: UInt64 = 0
     /// From a random start: replies that a service kept for an earlier gateway must not fit a request of this one.
     private var lastCorrelation = UInt64.random(in: 1..<1 << 62)
     private var turn: UInt = 0
@@ -65,7 +75,7 @@ package struct Dispatcher<Origin> {
             lanes[id]?.hello = hello
             lanes[id]?.lastHeard = now
         }
-        dispatchWaiting(hello.service[...], &actions)
+        dispatchWaiting(hello.service[...], now: now, &actions)
     }
 
     /// A lane stops taking requests and finishes those it has.
@@ -74,22 +84,41 @@ package struct Dispatcher<Origin> {
     }
 
     /// A lane died. What it had goes to another lane if that is safe, else its origin hears that the outcome is unknown.
-    package mutating func gone(_ id: LaneID, _ actions: inout [Action]) {
+    package mutating func gone(_ id: LaneID, now: BusClock.Milliseconds, _ actions: inout [Action]) {
+        gone(id, isSilent: false, stalledBy: nil, now: now, &actions)
+    }
+
+    /// A lane says nothing any more. What it is working on is the oldest read that it has not passed: that one is never sent again.
+    private mutating func fellSilent(_ lane: Lane, now: BusClock.Milliseconds, _ actions: inout [Action]) {
+        let suspect = lane.inFlight.filter { correlation in
+            pending[correlation].map { !$0.message.envelope.writes && $0.sending > lane.answered } ?? false
+        }.min { pending[$0]?.sending ?? 0 < pending[$1]?.sending ?? 0 }
+        gone(lane.id, isSilent: true, stalledBy: suspect, now: now, &actions)
+    }
+
+    private mutating func gone(
+        _ id: LaneID, isSilent: Bool, stalledBy suspect: UInt64?, now: BusClock.Milliseconds, _ actions: inout [Action]
+    ) {
         guard let lane = lanes.removeValue(forKey: id) else { return }
         let service = lane.hello.service[...]
         lanesOfService[service]?.removeAll { $0 == id }
         for correlation in lane.inFlight.sorted().reversed() {
             guard var entry = pending[correlation] else { continue }
+            entry.lane = nil
+            // Of a process that died all lanes end, and a request may meet several of them: that is one death.
+            if isSilent || entry.lastDead != lane.process { entry.deaths += 1 }
+            entry.lastDead = isSilent ? nil : lane.process
+            pending[correlation] = entry
             let isRepeatable = !entry.message.envelope.writes || !entry.message.envelope.idempotencyKey.isEmpty
-            if isRepeatable && entry.attempts < Self.attemptsMax {
-                entry.lane = nil
-                pending[correlation] = entry
-                waiting[service, default: []].prepend(correlation)
+            if correlation == suspect {
+                finish(correlation, with: .stalled, &actions)
+            } else if isRepeatable, entry.deaths < Self.deathsMax {
+                waiting[service, default: WaitingLine()].prepend(correlation, of: entry.message.shareholder)
             } else {
                 finish(correlation, with: .outcomeUnknown, &actions)
             }
         }
-        dispatchWaiting(service, &actions)
+        dispatchWaiting(service, now: now, &actions)
     }
 
     // MARK: Requests
@@ -105,16 +134,24 @@ package struct Dispatcher<Origin> {
         let correlation = lastCorrelation
         var forwarded = message
         forwarded.envelope.correlation = correlation
+        forwarded.envelope.remaining = envelope.deadline - now
         pending[correlation] = Pending(
             message: forwarded, origin: origin, originCorrelation: envelope.correlation,
             laneDeadline: now + Self.laneWaitMax)
         let service = envelope.destination
         if let lane = lane(of: service, writes: envelope.writes) {
-            send(correlation, to: lane, &actions)
-        } else if waiting[service, default: []].count < Self.waitingMax {
-            waiting[service, default: []].append(correlation)
-        } else {
+            return send(correlation, to: lane, &actions)
+        }
+        let client = message.shareholder
+        let line = waiting[service]
+        if line?.count ?? 0 >= Self.waitingMax {
             finish(correlation, with: .unavailable("\(service) has too much to do; try again."), &actions)
+        } else if client != 0, line?.count(of: client) ?? 0 >= Self.waitingPerClientMax {
+            finish(
+                correlation,
+                with: .tooManyRequests("Too many of your requests are waiting; try again.", retryAfterSeconds: 1), &actions)
+        } else {
+            waiting[service, default: WaitingLine()].append(correlation, of: client)
         }
     }
 
@@ -128,12 +165,15 @@ package struct Dispatcher<Origin> {
             entry.message.envelope.kind == message.envelope.kind
         else { return }
         pending[message.envelope.correlation] = nil
+        if !entry.message.envelope.writes, let answered = lanes[id]?.answered, answered < entry.sending {
+            lanes[id]?.answered = entry.sending
+        }
         var answer = message
         // Zero: the gateway's own request, which needs none; changing it would copy the envelope.
         if entry.originCorrelation != 0 { answer.envelope.correlation = entry.originCorrelation }
         actions.append(.answer(entry.origin, answer))
         if let service = lanes[id]?.hello.service, let queue = waiting[service[...]], !queue.isEmpty {
-            dispatchWaiting(service[...], &actions)
+            dispatchWaiting(service[...], now: now, &actions)
         }
     }
 
@@ -151,7 +191,7 @@ package struct Dispatcher<Origin> {
             }
         }
         for lane in lanes.values where now - lane.lastHeard > Self.silenceMax {
-            gone(lane.id, &actions)
+            fellSilent(lane, now: now, &actions)
         }
     }
 
@@ -195,28 +235,32 @@ package struct Dispatcher<Origin> {
         guard var entry = pending.removeValue(forKey: correlation) else { return }
         entry.lane = lane
         entry.attempts += 1
+        lastSending += 1
+        entry.sending = lastSending
         lanes[lane]?.inFlight.insert(correlation)
         actions.append(.send(lane, entry.message))
         pending[correlation] = entry
     }
 
-    private mutating func dispatchWaiting(_ service: Substring, _ actions: inout [Action]) {
-        guard var queue = waiting.removeValue(forKey: service), !queue.isEmpty else { return }
-        var kept: Deque<UInt64> = []
+    private mutating func dispatchWaiting(
+        _ service: Substring, now: BusClock.Milliseconds, _ actions: inout [Action]
+    ) {
+        guard var line = waiting.removeValue(forKey: service), !line.isEmpty else { return }
         // Once no lane takes a write none takes the next one, and a lane that takes no read takes no write either.
-        var isFull = (reads: false, writes: false)
-        while !isFull.reads, let correlation = queue.popFirst() {
-            guard let entry = pending[correlation] else { continue }
-            let writes = entry.message.envelope.writes
-            if !(writes && isFull.writes), let lane = lane(of: service, writes: writes) {
-                send(correlation, to: lane, &actions)
-            } else {
-                isFull = (reads: !writes, writes: true)
-                kept.append(correlation)
+        var takesWrites = true
+        line.takeInOrder { correlation in
+            guard let envelope = pending[correlation]?.message.envelope else { return .taken }
+            let writes = envelope.writes
+            guard !writes || takesWrites else { return .kept }
+            guard let lane = lane(of: service, writes: writes) else {
+                takesWrites = false
+                return writes ? .kept : .stop
             }
+            pending[correlation]?.message.envelope.remaining = envelope.deadline - now
+            send(correlation, to: lane, &actions)
+            return .taken
         }
-        kept.append(contentsOf: queue)
-        if !kept.isEmpty { waiting[service] = kept }
+        if !line.isEmpty { waiting[service] = line }
     }
 
     private mutating func finish(_ correlation: UInt64, with failure: BusFailure, _ actions: inout [Action]) {
@@ -224,7 +268,7 @@ package struct Dispatcher<Origin> {
         if let lane = entry.lane {
             lanes[lane]?.inFlight.remove(correlation)
         } else {
-            waiting[entry.message.envelope.destination]?.removeAll { $0 == correlation }
+            waiting[entry.message.envelope.destination]?.remove(correlation)
         }
         var original = entry.message
         original.envelope.correlation = entry.originCorrelation
@@ -234,4 +278,9 @@ package struct Dispatcher<Origin> {
     private func refuse(_ message: BusMessage, _ origin: Origin, _ failure: BusFailure, _ actions: inout [Action]) {
         actions.append(.answer(origin, BusMessage(envelope: message.envelope.reply(failure.failure))))
     }
+}
+
+extension BusMessage {
+    /// Who the request is counted for.
+    fileprivate var shareholder: Int { envelope.principal.shareholder }
 }

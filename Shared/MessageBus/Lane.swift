@@ -13,16 +13,23 @@ public struct ServiceRequest: Sendable {
     public var kind: String { envelope.kind }
 
     /// Answers; must be called exactly once, on any thread.
-    public func reply(_ result: Result<BusReply, BusFailure>) {
+    /// - Parameter used: microseconds of processor time that it took, with all that it caused.
+    public func reply(_ result: Result<BusReply, BusFailure>, used: Int64 = 0) {
         switch result {
         case .success(let reply):
             var envelope = envelope.reply()
             if let forget = reply.forget { envelope.forget = forget }
+            envelope.used = used
             lane.send(BusMessage(envelope: envelope, body: reply.body, documents: reply.documents))
         case .failure(let failure):
-            lane.send(BusMessage(envelope: envelope.reply(failure.failure)))
+            var envelope = envelope.reply(failure.failure)
+            envelope.used = used
+            lane.send(BusMessage(envelope: envelope))
         }
     }
+
+    /// Whether nobody waits for the answer any more.
+    public var isTooLate: Bool { envelope.deadline <= BusClock.now }
 }
 
 /// What a service does with the requests of one lane. Called on the lane's thread only, so it may own things that belong to
@@ -131,6 +138,7 @@ final class LaneDriver: SocketDriver {
         lastCorrelation += 1
         var message = message
         message.envelope.correlation = lastCorrelation
+        message.envelope.remaining = message.envelope.deadline - BusClock.now
         calls[lastCorrelation] = Call(
             deadline: message.envelope.deadline, completion: completion)
         send(message)

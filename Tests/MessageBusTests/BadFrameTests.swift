@@ -28,7 +28,7 @@ import Testing
                 $0.version = 1
                 $0.form = .request
                 $0.kind = "catalog.echo.v1"
-                $0.deadline = BusClock.now + 5000
+                $0.remaining = 5000
             }.serializedBytes() as [UInt8]
         let otherVersion =
             try Envelope.with {
@@ -111,7 +111,7 @@ import Testing
                         $0.form = .request
                         $0.kind = "catalog.echo.v1"
                         $0.correlation = 4711
-                        $0.deadline = BusClock.now + 5000
+                        $0.remaining = 5000
                     }
                     _ = try router.send([frames[0], try good.serializedBytes(), [42]])
                 }

@@ -85,14 +85,14 @@ import Testing
         _ = after { $0.hello(first, hello(), now: 0, &$1) }
         _ = after { $0.request(request(), from: "a", now: 0, &$1) }
         _ = after { $0.hello(second, hello(), now: 0, &$1) }
-        #expect(after { $0.gone(first, &$1) }.sent.map(\.lane) == [second])
+        #expect(after { $0.gone(first, now: 0, &$1) }.sent.map(\.lane) == [second])
     }
 
     @Test func aKeyedWriteOfADeadLaneIsRepeatedInOrder() {
         _ = after { $0.hello(first, hello(writer: true), now: 0, &$1) }
         _ = after { $0.request(request(writes: true, key: "k1"), from: "a", now: 0, &$1) }
         _ = after { $0.request(request(writes: true, key: "k2"), from: "b", now: 0, &$1) }
-        #expect(after { $0.gone(first, &$1) }.answered.isEmpty)
+        #expect(after { $0.gone(first, now: 0, &$1) }.answered.isEmpty)
         let sent = after { $0.hello(second, hello(writer: true), now: 0, &$1) }.sent
         #expect(sent.map(\.message.envelope.idempotencyKey) == ["k1", "k2"])
     }
@@ -101,7 +101,7 @@ import Testing
         _ = after { $0.hello(first, hello(writer: true), now: 0, &$1) }
         _ = after { $0.hello(second, hello(writer: true), now: 0, &$1) }
         let lane = try #require(after { $0.request(request(writes: true), from: "a", now: 0, &$1) }.sent.first).lane
-        let outcome = after { $0.gone(lane, &$1) }
+        let outcome = after { $0.gone(lane, now: 0, &$1) }
         #expect(outcome.sent.isEmpty)
         #expect(outcome.answered["a"]?.envelope.failure.code == 124)
         #expect(outcome.answered["a"]?.envelope.failure.retriable == false)
@@ -111,8 +111,8 @@ import Testing
         _ = after { $0.hello([0], hello(), now: 0, &$1) }
         _ = after { $0.request(request(), from: "a", now: 0, &$1) }
         var answered: [String: BusMessage] = [:]
-        for n in 1...UInt8(Subject.attemptsMax) {
-            answered = after { $0.gone([n - 1], &$1) }.answered
+        for n in 1...UInt8(Subject.deathsMax) {
+            answered = after { $0.gone([n - 1], now: 0, &$1) }.answered
             _ = after { $0.hello([n], hello(), now: 0, &$1) }
         }
         #expect(answered["a"]?.envelope.hasFailure == true)
@@ -154,6 +154,62 @@ import Testing
         #expect(subject.lanes[first] == nil)
     }
 
+    @Test("T2b: what a lane is stuck on is never sent again") func whatALaneIsStuckOnIsNeverSentAgain() throws {
+        _ = after { $0.hello(first, hello(), now: 0, &$1) }
+        var sent: [BusMessage] = []
+        for name in ["handed on", "answered", "stuck", "behind"] {
+            sent += after { $0.request(request(), from: name, now: 0, &$1) }.sent.map(\.message)
+        }
+        // What the lane answered shows how far it came: it has passed the first, which it gave to the store's readers.
+        _ = after { $0.reply(BusMessage(envelope: sent[1].envelope.reply()), from: first, now: 0, &$1) }
+        _ = after { $0.hello(second, hello(), now: Subject.silenceMax, &$1) }
+        let outcome = after { $0.tick(now: Subject.silenceMax + 1, &$1) }
+        #expect(outcome.answered.keys.sorted() == ["stuck"])
+        #expect(outcome.answered["stuck"]?.envelope.failure.code == 124)
+        #expect(outcome.sent.map(\.message.envelope.correlation).sorted() == [0, 3].map { sent[$0].envelope.correlation })
+        // The others get one more lane; then it may be their doing.
+        let again = after { $0.tick(now: 2 * Subject.silenceMax + 2, &$1) }
+        #expect(again.sent.isEmpty)
+        #expect(again.answered.keys.sorted() == ["behind", "handed on"])
+    }
+
+    @Test func theLanesOfOneDeadProcessAreOneDeath() {
+        let lanes = (0..<3).map { Array("catalog-1-\($0)".utf8) }
+        for lane in lanes { _ = after { $0.hello(lane, hello(), now: 0, &$1) } }
+        var at = after { $0.request(request(), from: "a", now: 0, &$1) }.sent.map(\.lane)
+        for _ in 0..<2 { at = after { $0.gone(at[0], now: 0, &$1) }.sent.map(\.lane) }
+        #expect(at.count == 1)
+        let end = after { $0.gone(at[0], now: 0, &$1) }
+        #expect(end.answered.isEmpty)
+        #expect(after { $0.hello([9], hello(), now: 0, &$1) }.sent.count == 1)
+    }
+
+    // MARK: Fairness
+
+    private func request(network: String) -> BusMessage {
+        var message = request()
+        message.envelope.principal = .with { $0.network = network }
+        return message
+    }
+
+    @Test("T2f: one client cannot fill the line") func oneClientCannotFillTheLine() {
+        for n in 0..<Subject.waitingPerClientMax {
+            #expect(after { $0.request(request(network: "7f000001"), from: "\(n)", now: 0, &$1) }.answered.isEmpty)
+        }
+        let refused = after { $0.request(request(network: "7f000001"), from: "more", now: 0, &$1) }.answered["more"]
+        #expect(refused?.envelope.failure.code == 155)
+        #expect(refused?.envelope.failure.retryAfter == 1)
+        #expect(after { $0.request(request(network: "7f000002"), from: "other", now: 0, &$1) }.answered.isEmpty)
+    }
+
+    @Test func whoSendsManyWaitsBehindOthersFirstOnes() throws {
+        for n in 0..<200 { _ = after { $0.request(request(network: "7f000001"), from: "many \(n)", now: 0, &$1) } }
+        _ = after { $0.request(request(network: "7f000002"), from: "one", now: 0, &$1) }
+        let sent = after { $0.hello(first, hello(), now: 0, &$1) }.sent.map(\.message)
+        #expect(sent.count == Subject.windowMax)
+        #expect(sent.firstIndex { $0.envelope.principal.network == "7f000002" } ?? .max <= 2)
+    }
+
     @Test func aLeavingLaneFinishesWhatItHas() throws {
         _ = after { $0.hello(first, hello(), now: 0, &$1) }
         let sent = try #require(after { $0.request(request(), from: "a", now: 0, &$1) }.sent.first).message
@@ -167,7 +223,7 @@ import Testing
         _ = after { $0.hello(first, hello(), now: 0, &$1) }
         let sent = try #require(after { $0.request(request(), from: "a", now: 0, &$1) }.sent.first).message
         _ = after { $0.hello(second, hello(), now: 0, &$1) }
-        _ = after { $0.gone(first, &$1) }
+        _ = after { $0.gone(first, now: 0, &$1) }
         #expect(
             after { $0.reply(BusMessage(envelope: sent.envelope.reply()), from: first, now: 0, &$1) }.answered.isEmpty)
     }

@@ -55,7 +55,7 @@ public nonisolated struct Envelope: @unchecked Sendable {
     set {_uniqueStorage()._correlation = newValue}
   }
 
-  /// Unix time in milliseconds after which nobody waits for the answer any more.
+  /// The moment after which nobody waits for the answer any more, in milliseconds of the sender's `clock`.
   public var deadline: Int64 {
     get {_storage._deadline}
     set {_uniqueStorage()._deadline = newValue}
@@ -120,6 +120,18 @@ public nonisolated struct Envelope: @unchecked Sendable {
   public var used: Int64 {
     get {_storage._used}
     set {_uniqueStorage()._used = newValue}
+  }
+
+  /// Requests: milliseconds that were left until the deadline when this was sent. They count where the clock is another one.
+  public var remaining: Int64 {
+    get {_storage._remaining}
+    set {_uniqueStorage()._remaining = newValue}
+  }
+
+  /// Requests: names the monotonic clock of the sender's host that `deadline` is a time of; 0: none, `remaining` counts.
+  public var clock: UInt64 {
+    get {_storage._clock}
+    set {_uniqueStorage()._clock = newValue}
   }
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -293,7 +305,7 @@ fileprivate nonisolated let _protobuf_package = "satchel"
 
 nonisolated extension Envelope: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".Envelope"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}version\0\u{1}form\0\u{1}kind\0\u{1}correlation\0\u{1}deadline\0\u{1}principal\0\u{1}writes\0\u{3}idempotency_key\0\u{3}trace_id\0\u{1}failure\0\u{1}forget\0\u{1}budget\0\u{1}used\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}version\0\u{1}form\0\u{1}kind\0\u{1}correlation\0\u{1}deadline\0\u{1}principal\0\u{1}writes\0\u{3}idempotency_key\0\u{3}trace_id\0\u{1}failure\0\u{1}forget\0\u{1}budget\0\u{1}used\0\u{1}remaining\0\u{1}clock\0")
 
   fileprivate class _StorageClass {
     var _version: UInt32 = 0
@@ -309,6 +321,8 @@ nonisolated extension Envelope: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
     var _forget: Forget? = nil
     var _budget: Int64 = 0
     var _used: Int64 = 0
+    var _remaining: Int64 = 0
+    var _clock: UInt64 = 0
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -332,6 +346,8 @@ nonisolated extension Envelope: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
       _forget = source._forget
       _budget = source._budget
       _used = source._used
+      _remaining = source._remaining
+      _clock = source._clock
     }
   }
 
@@ -363,6 +379,8 @@ nonisolated extension Envelope: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
         case 11: try { try decoder.decodeSingularMessageField(value: &_storage._forget) }()
         case 12: try { try decoder.decodeSingularInt64Field(value: &_storage._budget) }()
         case 13: try { try decoder.decodeSingularInt64Field(value: &_storage._used) }()
+        case 14: try { try decoder.decodeSingularInt64Field(value: &_storage._remaining) }()
+        case 15: try { try decoder.decodeSingularFixed64Field(value: &_storage._clock) }()
         default: break
         }
       }
@@ -414,6 +432,12 @@ nonisolated extension Envelope: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
       if _storage._used != 0 {
         try visitor.visitSingularInt64Field(value: _storage._used, fieldNumber: 13)
       }
+      if _storage._remaining != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._remaining, fieldNumber: 14)
+      }
+      if _storage._clock != 0 {
+        try visitor.visitSingularFixed64Field(value: _storage._clock, fieldNumber: 15)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -436,6 +460,8 @@ nonisolated extension Envelope: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
         if _storage._forget != rhs_storage._forget {return false}
         if _storage._budget != rhs_storage._budget {return false}
         if _storage._used != rhs_storage._used {return false}
+        if _storage._remaining != rhs_storage._remaining {return false}
+        if _storage._clock != rhs_storage._clock {return false}
         return true
       }
       if !storagesAreEqual {return false}

@@ -1,0 +1,35 @@
+import MessageBus
+import Testing
+
+/// What a request may cost in all services together.
+@Suite struct RequestBudgetTests {
+    @Test func whatIsUsedIsGone() {
+        let budget = RequestBudget(microseconds: 100)
+        budget.use(30)
+        #expect(budget.left == 70 && budget.used == 30 && !budget.isSpent)
+        budget.use(1_000)
+        #expect(budget.left == 0 && budget.isSpent)
+        budget.use(-5)
+        #expect(budget.left == 0)
+    }
+
+    @Test func workAtTheSameTimeSharesWhatIsLeft() {
+        let budget = RequestBudget(microseconds: 100)
+        let shares = (0..<4).map { _ in budget.share(among: 4) }
+        #expect(shares.map(\.left) == [25, 25, 25, 25])
+        shares[0].use(25)
+        shares[1].use(10)
+        #expect(budget.left == 65)
+    }
+
+    @Test func aBudgetThatOnlyCountsNeverEnds() {
+        let budget = RequestBudget(microseconds: nil)
+        for _ in 0..<1000 { budget.use(.max) }
+        #expect(!budget.isSpent)
+        #expect(budget.used > 0)
+        let lifted = RequestBudget(microseconds: 0)
+        #expect(lifted.isSpent)
+        lifted.lift()
+        #expect(!lifted.isSpent)
+    }
+}
