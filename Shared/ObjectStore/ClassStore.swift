@@ -42,7 +42,7 @@ public final class ClassStore: Sendable {
             logger: logger)
         let isStopped = StopFlag()
         self.isStopped = isStopped
-        readers = ReaderPool(threads: 2) { try StoreReader.open(path: path) { isStopped.isRaised } }
+        readers = ReaderPool { try StoreReader.open(path: path) { isStopped.isRaised } }
     }
 
     public var role: StoreRole { writer.isWriting ? .writer : .reader }
@@ -68,11 +68,33 @@ public final class ClassStore: Sendable {
         try StoreReader.open(path: path) { isStopped.isRaised }
     }
 
-    /// Reads on one of the store's own reader threads.
+    /// Reads on one of the store's own reader threads, on the account of the current task's share. `body` may be called twice: a read
+    /// that takes long is begun anew where it does not hold up others.
+    /// - Throws: what `body` throws; `ParseError` 155 when too many reads wait, 124 when the share's budget is spent.
     public func read<T: Sendable>(_ body: @escaping @Sendable (StoreReader) throws -> T) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in
-            readers.submit { reader in continuation.resume(with: Result { try body(try reader.get()) }) }
+            submitRead(for: .current, body) { continuation.resume(with: $0) }
         }
+    }
+
+    /// As `read`, with a callback. It runs on a reader's thread (on the calling thread when the read is refused at once) and must not
+    /// block.
+    /// - Parameter isCostly: the read took too long for a lane already.
+    public func submitRead<T: Sendable>(
+        for share: WorkShare?, isCostly: Bool = false, _ body: @escaping @Sendable (StoreReader) throws -> T,
+        completion: @escaping @Sendable (Result<T, any Error>) -> Void
+    ) {
+        var result: T?
+        readers.submit(
+            ReaderPool.Job(
+                share: share, run: { result = try body($0) },
+                finish: { completion(ClassStore.outcome(result, $0)) }),
+            isCostly: isCostly)
+    }
+
+    private static func outcome<T>(_ result: T?, _ failure: (any Error)?) -> Result<T, any Error> {
+        if let failure { return .failure(failure) }
+        return result.map { .success($0) } ?? .failure(ParseError.internalError)
     }
 
     /// Runs a job on the writer and returns when it is committed, with `.full` on the disk.
@@ -80,29 +102,21 @@ public final class ClassStore: Sendable {
     ///   `StoreError` when the commit failed. In each case nothing of the job was kept.
     public func write<T: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> T) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in
-            submit(body) { continuation.resume(with: $0) }
+            submit(for: .current, body) { continuation.resume(with: $0) }
         }
     }
 
     /// As `write`, with a callback. It runs on the writer's thread (on the calling thread when the job is refused at
     /// once) and must not block.
     public func submit<T: Sendable>(
-        _ body: @escaping @Sendable (StoreTransaction) throws -> T,
+        for share: WorkShare? = nil, _ body: @escaping @Sendable (StoreTransaction) throws -> T,
         completion: @escaping @Sendable (Result<T, any Error>) -> Void
     ) {
         var result: T?
         writer.submit(
             WriterThread.Job(
-                run: { result = try body($0) },
-                finish: { failure in
-                    if let failure {
-                        completion(.failure(failure))
-                    } else if let result {
-                        completion(.success(result))
-                    } else {
-                        completion(.failure(ParseError.internalError))
-                    }
-                }))
+                run: { transaction in result = try transaction.accounted(share) { try body(transaction) } },
+                finish: { completion(ClassStore.outcome(result, $0)) }))
     }
 
     /// Finishes the jobs that were taken, closes the file and releases the lock. Readers made by `makeReader` stay

@@ -120,7 +120,7 @@ struct CompiledQuery {
     func prepared(
         _ sql: String, _ connection: Connection, _ caller: Caller, limit: Int = 0, skip: Int = 0
     ) throws -> Statement {
-        let statement = try connection.statement(sql)
+        let statement = try connection.query(sql)
         try caller.bind(to: statement)
         try statement.bind(Int64(max(0, limit)), at: 3)
         try statement.bind(Int64(max(0, skip)), at: 4)

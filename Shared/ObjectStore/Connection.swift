@@ -17,7 +17,9 @@ final class Connection {
     private let queue: DatabaseQueue
     private let handle: OpaquePointer
     private var statements: [String: Statement] = [:]
-    private let timeLimit = TimeLimit()
+    let timeLimit = TimeLimit()
+    /// Takes only queries that were quick before: set while others bring slow ones to this thread.
+    var takesOnlyProven = false
 
     /// Statements kept prepared. Clients choose the shapes of queries, so the number has to end somewhere.
     static let statementsMax = 256
@@ -84,6 +86,18 @@ final class Connection {
         return statement
     }
 
+    /// The prepared statement of a client's query.
+    /// - Throws: `ReadOverrun` for one that was not quick before, while only such are taken.
+    func query(_ sql: String) throws -> Statement {
+        if takesOnlyProven, statements[sql]?.isProven != true {
+            timeLimit.decline()
+            throw ReadOverrun()
+        }
+        let statement = try statement(sql)
+        statement.uses += 1
+        return statement
+    }
+
     func execute(_ sql: String, _ arguments: [SQLValue] = []) throws {
         let statement = try statement(sql)
         try statement.bind(arguments)
@@ -118,46 +132,12 @@ final class Connection {
     /// Runs reads that are interrupted after `limit`.
     /// - Throws: `ParseError` 124 when the time is over.
     func limited<T>(to limit: Duration, _ body: () throws -> T) throws -> T {
-        timeLimit.start(limit)
-        defer { timeLimit.stop() }
+        let isOuter = timeLimit.start(limit)
+        defer { if isOuter { timeLimit.stop() } }
         do {
             return try body()
         } catch let error as StoreError where error.resultCode & 0xFF == SQLITE_INTERRUPT {
-            throw ParseError(.timeout, "The query took too long.")
+            throw timeLimit.error
         }
-    }
-}
-
-/// Ends statements that run for too long, by SQLite's progress handler.
-final class TimeLimit {
-    private var limitNanoseconds: UInt64 = 0
-    private var startedAt: UInt64 = 0
-
-    func install(on handle: OpaquePointer) {
-        // 4,000 virtual machine instructions take well under a millisecond.
-        sqlite3_progress_handler(
-            handle, 4000,
-            { context in
-                guard let context else { return 0 }
-                return Unmanaged<TimeLimit>.fromOpaque(context).takeUnretainedValue().isOver ? 1 : 0
-            }, Unmanaged.passUnretained(self).toOpaque())
-    }
-
-    func start(_ limit: Duration) {
-        limitNanoseconds = UInt64(min(max(0, limit / .nanoseconds(1)), 1e18))
-        startedAt = 0
-    }
-
-    func stop() { limitNanoseconds = 0 }
-
-    /// The clock starts at the first call, so that short statements never read it.
-    var isOver: Bool {
-        guard limitNanoseconds > 0 else { return false }
-        let now = DispatchTime.now().uptimeNanoseconds
-        if startedAt == 0 {
-            startedAt = now
-            return false
-        }
-        return now - startedAt > limitNanoseconds
     }
 }

@@ -8,16 +8,22 @@ extension ObjectReader {
             body.reserveCapacity(min(max(query.limit, 1), 100) * 1100 + 64)
             body.append(contentsOf: #"{"results":["#.utf8)
             var rows = 0
+            var nextCheck = ObjectReader.bytesPerCheck
             let cursor = try forEachRow(of: query, caller) { statement, selection, score in
                 if rows > 0 { body.append(UInt8(ascii: ",")) }
                 rows += 1
                 selection.append(statement.bytes(0), objectId: statement.text(1), to: &body)
-                guard body.count <= ObjectReader.answerBytesMax else { throw ObjectReader.answerTooLarge }
+                if body.count >= nextCheck {
+                    guard body.count <= ObjectReader.answerBytesMax else { throw ObjectReader.answerTooLarge }
+                    try connection.timeLimit.check()
+                    nextCheck = body.count + ObjectReader.bytesPerCheck
+                }
                 if let score, body.last == UInt8(ascii: "}") {
                     body.removeLast()
                     body.append(contentsOf: #","score":\#(score)}"#.utf8)
                 }
             }
+            guard body.count <= ObjectReader.answerBytesMax else { throw ObjectReader.answerTooLarge }
             body.append(UInt8(ascii: "]"))
             if query.wantsCount { body.append(contentsOf: #","count":\#(try counted(query, caller))"#.utf8) }
             if let cursor {

@@ -18,6 +18,8 @@ public class ObjectReader: ObjectReading {
     static let queriesMax = 512
     /// Bytes of documents in one answer, 32 MiB. Documents have up to 128 KB and pages many rows.
     static let answerBytesMax = 33_554_432
+    /// Bytes of an answer between two looks at the time.
+    static let bytesPerCheck = 65_536
     static let answerTooLarge = ParseError(
         .invalidQuery, "The answer is too large; use a smaller limit or keys.")
     /// A longer condition is compiled each time, so that the cache stays small.
@@ -121,6 +123,7 @@ public class ObjectReader: ObjectReading {
                     selection.append(statement.bytes(0), objectId: id, to: &document)
                     bytes += document.count
                     guard bytes <= ObjectReader.answerBytesMax else { throw ObjectReader.answerTooLarge }
+                    if document.count >= 4096 { try connection.timeLimit.check() }
                     found.append((id, document))
                 }
                 statement.reset()

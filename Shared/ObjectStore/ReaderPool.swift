@@ -1,35 +1,53 @@
 import Foundation
+import Glibc
 import ParseProtocol
 
-/// A few threads with a reader each, for code that waits with `await`. The threads start at the first read.
+/// A few threads with a reader each, for code that waits with `await` and for reads that are too long for a lane. The threads start at the
+/// first read. Who is next is `ReadQueue`'s to decide.
 final class ReaderPool: @unchecked Sendable {
-    typealias Work = (Result<StoreReader, any Error>) -> Void
+    struct Job {
+        let share: WorkShare?
+        /// Does the read and keeps what it found; may be called again when it took longer than its slice.
+        let run: (StoreReader) throws -> Void
+        /// Called once, with what the read threw.
+        let finish: ((any Error)?) -> Void
+    }
 
-    /// Waiting reads; past it the caller is told to come back later.
-    static let queueMax = 4096
+    /// Nanoseconds of processor time after which a read counts as long: many times what a page of a shop takes.
+    private static let slice: UInt64 = 50_000_000
+    /// The priority of these threads (nice 5): when processors are scarce, lanes and the writer get three times as much.
+    private static let niceness: Int32 = 5
+    private static let kinds: [ReadQueue.Kind] = [.short, .short, .long]
 
     private let open: @Sendable () throws -> StoreReader
-    private let threadCount: Int
     private let condition = NSCondition()
-    private var work: [Work] = []
+    private var queue = ReadQueue()
+    private var jobs: [ReadQueue.Ticket: Job] = [:]
     private var running = 0
     private var isStarted = false
     private var isStopping = false
 
-    init(threads: Int, open: @escaping @Sendable () throws -> StoreReader) {
-        threadCount = threads
-        self.open = open
-    }
+    init(open: @escaping @Sendable () throws -> StoreReader) { self.open = open }
 
-    func submit(_ item: @escaping Work) {
-        let isTaken = condition.withLock {
-            guard !isStopping, work.count < ReaderPool.queueMax else { return false }
+    /// Takes a read, or finishes it at once with `ParseError` 155 or 2.
+    func submit(_ job: Job, isCostly: Bool) {
+        let refusal: ParseError? = condition.withLock {
+            guard !isStopping else { return ParseError(.serviceUnavailable, "The service is stopping. Try again.") }
+            do throws(ReadQueue.Refusal) {
+                jobs[try queue.enter(job.share?.client ?? .shop, isCostly: isCostly)] = job
+            } catch {
+                return switch error {
+                case .clientHasTooMany:
+                    .tooManyRequests("Too many of your costly requests are waiting. Try again later.", retryAfterSeconds: 2)
+                case .full: .tooManyRequests("Too many costly requests are waiting. Try again later.", retryAfterSeconds: 2)
+                }
+            }
             startThreads()
-            work.append(item)
-            condition.signal()
-            return true
+            // Not each thread takes each read.
+            condition.broadcast()
+            return nil
         }
-        if !isTaken { item(.failure(ParseError(.serviceUnavailable, "Too many reads are waiting. Try again later."))) }
+        if let refusal { job.finish(refusal) }
     }
 
     /// Finishes what was taken.
@@ -44,24 +62,30 @@ final class ReaderPool: @unchecked Sendable {
     private func startThreads() {
         guard !isStarted else { return }
         isStarted = true
-        running = threadCount
-        for index in 0..<threadCount {
-            let thread = Thread { [self] in run() }
+        running = Self.kinds.count
+        for (index, kind) in Self.kinds.enumerated() {
+            let thread = Thread { [self] in
+                // Of this thread alone, which Linux allows (sched(7)); without it reads are right and others slower.
+                _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, Self.niceness)
+                run(kind)
+            }
             thread.name = "store-reader-\(index)"
             thread.stackSize = 8 << 20
             thread.start()
         }
     }
 
-    private func run() {
+    private func run(_ kind: ReadQueue.Kind) {
         var reader: StoreReader?
-        while let item = next() {
-            item(Result {
-                if let reader { return reader }
-                let opened = try open()
-                reader = opened
-                return opened
-            })
+        while let (ticket, kind, job) = next(kind) {
+            do {
+                let open = try reader ?? open()
+                reader = open
+                perform(job, ticket, kind, open)
+            } catch {
+                ended(ticket, used: 0)
+                job.finish(error)
+            }
         }
         reader = nil
         condition.withLock {
@@ -70,10 +94,56 @@ final class ReaderPool: @unchecked Sendable {
         }
     }
 
-    private func next() -> Work? {
+    private func perform(_ job: Job, _ ticket: ReadQueue.Ticket, _ kind: ReadQueue.Kind, _ reader: StoreReader) {
+        let start = TimeLimit.processor
+        let limit = reader.connection.timeLimit
+        limit.begin(allowance(of: job.share, kind), processorStart: start)
+        let failure: (any Error)?
+        do {
+            guard job.share?.meter.left != 0 else { throw TimeLimit.budgetSpent }
+            try job.run(reader)
+            failure = nil
+        } catch {
+            failure = error
+        }
+        let isLong = limit.end == .slice
+        limit.begin(nil)
+        let used = TimeLimit.processor - start
+        job.share?.meter.use(Int64(used / 1000))
+        ended(ticket, used: used, again: isLong ? job : nil)
+        if !isLong { job.finish(failure) }
+    }
+
+    private func allowance(of share: WorkShare?, _ kind: ReadQueue.Kind) -> TimeLimit.Allowance? {
+        let left = share.map { UInt64(clamping: min($0.meter.left, 1 << 50)) * 1000 }
+        switch kind {
+        case .short:
+            if let left, left <= Self.slice { return .init(nanoseconds: left, end: .budget) }
+            return .init(nanoseconds: Self.slice, end: .slice)
+        case .long: return left.map { .init(nanoseconds: $0, end: .budget) }
+        }
+    }
+
+    private func ended(_ ticket: ReadQueue.Ticket, used: UInt64, again job: Job? = nil) {
         condition.withLock {
-            while work.isEmpty, !isStopping { condition.wait() }
-            return work.isEmpty ? nil : work.removeFirst()
+            queue.ended(ticket, used: used, now: TimeLimit.monotonic, isLong: job != nil)
+            if let job { jobs[ticket] = job }
+            if job != nil || isStopping { condition.broadcast() }
+        }
+    }
+
+    private func next(_ kind: ReadQueue.Kind) -> (ReadQueue.Ticket, ReadQueue.Kind, Job)? {
+        condition.withLock {
+            while true {
+                if let next = queue.next(for: kind, now: TimeLimit.monotonic),
+                    let job = jobs.removeValue(forKey: next.ticket)
+                {
+                    return (next.ticket, next.kind, job)
+                }
+                // What runs elsewhere may yet turn out to be long.
+                if isStopping, queue.isIdle { return nil }
+                condition.wait()
+            }
         }
     }
 }

@@ -8,6 +8,12 @@ final class Statement {
     let pointer: OpaquePointer
     private let handle: OpaquePointer
     let parameterCount: Int32
+    /// How often it was taken for a query since it last took too long.
+    var uses = 0
+    /// Whether it was quick every time of some, whatever was bound to it.
+    var isProven: Bool { uses >= 3 }
+    /// What one interruption weighs: so many quick runs later it counts as quick again.
+    private static let distrust = -200
 
     init(_ sql: String, _ handle: OpaquePointer) throws {
         var pointer: OpaquePointer?
@@ -28,6 +34,7 @@ final class Statement {
         case SQLITE_DONE: return false
         case let code:
             let error = Statement.error(code, handle)
+            if code & 0xFF == SQLITE_INTERRUPT { uses = Statement.distrust }
             sqlite3_reset(pointer)
             throw error
         }

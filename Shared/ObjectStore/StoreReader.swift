@@ -41,4 +41,25 @@ public final class StoreReader: ObjectReader {
     }
 
     private var isReading = false
+
+    /// Runs a read that must not hold this thread for long: it may take `slice` of processor time, less than a second,
+    /// or up to twice that.
+    /// - Parameter onlyProven: sends queries elsewhere that were not quick several times before.
+    /// - Returns: nil when it takes longer. Nothing was changed, so that it can be run again elsewhere.
+    public func attempt<T>(slice: Duration, onlyProven: Bool, _ body: () throws -> T) throws -> T? {
+        let limit = connection.timeLimit
+        limit.begin(.init(nanoseconds: UInt64(slice.components.attoseconds / 1_000_000_000), end: .slice))
+        connection.takesOnlyProven = onlyProven
+        defer {
+            limit.begin(nil)
+            connection.takesOnlyProven = false
+        }
+        do {
+            let result = try body()
+            // Somebody may have gone on without what was interrupted.
+            return limit.end == .slice ? nil : result
+        } catch  where limit.end == .slice {
+            return nil
+        }
+    }
 }

@@ -152,6 +152,7 @@ extension ServiceRoutes {
         var answers: [[UInt8]] = []
         var forget: Forget?
         for change in changes {
+            try transaction.requireBudget()
             do {
                 let change = try change.get()
                 // All or nothing is what the job's own savepoint does already.

@@ -11,18 +11,18 @@ final class AggregateBudget {
     /// Steps between two looks at the clock.
     private static let stepsPerLook = 64
 
-    private let end: ContinuousClock.Instant
+    private let limit: TimeLimit
     private var steps = 0
     private var kept = 0
 
-    init(timeLimit: Duration) { end = .now + timeLimit }
+    /// - Parameter limit: that of the reader, which the pipeline's own work counts for as well.
+    init(_ limit: TimeLimit) { self.limit = limit }
 
     /// Counts a document that a stage looks at.
     /// - Throws: `ParseError` 124 when the time is over.
     func step() throws {
         steps += 1
-        guard steps % AggregateBudget.stepsPerLook == 0, ContinuousClock.now > end else { return }
-        throw ParseError(.timeout, "The query took too long.")
+        if steps % AggregateBudget.stepsPerLook == 0 { try limit.check() }
     }
 
     /// Counts a value that stays in memory, in place of another.

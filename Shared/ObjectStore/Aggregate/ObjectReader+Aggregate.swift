@@ -28,7 +28,7 @@ extension ObjectReader {
         try requireMaster(caller)
         let pipeline = try PipelineStage.pipeline(aggregate.pipeline)
         return try reading {
-            let budget = AggregateBudget(timeLimit: timeLimit)
+            let budget = AggregateBudget(connection.timeLimit)
             let result = ResultStep(budget: budget)
             var documents = 0
             if let info = try aggregatedClass(aggregate.className) {
@@ -70,7 +70,7 @@ extension ObjectReader {
         var query = query
         query.limit = PipelinePlan.everything
         return try reading {
-            let budget = AggregateBudget(timeLimit: timeLimit)
+            let budget = AggregateBudget(connection.timeLimit)
             var seen: Set<JSON> = []
             var values: [JSON] = []
             if try aggregatedClass(query.className) != nil {

@@ -1,0 +1,52 @@
+/// On whose account a piece of work is done, and what it may still cost. Bound to the task of a request, or passed along with the work.
+public struct WorkShare: Sendable {
+    @TaskLocal public static var current: WorkShare?
+
+    public let client: WorkClient
+    public let meter: any WorkMeter
+
+    public init(client: WorkClient, meter: any WorkMeter) {
+        self.client = client
+        self.meter = meter
+    }
+}
+
+/// Whom work is done for, as far as shares go.
+public enum WorkClient: Hashable, Sendable {
+    /// The shop itself and its operator.
+    case shop
+    /// A number that stands for an address or a user.
+    case client(Int)
+}
+
+/// A request's budget of processor time.
+public protocol WorkMeter: AnyObject, Sendable {
+    /// Microseconds; at least 0.
+    var left: Int64 { get }
+    func use(_ microseconds: Int64)
+}
+
+extension ObjectReader {
+    /// To be asked between the parts of a long piece of work, such as the changes of a batch: changes themselves are never interrupted,
+    /// because that would undo what others changed in the same commit.
+    /// - Throws: `ParseError` 124 when nothing is left of the request's budget.
+    public func requireBudget() throws { try connection.timeLimit.checkAccount() }
+
+    /// Runs `body` on the account of `share`: calls to the store end when nothing is left of its budget.
+    /// - Throws: `ParseError` 124 then.
+    func accounted<T>(_ share: WorkShare?, _ body: () throws -> T) throws -> T {
+        guard let share else { return try body() }
+        let left = share.meter.left
+        guard left > 0 else { throw TimeLimit.budgetSpent }
+        let limit = connection.timeLimit
+        limit.begin(.init(nanoseconds: UInt64(min(left, 1 << 50)) * 1000, end: .budget))
+        let start = TimeLimit.monotonic
+        limit.beginAccount(end: start + UInt64(min(left, 1 << 50)) * 1000)
+        defer {
+            limit.begin(nil)
+            limit.beginAccount(end: 0)
+            share.meter.use(Int64((TimeLimit.monotonic - start) / 1000))
+        }
+        return try body()
+    }
+}

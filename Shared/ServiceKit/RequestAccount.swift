@@ -1,0 +1,19 @@
+import MessageBus
+import Messages
+import ObjectStore
+
+/// Whose account a request of the bus is on, and what it may still cost.
+extension ServiceRequest {
+    /// The client who waits for the answer.
+    var client: WorkClient {
+        let holder = envelope.principal.shareholder
+        return holder == 0 ? .shop : .client(holder)
+    }
+
+    /// The budget that came with the request; one that only counts when none did.
+    func makeBudget() -> RequestBudget {
+        RequestBudget(microseconds: envelope.budget > 0 ? envelope.budget : nil)
+    }
+}
+
+extension RequestBudget: WorkMeter {}

@@ -1,0 +1,162 @@
+import Glibc
+import Logging
+import MessageBus
+import Messages
+import ObjectStore
+import ParseProtocol
+import SwiftProtobuf
+
+/// Hands the requests of one lane to their routes.
+final class RouteHandler: LaneHandler {
+    private let routes: [String: ServiceRoutes.Route]
+    private let store: ClassStore
+    private let reader: StoreReader
+    private let load: RequestLoad
+    private let logger: Logger
+    private let seal: ReplySeal?
+    private var credit = LaneCredit()
+
+    /// What a read may take of the lane, in processor time; up to twice that. A page of a shop takes a tenth of it.
+    private static let slice = Duration.milliseconds(5)
+
+    init(routes: ServiceRoutes, reader: StoreReader, load: RequestLoad) {
+        self.routes = routes.routes
+        store = routes.host.store
+        self.reader = reader
+        self.load = load
+        logger = routes.host.logger
+        seal = routes.host.plan.replySeal
+    }
+
+    func handle(_ request: ServiceRequest) { handle(request, by: routes[request.kind]) }
+
+    private func handle(_ request: ServiceRequest, by route: ServiceRoutes.Route?) {
+        switch route {
+        case .read(let body):
+            read(request, body)
+        case .write(let keyed, let work):
+            submit(request, keyed: keyed, work)
+        case .task(let body):
+            Self.start(body, request, load, logger)
+        case .choice(let choose):
+            do {
+                handle(request, by: try choose(request))
+            } catch {
+                request.reply(.failure(Self.failure(error, request, logger)))
+            }
+        case nil:
+            request.reply(.failure(BusFailure(code: 108, "Unknown kind \(request.kind).")))
+        }
+    }
+
+    // MARK: Reads
+
+    /// Tries a read on the lane for a slice. One that takes longer goes to the store's readers, where it is begun anew.
+    private func read(_ request: ServiceRequest, _ body: @escaping ServiceRoutes.Read) {
+        let start = Self.now
+        let way = credit.isUntouched ? .lane : credit.way(of: request.client, at: start)
+        guard way != .readers else { return handOn(request, body, used: 0) }
+        let outcome: Result<BusReply, BusFailure>
+        do {
+            let reply = try reader.attempt(slice: Self.slice, onlyProven: way == .laneIfProven) {
+                try body(request, reader)
+            }
+            guard let reply else {
+                let cost = Self.now - start
+                credit.overran(request.client, cost: cost, at: start)
+                return handOn(request, body, used: cost)
+            }
+            outcome = .success(reply)
+        } catch {
+            outcome = .failure(Self.failure(error, request, logger))
+        }
+        // By the wall, which costs nothing to read and is little more for what is this short.
+        request.reply(outcome, used: Int64((Self.now - start) / 1000))
+    }
+
+    private func handOn(_ request: ServiceRequest, _ body: @escaping ServiceRoutes.Read, used nanoseconds: UInt64) {
+        let logger = logger
+        let budget = request.makeBudget()
+        budget.use(Int64(nanoseconds / 1000))
+        load.began()
+        store.submitRead(for: WorkShare(client: request.client, meter: budget), isCostly: true) { reader in
+            guard !request.isTooLate else { throw BusFailure.timedOut }
+            return try body(request, reader)
+        } completion: { [load] (result: Result<BusReply, any Error>) in
+            request.reply(result.mapError { Self.failure($0, request, logger) }, used: budget.used)
+            load.ended()
+        }
+    }
+
+    private static var now: UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
+    }
+
+    // MARK: Writes
+
+    private func submit(
+        _ request: ServiceRequest, keyed: Bool, _ work: (ServiceRequest) throws -> ServiceRoutes.WriteWork
+    ) {
+        let logger = logger
+        do {
+            let work = try work(request)
+            let budget = request.makeBudget()
+            load.began()
+            store.submit(for: WorkShare(client: request.client, meter: budget)) { [seal] in
+                keyed ? try KeyedReplies.once(request, seal, in: $0, work) : try work($0)
+            } completion: { [load] result in
+                request.reply(result.mapError { Self.failure($0, request, logger) }, used: budget.used)
+                load.ended()
+            }
+        } catch {
+            request.reply(.failure(Self.failure(error, request, logger)))
+        }
+    }
+
+    // MARK: Tasks
+
+    /// What the task asks of other services and of the store is on the request's account.
+    private static func start(
+        _ body: @escaping @Sendable (ServiceRequest) async throws -> BusReply, _ request: ServiceRequest,
+        _ load: RequestLoad, _ logger: Logger
+    ) {
+        load.began()
+        Task {
+            let budget = request.makeBudget()
+            let share = WorkShare(client: request.client, meter: budget)
+            let answer = await RequestBudget.$current.withValue(budget) {
+                await WorkShare.$current.withValue(share) { await outcome(of: request, logger, body) }
+            }
+            request.reply(answer, used: budget.used)
+            load.ended()
+        }
+    }
+
+    private static func outcome(
+        of request: ServiceRequest, _ logger: Logger, _ body: @Sendable (ServiceRequest) async throws -> BusReply
+    ) async -> Result<BusReply, BusFailure> {
+        do {
+            return .success(try await body(request))
+        } catch {
+            return .failure(failure(error, request, logger))
+        }
+    }
+
+    /// Public text for errors meant for clients; everything else is logged and answered with code 1.
+    private static func failure(_ error: any Error, _ request: ServiceRequest, _ logger: Logger) -> BusFailure {
+        switch error {
+        case let error as ParseError: return BusFailure(error)
+        case let error as BusFailure: return error
+        case is BinaryDecodingError: return BusFailure(code: 107, "The body of \(request.kind) could not be read.")
+        default:
+            logger.error(
+                "A request failed.",
+                metadata: [
+                    "bus.kind": "\(request.kind)", "request.id": "\(request.envelope.traceID)", "error": "\(error)",
+                ])
+            return BusFailure(.internalError)
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import ObjectStore
+import ParseProtocol
+import Synchronization
+import Testing
+
+/// What a read may take: of a lane, of the store's readers, of its request's budget.
+@Suite struct ReadBudgetTests {
+    private final class Meter: WorkMeter {
+        private let remaining: Atomic<Int64>
+        init(_ microseconds: Int64) { remaining = Atomic(microseconds) }
+        var left: Int64 { max(0, remaining.load(ordering: .relaxed)) }
+        func use(_ microseconds: Int64) { remaining.subtract(microseconds, ordering: .relaxed) }
+    }
+
+    /// Objects whose texts a backtracking pattern takes its limit of steps for.
+    private func store() async throws -> TestStore {
+        let store = try await TestStore()
+        for index in 0..<40 {
+            try await store.create(
+                "Slow", ["text": .string(String(repeating: "a", count: 64) + "b!"), "n": .int(Int64(index))])
+        }
+        return store
+    }
+
+    private static let slow = Query(
+        className: "Slow",
+        where: JSON.object(["$or": .array(Array(repeating: ["text": ["$regex": "^(a|aa)+b$"]], count: 490))]).serialized)
+    private static let quick = Query(className: "Slow", where: Array(#"{"n":7}"#.utf8))
+
+    @Test func aReadThatTakesLongLeavesTheLane() async throws {
+        let store = try await store()
+        let reader = try store.store.makeReader()
+        let start = ContinuousClock.now
+        for _ in 0..<3 {
+            let page = try reader.attempt(slice: .milliseconds(5), onlyProven: false) {
+                try reader.find(Self.slow, caller: .anonymous)
+            }
+            #expect(page == nil)
+        }
+        #expect(ContinuousClock.now - start < .seconds(2), "Each took its slice and not the whole limit.")
+        let page = try reader.attempt(slice: .milliseconds(500), onlyProven: false) {
+            try reader.find(Self.quick, caller: .anonymous)
+        }
+        #expect(page?.rows == 1)
+    }
+
+    @Test func whereOnlyProvenQueriesAreTakenTheOthersDoNotBegin() async throws {
+        let store = try await store()
+        let reader = try store.store.makeReader()
+        func find(_ query: Query, onlyProven: Bool) throws -> Int? {
+            try reader.attempt(slice: .milliseconds(200), onlyProven: onlyProven) {
+                try reader.find(query, caller: .anonymous).rows
+            }
+        }
+        #expect(try find(Self.quick, onlyProven: true) == nil)
+        for _ in 0..<3 { #expect(try find(Self.quick, onlyProven: false) == 1) }
+        #expect(try find(Self.quick, onlyProven: true) == 1)
+        // The same shape with another value is the same query.
+        #expect(try find(Query(className: "Slow", where: Array(#"{"n":8}"#.utf8)), onlyProven: true) == 1)
+        _ = try? find(Self.slow, onlyProven: false)
+        #expect(try find(Self.slow, onlyProven: true) == nil)
+    }
+
+    @Test func aBudgetEndsAReadAndIsCharged() async throws {
+        let store = try await store()
+        let meter = Meter(200_000)
+        let share = WorkShare(client: .client(1), meter: meter)
+        try await WorkShare.$current.withValue(share) {
+            await #expect(throws: ParseError.self) {
+                try await store.store.read { try $0.find(Self.slow, caller: .anonymous).rows }
+            }
+            #expect(meter.left == 0)
+            // Nothing is left for anything else of this request, neither to read nor to write.
+            do {
+                _ = try await store.store.read { try $0.find(Self.quick, caller: .anonymous).rows }
+                Issue.record("There was no budget.")
+            } catch let error as ParseError { #expect(error.code == .timeout) }
+            do {
+                try await store.create("Slow", ["n": 1])
+                Issue.record("There was no budget.")
+            } catch let error as ParseError { #expect(error.code == .timeout) }
+        }
+        #expect(try await store.store.read { try $0.find(Self.quick, caller: .anonymous).rows } == 1)
+    }
+
+    @Test func aShortReadDoesNotWaitForLongOnes() async throws {
+        let store = try await store()
+        let long = (0..<4).map { client in
+            Task {
+                try await WorkShare.$current.withValue(WorkShare(client: .client(client), meter: Meter(1_500_000))) {
+                    try await store.store.read { try $0.find(Self.slow, caller: .anonymous).rows }
+                }
+            }
+        }
+        try await Task.sleep(for: .milliseconds(600))
+        let start = ContinuousClock.now
+        #expect(try await store.store.read { try $0.find(Self.quick, caller: .anonymous).rows } == 1)
+        #expect(ContinuousClock.now - start < .milliseconds(900))
+        for task in long { _ = await task.result }
+    }
+}

@@ -1,0 +1,104 @@
+import ObjectStore
+import Testing
+
+/// In which order waiting reads run, without threads and without a clock.
+@Suite final class ReadQueueTests {
+    private var queue = ReadQueue()
+    private let second: UInt64 = 1_000_000_000
+
+    private func enter(_ client: Int, isCostly: Bool = true) throws -> ReadQueue.Ticket {
+        try queue.enter(.client(client), isCostly: isCostly)
+    }
+
+    @Test func amongEqualsTheFirstIsFirst() throws {
+        let tickets = try (1...3).map { try enter($0) }
+        #expect(tickets.map { _ in queue.next(for: .short, now: 0)?.ticket } == tickets)
+        #expect(queue.next(for: .short, now: 0) == nil)
+    }
+
+    @Test func whoUsedLeastLatelyComesFirst() throws {
+        let greedy = try enter(1)
+        _ = queue.next(for: .short, now: 0)
+        queue.ended(greedy, used: second, now: 0)
+        let again = try (0..<20).map { _ in try enter(1) }
+        let other = try enter(2)
+        #expect(queue.next(for: .short, now: 1)?.ticket == other)
+        #expect(queue.next(for: .short, now: 1)?.ticket == again[0])
+    }
+
+    @Test func whatWasUsedIsForgotten() throws {
+        for (client, used, at) in [(1, 8 * second, 0), (2, second, 60 * second)] as [(Int, UInt64, UInt64)] {
+            let ticket = try enter(client)
+            _ = queue.next(for: .short, now: at)
+            queue.ended(ticket, used: used, now: at)
+        }
+        _ = try enter(2)
+        let first = try enter(1)
+        #expect(queue.next(for: .short, now: 60 * second)?.ticket == first)
+    }
+
+    @Test func aClientWhoseReadRunsWaitsForThoseWithoutOne() throws {
+        let running = try enter(1)
+        #expect(queue.next(for: .short, now: 0)?.ticket == running)
+        _ = try enter(1)
+        let other = try enter(2)
+        #expect(queue.next(for: .short, now: 0)?.ticket == other)
+    }
+
+    @Test func aLongReadHoldsUpNoShortOne() throws {
+        let long = try enter(1)
+        _ = queue.next(for: .short, now: 0)
+        queue.ended(long, used: 50_000_000, now: 0, isLong: true)
+        #expect(queue.next(for: .short, now: 0) == nil)
+        let short = try enter(1)
+        #expect(queue.next(for: .short, now: 0)?.ticket == short)
+        let next = queue.next(for: .long, now: 0)
+        #expect(next?.ticket == long && next?.kind == .long)
+        queue.ended(long, used: second, now: second)
+        queue.ended(short, used: 1, now: second)
+        #expect(queue.isIdle)
+    }
+
+    @Test func theReaderOfLongOnesHelpsWhenItHasNothingElse() throws {
+        let short = try enter(1)
+        let next = queue.next(for: .long, now: 0)
+        #expect(next?.ticket == short && next?.kind == .short)
+    }
+
+    @Test func oneClientCannotFillTheQueue() throws {
+        for _ in 0..<ReadQueue.costlyPerClientMax { _ = try enter(1) }
+        #expect(throws: ReadQueue.Refusal.clientHasTooMany) { try self.enter(1) }
+        _ = try enter(2)
+        // Reads that nobody knows to be costly have bounds of their own.
+        _ = try enter(1, isCostly: false)
+        // The shop itself is not counted as a client.
+        for _ in 0...ReadQueue.costlyPerClientMax { _ = try queue.enter(.shop, isCostly: true) }
+    }
+
+    @Test func allTogetherAreBounded() throws {
+        for client in 0..<ReadQueue.costlyMax { _ = try enter(client) }
+        #expect(throws: ReadQueue.Refusal.full) { try self.enter(-1) }
+        for _ in 0..<ReadQueue.costlyMax { _ = try queue.enter(.shop, isCostly: true) }
+        #expect(throws: ReadQueue.Refusal.full) { try self.queue.enter(.shop, isCostly: true) }
+    }
+
+    /// A hundred clients with reads of 50 ms one after another, and one who asks now and then: it never waits for more than what runs.
+    @Test func anHonestReadPassesAHundredAttackers() throws {
+        var now: UInt64 = 0
+        for client in 1...90 { _ = try enter(client) }
+        for _ in 0..<200 {
+            let next = queue.next(for: .short, now: now)
+            let running = try #require(next)
+            now += 50_000_000
+            queue.ended(running.ticket, used: 50_000_000, now: now)
+            // Whoever it was asks again at once.
+            for client in 1...90 { _ = try? enter(client) }
+        }
+        for _ in 0..<20 {
+            let honest = try enter(1000, isCostly: false)
+            #expect(queue.next(for: .short, now: now)?.ticket == honest)
+            now += 20_000_000
+            queue.ended(honest, used: 20_000_000, now: now)
+        }
+    }
+}
