@@ -26,6 +26,8 @@ struct GatewayConfiguration: Sendable {
     let skipMax: Int
     /// Largest JSON body. A batch of 200 objects of a usual size fits; a single object is limited to 128 KB by the store.
     let bodyBytesMax: Int
+    /// Microseconds of processor time that one request may take in all services together; a batch is one request.
+    let requestBudgetMicroseconds: Int64
     /// Name of the shop on pages for people.
     let shopName: String
     /// `SATCHEL_PAGES`: a folder with pages that replace the ones that come with Satchel; nil for none.
@@ -76,6 +78,7 @@ struct GatewayConfiguration: Sendable {
         limitMax = reader.int(forKey: "satchel.limit.max", default: 1000)
         skipMax = try Self.skipMax(reader)
         bodyBytesMax = reader.int(forKey: "satchel.body.bytes.max", default: 8 << 20)
+        requestBudgetMicroseconds = try Self.requestBudget(reader)
         shopName = reader.string(forKey: "satchel.shop.name", default: "Satchel")
         pagesDirectory = reader.string(forKey: "satchel.pages")
         fileBytesMax = try Self.fileBytesMax(reader)
@@ -106,6 +109,15 @@ struct GatewayConfiguration: Sendable {
             throw ConfigurationProblem(description: "SATCHEL_SKIP_MAX must be from 0 to 1000000000, not \(rows).")
         }
         return rows
+    }
+
+    private static func requestBudget(_ reader: ConfigReader) throws -> Int64 {
+        let milliseconds = reader.int(forKey: "satchel.request.cpu.milliseconds", default: 5000)
+        guard (100...60_000).contains(milliseconds) else {
+            throw ConfigurationProblem(
+                description: "SATCHEL_REQUEST_CPU_MILLISECONDS must be from 100 to 60000, not \(milliseconds).")
+        }
+        return Int64(milliseconds) * 1000
     }
 
     private static func fileUpload(_ reader: ConfigReader) throws -> FileUploadRight {

@@ -1,4 +1,5 @@
 import Logging
+import MessageBus
 import Messages
 import ParseProtocol
 
@@ -73,10 +74,14 @@ final class ParseRouter: Sendable {
 
     /// Answers a request from the wire. Never throws: every error is an answer.
     func answer(_ request: ParseRequest) async -> ParseResponse {
-        var request = request
-        let response = await answered(&request)
-        if request.isCounted { meter.count(request, response) }
-        return response
+        let budget = RequestBudget(microseconds: configuration.requestBudgetMicroseconds)
+        budget.use(jsonBytes: request.body.count)
+        return await RequestBudget.$current.withValue(budget) {
+            var request = request
+            let response = await answered(&request)
+            if request.isCounted { meter.count(request, response) }
+            return response
+        }
     }
 
     private func answered(_ request: inout ParseRequest) async -> ParseResponse {
@@ -101,6 +106,8 @@ final class ParseRouter: Sendable {
             if let refusal = admission.refusal(byAddress: request, keyed) { return refusal }
             guard let client = keyed else { return .forbidden() }
             let principal = try await signedIn(client, request, route)
+            // The operator's exports and imports take what they take; each query of them has the store's own limit.
+            if principal.isPrivileged { RequestBudget.current?.lift() }
             if let refusal = admission.refusal(to: request, principal) { return refusal }
             guard let id = try admission.onceId(of: request) else { return await admitted(request, route, principal) }
             return try await admission.once(id, trace: request.requestId) { [request, route] in

@@ -88,10 +88,27 @@ struct QueryOptions: Sendable {
         return true
     }
 
+    /// Names in one option, and their bytes together: a class has fewer fields, and every object of an answer is looked through for each.
+    static let namesMax = 500
+    static let namesBytesMax = 65_536
+
     /// A comma list or, from newer clients, an array of names.
+    /// - Throws: 102 for something else, and for more than `namesMax` names or `namesBytesMax` bytes.
     static func list(_ value: JSON, _ name: String) throws(ParseError) -> [String] {
+        let names = try unboundedList(value, name)
+        guard names.count <= namesMax, names.reduce(0, { $0 + $1.utf8.count }) <= namesBytesMax else {
+            throw ParseError(.invalidQuery, "\(name) may have at most \(namesMax) names.")
+        }
+        return names
+    }
+
+    private static func unboundedList(_ value: JSON, _ name: String) throws(ParseError) -> [String] {
         switch value {
         case .string(let text):
+            // Split it would take many times its size.
+            guard text.utf8.count <= 2 * namesBytesMax else {
+                throw ParseError(.invalidQuery, "\(name) may have at most \(namesMax) names.")
+            }
             return text.utf8.split(separator: UInt8(ascii: ",")).map { Substring($0).trimmingSpaces }
         case .array(let elements):
             var names: [String] = []

@@ -14,6 +14,21 @@ struct ServiceClient: Sendable {
         try await send(kind, message, documents, principal, trace, key: "", timeout: .seconds(10))
     }
 
+    /// The same with a budget of its own, for requests that run at the same time.
+    func read(
+        _ kind: String, _ message: some Message, for principal: Principal, trace: String, budget: RequestBudget?
+    ) async throws(ParseError) -> BusReply {
+        do {
+            return try await RequestBudget.$current.withValue(budget) {
+                try await read(kind, message, for: principal, trace: trace)
+            }
+        } catch let error as ParseError {
+            throw error
+        } catch {
+            throw .internalError
+        }
+    }
+
     /// A request that changes something. It may be repeated when a process dies: the receiver answers it once.
     func write(
         _ kind: String, _ message: some Message, documents: [[UInt8]] = [], for principal: Principal, trace: String,
@@ -35,9 +50,11 @@ struct ServiceClient: Sendable {
             request.writes = !key.isEmpty
             request.idempotencyKey = key
             let (hold, writes) = (AnswerHold.current, request.writes)
-            return try await withCheckedContinuation { continuation in
-                broker.call(request) { continuation.resume(returning: AnswerHold.admit($0, hold, isDone: writes)) }
-            }.get()
+            return try await request.budgeted { request in
+                await withCheckedContinuation { continuation in
+                    broker.call(request) { continuation.resume(returning: AnswerHold.admit($0, hold, isDone: writes)) }
+                }
+            }
         } catch let failure as BusFailure {
             throw ParseError(failure)
         } catch {
@@ -67,11 +84,18 @@ extension BusReply {
 }
 
 extension JSON {
+    /// Smaller answers are not worth counting.
+    private static let countedBytes = 4096
+
     /// The JSON of a service's reply.
-    /// - Throws: 102 when the answer holds more values than the gateway decodes, 155 when there is no room for them now, code 1 when it
-    ///   is no JSON.
+    /// - Throws: 102 when the answer holds more values than the gateway decodes, 155 when there is no room for them now, 124 when nothing is
+    ///   left of the request's budget, code 1 when it is no JSON.
     init(reply: [UInt8]) throws(ParseError) {
         try AnswerHold.decode(reply.count)
+        if reply.count >= Self.countedBytes, let budget = RequestBudget.current {
+            guard !budget.isSpent else { throw ParseError(.budgetSpent) }
+            budget.use(jsonBytes: reply.count)
+        }
         do {
             try self.init(parsing: reply)
         } catch .tooManyValues {

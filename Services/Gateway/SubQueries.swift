@@ -1,4 +1,5 @@
 import Foundation
+import MessageBus
 import Messages
 import ParseProtocol
 
@@ -89,11 +90,13 @@ struct SubQueries {
             LookupRequest.with { $0.lookups = indices.map { queries[$0].query.lookup(filter: queries[$0].filter) } }
         }
         let (services, principal, trace) = (federation.services, principal, trace)
+        let share = RequestBudget.current?.share(among: lookups.count)
         let replies = await withTaskGroup(of: (String, Result<[[UInt8]], ParseError>).self) { group in
             for (owner, message) in lookups {
                 group.addTask {
                     do throws(ParseError) {
-                        let reply = try await services.read("\(owner).lookup.v1", message, for: principal, trace: trace)
+                        let reply = try await services.read(
+                            "\(owner).lookup.v1", message, for: principal, trace: trace, budget: share)
                         return (owner, .success(reply.documents))
                     } catch {
                         return (owner, .failure(error))
