@@ -30,23 +30,21 @@ struct CompiledQuery {
     ///   - wantsScore: the score of a `$text` search is part of the answer.
     ///   - start: where the page begins, when it goes on by cursors.
     init(
-        condition: String, compiler: ConditionCompiler, order: [String], kind: CallerKind, userFields: [String]?,
+        condition: [ConditionPart], compiler: ConditionCompiler, order: [String], kind: CallerKind, userFields: [String]?,
         wantsScore: Bool, start: PageStart? = nil
     ) throws {
         var compiler = compiler
         let info = compiler.info
-        var readable: [String] = []
-        if let userFields { readable.append(try CompiledQuery.userIs(in: userFields, info)) }
-        if let condition = kind.condition(.read, classId: info.id) { readable.append(condition) }
-        var conditions = condition == "1" ? [] : [condition]
+        let access = try CompiledQuery.access(kind, userFields, info)
         let isRanked = compiler.textScore != nil && (wantsScore || order.contains { $0.hasSuffix("$score") })
         let sorting = try QueryOrder(order, isRanked: isRanked, isComplete: start != nil, &compiler)
         let joins = compiler.pointed.joins
         isCacheable = compiler.isCacheable
-        var from = "o\(info.id) o"
-        from += joins
-        conditions += readable
-        let filter = ConditionCompiler.filter(conditions)
+        let from = "o\(info.id) o" + joins
+        let guarded = GuardedCondition(
+            info: info, access: access, userFields: userFields, pointed: compiler.pointed,
+            order: sorting.terms.map(\.column))
+        let filter = guarded.sql(condition)
         hasScore = isRanked && wantsScore
         let score = wantsScore ? compiler.textScore : nil
         var columns = "o.doc, o.objectId\(score.map { ", \($0)" } ?? "")"
@@ -80,21 +78,31 @@ struct CompiledQuery {
         orderColumns = first..<(first + Int32(sorting.terms.count))
         positionSQL = """
             SELECT o.doc, o.objectId\(hasScore ? ", 0" : ""), \(values) FROM o\(info.id) o\(joins) \
-            WHERE \(ConditionCompiler.filter(["o.objectId=?5"] + readable))
+            WHERE \(ConditionCompiler.filter(["o.objectId=?5"] + (access.map { [$0] } ?? [])))
             """
         countSQL = "SELECT count(*) FROM \(from)\(filter.isEmpty ? "" : " WHERE \(filter)")"
+        var parts = condition
         if case .cursor(let cursor) = start {
-            conditions.append(
-                try cursor.condition((info.name, order), sorting, isDescending: isDescending, &compiler))
+            parts += try cursor.condition((info.name, order), sorting, isDescending: isDescending, &compiler)
         }
         arguments = compiler.arguments
-        let rest = ConditionCompiler.filter(conditions)
+        let rest = guarded.sql(parts)
         pageSQL = CompiledQuery.page(
             columns, "FROM \(from)\(rest.isEmpty ? "" : " WHERE \(rest)")", terms + [made])
     }
 
     private static func page(_ columns: String, _ rows: String, _ sorting: [String]) -> String {
         "SELECT \(columns) \(rows) ORDER BY \(sorting.joined(separator: ", ")) LIMIT ?3 OFFSET ?4"
+    }
+
+    /// The condition that the caller may read a row; nil when every row may be read.
+    static func access(
+        _ kind: CallerKind, _ userFields: [String]?, _ info: ClassInfo, row: String = "o"
+    ) throws -> String? {
+        var rules: [String] = []
+        if let readable = kind.condition(.read, classId: info.id, row: row) { rules.append(readable) }
+        if let userFields { rules.append(try userIs(in: userFields, info, document: "\(row).doc")) }
+        return rules.isEmpty ? nil : ConditionCompiler.joined(rules, " AND ")
     }
 
     /// The condition that one of the fields names the user of parameter 1.

@@ -27,6 +27,8 @@ struct ConditionCompiler {
     /// False when the result depends on more than the text of the query, such as the time.
     private(set) var isCacheable = true
     private var constraintCount = 0
+    /// Conditions of which an index answers the first half, by their SQL.
+    private var halves: [String: (found: String, test: String)] = [:]
 
     static let depthMax = 16
     static let constraintsMax = 1000
@@ -36,10 +38,10 @@ struct ConditionCompiler {
 
     init(
         info: ClassInfo, hidden: Set<String>, now: Timestamp = .now,
-        pointed: ((_ className: String) throws -> PointedClass?)? = nil,
+        access: String? = nil, pointed: ((_ className: String) throws -> PointedClass?)? = nil,
         relation: @escaping (_ className: String, _ objectId: String, _ key: String) throws -> Int64?
     ) {
-        self.pointed = PointedRows(pointed)
+        self.pointed = PointedRows(pointed, ownAccess: access)
         self.info = info
         self.hidden = hidden
         self.now = now
@@ -72,55 +74,62 @@ struct ConditionCompiler {
 
     // MARK: Objects
 
-    mutating func compile(_ condition: JSON) throws -> String {
-        try compile(condition, depth: 0)
+    mutating func compile(_ condition: JSON) throws -> [ConditionPart] {
+        try parts(condition, depth: 0)
     }
 
-    private mutating func compile(_ condition: JSON, depth: Int) throws -> String {
+    private mutating func parts(_ condition: JSON, depth: Int) throws -> [ConditionPart] {
         guard case .object(let members) = condition else { throw ParseError(.invalidQuery, "where must be an object.") }
         guard depth < ConditionCompiler.depthMax else {
             throw ParseError(.invalidQuery, "A query may nest at most \(ConditionCompiler.depthMax) levels.")
         }
-        var parts: [String] = []
+        var parts: [ConditionPart] = []
         for (key, value) in members.sorted(by: { $0.key < $1.key }) {
             switch key {
-            case "$or": parts.append(ConditionCompiler.joined(try compile(key, value, depth), " OR "))
-            case "$and": parts.append(ConditionCompiler.joined(try compile(key, value, depth), " AND "))
+            case "$or":
+                let clauses = try clauses(key, value, depth)
+                let sql = ConditionCompiler.joined(clauses.map(ConditionCompiler.all), " OR ")
+                parts.append(ConditionPart(sql: sql, alternatives: clauses))
+            case "$and": parts += try clauses(key, value, depth).joined()
             case "$nor":
-                let clauses = try compile(key, value, depth).map { "(\($0)) IS NOT TRUE" }
-                parts.append(ConditionCompiler.joined(clauses, " AND "))
+                let clauses = try clauses(key, value, depth).map { "(\(ConditionCompiler.all($0))) IS NOT TRUE" }
+                parts.append(ConditionPart(sql: ConditionCompiler.joined(clauses, " AND ")))
             case "$relatedTo":
                 guard depth == 0 else {
                     throw ParseError(.invalidQuery, "$relatedTo is only possible at the top of a query.")
                 }
                 try countConstraint()
-                parts.append(try related(to: value))
-            default: parts.append(try compile(field: key, value, depth))
+                let term = IndexTerm(row: "o", column: "objectId", kind: .equality)
+                parts.append(ConditionPart(sql: try related(to: value), term: term))
+            default: parts += try self.parts(field: key, value, depth)
             }
         }
-        return ConditionCompiler.joined(parts, " AND ")
+        return parts
     }
 
-    private mutating func compile(_ key: String, _ value: JSON, _ depth: Int) throws -> [String] {
+    /// All of the parts as one condition.
+    static func all(_ parts: [ConditionPart]) -> String { joined(parts.map(\.sql), " AND ") }
+
+    private mutating func clauses(_ key: String, _ value: JSON, _ depth: Int) throws -> [[ConditionPart]] {
         guard case .array(let clauses) = value, !clauses.isEmpty else {
             throw ParseError(.invalidQuery, "Bad \(key) format - use an array value.")
         }
         return try clauses.map { clause in
             try countConstraint()
-            return try compile(clause, depth: depth + 1)
+            return try parts(clause, depth: depth + 1)
         }
     }
 
-    private mutating func compile(field key: String, _ value: JSON, _ depth: Int) throws -> String {
+    private mutating func parts(field key: String, _ value: JSON, _ depth: Int) throws -> [ConditionPart] {
         if key == "ACL" { throw ParseError(.invalidQuery, "Cannot query on ACL.") }
         let place = try place(of: FieldPath(key))
         let subject = QuerySubject(place, in: info)
         guard case .object(let members) = value, members.keys.contains(where: { $0.hasPrefix("$") }) else {
             try countConstraint()
             if depth == 0, !value.isNull { pointed.require(place.row) }
-            return try subject.equals(value, &self)
+            return split(try subject.equals(value, &self), subject)
         }
-        var parts: [String] = []
+        var parts: [ConditionPart] = []
         for (name, operand) in members.sorted(by: { $0.key < $1.key }) {
             try countConstraint()
             if depth == 0, QuerySubject.rejectsMissing(name, operand) { pointed.require(place.row) }
@@ -132,10 +141,30 @@ struct ConditionCompiler {
             } else if name == "$nearSphere" {
                 parts += try searchNear(operand, subject, siblings: members, depth)
             } else if let part = try subject.constraint(name, operand, siblings: members, &self) {
-                parts.append(part)
+                parts += split(part, subject)
             }
         }
-        return ConditionCompiler.joined(parts, " AND ")
+        return parts
+    }
+
+    /// A condition with what an index can do for it.
+    private func split(_ sql: String, _ subject: QuerySubject) -> [ConditionPart] {
+        if let halves = halves[sql] {
+            let found = IndexTerm(row: subject.row, column: "id", kind: .rows)
+            return [ConditionPart(sql: halves.found, term: found), ConditionPart(sql: halves.test)]
+        }
+        // Owners of a relation's members are named by their ids.
+        let key = "\(subject.row).objectId"
+        let term =
+            IndexTerm(sql, comparing: subject.value, of: subject.row) ?? IndexTerm(sql, comparing: key, of: subject.row)
+        return [ConditionPart(sql: sql, term: term)]
+    }
+
+    /// The condition that a row is one of those that an index finds, and passes a test besides.
+    mutating func found(_ rows: String, and test: String) -> String {
+        let sql = "(\(rows) AND \(test))"
+        halves[sql] = (rows, test)
+        return sql
     }
 
     /// Follows the pointers in a name.
@@ -199,8 +228,7 @@ struct ConditionCompiler {
             """
     }
 
-    /// - Returns: what rows that the index finds must meet besides.
-    private mutating func searchText(_ operand: JSON, _ place: FieldPlace) throws -> [String] {
+    private mutating func searchText(_ operand: JSON, _ place: FieldPlace) throws -> [ConditionPart] {
         guard let search = operand["$search"], let term = search["$term"]?.stringValue else {
             throw ParseError(.invalidQuery, "bad $text: $search, should be object with a $term")
         }
@@ -224,23 +252,26 @@ struct ConditionCompiler {
         guard textScore == nil else { throw ParseError(.invalidQuery, "A query can have one $text search.") }
         guard info.fields[path.root] == .string else {
             textScore = "NULL"
-            return ["0"]
+            return [ConditionPart(sql: "0")]
         }
         let score = "satchel_word_score(\(bind(.text(words.specification))),\(path.value()))"
         textScore = score
-        guard let column = info.textFields.firstIndex(of: path.root) else { return ["\(score) IS NOT NULL"] }
+        guard let column = info.textFields.firstIndex(of: path.root) else {
+            return [ConditionPart(sql: "\(score) IS NOT NULL")]
+        }
         // The index names the candidates; what it folds, the text itself decides.
         let candidates = """
             o.id IN (SELECT rowid FROM w\(info.id) WHERE w\(info.id) MATCH \(bind(.text(words.candidates(column: column)))))
             """
-        return words.isSensitive ? [candidates, "\(score) IS NOT NULL"] : [candidates]
+        let found = ConditionPart(sql: candidates, term: IndexTerm(row: "o", column: "id", kind: .rows))
+        return words.isSensitive ? [found, ConditionPart(sql: "\(score) IS NOT NULL")] : [found]
     }
 
     /// A class has one field with places at most, so that there cannot be a second `$nearSphere`.
     /// - Returns: a condition that nothing meets when the field holds no places.
     private mutating func searchNear(
         _ operand: JSON, _ subject: QuerySubject, siblings: [String: JSON], _ depth: Int
-    ) throws -> [String] {
+    ) throws -> [ConditionPart] {
         guard depth == 0 else {
             throw ParseError(
                 .invalidQuery, "$nearSphere is only possible at the top of a query, not in $or, $and or $nor.")
@@ -250,9 +281,9 @@ struct ConditionCompiler {
             throw ParseError(.invalidQuery, "$nearSphere is only possible with a field of the class itself.")
         }
         let query = try NearQuery(operand, subject, siblings: siblings, &self)
-        guard subject.kind == .json(.geoPoint) else { return ["0"] }
+        guard subject.kind == .json(.geoPoint) else { return [ConditionPart(sql: "0")] }
         near = query
-        return []
+        return query.limits.map { ConditionPart(sql: $0) }
     }
 
     mutating func markTimeDependent() { isCacheable = false }

@@ -151,7 +151,7 @@ extension ObjectReader {
             key = exact
         }
         var compiler = ConditionCompiler(
-            info: info, hidden: hidden,
+            info: info, hidden: hidden, access: try CompiledQuery.access(kind, userFields, info),
             pointed: { [unowned self] in try pointed($0, of: query, caller) }
         ) { [unowned self] in try relation($0, $1, $2, to: info.name, caller) }
         let condition = try compiler.compile(try query.condition.json())

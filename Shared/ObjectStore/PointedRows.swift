@@ -30,7 +30,11 @@ struct PointedRows {
         let name: String
         let prefix: String
         let parent: String
-        let join: String
+        let info: ClassInfo
+        /// The condition that the caller may read the object; nil for every object.
+        let access: String?
+        /// The same of the object whose pointer leads here.
+        let parentAccess: String?
         /// The pointer, in a form in which an index on the Pointer field answers it.
         let pointer: String
         /// Rows without such an object cannot match, so that SQLite may begin with the pointed-to objects.
@@ -44,18 +48,38 @@ struct PointedRows {
     /// stored pointer itself.
     let lookUp: ((_ className: String) throws -> PointedClass?)?
     private var rows: [Row] = []
+    /// The condition that the caller may read the queried object; nil for every object.
+    private let ownAccess: String?
 
-    init(_ lookUp: ((_ className: String) throws -> PointedClass?)?) { self.lookUp = lookUp }
+    init(_ lookUp: ((_ className: String) throws -> PointedClass?)?, ownAccess: String? = nil) {
+        self.lookUp = lookUp
+        self.ownAccess = ownAccess
+    }
 
     var isEmpty: Bool { rows.isEmpty }
 
     /// What follows the queried table in `FROM`.
     var joins: String {
         rows.map { row in
-            // SQLite compares the column objectId as text, for which an index on an expression is of no use; with the sign
-            // it is a value like any other.
-            row.isRequired ? " JOIN \(row.join) AND \(row.pointer)=+\(row.name).objectId" : " LEFT JOIN \(row.join)"
+            let table = "o\(row.info.id) \(row.name)"
+            let access = row.access.map { " AND \($0)" } ?? ""
+            if row.isRequired {
+                // SQLite compares the column objectId as text, for which an index on an expression is of no use; with the
+                // sign it is a value like any other.
+                return " JOIN \(table) ON \(row.name).objectId=\(row.pointer)\(access) AND \(row.pointer)=+\(row.name).objectId"
+            }
+            // Nobody follows the pointer of an object that the caller may not read.
+            let pointer = row.parentAccess.map { "CASE WHEN \($0) THEN \(row.pointer) END" } ?? row.pointer
+            return " LEFT JOIN \(table) ON \(row.name).objectId=\(pointer)\(access)"
         }.joined()
+    }
+
+    /// The access rules of the objects that must be there, whose rows SQLite may look at in any order.
+    var requiredAccess: [String] { rows.filter(\.isRequired).compactMap(\.access) }
+
+    /// The indexes of the classes of those objects, by the name of the row.
+    var requiredIndexes: [String: [[String]]] {
+        Dictionary(rows.filter(\.isRequired).map { ($0.name, $0.info.indexes) }) { first, _ in first }
     }
 
     /// - Throws: `ParseError` 119 when the caller may not query one of the fields or read a class on the way, 105 for
@@ -97,17 +121,11 @@ struct PointedRows {
         }
         let name = "j\(rows.count + 1)"
         let pointer = try FieldPath(field).value(appending: "objectId", in: "\(parent).doc")
-        var conditions = ["\(name).objectId=\(pointer)"]
-        if let readable = pointed.kind.condition(.read, classId: pointed.info.id, row: name) {
-            conditions.append(readable)
-        }
-        if let fields = pointed.userFields {
-            conditions.append(try CompiledQuery.userIs(in: fields, pointed.info, document: "\(name).doc"))
-        }
         rows.append(
             Row(
-                name: name, prefix: prefix, parent: parent,
-                join: "o\(pointed.info.id) \(name) ON \(conditions.joined(separator: " AND "))", pointer: pointer))
+                name: name, prefix: prefix, parent: parent, info: pointed.info,
+                access: try CompiledQuery.access(pointed.kind, pointed.userFields, pointed.info, row: name),
+                parentAccess: parent == "o" ? ownAccess : rows.first { $0.name == parent }?.access, pointer: pointer))
         return name
     }
 

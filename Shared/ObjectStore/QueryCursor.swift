@@ -81,12 +81,12 @@ struct QueryCursor: Equatable {
 
     // MARK: SQL
 
-    /// The condition that a row comes after this place.
+    /// The conditions that a row comes after this place, the first of which an index answers.
     /// - Throws: `ParseError` 102 when the cursor is of another query.
     func condition(
         _ query: (className: String, order: [String]), _ order: QueryOrder, isDescending: Bool,
         _ compiler: inout ConditionCompiler
-    ) throws -> String {
+    ) throws -> [ConditionPart] {
         guard className == query.className, self.order == query.order, values.count == order.terms.count else {
             throw ParseError(.invalidQuery, "The cursor is of a query with another class or order.")
         }
@@ -98,8 +98,10 @@ struct QueryCursor: Equatable {
             """
         var condition = made
         var bound = "o.id\(isDescending ? "<=" : ">=")\(rowNumber)"
+        var column = "o.id"
         for (term, value) in zip(order.terms, values).reversed() {
             let name = term.value
+            column = name
             if value == .null {
                 // Missing values come first: behind them is everything else, or in a descending order nothing.
                 condition = "(\(name) IS NULL AND \(condition))"
@@ -116,11 +118,16 @@ struct QueryCursor: Equatable {
             bound = "\(name)\(term.isDescending ? "<=" : ">=")\(mark)"
             if term.isDescending, !term.isNeverMissing { bound = "(\(bound) OR \(name) IS NULL)" }
         }
-        return ConditionCompiler.joined([bound, condition], " AND ")
+        return [
+            ConditionPart(sql: bound, term: IndexTerm(bound, comparing: column, of: "o")), ConditionPart(sql: condition),
+        ]
     }
 }
 
 extension QueryOrder.Term {
+    /// The column as indexes have it.
+    var column: String { value.replacing("o.", with: "", maxReplacements: 1) }
+
     /// True for the columns that every object has.
     fileprivate var isNeverMissing: Bool { ["o.objectId", "o.createdAt", "o.updatedAt"].contains(value) }
 }

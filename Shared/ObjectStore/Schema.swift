@@ -12,6 +12,11 @@ struct ClassInfo: Sendable {
     var edits = ClassEdits()
     /// Fields with full-text search, in the order of the columns `c0`, `c1`, … of the text index.
     var textFields: [String]
+    /// The columns of each index, as they are written in it. A writer may know less than there is.
+    var indexes: [[String]] = ClassInfo.keys
+
+    /// What every class is indexed by.
+    static let keys = [["objectId"]]
 
     /// Fields a class can have; each one is learnt from a client's save.
     static let fieldsMax = 1000
@@ -66,6 +71,7 @@ struct Schema: Sendable {
             SELECT id, name, fields, permissions, textFields, hasPermissions, indexes
             FROM classes LEFT JOIN classEdits ON class = id
             """)
+        let indexes = try indexes(connection)
         for row in rows {
             let fields = try JSON(parsing: row.text(2)).objectValue ?? [:]
             var info = try ClassInfo(
@@ -78,8 +84,23 @@ struct Schema: Sendable {
                     hasPermissions: row.int(5) != 0,
                     indexes: try JSON(parsing: indexes).objectValue?.compactMapValues(ClassIndex.init(json:)) ?? [:])
             }
+            info.indexes += indexes["o\(info.id)"] ?? []
             schema.classes[info.name] = info
         }
         return schema
+    }
+
+    /// The columns of the indexes that our own SQL made, by table.
+    private static func indexes(_ connection: Connection) throws -> [String: [[String]]] {
+        let rows = try connection.rows(
+            "SELECT tbl_name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name GLOB 'o[0-9]*' AND sql IS NOT NULL")
+        return try rows.reduce(into: [:]) { result, row in
+            let sql = try row.text(1)
+            guard let start = sql.firstIndex(of: "("), let end = sql.lastIndex(of: ")") else { return }
+            let columns = sql[sql.index(after: start)..<end].split(separator: ", ").map {
+                String($0.hasSuffix(" DESC") ? $0.dropLast(5) : $0)
+            }
+            result[try row.text(0), default: []].append(columns)
+        }
     }
 }

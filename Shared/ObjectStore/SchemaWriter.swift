@@ -105,13 +105,16 @@ struct SchemaWriter {
             info.textFields = definition.textFields
             try TextIndex.create(info, connection)
         }
-        try updateIndexes(of: info, definition.indexes, unique: definition.uniqueIndexes)
-        if stored == nil || changesText || stored?.fields != info.fields || stored?.permissions != info.permissions {
+        let changesIndexes = try updateIndexes(of: info, definition.indexes, unique: definition.uniqueIndexes)
+        if stored == nil || changesText || changesIndexes || stored?.fields != info.fields || stored?.permissions != info.permissions {
             try save(info, in: &schema)
         }
     }
 
-    private func updateIndexes(of info: ClassInfo, _ indexes: [[String]], unique uniqueIndexes: [[String]]) throws {
+    /// - Returns: whether there are others than before.
+    private func updateIndexes(
+        of info: ClassInfo, _ indexes: [[String]], unique uniqueIndexes: [[String]]
+    ) throws -> Bool {
         var wanted: [String: String] = [:]
         for (isUnique, lists) in [(false, indexes), (true, uniqueIndexes)] {
             for fields in lists {
@@ -126,6 +129,7 @@ struct SchemaWriter {
         ).map { try $0.text(0) }.filter { !$0.hasPrefix(Self.editedIndexPrefix) }
         for name in existing where wanted[name] == nil { try connection.executeOnce("DROP INDEX \(name)") }
         for (name, sql) in wanted where !existing.contains(name) { try connection.executeOnce(sql) }
+        return Set(existing) != Set(wanted.keys)
     }
 
     /// Indexes of operators have names of their own, so that the definitions in code leave them alone.

@@ -143,6 +143,7 @@ final class WriterThread: @unchecked Sendable {
                 schema.generation = 1
                 try connection.executeOnce("PRAGMA user_version = 1")
             }
+            schema = try Schema.load(connection)
             try connection.executeOnce("COMMIT")
             return schema
         } catch {

@@ -13,8 +13,8 @@ extension QuerySubject {
             guard kind == .json(.geoPoint) else { return "0" }
             let near = NearPoint(center, place, &compiler)
             let limit = compiler.bind(.real(radians))
-            return
-                "(\(row).id IN (SELECT id FROM \(near.candidates(info, within: limit))) AND \(near.distance)<=\(limit))"
+            return compiler.found(
+                "\(row).id IN (SELECT id FROM \(near.candidates(info, within: limit)))", and: "\(near.distance)<=\(limit)")
         case ("$geoIntersects", "$point", 1):
             guard let point = raw["$point"].flatMap(GeoPoint.init) else {
                 throw ParseError(.invalidJSON, "bad $geoIntersect value; $point should be GeoPoint")
@@ -43,7 +43,7 @@ extension QuerySubject {
         guard kind == .json(.geoPoint) else { return "0" }
         let candidates = GeoIndex.candidates(in: box, info, row: row, &compiler)
         let sides = [box.south, box.north, box.west, box.width].map { compiler.bind(.real($0)) }
-        return "(\(candidates) AND satchel_in_box(\(sides.joined(separator: ",")),\(place)))"
+        return compiler.found(candidates, and: "satchel_in_box(\(sides.joined(separator: ",")),\(place))")
     }
 
     private func within(_ corners: [GeoPoint], _ compiler: inout ConditionCompiler) throws -> String {
@@ -51,9 +51,8 @@ extension QuerySubject {
         guard kind == .json(.geoPoint) else { return "0" }
         let coordinates = JSON.array(corners.map { [JSON(number: $0.latitude), JSON(number: $0.longitude)] })
         let candidates = GeoIndex.candidates(in: polygon.box, info, row: row, &compiler)
-        return """
-            (\(candidates) AND satchel_in_polygon(\(compiler.bind(.text(coordinates.serializedText))),\(place)))
-            """
+        let area = compiler.bind(.text(coordinates.serializedText))
+        return compiler.found(candidates, and: "satchel_in_polygon(\(area),\(place))")
     }
 }
 

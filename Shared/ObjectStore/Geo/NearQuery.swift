@@ -29,7 +29,7 @@ struct NearQuery {
     let point: NearPoint
     /// The largest distance in radians, as SQL. Half a turn reaches everything.
     let maximum: String
-    /// The conditions on the distance; empty when there is none.
+    /// The conditions on the distance, parts of the query's condition; empty when there is none.
     let limits: [String]
 
     /// - Parameter siblings: the members beside `$nearSphere`, which may limit the distance.
@@ -73,9 +73,11 @@ struct NearQuery {
     func rows(_ info: ClassInfo, joins: String = "", filter: String, firstOnly: Bool) -> String {
         let table = GeoIndex.table(info)
         func rows(within radians: String) -> String {
-            let condition = ConditionCompiler.joined([point.reach(info, within: radians)] + limits, " AND ")
-            return
-                "FROM \(table) CROSS JOIN o\(info.id) o ON o.id=\(table).id\(joins) WHERE \(condition)\(filter.isEmpty ? "" : " AND \(filter)")"
+            let conditions = [point.reach(info, within: radians)] + (filter.isEmpty ? [] : [filter])
+            return """
+                FROM \(table) CROSS JOIN o\(info.id) o ON o.id=\(table).id\(joins) \
+                WHERE \(conditions.joined(separator: " AND "))
+                """
         }
         guard firstOnly else { return rows(within: maximum) }
         let farthest = "SELECT max(d) FROM (SELECT \(point.distance) d \(rows(within: maximum)) LIMIT ?3+?4)"

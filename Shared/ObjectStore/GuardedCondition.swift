@@ -1,0 +1,32 @@
+/// Puts a query's condition behind the rule that says which rows the caller may read.
+///
+/// SQLite evaluates the terms of a WHERE in an order of its own, but `CASE` evaluates nothing that it need not
+/// (https://www.sqlite.org/lang_expr.html#the_case_expression). All but the candidates of indexes therefore stands in a `CASE` whose
+/// condition is the access rule of every row that it names.
+struct GuardedCondition {
+    let info: ClassInfo
+    /// The rule for the queried row; nil for the master key, which reads every row.
+    let access: String?
+    let userFields: [String]?
+    let pointed: PointedRows
+    /// The columns of the order, as indexes have them.
+    let order: [String]
+
+    /// SQL of the condition after `WHERE`; empty for none.
+    func sql(_ parts: [ConditionPart]) -> String {
+        guard let access else { return ConditionCompiler.filter(parts.map(\.sql)) }
+        // Classes of the system hold what one user may read and no other: how many lie in a range is nobody's business.
+        let choice = CandidateChoice(
+            parts, rows: pointed.requiredIndexes.merging(["o": info.indexes]) { _, own in own }, order: order,
+            findsRanges: !info.name.hasPrefix("_"))
+        let rules = [access] + pointed.requiredAccess
+        guard !choice.rest.isEmpty else { return ConditionCompiler.filter(choice.candidates + rules) }
+        let guarded = """
+            CASE WHEN \(ConditionCompiler.joined(rules, " AND ")) \
+            THEN \(ConditionCompiler.joined(choice.rest, " AND ")) ELSE 0 END
+            """
+        // Once more by itself, where SQLite can use it to look at fewer rows.
+        let early = userFields != nil || !pointed.isEmpty ? [access] : []
+        return ConditionCompiler.filter(choice.candidates + early + [guarded])
+    }
+}

@@ -1,0 +1,111 @@
+/// What an index can answer of a part of a condition: rows that have one value, or lie on one side of it.
+struct IndexTerm: Equatable {
+    enum Kind { case equality, lower, upper, rows }
+
+    /// The name of the row in SQL.
+    let row: String
+    /// The column or expression as indexes are made of it, for example `json_extract(doc,'$."name"')`.
+    let column: String
+    let kind: Kind
+
+    init(row: String, column: String, kind: Kind) {
+        self.row = row
+        self.column = column
+        self.kind = kind
+    }
+
+    /// - Parameters:
+    ///   - sql: the part; one that does not compare the value directly is nothing for an index.
+    ///   - value: SQL of the compared value, of that row.
+    init?(_ sql: String, comparing value: String, of row: String) {
+        guard sql.hasPrefix(value) else { return nil }
+        let rest = sql.dropFirst(value.utf8.count)
+        switch rest.first {
+        case "=": kind = .equality
+        case "<": kind = .upper
+        case ">": kind = .lower
+        default:
+            guard rest == " IS NULL" || rest.hasPrefix(" IN (") else { return nil }
+            kind = .equality
+        }
+        self.row = row
+        column = value.replacing("\(row).", with: "", maxReplacements: 1)
+    }
+}
+
+/// A part of a condition, all of which must hold.
+struct ConditionPart {
+    let sql: String
+    /// What an index can do for it; nil for nothing.
+    var term: IndexTerm?
+    /// The parts of each clause of an `$or` at the top.
+    var alternatives: [[ConditionPart]] = []
+}
+
+/// Parts the conditions of a query in two: candidates, which an index finds, and the rest.
+///
+/// A row that the caller may not read is never handed to a condition whose cost depends on what is in it. Candidates are the
+/// exception: an index finds them at a cost that is the same for every row, and each costs the look at its access rule, whatever else
+/// it holds. Therefore they are few: one index for each class of the query, of each of its columns one equality or one range.
+struct CandidateChoice {
+    private(set) var candidates: [String] = []
+    private(set) var rest: [String] = []
+
+    /// Clauses of an `$or` that may each find candidates.
+    private static let alternativesMax = 8
+
+    /// - Parameters:
+    ///   - rows: the columns of the indexes of each row that must be there, by its name in SQL.
+    ///   - order: the columns that the rows `o` are sorted by.
+    ///   - findsRanges: false where rows are private as a rule; then only equalities are looked up.
+    init(_ parts: [ConditionPart], rows: [String: [[String]]], order: [String], findsRanges: Bool) {
+        var chosen: Set<Int> = []
+        for (row, indexes) in rows {
+            chosen.formUnion(Self.best(parts, row, indexes, order: row == "o" ? order : [], findsRanges))
+        }
+        // A place in the order in which objects were made is no property of what they say.
+        chosen.formUnion(parts.indices.filter { parts[$0].term.map { $0.row == "o" && $0.column == "id" } ?? false })
+        if let found = parts.firstIndex(where: { $0.term?.kind == .rows && $0.term?.row == "o" }) { chosen.insert(found) }
+        for (position, part) in parts.enumerated() {
+            if chosen.contains(position) { candidates.append(part.sql) } else { rest.append(part.sql) }
+        }
+        guard chosen.isEmpty, findsRanges, let indexes = rows["o"] else { return }
+        for part in parts where (2...Self.alternativesMax).contains(part.alternatives.count) {
+            let found = part.alternatives.map { clause in
+                Self.best(clause, "o", indexes, order: [], findsRanges).sorted().map { clause[$0].sql }
+            }
+            guard !found.contains(where: \.isEmpty) else { continue }
+            candidates.append(
+                ConditionCompiler.joined(found.map { ConditionCompiler.joined($0, " AND ") }, " OR "))
+            return
+        }
+    }
+
+    /// The parts that the best index answers.
+    private static func best(
+        _ parts: [ConditionPart], _ row: String, _ indexes: [[String]], order: [String], _ findsRanges: Bool
+    ) -> Set<Int> {
+        func first(_ kind: IndexTerm.Kind, _ column: String) -> Int? {
+            parts.firstIndex { $0.term == IndexTerm(row: row, column: column, kind: kind) }
+        }
+        var best: (score: Int, parts: Set<Int>) = (0, [])
+        for columns in indexes {
+            var used: Set<Int> = []
+            var score = 0
+            for (position, column) in columns.enumerated() {
+                if let part = first(.equality, column) {
+                    used.insert(part)
+                    score += column == "objectId" ? 100 : 4
+                    continue
+                }
+                let range = findsRanges ? [first(.lower, column), first(.upper, column)].compactMap { $0 } : []
+                used.formUnion(range)
+                score += 2 * range.count
+                if score > 0, order.first == column, position > 0 || !range.isEmpty { score += 1 }
+                break
+            }
+            if score > best.score { best = (score, used) }
+        }
+        return best.parts
+    }
+}
