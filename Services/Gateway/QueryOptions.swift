@@ -88,28 +88,19 @@ struct QueryOptions: Sendable {
         return true
     }
 
-    /// Names in one option, and their bytes together: a class has fewer fields, and every object of an answer is looked through for each.
-    static let namesMax = 500
-    static let namesBytesMax = 65_536
-
     /// A comma list or, from newer clients, an array of names.
-    /// - Throws: 102 for something else, and for more than `namesMax` names or `namesBytesMax` bytes.
+    /// - Throws: 102 for anything else, and for too many.
     static func list(_ value: JSON, _ name: String) throws(ParseError) -> [String] {
-        let names = try unboundedList(value, name)
-        guard names.count <= namesMax, names.reduce(0, { $0 + $1.utf8.count }) <= namesBytesMax else {
-            throw ParseError(.invalidQuery, "\(name) may have at most \(namesMax) names.")
-        }
-        return names
-    }
-
-    private static func unboundedList(_ value: JSON, _ name: String) throws(ParseError) -> [String] {
         switch value {
         case .string(let text):
-            // Split it would take many times its size.
-            guard text.utf8.count <= 2 * namesBytesMax else {
-                throw ParseError(.invalidQuery, "\(name) may have at most \(namesMax) names.")
+            // Looked at as a whole first: splitting is what would take the time.
+            guard text.utf8.count <= KeySelection.nameBytesMax + KeySelection.namesMax else {
+                throw ParseError(
+                    .invalidQuery, "\(name) may hold at most \(KeySelection.nameBytesMax) bytes of names.")
             }
-            return text.utf8.split(separator: UInt8(ascii: ",")).map { Substring($0).trimmingSpaces }
+            let names = text.utf8.split(separator: UInt8(ascii: ",")).map { Substring($0).trimmingSpaces }
+            try KeySelection.check(names, name)
+            return names
         case .array(let elements):
             var names: [String] = []
             for element in elements {
@@ -118,6 +109,7 @@ struct QueryOptions: Sendable {
                 }
                 names.append(text)
             }
+            try KeySelection.check(names, name)
             return names
         default: throw ParseError(.invalidQuery, "\(name) must be a list of names.")
         }

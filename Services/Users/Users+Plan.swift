@@ -34,7 +34,7 @@ private let userClass = ClassDefinition(
         "isAdmin": .boolean,
     ],
     indexes: [["username"], ["email"]],
-    permissions: subjectToACL.protecting(["*": ["email", "authData"]]))
+    permissions: subjectToACL.protecting(ClassPermissions.protectedOfUsers))
 
 private let sessionClass = ClassDefinition(
     "_Session",

@@ -24,7 +24,9 @@ extension StoreTransaction {
             try changeField(field, change, of: &info, keeping: keeping)
         }
         if let permissions = wish["classLevelPermissions"], !permissions.isNull {
-            info.permissions = try ClassPermissions(wire: permissions, fields: info.fields)
+            let edited = try ClassPermissions(wire: permissions, fields: info.fields)
+            info.permissions = edited.keepingProtection(
+                of: permissions["protectedFields"] == nil ? info.permissions : .open, in: name)
             info.edits.hasPermissions = true
         }
         for (index, change) in try members(wish, "indexes") { try changeIndex(index, change, of: &info) }

@@ -92,7 +92,7 @@ public struct ClassPermissions: Sendable, Hashable {
 extension ClassPermissions {
     enum Decision: Equatable {
         case allowed
-        /// Allowed for objects where one of these fields names the caller.
+        /// Allowed for objects where one of these fields names the caller; for a caller who is not signed in, for none.
         case whereUserIs(in: [String])
     }
 
@@ -111,10 +111,11 @@ extension ClassPermissions {
         case .addField: fields += writeUserFields
         case .create: fields = []
         }
-        if caller.userId != nil, !fields.isEmpty { return .whereUserIs(in: fields) }
         if caller.userId == nil, operation.principals["requiresAuthentication"] == true {
             throw ParseError(.objectNotFound, "Permission denied, user needs to be authenticated.")
         }
+        // A field never names somebody who is not signed in: nothing is found.
+        if !fields.isEmpty { return .whereUserIs(in: fields) }
         throw ParseError(
             .operationForbidden, "Permission denied for action \(action.rawValue) on class \(className).")
     }

@@ -27,12 +27,17 @@ struct ConditionCompiler {
     /// False when the result depends on more than the text of the query, such as the time.
     private(set) var isCacheable = true
     private var constraintCount = 0
+    private var patternCount = 0
+    private var patternBytes = 0
     /// Conditions of which an index answers the first half, by their SQL.
     private var halves: [String: (found: String, test: String)] = [:]
 
     static let depthMax = 16
     static let constraintsMax = 1000
     static let listMax = 10_000
+    /// Patterns of one query, and their bytes together. Each may be run on every row.
+    static let patternsMax = 40
+    static let patternBytesMax = 8_000
     /// Parameters before it are the caller's and the page's: user id, grants, limit, skip.
     static let firstArgument = 5
 
@@ -185,6 +190,17 @@ struct ConditionCompiler {
         constraintCount += 1
         guard constraintCount <= ConditionCompiler.constraintsMax else {
             throw ParseError(.invalidQuery, "A query may have at most \(ConditionCompiler.constraintsMax) constraints.")
+        }
+    }
+
+    /// - Throws: `ParseError` 102 for more patterns than a query may have.
+    mutating func countPattern(_ pattern: String) throws {
+        patternCount += 1
+        patternBytes += pattern.utf8.count
+        guard patternCount <= ConditionCompiler.patternsMax, patternBytes <= ConditionCompiler.patternBytesMax else {
+            throw ParseError(
+                .invalidQuery,
+                "A query may have \(ConditionCompiler.patternsMax) patterns of \(ConditionCompiler.patternBytesMax) bytes at most.")
         }
     }
 

@@ -58,8 +58,8 @@ final class Connection {
         self.handle = handle
         sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, Connection.valueBytesMax)
         Regex.register(on: handle, timeLimit)
-        WordSearch.register(on: handle)
-        GeoFunctions.register(on: handle)
+        WordSearch.register(on: handle, timeLimit)
+        GeoFunctions.register(on: handle, timeLimit)
         timeLimit.install(on: handle)
     }
 
@@ -123,6 +123,9 @@ final class Connection {
         }
         return rows
     }
+
+    /// Calls of the functions that look into rows, since the connection was opened.
+    var functionCalls: Int { timeLimit.functionCalls }
 
     var changes: Int { Int(sqlite3_changes64(handle)) }
     var lastInsertedId: Int64 { sqlite3_last_insert_rowid(handle) }

@@ -22,10 +22,11 @@ struct FieldSelection {
     ) {
         chosen = KeySelection(keys: keys.isEmpty ? nil : keys.filter { $0 != "$score" }, excludeKeys: excludeKeys)
         let ofGroups = permissions.fieldsOfGroups(caller)
-        hidden = (ofGroups ?? []).map { Array($0.utf8) }
+        let secret = SecretFields.unshown(in: className, to: caller)
+        hidden = (ofGroups ?? []).union(secret).map { Array($0.utf8) }
         // Without a group of the caller's own, a field that names them hides what it says; otherwise at most what the groups hide.
         naming = permissions.fieldsOfUserFields(caller).map { group in
-            (Array(group.field.utf8), (ofGroups.map(group.hides.intersection) ?? group.hides).map { Array($0.utf8) })
+            (Array(group.field.utf8), (ofGroups.map(group.hides.intersection) ?? group.hides).union(secret).map { Array($0.utf8) })
         }
         userId = caller.userId ?? ""
         exemptId = className == "_User" ? caller.userId : nil

@@ -65,7 +65,7 @@ struct CandidateChoice {
         }
         // A place in the order in which objects were made is no property of what they say.
         chosen.formUnion(parts.indices.filter { parts[$0].term.map { $0.row == "o" && $0.column == "id" } ?? false })
-        if let found = parts.firstIndex(where: { $0.term?.kind == .rows && $0.term?.row == "o" }) { chosen.insert(found) }
+        if findsRanges, let found = parts.firstIndex(where: { $0.term?.kind == .rows && $0.term?.row == "o" }) { chosen.insert(found) }
         for (position, part) in parts.enumerated() {
             if chosen.contains(position) { candidates.append(part.sql) } else { rest.append(part.sql) }
         }

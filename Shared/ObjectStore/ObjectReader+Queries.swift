@@ -73,7 +73,7 @@ extension ObjectReader {
         guard let compiled = try compiled(query, .find, start, caller), query.limit > 0,
             let info = schema.classes[query.className]
         else { return query.after }
-        let selection = selection(info, keys: query.keys, excludeKeys: query.excludeKeys, caller)
+        let selection = try selection(info, keys: query.keys, excludeKeys: query.excludeKeys, caller)
         let statement = try compiled.prepared(
             compiled.pageSQL, connection, caller, limit: query.limit, skip: query.skip)
         defer { statement.reset() }
@@ -90,7 +90,7 @@ extension ObjectReader {
 
     // MARK: Places to go on from
 
-    private func start(of query: Query, _ caller: Caller) throws -> PageStart? {
+    func start(of query: Query, _ caller: Caller) throws -> PageStart? {
         guard let after = query.after else { return nil }
         guard query.skip <= 0 else { throw ParseError(.invalidQuery, "after and skip are not possible together.") }
         let start = try PageStart(after)
@@ -119,7 +119,7 @@ extension ObjectReader {
     // MARK: Compiling
 
     /// The SQL of a query, after the caller's class-level permissions; nil for a class that does not exist.
-    private func compiled(
+    func compiled(
         _ query: Query, _ action: ClassPermissions.Action, _ start: PageStart?, _ caller: Caller
     ) throws -> CompiledQuery? {
         guard let info = schema.classes[query.className] else {
@@ -136,10 +136,11 @@ extension ObjectReader {
             return nil
         }
         var userFields: [String]?
-        if case .whereUserIs(let fields) = try info.permissions.decide(action, caller, className: info.name) {
+        let decided = action == .find && query.namesOneObject ? .get : action
+        if case .whereUserIs(let fields) = try info.permissions.decide(decided, caller, className: info.name) {
             userFields = fields
         }
-        let hidden = info.permissions.hiddenFields(from: caller)
+        let hidden = info.unaskableFields(by: caller)
         let wantsScore = query.keys.contains("$score")
         let kind = CallerKind(caller)
         var key: CompiledQuery.Key?
@@ -191,7 +192,7 @@ extension ObjectReader {
             userFields = fields
         }
         return PointedClass(
-            info: info, hidden: info.permissions.hiddenFields(from: caller), kind: CallerKind(caller),
+            info: info, hidden: info.unaskableFields(by: caller), kind: CallerKind(caller),
             userFields: userFields)
     }
 
@@ -221,7 +222,7 @@ extension ObjectReader {
     ) throws -> Int64? {
         guard let owner = schema.classes[className] else { return nil }
         let decision = try owner.permissions.decide(.get, caller, className: className)
-        guard !owner.permissions.hiddenFields(from: caller).contains(key) else {
+        guard !owner.unaskableFields(by: caller).contains(key) else {
             throw ParseError(.operationForbidden, "This user is not allowed to query \(key) on class \(className)")
         }
         guard owner.fields[key] == .relation(target) else { return nil }
@@ -253,9 +254,28 @@ extension ObjectReader {
             let statement = try compiled.prepared("EXPLAIN QUERY PLAN " + compiled.pageSQL, connection, caller)
             defer { statement.reset() }
             var steps: [SQLRow] = []
-            while try statement.step() { steps.append(SQLRow(names: [], values: try (0..<4).map(statement.value))) }
+            while try statement.step() { steps.append(SQLRow(names: [], values: (0..<4).map(statement.value))) }
             return steps
         }
+    }
+}
+
+extension Query {
+    /// Whether the condition is `{"objectId": "…"}` and nothing else, which is a get as far as permissions go.
+    fileprivate var namesOneObject: Bool {
+        switch condition {
+        case .value(let value): return Query.namesOneObject(value)
+        case .text(let text):
+            // Nearly no text begins so; only one that does is worth a second reading.
+            let start = text.drop { $0 != UInt8(ascii: "\"") }
+            return start.starts(with: Query.objectIdName) && (try? JSON(parsing: text)).map(Query.namesOneObject) == true
+        }
+    }
+
+    private static let objectIdName = Array(#""objectId""#.utf8)
+
+    private static func namesOneObject(_ condition: JSON) -> Bool {
+        condition.objectValue?.count == 1 && condition["objectId"]?.stringValue != nil
     }
 }
 

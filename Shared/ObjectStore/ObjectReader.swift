@@ -69,7 +69,7 @@ public class ObjectReader: ObjectReading {
             defer { statement.reset() }
             try statement.bind(objectId, at: 5)
             guard try statement.step() else { throw ParseError.objectNotFound }
-            let selection = selection(info, keys: keys, excludeKeys: excludeKeys, caller)
+            let selection = try selection(info, keys: keys, excludeKeys: excludeKeys, caller)
             let document = statement.bytes(0)
             if selection.isEverything { return Array(document) }
             var output: [UInt8] = []
@@ -95,10 +95,13 @@ public class ObjectReader: ObjectReading {
         return statement
     }
 
+    /// - Throws: `ParseError` 102 for more names than a selection may have.
     func selection(
         _ info: ClassInfo, keys: [String], excludeKeys: [String], _ caller: Caller
-    ) -> FieldSelection {
-        FieldSelection(
+    ) throws -> FieldSelection {
+        try KeySelection.check(keys, "keys")
+        try KeySelection.check(excludeKeys, "excludeKeys")
+        return FieldSelection(
             keys: keys, excludeKeys: excludeKeys, permissions: info.permissions, className: info.name, caller: caller)
     }
 
@@ -110,7 +113,7 @@ public class ObjectReader: ObjectReading {
             guard let info = schema.classes[className],
                 let decision = try? info.permissions.decide(.get, caller, className: className)
             else { return [] }
-            let selection = selection(info, keys: keys, excludeKeys: [], caller)
+            let selection = try selection(info, keys: keys, excludeKeys: [], caller)
             var found: [(objectId: String, document: [UInt8])] = []
             found.reserveCapacity(ids.count)
             var bytes = 0

@@ -212,7 +212,7 @@ extension StoreTransaction {
         var answer: [String: JSON] = ["updatedAt": draft.document["updatedAt"] ?? .string(nowISO)]
         guard !draft.echoed.isEmpty, mayRead(draft, caller) else { return .object(answer) }
         let isOwnUser = draft.info.name == "_User" && caller.userId == objectId
-        let hidden = isOwnUser ? [] : draft.info.permissions.hiddenFields(from: caller)
+        let hidden = isOwnUser ? [] : draft.info.unshownFields(to: caller)
         for field in draft.echoed where !hidden.contains(field) { answer[field] = draft.document[field] }
         return .object(answer)
     }

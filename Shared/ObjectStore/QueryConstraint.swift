@@ -146,6 +146,7 @@ extension QuerySubject {
         _ pattern: String, _ options: String, _ compiler: inout ConditionCompiler
     ) throws -> String {
         if case .elements = kind { return try memberMatches(pattern, options, &compiler) }
+        try compiler.countPattern(pattern)
         let regex = try Regex(pattern: pattern, options: options)
         switch kind {
         case .text:

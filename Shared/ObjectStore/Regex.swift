@@ -90,7 +90,7 @@ extension Regex {
             handle, "satchel_regex", 2, SQLITE_UTF8, Unmanaged.passUnretained(limit).toOpaque(),
             { context, _, arguments in
                 if let limit = sqlite3_user_data(context),
-                    Unmanaged<TimeLimit>.fromOpaque(limit).takeUnretainedValue().isOver
+                    !Unmanaged<TimeLimit>.fromOpaque(limit).takeUnretainedValue().admitsCall()
                 {
                     sqlite3_result_error_code(context, SQLITE_INTERRUPT)
                     return

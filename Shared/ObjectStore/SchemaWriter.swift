@@ -98,7 +98,9 @@ struct SchemaWriter {
                 try addRelationToObjects(name, target: target, of: info)
             }
         }
-        if !info.edits.hasPermissions { info.permissions = definition.permissions }
+        info.permissions =
+            info.edits.hasPermissions
+            ? info.permissions.keepingProtection(of: definition.permissions, in: info.name) : definition.permissions
         let changesText = info.textFields != definition.textFields
         if changesText {
             try TextIndex.drop(info, connection)

@@ -40,6 +40,8 @@ final class TimeLimit {
     private var accountEnd: UInt64 = 0
     /// Set when statements were ended; a slice or budget that is used up stays so until the next allowance.
     private(set) var end: End?
+    /// Calls of the functions that look into rows.
+    private(set) var functionCalls = 0
 
     /// How often SQLite asks, in instructions of its virtual machine: some ten microseconds, unless rows are large.
     private static let instructions: Int32 = 1000
@@ -92,6 +94,13 @@ final class TimeLimit {
         if end != nil { return true }
         let now = Self.monotonic
         return now >= nextLook && look(now)
+    }
+
+    /// Asked by each of our functions for each row.
+    /// - Returns: false when the time is over.
+    func admitsCall() -> Bool {
+        functionCalls &+= 1
+        return !isOver
     }
 
     /// - Throws: `error` when time is over, for work between statements.

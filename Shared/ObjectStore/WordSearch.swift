@@ -140,10 +140,16 @@ struct WordSearch {
     // MARK: In SQL
 
     /// Makes `satchel_word_score(specification, text)` known to a connection: how well the text fits, NULL when it does not or is no text.
-    static func register(on handle: OpaquePointer) {
+    /// The limit lives as long as the connection.
+    static func register(on handle: OpaquePointer, _ limit: TimeLimit) {
         sqlite3_create_function_v2(
-            handle, "satchel_word_score", 2, SQLITE_UTF8, nil,
+            handle, "satchel_word_score", 2, SQLITE_UTF8, Unmanaged.passUnretained(limit).toOpaque(),
             { context, _, arguments in
+                if let limit = sqlite3_user_data(context),
+                    !Unmanaged<TimeLimit>.fromOpaque(limit).takeUnretainedValue().admitsCall()
+                {
+                    return sqlite3_result_error_code(context, SQLITE_INTERRUPT)
+                }
                 guard let arguments, sqlite3_value_type(arguments[1]) == SQLITE_TEXT,
                     let text = sqlite3_value_text(arguments[1]),
                     let scorer = WordSearch.scorer(context, arguments[0]),

@@ -22,6 +22,19 @@ public struct KeySelection: Sendable {
         self.init(wanted: keys.map(Self.names), unwanted: Self.names(excludeKeys))
     }
 
+    /// Names that one option of a query may hold, more than a class has fields.
+    public static let namesMax = 1000
+    /// Their bytes together, 32 KiB.
+    public static let nameBytesMax = 32_768
+
+    /// Checks the names of an option before anything is done with them.
+    /// - Throws: `ParseError` 102 for too many.
+    public static func check(_ names: [String], _ option: String) throws(ParseError) {
+        guard names.count <= namesMax, names.reduce(0, { $0 + $1.utf8.count }) <= nameBytesMax else {
+            throw ParseError(.invalidQuery, "\(option) may hold at most \(namesMax) names of \(nameBytesMax) bytes together.")
+        }
+    }
+
     private init(wanted: [Name]?, unwanted: [Name]) {
         self.wanted = wanted
         self.unwanted = unwanted

@@ -92,7 +92,7 @@ import Testing
         try await test.create("Note", ["name": "bob's", "owner": .pointer("_User", "bobbobbobb")], id: "n2")
         #expect(try await test.names("Note", [:], as: ann) == ["ann's"])
         #expect(try await test.names("Note", [:], as: bob) == ["ann's", "bob's"])
-        #expect(await code { _ = try await test.names("Note", [:], as: .anonymous) } == 119)
+        #expect(try await test.names("Note", [:], as: .anonymous).isEmpty)
         _ = try await test.get("Note", "n1", as: bob)
         #expect(await code { _ = try await test.get("Note", "n2", as: ann) } == 101)
         #expect(await code { try await test.update("Note", "n1", ["name": "x"], as: bob) } == 101)

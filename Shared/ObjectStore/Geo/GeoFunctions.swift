@@ -3,7 +3,16 @@ import ParseProtocol
 
 /// The SQL functions that decide about places.
 enum GeoFunctions {
-    static func register(on handle: OpaquePointer) {
+    /// The limit lives as long as the connection.
+    static func register(on handle: OpaquePointer, _ limit: TimeLimit) {
+        func add(
+            _ name: String, _ count: Int32, _ handle: OpaquePointer, _ run: @escaping (OpaquePointer?, Values) -> Void
+        ) {
+            Self.add(name, count, handle) { [unowned limit] context, values in
+                guard limit.admitsCall() else { return sqlite3_result_error_code(context, SQLITE_INTERRUPT) }
+                run(context, values)
+            }
+        }
         GeoIndex.register(on: handle)
         // satchel_axis(axis 0 to 2, latitude, longitude): a coordinate in space; NULL without a place.
         add("satchel_axis", 3, handle) { context, values in

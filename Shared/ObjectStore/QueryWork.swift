@@ -1,0 +1,36 @@
+import GRDBSQLite
+import ParseProtocol
+
+/// What a query cost SQLite, in figures that do not depend on the machine. For tests and diagnosis.
+package struct QueryWork: Sendable, Hashable {
+    /// Instructions of SQLite's virtual machine.
+    package var steps: Int
+    /// Calls of our functions, which look at patterns, words and places.
+    package var calls: Int
+}
+
+extension ObjectReader {
+    /// Runs a query to its last row.
+    /// - Parameter counts: the count of all rows instead of the page.
+    /// - Throws: as `find`.
+    package func work(of query: Query, counts: Bool = false, caller: Caller) throws -> QueryWork {
+        try reading {
+            let start = try start(of: query, caller)
+            guard let compiled = try compiled(query, counts ? .count : .find, start, caller) else {
+                return QueryWork(steps: 0, calls: 0)
+            }
+            let statement = try compiled.prepared(
+                counts ? compiled.countSQL : compiled.pageSQL, connection, caller, limit: query.limit, skip: query.skip)
+            let calls = connection.functionCalls
+            _ = statement.takeSteps()
+            while try statement.step() {}
+            statement.reset()
+            return QueryWork(steps: statement.takeSteps(), calls: connection.functionCalls - calls)
+        }
+    }
+}
+
+extension Statement {
+    /// Instructions since it was asked last.
+    fileprivate func takeSteps() -> Int { Int(sqlite3_stmt_status(pointer, SQLITE_STMTSTATUS_VM_STEP, 1)) }
+}
