@@ -2,7 +2,7 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// T1b, T11a, T13: what nobody may ask about, what permissions edits do not show, and what a query needs.
+/// T1b, T11b, T13: what nobody may ask about, what permissions edits do not show, and what a query needs.
 @Suite struct SecretFieldTests {
     private static let user = ClassDefinition(
         "_User", fields: ["email": .string, "authData": .object, "name": .string],

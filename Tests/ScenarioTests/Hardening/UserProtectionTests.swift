@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// T11a, T13: edits of class-level permissions show no accounts, and read rights decide what a query may be.
+/// T11b, T13: edits of class-level permissions show no accounts, and read rights decide what a query may be.
 @Suite(.serialized) struct UserProtectionTests {
     private static let open: [String: JSON] = [
         "find": ["*": true], "count": ["*": true], "get": ["*": true], "create": ["*": true], "update": ["*": true],
@@ -15,7 +15,7 @@ import Testing
         guard answer.status == 200 else { throw Unexpected("PUT schemas", answer) }
     }
 
-    /// T11a
+    /// T11b
     @Test func aPermissionsEditOpensNoAccounts() async throws {
         try await Suite.with { suite in
             let victim = try await Customer.signUp(suite)
