@@ -3,17 +3,16 @@ import ObjectStore
 /// Decides which reads a lane tries itself: without I/O, time is an argument in nanoseconds.
 ///
 /// A read that overruns its slice costs the lane that slice for nothing. Each client may cost a lane a little of its time so, and all
-/// together a tenth. Whose credit is used up goes straight to the store's readers; when the common credit is used up, the lane takes only
-/// queries that were quick before (`StoreReader.attempt`), so that a thousand addresses can take no more than one can. While nobody
-/// overruns nothing is kept, and nothing is asked but whether that is so.
+/// together a tenth. Of whose credit is used up the lane takes only what is quick by its kind, and queries that were quick before
+/// (`StoreReader.attempt`): others behind the same address go on reading objects and pages. The same goes for all when the common credit is
+/// used up, so that a thousand addresses can take no more than one can. While nobody overruns nothing is kept, and nothing is asked but
+/// whether that is so.
 package struct LaneCredit {
     package enum Way: Equatable {
         /// On the lane, for a slice.
         case lane
-        /// On the lane, if it is a query that was quick before.
+        /// On the lane, unless it is a query that was not quick before.
         case laneIfProven
-        /// Straight to the store's readers.
-        case readers
     }
 
     /// One client: 50 ms, which come back at 5 ms a second.
@@ -42,7 +41,7 @@ package struct LaneCredit {
             if whole <= now {
                 wholeAt[client] = nil
             } else if whole - now >= Self.clientDepth * Self.clientReturn {
-                return .readers
+                return .laneIfProven
             }
         }
         if now >= nextSweep {

@@ -19,6 +19,9 @@ final class RouteHandler: LaneHandler {
     /// What a read may take of the lane, in processor time; up to twice that. A page of a shop takes a tenth of it.
     private static let slice = Duration.milliseconds(5)
 
+    /// Nanoseconds in which a query is compiled and found to be one that was not quick before.
+    private static let declined: UInt64 = 1_000_000
+
     init(routes: ServiceRoutes, reader: StoreReader, load: RequestLoad) {
         self.routes = routes.routes
         store = routes.host.store
@@ -55,7 +58,6 @@ final class RouteHandler: LaneHandler {
     private func read(_ request: ServiceRequest, _ body: @escaping ServiceRoutes.Read) {
         let start = Self.now
         let way = credit.isUntouched ? .lane : credit.way(of: request.client, at: start)
-        guard way != .readers else { return handOn(request, body, used: 0) }
         let outcome: Result<BusReply, BusFailure>
         do {
             let reply = try reader.attempt(slice: Self.slice, onlyProven: way == .laneIfProven) {
@@ -63,7 +65,8 @@ final class RouteHandler: LaneHandler {
             }
             guard let reply else {
                 let cost = Self.now - start
-                credit.overran(request.client, cost: cost, at: start)
+                // What was declined cost next to nothing.
+                if way == .lane || cost > Self.declined { credit.overran(request.client, cost: cost, at: start) }
                 return handOn(request, body, used: cost)
             }
             outcome = .success(reply)

@@ -21,7 +21,7 @@ import Testing
             tries += 1
         }
         #expect(tries == 5)
-        #expect(credit.way(of: .client(1), at: 0) == .readers)
+        #expect(credit.way(of: .client(1), at: 0) == .laneIfProven)
         #expect(credit.way(of: .client(2), at: 0) == .lane, "Others are not meant.")
         #expect(credit.way(of: .client(1), at: 3 * second) == .lane, "It comes back.")
     }
