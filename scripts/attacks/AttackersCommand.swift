@@ -13,7 +13,7 @@ struct AttackersCommand: AsyncParsableCommand {
     @Option var seconds: Int
     @Option var addresses: Int
     @Option var connections: Int
-    @Option(help: "Requests per second, of the harmless crowd.") var rate = 1.0
+    @Option(help: "Requests per second, of the harmless crowd.") var rate = HarmlessCrowd.usualRate
 
     func validate() throws {
         guard DenialCommand.secondsRange.contains(seconds), DenialCommand.addressRange.contains(addresses),
@@ -22,8 +22,7 @@ struct AttackersCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let harmless = HarmlessCrowd(requestsPerSecond: rate)
-        let attack: any Attack = attack == harmless.name ? harmless : try Arsenal.attack(named: attack)
+        let attack = try Arsenal.attack(named: attack, rate: rate)
         let attackers = Attackers(
             target: suite.target, addressCount: addresses, connections: connections,
             group: MultiThreadedEventLoopGroup.singleton)
@@ -36,7 +35,7 @@ struct AttackersCommand: AsyncParsableCommand {
 enum AttackersProcess {
     /// Runs the attack to its end.
     static func run(
-        _ attack: any Attack, on target: Target, _ plan: AttackPlan, rate: Double = 1
+        _ attack: any Attack, on target: Target, _ plan: AttackPlan, rate: Double = HarmlessCrowd.usualRate
     ) async throws
         -> AttackTally.Result
     {

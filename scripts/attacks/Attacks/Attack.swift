@@ -28,7 +28,10 @@ enum Arsenal {
         SignInAttack(), FloodAttack(), HalfSentAttack(),
     ]
 
-    static func attack(named name: String) throws -> any Attack {
+    /// - Parameter rate: requests per second of the harmless crowd, which is none of them and can be asked for by name.
+    static func attack(named name: String, rate: Double = HarmlessCrowd.usualRate) throws -> any Attack {
+        let harmless = HarmlessCrowd(requestsPerSecond: rate)
+        if name == harmless.name { return harmless }
         guard let attack = attacks.first(where: { $0.name == name }) else {
             throw AttackError(
                 "There is no attack \"\(name)\"; known are \(attacks.map(\.name).joined(separator: ", ")).")

@@ -9,6 +9,9 @@ struct HarmlessCrowd: Attack {
     let connections = 40
     let requestsPerSecond: Double
 
+    /// As many as some hundred customers make.
+    static let usualRate = 200.0
+
     func run(_ attackers: Attackers, until end: ContinuousClock.Instant) async {
         let bytes = Request(path: "/classes/Category", query: ["limit": 1]).bytes(for: attackers.target)
         let pause = Duration.seconds(Double(attackers.connections) / max(requestsPerSecond, 1))
