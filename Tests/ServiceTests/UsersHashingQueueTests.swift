@@ -47,6 +47,13 @@ import UsersService
         #expect((0..<41).contains { _ in queue.ended(at: 2) == 998 })
     }
 
+    @Test func ofACrowdOfNewcomersTheLastGoesFirst() {
+        var queue = Queue(runningMax: 1, waitingMax: 99, perClientMax: 9)
+        _ = queue.submitted(0, by: HashingClient("other"), at: 0)
+        for newcomer in 1...10 { _ = queue.submitted(newcomer, by: HashingClient("n\(newcomer)"), at: 0) }
+        #expect((0..<10).map { _ in queue.ended(at: 0) } == [10, 9, 1, 2, 3, 4, 5, 6, 7, 8])
+    }
+
     @Test func clientsTakeTurns() {
         var queue = Queue(runningMax: 1, waitingMax: 99, perClientMax: 9)
         _ = queue.submitted(0, by: HashingClient("other"), at: 0)

@@ -14,7 +14,8 @@ package struct HashingClient: Hashable, Sendable {
 /// Decides whose password is hashed next: few at once, because each takes a core and 16 MiB, and a bounded number waiting.
 ///
 /// The turn goes to the client that had least work done in the last minutes, so that a flood from many places is behind everybody who
-/// comes for the first time; within a client the order is that of arrival. Known devices go first in three of four turns.
+/// comes for the first time; within a client the order is that of arrival. Where many come for the first time at once, the last of them
+/// goes first: in order each would wait longer than people do. Known devices go first in three of four turns.
 package struct HashingQueue<Job> {
     package enum Admission {
         case run(Job)
@@ -50,6 +51,8 @@ package struct HashingQueue<Job> {
     /// Clients whose work is remembered, at about 100 bytes each.
     private static var usagesMax: Int { 8192 }
     private static var knownTurnsMax: Int { 3 }
+    /// Newcomers that wait in order: at 0.2 s each, the last one for less than 2 s.
+    private static var newcomersMax: Int { 8 }
 
     package init(runningMax: Int, waitingMax: Int, perClientMax: Int) {
         self.runningMax = runningMax
@@ -105,7 +108,11 @@ package struct HashingQueue<Job> {
                 return left == right ? a.value.arrival < b.value.arrival : left < right
             }?.key
         }
-        let (known, unknown) = (first(isKnown: true), first(isKnown: false))
+        let newcomers = lines.filter { !$0.key.isKnown && used(by: $0.key, at: now) == 0 }
+        let latest = newcomers.max { $0.value.arrival < $1.value.arrival }?.key
+        let (known, unknown) = (
+            first(isKnown: true), newcomers.count > Self.newcomersMax ? latest : first(isKnown: false)
+        )
         return knownTurns < Self.knownTurnsMax ? known ?? unknown : unknown ?? known
     }
 
