@@ -23,7 +23,7 @@ struct FieldSelection {
         chosen = KeySelection(keys: keys.isEmpty ? nil : keys.filter { $0 != "$score" }, excludeKeys: excludeKeys)
         let ofGroups = permissions.fieldsOfGroups(caller)
         let secret = SecretFields.unshown(in: className, to: caller)
-        hidden = (ofGroups ?? []).union(secret).map { Array($0.utf8) }
+        hidden = (secret.isEmpty ? ofGroups ?? [] : secret.union(ofGroups ?? [])).map { Array($0.utf8) }
         // Without a group of the caller's own, a field that names them hides what it says; otherwise at most what the groups hide.
         naming = permissions.fieldsOfUserFields(caller).map { group in
             (Array(group.field.utf8), (ofGroups.map(group.hides.intersection) ?? group.hides).union(secret).map { Array($0.utf8) })

@@ -99,8 +99,8 @@ public class ObjectReader: ObjectReading {
     func selection(
         _ info: ClassInfo, keys: [String], excludeKeys: [String], _ caller: Caller
     ) throws -> FieldSelection {
-        try KeySelection.check(keys, "keys")
-        try KeySelection.check(excludeKeys, "excludeKeys")
+        if !keys.isEmpty { try KeySelection.check(keys, "keys") }
+        if !excludeKeys.isEmpty { try KeySelection.check(excludeKeys, "excludeKeys") }
         return FieldSelection(
             keys: keys, excludeKeys: excludeKeys, permissions: info.permissions, className: info.name, caller: caller)
     }

@@ -15,7 +15,7 @@ struct CheckoutRecord {
             lines: try lines.map(Checkout.Line.init(json:)), expectedAmount: row["expectedAmount"].intValue,
             source: PaymentSource(json: source), email: row.text("email"),
             orderFields: try JSON(clientText: Array(row.text("orderFields").utf8)))
-        point = try
+        point =
             switch try row.text("state") {
             case "started": .started
             case "reserved": .reserved(try PricedOrder(text: row.text("priced")))
