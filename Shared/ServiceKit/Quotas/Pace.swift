@@ -31,6 +31,11 @@ public enum Pace: Int, CaseIterable, Sendable {
     public struct Rate: Hashable, Sendable {
         public let count: Int
         public let seconds: Int
+
+        public init(count: Int, seconds: Int) {
+            self.count = count
+            self.seconds = seconds
+        }
     }
 
     /// What holds without a setting. An address may be an office, a school or a provider's gateway with thousands of phones behind it, and
