@@ -10,7 +10,7 @@ public enum StoreRole: Sendable {
 
 /// Parse classes in one SQLite file: one process writes it, any number read it.
 ///
-/// The writer is whoever holds the lock on `<file>.lock`. SQLite before 3.51.3 can corrupt a WAL database when two
+/// The writer is whoever holds the lock on the file (`WriterLock`). SQLite before 3.51.3 can corrupt a WAL database when two
 /// connections write or checkpoint at the same instant (https://www.sqlite.org/wal.html, section 11); there is
 /// therefore exactly one writing connection, and only that one checkpoints.
 public final class ClassStore: Sendable {
@@ -59,8 +59,17 @@ public final class ClassStore: Sendable {
     }
 
     /// Waits in the background for the lock and becomes the writer.
-    /// - Parameter became: called once on the writer's thread, before the first job.
-    public func startWriting(_ became: @escaping @Sendable () -> Void) { writer.start(became) }
+    /// - Parameters:
+    ///   - refused: called instead when the database is not what was left there (`DatabaseRefused`); nothing is ever written then.
+    ///   - became: called once on the writer's thread, before the first job.
+    public func startWriting(
+        refused: @escaping @Sendable (DatabaseRefused) -> Void = { _ in }, _ became: @escaping @Sendable () -> Void
+    ) {
+        writer.start(refused: refused, became)
+    }
+
+    /// Whether the file was looked at by whoever writes it; false while this process, after `startWriting`, may still refuse it.
+    public var isSettled: Bool { writer.isSettled }
 
     /// Opens a reader for the calling thread. Waits up to 30 s for a file that is not there yet.
     /// - Throws: `ParseError` 2 when there is none by then.

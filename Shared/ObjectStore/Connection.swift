@@ -128,6 +128,8 @@ final class Connection {
     var functionCalls: Int { timeLimit.functionCalls }
 
     var changes: Int { Int(sqlite3_changes64(handle)) }
+    /// Rows changed since the connection was opened.
+    var totalChanges: Int64 { sqlite3_total_changes64(handle) }
     var lastInsertedId: Int64 { sqlite3_last_insert_rowid(handle) }
     /// False when SQLite itself rolled the transaction back, as it does when the disk is full.
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }

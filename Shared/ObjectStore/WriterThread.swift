@@ -35,6 +35,11 @@ final class WriterThread: @unchecked Sendable {
     private var isStopping = false
     private var jobs: [Job] = []
     private var thread: Thread?
+    /// Somebody else has the lock, or the file could not be opened.
+    private var hasTried = false
+    /// The writer's thread alone uses what follows.
+    private lazy var lock = WriterLock(path: settings.path)
+    private var register: BirthRegister?
 
     init(settings: Settings, logger: Logger) {
         self.settings = settings
@@ -43,13 +48,20 @@ final class WriterThread: @unchecked Sendable {
 
     let health = StorageHealth()
 
+    /// Whether it is known who writes: this process, another one, or nobody.
+    var isSettled: Bool { condition.withLock { hasTried || state == .writing || state == .stopped } }
+
     var isWriting: Bool { condition.withLock { state == .writing } }
 
-    func start(_ became: @escaping @Sendable () -> Void) {
+    /// - Parameters:
+    ///   - refused: the database is not what was left there; this process never writes it.
+    func start(
+        refused: @escaping @Sendable (DatabaseRefused) -> Void, _ became: @escaping @Sendable () -> Void
+    ) {
         condition.withLock {
             guard state == .idle, !isStopping else { return }
             state = .waiting
-            let thread = Thread { [self] in run(became) }
+            let thread = Thread { [self] in run(refused, became) }
             thread.name = "store-writer"
             thread.stackSize = 8 << 20
             self.thread = thread
@@ -86,23 +98,28 @@ final class WriterThread: @unchecked Sendable {
 
     // MARK: On the thread
 
-    private func run(_ became: @Sendable () -> Void) {
+    private func run(_ refused: @Sendable (DatabaseRefused) -> Void, _ became: @Sendable () -> Void) {
         defer {
             condition.withLock {
                 state = .stopped
                 condition.broadcast()
             }
         }
+        defer { lock.release() }
         while !shouldStop {
             do {
-                guard let lock = try WriterLock(path: settings.path + ".lock") else {
+                guard try lock.take() else {
+                    condition.withLock { hasTried = true }
                     pause(0.025)
                     continue
                 }
-                try write(became)
-                _ = consume lock
-                return
+                return try write(became)
+            } catch let refusal as DatabaseRefused {
+                logger.critical("store.refused", metadata: ["store.problem": "\(refusal)"])
+                return refused(refusal)
             } catch {
+                lock.release()
+                condition.withLock { hasTried = true }
                 logger.error("store.writer.failed", metadata: ["store.error": "\(error)"])
                 pause(1)
             }
@@ -116,22 +133,49 @@ final class WriterThread: @unchecked Sendable {
     }
 
     private func write(_ became: @Sendable () -> Void) throws {
+        let kept = try DatabaseInspection(path: settings.path, synchronous: settings.synchronous, logger: logger)
+            .inspect(lock.descriptor)
         let connection = try Connection(path: settings.path, writing: settings.synchronous)
-        let schema = try connection.exclusively { try prepare(connection) }
+        let (schema, certificate) = try connection.exclusively { try prepare(connection, kept) }
+        register = try BirthRegister(certificate, beside: settings.path)
         let transaction = StoreTransaction(connection: connection, schema: schema, settings: settings)
         condition.withLock { state = .writing }
         logger.info("store.writer.became", metadata: ["store.path": "\(settings.path)"])
         became()
-        while let group = nextGroup() { commit(group, connection, transaction) }
+        while let group = nextGroup() {
+            guard lock.isOfTheFile else { throw try abandon(group) }
+            commit(group, connection, transaction)
+        }
         transaction.releaseStatements()
+        checkpoint(connection)
         try connection.close()
     }
 
+    /// Somebody removed or replaced the file: what is written now would be gone, and another process may write the new one.
+    private func abandon(_ group: [Job]) throws -> DatabaseRefused {
+        for job in group { job.finish(ParseError(.serviceUnavailable, "The database is not there any more.")) }
+        return DatabaseRefused(settings.path, "was removed or replaced while it was written.")
+    }
+
+    /// Brings everything into the database file, so that it alone is a copy. Replicas that read at this moment may keep a part
+    /// in the log, which is as safe there.
+    private func checkpoint(_ connection: Connection) {
+        do {
+            let answer = try connection.exclusively { try connection.rows("PRAGMA wal_checkpoint(TRUNCATE)") }
+            if try answer.first?.int(0) != 0 { logger.notice("store.checkpoint.busy") }
+        } catch {
+            logger.error("store.checkpoint.failed", metadata: ["store.error": "\(error)"])
+        }
+        if let register { register.note(register.certificate.generation, durably: true) }
+    }
+
     /// Brings tables and classes to what the code knows, in one transaction.
-    private func prepare(_ connection: Connection) throws -> Schema {
+    private func prepare(
+        _ connection: Connection, _ kept: BirthCertificate?
+    ) throws -> (Schema, BirthCertificate) {
         try connection.executeOnce("BEGIN IMMEDIATE")
         do {
-            for statement in Schema.tables + settings.tables { try connection.executeOnce(statement) }
+            for statement in Schema.tables + [StoreIdentity.table] + settings.tables { try connection.executeOnce(statement) }
             var schema = try Schema.load(connection)
             let writer = SchemaWriter(connection: connection)
             for definition in settings.classes { try writer.upgrade(to: definition, in: &schema) }
@@ -144,12 +188,21 @@ final class WriterThread: @unchecked Sendable {
                 try connection.executeOnce("PRAGMA user_version = 1")
             }
             schema = try Schema.load(connection)
+            let certificate = try StoreIdentity.begin(kept, connection)
             try connection.executeOnce("COMMIT")
-            return schema
+            return (schema, certificate)
         } catch {
             try? connection.executeOnce("ROLLBACK")
             throw error
         }
+    }
+
+    /// Counts a group that changed something. One page more in the log, and no wait.
+    private func noteGeneration(_ connection: Connection) throws -> Int64? {
+        guard let register else { return nil }
+        let generation = register.certificate.generation + 1
+        try StoreIdentity.note(generation, connection)
+        return generation
     }
 
     /// The next jobs; nil when it is time to end.
@@ -167,13 +220,17 @@ final class WriterThread: @unchecked Sendable {
         var failures = [(any Error)?](repeating: nil, count: group.count)
         var actions: [@Sendable () -> Void] = []
         let schemaBefore = transaction.schema
+        var hasChanged = false
+        var noted: Int64?
         do {
             try connection.exclusively {
                 try connection.execute("BEGIN IMMEDIATE")
                 for (index, job) in group.enumerated() {
                     transaction.begin()
+                    let changes = connection.totalChanges
                     do {
                         try transaction.nested { try job.run(transaction) }
+                        hasChanged = hasChanged || connection.totalChanges != changes
                         actions += transaction.takeCommitActions()
                     } catch {
                         // SQLite itself ends a transaction when the disk is full or fails; then nothing of it is kept.
@@ -181,8 +238,10 @@ final class WriterThread: @unchecked Sendable {
                         failures[index] = error
                     }
                 }
+                if hasChanged { noted = try noteGeneration(connection) }
                 try connection.execute("COMMIT")
             }
+            if let noted { register?.note(noted) }
         } catch {
             logger.error("store.commit.failed", metadata: ["store.error": "\(error)"])
             connection.exclusively {

@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import MessageBus
+import ObjectStore
 import ServiceLifecycle
 
 /// Runs a service until SIGTERM or SIGINT: the whole of a service's entry file is one call of this.
@@ -54,6 +55,13 @@ private func run(
     try await group.run()
 }
 
+/// Ends the process at once: what is left of the database must stay as it is for whoever repairs it, and whoever starts the service
+/// again gets the same answer.
+private func refuse(_ problem: DatabaseRefused, _ logger: Logger) {
+    logger.critical("The service does not open its database.", metadata: ["problem": "\(problem)"])
+    _exit(1)
+}
+
 /// A service from its first message to its last.
 private struct RunningService: Service {
     let host: ServiceHost
@@ -75,7 +83,9 @@ private struct RunningService: Service {
                 }
             }
         }
-        host.store.startWriting { [host] in host.becameWriter() }
+        host.store.startWriting(refused: { refuse($0, host.logger) }) { [host] in host.becameWriter() }
+        // Nothing is answered from a database that is about to be refused.
+        while !host.store.isSettled { try? await Task.sleep(for: .milliseconds(5)) }
         let load = RequestLoad()
         try await host.bus.start { _ in RouteHandler(routes: routes, reader: try host.store.makeReader(), load: load) }
         host.logger.notice("Ready.", metadata: ["service": "\(host.plan.name)", "release": "\(satchelRelease)"])

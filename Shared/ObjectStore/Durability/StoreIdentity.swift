@@ -1,0 +1,36 @@
+import ParseProtocol
+
+/// Which database a file is, in the file itself: one row.
+enum StoreIdentity {
+    static let table = """
+        CREATE TABLE IF NOT EXISTS storeIdentity(id INTEGER PRIMARY KEY CHECK (id = 1), database TEXT NOT NULL,
+        generation INTEGER NOT NULL)
+        """
+
+    /// Nil for a database of a release that knew no identities.
+    static func read(_ connection: Connection) throws -> BirthCertificate? {
+        let isThere = try !connection.rows(
+            "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'storeIdentity'"
+        ).isEmpty
+        guard isThere, let row = try connection.rows("SELECT database, generation FROM storeIdentity").first else {
+            return nil
+        }
+        return BirthCertificate(database: try row.text(0), generation: try row.int(1))
+    }
+
+    /// Counts a start. Part of the writer's first transaction.
+    static func begin(_ kept: BirthCertificate?, _ connection: Connection) throws -> BirthCertificate {
+        var certificate = kept ?? BirthCertificate(database: Names.random(20), generation: 0)
+        certificate.generation += 1
+        try connection.execute(
+            """
+            INSERT INTO storeIdentity(id, database, generation) VALUES (1, ?1, ?2)
+            ON CONFLICT(id) DO UPDATE SET database = ?1, generation = ?2
+            """, [.text(certificate.database), .int(certificate.generation)])
+        return certificate
+    }
+
+    static func note(_ generation: Int64, _ connection: Connection) throws {
+        try connection.execute("UPDATE storeIdentity SET generation = ?", [.int(generation)])
+    }
+}

@@ -1,0 +1,252 @@
+import Foundation
+import Logging
+import ObjectStore
+import ParseProtocol
+import Synchronization
+import Testing
+
+/// T9a, T9b, T9c: a database that is not what was left there is not opened, and nobody else writes one that somebody writes.
+@Suite struct DurabilityTests {
+    /// A folder with a database, opened and left as a test wants it.
+    final class Disk {
+        let folder: String
+        var path: String { folder + "/bag.sqlite" }
+
+        init() throws {
+            folder = NSTemporaryDirectory() + "disk-\(Names.random(10))"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        }
+
+        deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+        func store() throws -> ClassStore {
+            try ClassStore(
+                path: path, classes: [], allowClassCreation: true, allowCustomObjectId: false,
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        }
+
+        /// Opens it; nil once it is the writer, or why it is refused.
+        func open() async throws -> (ClassStore, DatabaseRefused?) {
+            let store = try store()
+            let refusal = await withCheckedContinuation { continuation in
+                store.startWriting(refused: { continuation.resume(returning: $0) }) {
+                    continuation.resume(returning: nil)
+                }
+            }
+            return (store, refusal)
+        }
+
+        /// Why it is refused; nil when it opens.
+        func refusal() async throws -> String? {
+            let (store, refusal) = try await open()
+            store.stop()
+            return refusal?.description
+        }
+
+        /// As a power cut would leave a copy of it: everything beside the locks.
+        func image() throws -> Disk {
+            let copy = try Disk()
+            for name in ["bag.sqlite", "bag.sqlite-wal", "bag.born"]
+            where FileManager.default.fileExists(atPath: "\(folder)/\(name)") {
+                try FileManager.default.copyItem(atPath: "\(folder)/\(name)", toPath: "\(copy.folder)/\(name)")
+            }
+            return copy
+        }
+
+        func change(_ name: String, _ body: (inout Data) -> Void) throws {
+            let url = URL(fileURLWithPath: "\(folder)/\(name)")
+            var data = try Data(contentsOf: url)
+            body(&data)
+            try data.write(to: url)
+        }
+    }
+
+    /// `count` objects, each committed by itself.
+    private static func fill(_ store: ClassStore, _ count: Int, _ prefix: String = "n") async throws {
+        for index in 0..<count {
+            _ = try await store.write {
+                try $0.create(
+                    "T", ["name": .string("\(prefix)\(index)"), "text": .string(String(repeating: "x", count: 3000))],
+                    caller: .master)
+            }
+        }
+    }
+
+    private static func count(_ store: ClassStore) async throws -> Int {
+        try await store.write { try $0.documents(Query(className: "T", limit: 1000), caller: .master).count }
+    }
+
+    /// An image of a database that was killed while its log held 40 commits.
+    private static func killed() async throws -> Disk {
+        let disk = try Disk()
+        let (store, _) = try await disk.open()
+        try await fill(store, 40)
+        let image = try disk.image()
+        store.stop()
+        return image
+    }
+
+    @Test func whatIsWholeIsOpenedAfterAnyEnd() async throws {
+        let image = try await Self.killed()
+        let (store, refusal) = try await image.open()
+        #expect(refusal == nil)
+        #expect(try await Self.count(store) == 40)
+        store.stop()
+        #expect(try await image.refusal() == nil)
+        // A torn last frame, as a killed process leaves it.
+        let torn = try await Self.killed()
+        try torn.change("bag.sqlite-wal") { $0.append(Data(repeating: 7, count: 1000)) }
+        #expect(try await torn.refusal() == nil)
+    }
+
+    @Test func aDatabaseThatIsEmptyOrMissingIsRefused() async throws {
+        for change in ["empty", "missing", "empty with its log"] {
+            let image = try await Self.killed()
+            if change != "empty with its log" {
+                try FileManager.default.removeItem(atPath: image.path + "-wal")
+            } else {
+                try FileManager.default.removeItem(atPath: image.folder + "/bag.born")
+            }
+            try FileManager.default.removeItem(atPath: image.path)
+            if change != "missing" { FileManager.default.createFile(atPath: image.path, contents: nil) }
+            let refusal = try await image.refusal()
+            #expect(refusal?.contains("empty") == true, "\(change): \(refusal ?? "opened")")
+            // Once somebody says so, it begins anew.
+            for name in ["bag.born", "bag.sqlite-wal"] {
+                try? FileManager.default.removeItem(atPath: "\(image.folder)/\(name)")
+            }
+            #expect(try await image.refusal() == nil, "\(change)")
+        }
+    }
+
+    @Test func aDatabaseCutInHalfIsRefused() async throws {
+        let stopped = try Disk()
+        let (store, _) = try await stopped.open()
+        try await Self.fill(store, 40)
+        store.stop()
+        try stopped.change("bag.sqlite") { $0 = $0.prefix($0.count / 2) }
+        let refusal = try await stopped.refusal()
+        #expect(refusal?.contains("cut short") == true, "\(refusal ?? "opened")")
+        // Also when a log stands beside it that holds other pages.
+        let again = try Disk()
+        let (first, _) = try await again.open()
+        try await Self.fill(first, 40)
+        first.stop()
+        let (second, _) = try await again.open()
+        try await Self.fill(second, 1)
+        let image = try again.image()
+        second.stop()
+        try image.change("bag.sqlite") { $0 = $0.prefix($0.count / 2) }
+        #expect(try await image.refusal()?.contains("cut short") == true)
+    }
+
+    @Test func aDamagedPageIsRefused() async throws {
+        let stopped = try Disk()
+        let (store, _) = try await stopped.open()
+        try await Self.fill(store, 40)
+        store.stop()
+        try stopped.change("bag.sqlite") { data in
+            for page in stride(from: 8192, to: data.count - 4096, by: 8192) {
+                data.replaceSubrange(page..<page + 2048, with: Data(repeating: 0xA5, count: 2048))
+            }
+        }
+        #expect(try await stopped.refusal()?.contains("damaged") == true)
+        try stopped.change("bag.sqlite") { $0.replaceSubrange(0..<16, with: Data(repeating: 0, count: 16)) }
+        #expect(try await stopped.refusal()?.contains("not a database") == true)
+    }
+
+    @Test func aDamagedLogIsRefusedAndLeftAsItIs() async throws {
+        let image = try await Self.killed()
+        try image.change("bag.sqlite-wal") { data in
+            let middle = data.count / 2
+            data.replaceSubrange(middle..<middle + 64, with: Data(repeating: 0xA5, count: 64))
+        }
+        let before = try Data(contentsOf: URL(fileURLWithPath: image.path + "-wal"))
+        let refusal = try await image.refusal()
+        #expect(refusal?.contains("damaged") == true && refusal?.contains("committed later") == true, "\(refusal ?? "opened")")
+        #expect(try Data(contentsOf: URL(fileURLWithPath: image.path + "-wal")) == before)
+        let header = try await Self.killed()
+        try header.change("bag.sqlite-wal") { $0.replaceSubrange(0..<8, with: Data(repeating: 0, count: 8)) }
+        #expect(try await header.refusal()?.contains("header") == true)
+    }
+
+    @Test func aLogThatIsMissingOrShorterIsRefused() async throws {
+        for keep in [0, 2] {
+            let image = try await Self.killed()
+            try image.change("bag.sqlite-wal") { $0 = $0.prefix($0.count * keep / 10) }
+            if keep == 0 { try FileManager.default.removeItem(atPath: image.path + "-wal") }
+            let refusal = try await image.refusal()
+            #expect(refusal != nil, "\(keep) tenths of the log")
+        }
+    }
+
+    @Test func anOlderCopyIsRefusedUntilItIsAccepted() async throws {
+        let disk = try Disk()
+        let (first, _) = try await disk.open()
+        try await Self.fill(first, 5)
+        first.stop()
+        let older = try disk.image()
+        let (second, _) = try await disk.open()
+        try await Self.fill(second, 5)
+        second.stop()
+        try FileManager.default.removeItem(atPath: disk.path)
+        try FileManager.default.copyItem(atPath: older.path, toPath: disk.path)
+        let refusal = try await disk.refusal()
+        #expect(refusal?.contains("older") == true && refusal?.contains("bag.born") == true, "\(refusal ?? "opened")")
+        try FileManager.default.removeItem(atPath: disk.folder + "/bag.born")
+        let (third, accepted) = try await disk.open()
+        #expect(accepted == nil)
+        #expect(try await Self.count(third) == 5)
+        third.stop()
+    }
+
+    /// T9c: what a stopped service left is in the one file.
+    @Test func aCopyOfTheDatabaseAloneIsAll() async throws {
+        let disk = try Disk()
+        let (store, _) = try await disk.open()
+        try await Self.fill(store, 40)
+        store.stop()
+        let copy = try Disk()
+        try FileManager.default.copyItem(atPath: disk.path, toPath: copy.path)
+        let (other, refusal) = try await copy.open()
+        #expect(refusal == nil)
+        #expect(try await Self.count(other) == 40)
+        other.stop()
+    }
+
+    /// T9b: the lock is the file's, and not that of a path that anybody can remove.
+    @Test func twoWritersAreImpossibleThoughTheLockFileIsLost() async throws {
+        let disk = try Disk()
+        let (first, _) = try await disk.open()
+        try await Self.fill(first, 1)
+        try FileManager.default.removeItem(atPath: disk.path + ".lock")
+        let second = try disk.store()
+        second.startWriting {}
+        try await Task.sleep(for: .milliseconds(300))
+        #expect(second.role == .reader)
+        try await Self.fill(first, 1)
+        first.stop()
+        let end = ContinuousClock.now + .seconds(20)
+        while second.role == .reader, ContinuousClock.now < end { try await Task.sleep(for: .milliseconds(10)) }
+        #expect(second.role == .writer)
+        #expect(try await Self.count(second) == 2)
+        second.stop()
+    }
+
+    /// T9b
+    @Test func aWriterWhoseFileIsReplacedStops() async throws {
+        let disk = try Disk()
+        let store = try disk.store()
+        let refused = Mutex<DatabaseRefused?>(nil)
+        await withCheckedContinuation { started in
+            store.startWriting(refused: { problem in refused.withLock { $0 = problem } }) { started.resume() }
+        }
+        try await Self.fill(store, 1)
+        try FileManager.default.moveItem(atPath: disk.path, toPath: disk.path + ".moved")
+        #expect(await code { try await Self.fill(store, 1) } == 2)
+        let end = ContinuousClock.now + .seconds(20)
+        while refused.withLock({ $0 }) == nil, ContinuousClock.now < end { try await Task.sleep(for: .milliseconds(10)) }
+        #expect(refused.withLock { $0?.description.contains("replaced") } == true)
+        store.stop()
+    }
+}
