@@ -37,7 +37,7 @@ func buildAnalytics(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
         return try BusReply(Accepted())
     }
     AnalyticsFunctions(
-        store: host.store, currency: host.configuration.reader.string(forKey: "satchel.currency", default: "usd")
+        store: host.store, currency: try Currency.ofShop(host.configuration.reader)
     ).install(&routes)
     let logBytesMax = host.quotas.settings.ceiling(.eventLogBytesMax)
     host.whenWriter { await Retention(store: host.store, logger: host.logger, logBytesMax: logBytesMax).run() }

@@ -7,7 +7,7 @@ import ServiceKit
 struct AnalyticsFunctions: Sendable {
     let store: ClassStore
     /// The shop's, for revenue when no other is named.
-    let currency: String
+    let currency: Currency
 
     func install(_ routes: inout ServiceRoutes) {
         add("analyticsEvents", to: &routes) { parameters, reader in
@@ -80,10 +80,19 @@ struct AnalyticsFunctions: Sendable {
         case .active(let kind): values = try ActiveIds.days(kind, range, reader)
         case .requests: values = try RequestCountsLog.series(range, reader)
         case .sales:
-            let currency = parameters["currency"]?.stringValue ?? currency
-            values = try SalesFigures(range: range, reader: reader).net(currency)
+            let currency = try Self.currency(parameters) ?? currency
+            values = try SalesFigures(range: range, reader: reader).net(currency.code)
         }
         return ["interval": .string(range.interval.rawValue), "points": range.points(values)]
+    }
+
+    /// - Throws: 142 for what is no currency: its sales would look as if there were none.
+    private static func currency(_ parameters: JSON) throws -> Currency? {
+        guard let value = parameters["currency"], !value.isNull else { return nil }
+        guard let code = value.stringValue, let currency = try? Currency(code) else {
+            throw ParseError(.validationError, "currency must be an ISO 4217 code, such as usd.")
+        }
+        return currency
     }
 
     /// One line for each of a dimension's most frequent values, or for the one that is named.

@@ -39,11 +39,11 @@ package func bagPlan(_ link: HostLink) -> ServicePlan {
             "Order": OrderRules(link: link), "OrderItem": OrderItemRules(link: link), "Address": AddressRules(),
         ],
         tables: KnownPrices.tables + CheckoutLedger.tables + RefundLedger.tables + OrderNumbers.tables
-            + DeletedUser.tables)
+            + DeletedUser.tables + MailCause.tables + RefundKeys.tables)
 }
 
 func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ link: HostLink) throws {
-    let currency = try Currency(host.configuration.reader.string(forKey: "satchel.currency", default: "usd"))
+    let currency = try Currency.ofShop(host.configuration.reader)
     link.use(currency)
     link.connect(host)
     let bag = BagFunctions(host: host, currency: currency.code)
@@ -52,7 +52,10 @@ func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ link: HostLi
     routes.function("setBagQuantity") { try await bag.setQuantity($0, $1) }
     routes.function("emptyBag") { _, request in try await bag.empty(request) }
 
-    let ledger = CheckoutLedger(store: host.store, outbox: host.outbox)
+    let numbers = OrderNumberGate(
+        mark: OrderNumberMark(path: host.configuration.dataDirectory + "/bag.numbers"), logger: host.logger)
+    host.whenWriter { await numbers.open(host) }
+    let ledger = CheckoutLedger(store: host.store, outbox: host.outbox, numbers: numbers)
     let runner = CheckoutRunner(ledger: ledger, steps: CheckoutSteps(bus: host.bus), logger: host.logger)
     let checkout = CheckoutFunctions(host: host, ledger: ledger, runner: runner)
     routes.function("checkout") { try await checkout.answer($1, try CheckoutRequest(checkout: $0)) }
@@ -62,10 +65,10 @@ func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ link: HostLi
 
     let contacts = CustomerContacts(host: host)
     let refunds = RefundRunner(
-        ledger: RefundLedger(store: host.store, outbox: host.outbox), steps: RefundSteps(bus: host.bus),
-        logger: host.logger, contact: { await contacts.email(of: $0) })
+        ledger: RefundLedger(store: host.store, outbox: host.outbox, currency: currency), steps: RefundSteps(bus: host.bus),
+        logger: host.logger, contact: { await contacts.contact(of: $0) })
     OrderFunctions(
-        host: host, ledger: OrderLedger(store: host.store, outbox: host.outbox), runner: refunds, contacts: contacts
+        host: host, ledger: OrderLedger(store: host.store, outbox: host.outbox, currency: currency), runner: refunds, contacts: contacts
     ).install(in: &routes)
     host.whenWriter { await refunds.resumeUnfinished() }
 

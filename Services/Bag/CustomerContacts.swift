@@ -2,6 +2,19 @@ import Messages
 import ParseProtocol
 import ServiceKit
 
+/// A customer's present address.
+package struct CustomerContact: Sendable, Equatable {
+    /// Empty when the customer has none.
+    package let email: String
+    /// Whether it is known to be the customer's.
+    package let isVerified: Bool
+
+    package init(email: String, isVerified: Bool) {
+        self.email = email
+        self.isVerified = isVerified
+    }
+}
+
 /// How to reach customers now; they may have changed their address since they ordered.
 struct CustomerContacts: Sendable {
     let host: ServiceHost
@@ -9,13 +22,13 @@ struct CustomerContacts: Sendable {
     /// Nobody waits long for this: the address that an order has will do.
     private static let waitMax = Duration.seconds(3)
 
-    /// Nil when it cannot be learnt; empty when the customer has none.
-    func email(of userId: String, traceId: String = "") async -> String? {
+    /// Nil when it cannot be learnt.
+    func contact(of userId: String, traceId: String = "") async -> CustomerContact? {
         guard !userId.isEmpty else { return nil }
-        return try? await host.call(
+        let reply = try? await host.call(
             "users.contact.v1", ContactRequest.with { $0.userID = userId }, traceId: traceId, timeout: Self.waitMax,
-            reply: ContactReply.self
-        ).email
+            reply: ContactReply.self)
+        return reply.map { CustomerContact(email: $0.email, isVerified: $0.emailVerified) }
     }
 
     /// E-mail address, name and phone number of users, by objectId, for the shop's admins.

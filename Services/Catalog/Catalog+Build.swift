@@ -7,24 +7,26 @@ import ServiceKit
 /// What the rules of products and the running service share.
 private let productPhotos = ProductPhotos()
 
-package let catalogPlan = ServicePlan(
-    name: "catalog",
-    classes: [
-        .category, .product, .inAppProduct, .productReview, .favoriteProduct, .store, .page, .requestClaim, .jobStatus,
-        .jobSchedule,
-    ],
-    rules: [
-        "Product": ProductRules(photos: productPhotos), "ProductReview": ReviewRules(),
-        "FavoriteProduct": FavoriteRules(), "Page": PageRules(), "_Product": InAppProductRules(),
-        "_JobStatus": JobStatusRules(), "_JobSchedule": JobScheduleRules(jobs: catalogJobs),
-    ],
-    tables: ProductRatings.tables + Reservations.tables + Restocks.tables + ReviewReports.tables + HiddenAuthors.tables
-        + ProductRemoval.tables + ConfigParameters.tables + FileTable.tables + HookDefinitions.tables
-        + JobTables.tables,
-    ownsUnknownClasses: true)
+/// Classes, rules and tables of the catalog.
+package func catalogPlan(_ currency: Currency) -> ServicePlan {
+    ServicePlan(
+        name: "catalog",
+        classes: [
+            .category, .product, .inAppProduct, .productReview, .favoriteProduct, .store, .page, .requestClaim, .jobStatus,
+            .jobSchedule,
+        ],
+        rules: [
+            "Product": ProductRules(photos: productPhotos, currency: currency), "ProductReview": ReviewRules(),
+            "FavoriteProduct": FavoriteRules(), "Page": PageRules(), "_Product": InAppProductRules(),
+            "_JobStatus": JobStatusRules(), "_JobSchedule": JobScheduleRules(jobs: catalogJobs),
+        ],
+        tables: ProductRatings.tables + Reservations.tables + Restocks.tables + ReviewReports.tables + HiddenAuthors.tables
+            + ProductRemoval.tables + ConfigParameters.tables + FileTable.tables + HookDefinitions.tables
+            + JobTables.tables,
+        ownsUnknownClasses: true)
+}
 
-func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
-    let currency = try Currency(host.configuration.reader.string(forKey: "satchel.currency", default: "usd"))
+func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ currency: Currency) throws {
     let reservations = Reservations(currency: currency, logger: host.logger)
 
     routes.read("catalog.price.v1", PriceRequest.self) { message, request, reader in

@@ -19,7 +19,7 @@ struct PriceList: Sendable {
             "Product", ids: Array(Set(request.lines.map(\.productID))), keys: ["name", "unitPrice", "active", "stock"],
             caller: caller)
         {
-            products[objectId] = Product(document: try JSON(parsing: document))
+            products[objectId] = Product(document: try JSON(parsing: document), currency: currency)
         }
         return PriceReply.with { reply in
             reply.currency = currency.code

@@ -5,6 +5,8 @@ import ServiceKit
 /// What makes a product sellable. Checked on the document as it would be stored, so that operators (`Increment`) are covered.
 struct ProductRules: ClassRules {
     let photos: ProductPhotos
+    /// The shop's, whose decimals bound those of a price.
+    let currency: Currency
 
     func prepare(_ change: inout ProposedChange) async throws { try await photos.prepare(&change) }
 
@@ -27,9 +29,8 @@ struct ProductRules: ClassRules {
         guard name.utf8.count <= Product.nameBytesMax else {
             throw ParseError(.validationError, "A product's name has at most \(Product.nameBytesMax) bytes.")
         }
-        guard Price.minorUnits(product["unitPrice"]) != nil else {
-            throw ParseError(
-                .validationError, "unitPrice must be a number from 0 to 10000000 with at most two decimals.")
+        guard Price.minorUnits(product["unitPrice"], in: currency) != nil else {
+            throw ParseError(.validationError, "unitPrice must be \(Price.rule(in: currency)).")
         }
         if let stock = product["stock"], !stock.isNull {
             guard let pieces = stock.intValue, (0...Product.stockMax).contains(pieces) else {
@@ -52,9 +53,9 @@ struct Product {
     static let nameBytesMax = 500
 
     /// Nil when it is not for sale: inactive, or without a price.
-    init?(document: JSON) {
+    init?(document: JSON, currency: Currency) {
         guard document["active"] != false, let name = document["name"]?.stringValue,
-            let price = Price.minorUnits(document["unitPrice"])
+            let price = Price.minorUnits(document["unitPrice"], in: currency)
         else { return nil }
         self.name = name
         unitPriceMinorUnits = price

@@ -55,7 +55,7 @@ extension Reservations {
         _ line: OrderLine, index: Int, for id: String, caller: Caller, in transaction: StoreTransaction
     ) throws {
         let document = try transaction.document("Product", line.productID, caller: caller)
-        guard let product = Product(document: document) else { throw ParseError.objectNotFound }
+        guard let product = Product(document: document, currency: currency) else { throw ParseError.objectNotFound }
         let taken = try take(Int64(line.quantity), of: product, line.productID, in: transaction)
         _ = try transaction.execute(
             """
@@ -72,7 +72,7 @@ extension Reservations {
     func takeAgain(_ line: ReservedLine, for id: String, in transaction: StoreTransaction) throws {
         let productId = line.priced.productID
         let document = try transaction.document("Product", productId, caller: .master)
-        guard let product = Product(document: document) else { throw ParseError.objectNotFound }
+        guard let product = Product(document: document, currency: currency) else { throw ParseError.objectNotFound }
         let taken = try take(Int64(line.priced.quantity), of: product, productId, in: transaction)
         try setTaken(taken, line.index, of: id, in: transaction)
     }

@@ -4,7 +4,7 @@ import ObjectStore
 import Outbound
 import ServiceKit
 
-package let mailPlan = ServicePlan(name: "mail", tables: MailQueue.tables + SuppressionList.tables)
+package let mailPlan = ServicePlan(name: "mail", tables: MailQueue.tables + SuppressionList.tables + MailQuotas.tables)
 
 func buildMail(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
     let configuration = try MailConfiguration(reader: host.configuration.reader)
@@ -15,9 +15,17 @@ func buildMail(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
         queue: MailQueue(store: host.store), composer: composer, transport: try transport(configuration, host),
         settings: configuration.sending, logger: host.logger)
 
+    let quotas = MailQuotas(configuration.quotas)
     routes.write("mail.send.v1", SendMailRequest.self) { message, request, transaction in
-        try MailQueue.add(message, key: request.envelope.idempotencyKey, in: transaction)
-        transaction.afterCommit { sender.wake() }
+        let verdict = try MailQueue.add(
+            message, key: request.envelope.idempotencyKey, quotas: quotas, in: transaction)
+        transaction.afterCommit {
+            if case .held(let reason) = verdict {
+                host.logger.warning(
+                    "A mail is held.", metadata: ["mail.template": "\(message.template)", "problem": "\(reason)"])
+            }
+            sender.wake()
+        }
         return try BusReply(Accepted())
     }
     // Mails are known by address, not by user; what they said is gone once they are sent.
@@ -47,7 +55,10 @@ private func transport(_ configuration: MailConfiguration, _ host: ServiceHost) 
 private func forgetContent(_ host: ServiceHost) async {
     while !Task.isCancelled {
         do {
-            try await host.store.write { try MailQueue.forgetContent(in: $0) }
+            try await host.store.write {
+                try MailQueue.forgetContent(in: $0)
+                try MailQuotas.forgetFull(in: $0)
+            }
         } catch {
             host.logger.error("What old mails say could not be removed.", metadata: ["error": "\(error)"])
         }

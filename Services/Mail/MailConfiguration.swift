@@ -20,6 +20,8 @@ package struct MailConfiguration: Sendable {
     package let templatesFolder: String?
     /// `SATCHEL_MAIL_RETRY_SECONDS`, `SATCHEL_MAIL_GIVE_UP_HOURS` and `SATCHEL_MAIL_CONNECTIONS`.
     package let sending: MailSender.Settings
+    /// `SATCHEL_MAILS_PER_RECIPIENT`, `SATCHEL_MAILS_PER_USER` and `SATCHEL_MAILS_PER_NETWORK`.
+    package let quotas: MailQuotas.Limits
     /// `SATCHEL_CA_FILE`: certificate authorities in place of the system's.
     package let authorities: String?
 
@@ -43,6 +45,13 @@ package struct MailConfiguration: Sendable {
         sending = MailSender.Settings(
             schedule: RetrySchedule(first: retry, giveUpAfter: hours),
             connections: try settings.number("satchel.mail.connections", 1...16, default: 4))
+        var quotas = MailQuotas.Limits()
+        let perDay = 0...10_000_000
+        quotas.perRecipient = try settings.number(
+            "satchel.mails.per.recipient", perDay, default: quotas.perRecipient)
+        quotas.perUser = try settings.number("satchel.mails.per.user", perDay, default: quotas.perUser)
+        quotas.perNetwork = try settings.number("satchel.mails.per.network", perDay, default: quotas.perNetwork)
+        self.quotas = quotas
         let timeout = Duration.seconds(try settings.number("satchel.mail.timeout.seconds", 1...600, default: 60))
         authorities = settings["satchel.ca.file"]
         if let authorities, !FileManager.default.isReadableFile(atPath: authorities) {

@@ -96,20 +96,18 @@ package struct Charges: Sendable {
     /// Stripe's bound for an idempotency key (https://docs.stripe.com/api/idempotent_requests), with room for our prefixes.
     static let operationIdBytes = 1...200
 
-    /// Stripe's smallest and largest charge in minor units (https://docs.stripe.com/currencies#minimum-and-maximum-charge-amounts).
-    private static let amounts: ClosedRange<Int64> = 1...99_999_999
-
     private static func check(_ request: ChargeRequest) throws {
         guard operationIdBytes.contains(request.operationID.utf8.count), !request.orderID.isEmpty,
             !request.userID.isEmpty
         else {
             throw ParseError(.validationError, "A charge needs an operation id, an order and a user.")
         }
-        guard amounts.contains(request.amountMinorUnits) else {
+        guard Price.chargeable.contains(request.amountMinorUnits) else {
             throw ParseError(
-                .validationError, "The amount of a charge must be from \(amounts.lowerBound) to \(amounts.upperBound).")
+                .validationError,
+                "The amount of a charge must be from \(Price.chargeable.lowerBound) to \(Price.chargeable.upperBound).")
         }
-        guard request.currency.utf8.count == 3 else { throw ParseError(.validationError, "A charge needs a currency.") }
+        guard (try? Currency(request.currency)) != nil else { throw ParseError(.validationError, "A charge needs a currency.") }
         let source: String? =
             switch request.source {
             case .paymentMethodID(let id), .customerID(let id), .token(let id): id

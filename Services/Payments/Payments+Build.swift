@@ -10,7 +10,8 @@ package let paymentsPlan = ServicePlan(
     classes: [.paymentMethod],
     rules: ["PaymentMethod": PaymentMethodRules()],
     tables: ChargeLedger.tables + RefundLedger.tables + OpenProblems.tables + ForgottenCustomers.tables
-        + DeletedUsers.tables + PaymentEvents.tables + SandboxProvider.tables + StripeOperations.tables)
+        + DeletedUsers.tables + PaymentEvents.tables + SandboxProvider.tables + StripeOperations.tables
+        + HighestOrder.tables)
 
 func buildPayments(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
     let (provider, webhooks) = try paymentProvider(host)
@@ -24,6 +25,13 @@ func buildPayments(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
     let refunds = Refunds(store: host.store, provider: provider, logger: host.logger)
     routes.task("payments.refund.v1", RefundRequest.self) { message, _ in
         try BusReply(await refunds.refund(message))
+    }
+    routes.write("payments.orderMade.v1", OrderMade.self) { message, _, transaction in
+        try HighestOrder.note(message, in: transaction)
+        return try BusReply(Accepted())
+    }
+    routes.read("payments.highestOrder.v1", HighestOrderRequest.self) { _, _, reader in
+        try BusReply(HighestOrderReply.with { $0.orderNumber = try HighestOrder.number(in: reader) })
     }
     routes.write("payments.userDeleted.v1", UserDeleted.self) { message, _, transaction in
         try DeletedUsers.forget(message.userID, in: transaction)

@@ -90,7 +90,8 @@ package struct PaymentEvent: Sendable {
         chargeIds = [objectId, text("payment_intent"), text("charge")].filter { !$0.isEmpty }
         operationId = String((object["metadata"]?["operation_id"]?.stringValue ?? "").prefix(Self.idBytes.upperBound))
         currency = text("currency")
-        amount = (object[Kind(rawValue: type) == .refunded ? "amount_refunded" : "amount"]?.intValue) ?? 0
+        let told = (object[Kind(rawValue: type) == .refunded ? "amount_refunded" : "amount"]?.intValue) ?? 0
+        amount = StripeAmount.minorUnits(told, currency: currency)
     }
 
     private static let idBytes = 1...255

@@ -71,6 +71,7 @@ enum SessionAnswers {
             ContactReply.with {
                 $0.email = user["email"]?.stringValue ?? ""
                 $0.name = name(of: user)
+                $0.emailVerified = user["emailVerified"] == true
             })
     }
 

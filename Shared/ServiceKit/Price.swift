@@ -1,55 +1,50 @@
+import Configuration
+import MessageBus
 import ParseProtocol
 
 /// Prices on the wire are decimal numbers (`3.5` is $3.50), because existing clients send and show them so. Satchel reckons in
 /// integer minor units (350 cents) from the first step on.
 public enum Price {
-    /// Ten million in major units; with 999 pieces of 200 products a total stays far below what `Int64` holds.
+    /// Ten million in a currency with hundredths; with 999 pieces of 200 products a total stays far below what `Int64` holds.
     public static let minorUnitsMax: Int64 = 1_000_000_000
 
-    /// The exact minor units of a wire price; nil unless it is a number from 0 to 10,000,000 with at most two decimals.
+    /// What can be charged at once: Stripe's eight digits
+    /// (https://docs.stripe.com/currencies#minimum-and-maximum-charge-amounts).
+    public static let chargeable: ClosedRange<Int64> = 1...99_999_999
+
+    /// The exact minor units of a wire price; nil unless it is a number from 0 to `minorUnitsMax` with at most the currency's decimals.
     ///
-    /// A double with two decimals is never exact in binary. It is taken as the decimal number that it is nearest to: `n / 100`
+    /// A double with decimals is hardly ever exact in binary. It is taken as the decimal number that it is nearest to: `n / 100`
     /// rounds to the nearest double (IEEE 754), so the price is `n` hundredths precisely when that division gives it back.
-    public static func minorUnits(_ price: JSON?) -> Int64? {
+    public static func minorUnits(_ price: JSON?, in currency: Currency) -> Int64? {
+        let one = currency.minorUnitsOfOne
         switch price {
         case .int(let whole):
-            return (0...minorUnitsMax / 100).contains(whole) ? whole * 100 : nil
+            return (0...minorUnitsMax / one).contains(whole) ? whole * one : nil
         case .double(let number):
-            let hundredths = (number * 100).rounded()
-            guard hundredths >= 0, hundredths <= Double(minorUnitsMax), hundredths / 100 == number else { return nil }
-            return Int64(hundredths)
+            let units = (number * Double(one)).rounded()
+            guard units >= 0, units <= Double(minorUnitsMax), units / Double(one) == number else { return nil }
+            return Int64(units)
         default: return nil
+        }
+    }
+
+    /// What a price must be, for people.
+    public static func rule(in currency: Currency) -> String {
+        let most = minorUnitsMax / currency.minorUnitsOfOne
+        switch currency.decimals {
+        case 0: return "a whole number from 0 to \(most), because \(currency.code) has no decimals"
+        case 3: return "a number from 0 to \(most) with at most three decimals"
+        default: return "a number from 0 to \(most) with at most two decimals"
         }
     }
 }
 
-/// The one currency of a shop: an ISO 4217 code in lower case, as Stripe writes it.
-public struct Currency: Sendable, Hashable {
-    /// For example `usd`.
-    public let code: String
-
-    /// - Throws: `Unusable` for anything but three letters, and for a currency whose minor unit is not a hundredth.
-    public init(_ code: String) throws(Unusable) {
-        let code = code.lowercased()
-        guard code.utf8.count == 3, code.utf8.allSatisfy({ (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) }),
-            !Currency.withoutHundredths.contains(code)
-        else { throw Unusable(code: code) }
-        self.code = code
+extension Currency {
+    /// `SATCHEL_CURRENCY`, the one currency of the shop.
+    /// - Throws: `Unusable`, which ends the service's start.
+    public static func ofShop(_ reader: ConfigReader = .environment) throws(Unusable) -> Currency {
+        guard let code = reader.string(forKey: "satchel.currency"), !code.isEmpty else { return .standard }
+        return try Currency(code)
     }
-
-    /// A start-up error: prices would be wrong by a factor.
-    public struct Unusable: Error, CustomStringConvertible {
-        let code: String
-        /// For the operator, who finds it in the log.
-        public var description: String {
-            "SATCHEL_CURRENCY=\(code) cannot be used: it must be an ISO 4217 code of a currency with hundredths, such as usd."
-        }
-    }
-
-    /// ISO 4217 currencies with no or three decimals (Stripe lists the first as zero-decimal currencies).
-    private static let withoutHundredths: Set<String> = [
-        "bif", "clp", "djf", "gnf", "isk", "jpy", "kmf", "krw", "pyg", "rwf", "ugx", "uyi", "vnd", "vuv", "xaf", "xof",
-        "xpf",
-        "bhd", "iqd", "jod", "kwd", "lyd", "omr", "tnd",
-    ]
 }

@@ -65,7 +65,7 @@ import Testing
         let (order, _) = try await bag.bag(of: "u1")
         try await CheckoutLedgerTests.make(try await bag.start(by: "u1"), in: bag)
         let wish = OrderLedger.Wish(.cancel, by: "u1", reason: "Ann moved")
-        guard case .waits(let id) = try await bag.orders.take(wish, order, email: nil) else {
+        guard case .waits(let id) = try await bag.orders.take(wish, order, contact: nil) else {
             Issue.record("A paid order is refunded.")
             return
         }

@@ -21,7 +21,7 @@ final class BagStore: Sendable {
     init() async throws {
         directory = NSTemporaryDirectory() + "bag-" + Names.random(10)
         let link = HostLink()
-        link.use(try Currency("usd"))
+        link.use(.standard)
         plan = bagPlan(link)
         var logger = Logger(label: "test")
         logger.logLevel = .critical
@@ -30,8 +30,8 @@ final class BagStore: Sendable {
             allowCustomObjectId: false,
             schema: plan.tables, logger: logger)
         ledger = CheckoutLedger(store: store, outbox: events)
-        orders = OrderLedger(store: store, outbox: events)
-        refunds = RefundLedger(store: store, outbox: events)
+        orders = OrderLedger(store: store, outbox: events, currency: .standard)
+        refunds = RefundLedger(store: store, outbox: events, currency: .standard)
         await withCheckedContinuation { started in store.startWriting { started.resume() } }
     }
 

@@ -12,7 +12,7 @@ import Testing
     private let cream: String
 
     init() async throws {
-        sandbox = try await SandboxStore(catalogPlan)
+        sandbox = try await SandboxStore(catalogPlan(.standard))
         serum = try await Self.product("Serum", sandbox)
         cream = try await Self.product("Cream", sandbox)
     }

@@ -91,7 +91,8 @@ import Testing
         #expect(line["unitPriceMinorUnits"] == 350 && line["name"] == "Soap")
         #expect(
             bag.events.kinds.sorted() == [
-                "analytics.orderMade.v1", "catalog.commitReservation.v1", "mail.send.v1", "push.orderMade.v1",
+                "analytics.orderMade.v1", "catalog.commitReservation.v1", "mail.send.v1", "payments.orderMade.v1",
+                "push.orderMade.v1",
             ])
         _ = try await bag.bag(of: "u2")
         let next = try await bag.start(by: "u2")

@@ -198,7 +198,30 @@ import Testing
         #expect(machine.reservationAnswered(.success(Self.reservation)) == .fail(error, holdsStock: true))
     }
 
-    @Test(arguments: [(0, 999), (1_000_000, 999)]) func aTotalThatCannotBeChargedFails(price: Int64, quantity: Int) {
+    /// T8b: what costs nothing is ordered without a charge, also after a restart, and not without its goods.
+    @Test func aTotalOfNothingIsNotCharged() throws {
+        let free = Reservation(
+            products: Self.reservation.products.mapValues { .init(name: $0.name, unitPriceMinorUnits: 0) },
+            currency: "usd")
+        var machine = Self.machine(amount: 0)
+        guard case .store(let point) = machine.reservationAnswered(.success(free)), case .reserved(let order) = point
+        else {
+            Issue.record("An unexpected action.")
+            return
+        }
+        #expect(machine.stored() == .make(order, chargeId: ""))
+        #expect(machine.notStored() == .wait(.milliseconds(50)))
+        #expect(machine.waited() == .make(order, chargeId: ""))
+        var resumed = Self.machine(at: point, amount: 0)
+        guard case .reserve = resumed.resume() else {
+            Issue.record("After a restart the goods may have been given back.")
+            return
+        }
+        let gone = ParseError(.validationError, "Sold out.")
+        #expect(resumed.reservationAnswered(.failure(.refused(gone))) == .fail(gone, holdsStock: false))
+    }
+
+    @Test(arguments: [(1_000_000, 999)]) func aTotalThatCannotBeChargedFails(price: Int64, quantity: Int) {
         let lines = [Checkout.Line(itemId: "i1", productId: "soap", quantity: quantity)]
         var machine = CheckoutMachine(Self.checkout(lines), at: .started)
         let answer = Reservation(products: ["soap": .init(name: "Soap", unitPriceMinorUnits: price)], currency: "usd")

@@ -61,7 +61,7 @@ final class MailPost: Sendable {
         }
         let row = try #require(rows.first)
         return try Row(
-            state: row.text("state"), attempts: row.int("attempts"), problem: row.text("problem"),
+            state: row.text("state"), attempts: row.int("attempts"), problem: row["problem"].textValue ?? "",
             contentBytes: row.int("size"))
     }
 

@@ -11,7 +11,6 @@ import Testing
     static func order(_ status: OrderStatus, givenBack: Int64 = 0) -> OrderLifecycle {
         var order = OrderLifecycle(status, charged: 1900)
         order.givenBack = givenBack
-        if givenBack > 0 { order.last = .init(status == .cancelled ? .cancel : .refund, givenBack) }
         return order
     }
 
@@ -79,10 +78,10 @@ import Testing
         (order(.shipped), .max, nil),
         (order(.shipped), 0, nil),
         (order(.shipped), -1, nil),
-        (order(.refunded, givenBack: 500), 500, .nothing),
+        (order(.refunded, givenBack: 500), 500, .giveBack(500, then: .refunded)),
         (order(.refunded, givenBack: 500), 1400, .giveBack(1400, then: .refunded)),
         (order(.refunded, givenBack: 500), 1401, nil),
-        (order(.refunded, givenBack: 1900), 1900, .nothing),
+        (order(.refunded, givenBack: 1900), 1900, nil),
         (order(.refunded, givenBack: 1900), 500, nil),
     ]
 
@@ -110,8 +109,8 @@ import Testing
         }
         var refunding = Self.order(.shipped)
         refunding.underWay = .init(.refund, 500)
-        #expect(try refunding.decide(.refund(500)) == .join)
-        for step in [.ship(Shipment()), .deliver, .refund(nil), .refund(1900), .cancel] as [Step] {
+        // T8a: the same amount again is another refund; only a key makes it the same.
+        for step in [.ship(Shipment()), .deliver, .refund(nil), .refund(500), .refund(1900), .cancel] as [Step] {
             #expect(throws: ParseError(.validationError, "The order is being refunded; its refund is pending.")) {
                 try refunding.decide(step)
             }

@@ -11,7 +11,7 @@ import Testing
     private let serum: String
 
     init() async throws {
-        sandbox = try await SandboxStore(catalogPlan)
+        sandbox = try await SandboxStore(catalogPlan(.standard))
         serum = try await sandbox.apply(
             .create, "Product", nil, ["name": "Serum", "unitPrice": 3.5, "stock": 5, "ratingCount": 99], as: .satchel
         ).objectId

@@ -12,8 +12,8 @@ import Testing
     private let reservations: Reservations
 
     init() async throws {
-        sandbox = try await SandboxStore(catalogPlan)
-        reservations = Reservations(currency: try Currency("usd"), logger: Logger(label: "test"))
+        sandbox = try await SandboxStore(catalogPlan(.standard))
+        reservations = Reservations(currency: .standard, logger: Logger(label: "test"))
     }
 
     private func product(_ fields: JSON = [:]) async throws -> String {

@@ -11,7 +11,7 @@ import Testing
             (.int(10_000_000), 1_000_000_000),
         ] as [(JSON, Int64)])
     func pricesAreExact(_ price: JSON, _ minorUnits: Int64) {
-        #expect(Price.minorUnits(price) == minorUnits)
+        #expect(Price.minorUnits(price, in: .standard) == minorUnits)
     }
 
     @Test(arguments: [
@@ -20,20 +20,38 @@ import Testing
         .double(.infinity), .double(1e300), .string("3.50"), .null, .bool(true), .double(0.1 + 0.2), .array([]),
     ])
     func whatIsNoPriceIsRefused(_ price: JSON) {
-        #expect(Price.minorUnits(price) == nil)
+        #expect(Price.minorUnits(price, in: .standard) == nil)
     }
 
     @Test func everyCentSurvivesTheWire() throws {
         for cents in stride(from: Int64(0), through: 2_000_000, by: 7) {
             let text = "\(cents / 100).\(cents % 100 < 10 ? "0" : "")\(cents % 100)"
-            #expect(Price.minorUnits(try JSON(parsing: text)) == cents)
+            #expect(Price.minorUnits(try JSON(parsing: text), in: .standard) == cents)
         }
     }
 
-    @Test func currenciesHaveHundredths() throws {
+    @Test func currenciesAreThoseOfTheStandard() throws {
         #expect(try Currency("USD").code == "usd")
-        for unusable in ["", "us", "dollar", "jpy", "kwd", "u$d"] {
+        for unusable in ["", "us", "dollar", "u$d", "xyz", "clf", "xau"] {
             #expect(throws: Currency.Unusable.self) { try Currency(unusable) }
         }
+    }
+
+    /// T10k
+    @Test(arguments: [
+        ("jpy", JSON.int(350), 350), ("jpy", .double(3.5), nil), ("krw", .int(10_000), 10_000), ("kwd", .double(5.125), 5125),
+        ("kwd", .double(5.1255), nil), ("kwd", .int(3), 3000), ("mga", .int(5000), 500_000), ("mga", .double(0.5), 50),
+        ("isk", .double(0.5), nil), ("usd", .double(5.125), nil),
+    ] as [(String, JSON, Int64?)])
+    func aPriceHasItsCurrencysDecimals(_ code: String, _ price: JSON, _ minorUnits: Int64?) throws {
+        #expect(Price.minorUnits(price, in: try Currency(code)) == minorUnits)
+    }
+
+    /// T10k
+    @Test func amountsReadAsTheirCurrencySays() throws {
+        #expect(try Currency("jpy").text(minorUnits: 350) == "350")
+        #expect(try Currency("kwd").text(minorUnits: 5) == "0.005")
+        #expect(try Currency("mga").text(minorUnits: 500_000) == "5000.00")
+        #expect(try Currency("usd").text(minorUnits: -7) == "-0.07")
     }
 }

@@ -8,7 +8,7 @@ import Testing
 @Suite struct RestockTests {
     private let sandbox: SandboxStore
 
-    init() async throws { sandbox = try await SandboxStore(catalogPlan) }
+    init() async throws { sandbox = try await SandboxStore(catalogPlan(.standard)) }
 
     private func product(_ stock: JSON) async throws -> String {
         let product: JSON = ["name": "Serum", "unitPrice": 3.5, "stock": stock]

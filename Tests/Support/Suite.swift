@@ -22,7 +22,7 @@ package final class Suite: Sendable {
             "SATCHEL_DATA": dataDirectory, "SATCHEL_PORT": "\(port)", "SATCHEL_MASTER_KEY": Suite.masterKey,
             "SATCHEL_PASSWORD_WORK": "1",
             // All customers of the tests are at one address.
-            "SATCHEL_SIGNUP_MAILS_PER_ADDRESS": "1000000",
+            "SATCHEL_SIGNUP_MAILS_PER_ADDRESS": "1000000", "SATCHEL_MAILS_PER_NETWORK": "0",
             // Nobody: tests reach no host but this one.
             "SATCHEL_APPLE_RECEIPT_URL": "http://127.0.0.1:1/",
             "SATCHEL_APPLE_SANDBOX_RECEIPT_URL": "http://127.0.0.1:1/",
@@ -40,9 +40,13 @@ package final class Suite: Sendable {
     /// - Parameters:
     ///   - scale: replicas as scripts/up takes them, `catalog=2,bag=2`.
     ///   - settings: further `SATCHEL_*` variables.
-    package static func start(scale: String? = nil, settings: [String: String] = [:]) async throws -> Suite {
+    ///   - data: a folder whose files it starts with; they are copied.
+    package static func start(
+        scale: String? = nil, settings: [String: String] = [:], data: String? = nil
+    ) async throws -> Suite {
         // Short, because unix sockets below it have at most 107 bytes.
         let dataDirectory = "/tmp/satchel-\(Names.random(8))"
+        if let data { try FileManager.default.copyItem(atPath: data, toPath: dataDirectory) }
         let suite = try Suite(port: try freePort(), dataDirectory: dataDirectory, settings: settings)
         do {
             let options = ["--no-build", "--no-demo"] + (scale.map { ["--scale", $0] } ?? [])
@@ -65,9 +69,10 @@ package final class Suite: Sendable {
 
     /// Runs `body` with a suite of its own.
     package static func with(
-        scale: String? = nil, settings: [String: String] = [:], _ body: (Suite) async throws -> Void
+        scale: String? = nil, settings: [String: String] = [:], data: String? = nil,
+        _ body: (Suite) async throws -> Void
     ) async throws {
-        let suite = try await start(scale: scale, settings: settings)
+        let suite = try await start(scale: scale, settings: settings, data: data)
         do {
             try await body(suite)
         } catch {
@@ -77,7 +82,18 @@ package final class Suite: Sendable {
         await suite.stop()
     }
 
+    /// Stops every process with scripts/down; the data stays until `stop`.
+    package func down() async throws {
+        _ = try await Command.run(["\(checkoutDirectory)/scripts/down"], environment: environment)
+    }
+
     // MARK: - Processes
+
+    /// The process manager, which starts processes again that ended.
+    package var managerId: pid_t? {
+        FileManager.default.contents(atPath: dataDirectory + "/supervisord.pid")
+            .flatMap { pid_t(String(decoding: $0, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)) }
+    }
 
     /// The process of a replica such as `catalog-2`; nil when it does not run.
     package func processId(of replica: String) -> pid_t? {

@@ -48,8 +48,8 @@ package enum PaymentSource: Sendable, Equatable {
     case paymentMethod(String)
     case customer(String)
     case token(String)
-    /// A finished checkout does not keep what it was paid with.
-    case forgotten
+    /// None: an order that costs nothing needs none, and a finished checkout does not keep what it was paid with.
+    case nothing
 }
 
 /// A checkout's lines with the prices that the catalog fixed for it.

@@ -95,6 +95,10 @@ struct CheckoutFunctions: Sendable {
             wanted.shippingAddress == nil && wanted.addressId == nil
             ? try await host.objects("_User", ids: [userId], as: request.envelope.principal, traceId: traceId)[userId]
             : nil
-        return Customer(userId: userId, email: try await contact.email, profile: profile)
+        let known = try await contact
+        var customer = Customer(userId: userId, email: known.email, profile: profile)
+        customer.mailCause = MailCause(
+            addressVerified: known.emailVerified, userId: userId, network: request.envelope.principal.network)
+        return customer
     }
 }

@@ -6,13 +6,17 @@ import ParseProtocol
 extension CheckoutLedger {
     /// Numbers the order and marks it made; the reply and everything the others must hear are part of the same transaction.
     /// - Returns: the receipt.
+    /// - Throws: `ParseError` 2 before it is known which numbers were given out.
     package func make(_ checkout: Checkout, _ priced: PricedOrder, chargeId: String) async throws -> CheckoutOutcome {
-        try await store.write { transaction in
+        try numbers?.requireOpen()
+        return try await store.write { transaction in
             let (order, orderNo) = try Self.complete(checkout, priced, chargeId: chargeId, in: transaction)
             let receipt = Receipt(order: order, priced: priced)
             let reply = receipt.json.serialized
             try Self.finish(checkout, .success(reply), reply: reply, orderNo: orderNo, in: transaction)
             try tellOthers(checkout, receipt, orderNo: orderNo, in: transaction)
+            // Before the answer leaves: `afterCommit` runs first.
+            transaction.afterCommit { [numbers] in numbers?.given(orderNo) }
             return .success(reply)
         }
     }
@@ -22,14 +26,14 @@ extension CheckoutLedger {
     /// Proves, before anything is charged, that the store will take the order and its lines when they are made. Whatever it
     /// refuses afterwards would be paid and never made. Leaves nothing behind.
     /// - Throws: `ParseError` for what the store refuses.
-    static func proveCompletable(_ checkout: Checkout, currency: String, in transaction: StoreTransaction) throws {
+    static func proveCompletable(_ checkout: Checkout, in transaction: StoreTransaction) throws {
         let longestName = String(repeating: "x", count: 500)  // The catalog's limit on a product's name.
         let priced = PricedOrder(
             lines: checkout.lines.map {
                 PricedOrder.Line(
                     itemId: $0.itemId, productId: $0.productId, name: longestName, quantity: $0.quantity,
                     unitPriceMinorUnits: 1)
-            }, currency: currency)
+            }, currency: Currency.standard.code)  // Any; all codes have three letters.
         do {
             try transaction.nested {
                 _ = try complete(checkout, priced, chargeId: "ch_" + Names.random(40), in: transaction)
@@ -47,7 +51,7 @@ extension CheckoutLedger {
         fields["orderStatus"] = 1
         fields["total"] = .int(priced.totalMinorUnits)
         fields["currency"] = .string(priced.currency)
-        fields["stripePaymentId"] = .string(chargeId)
+        if !chargeId.isEmpty { fields["stripePaymentId"] = .string(chargeId) }
         let made = try OrderNumbers.assign(in: transaction) { orderNo in
             fields["orderNo"] = .int(orderNo)
             return (try transaction.update("Order", checkout.orderId, fields, caller: .master).document, orderNo)
@@ -76,15 +80,17 @@ extension CheckoutLedger {
             $0.pieces = UInt32(clamping: receipt.priced.lines.reduce(0) { $0 + $1.quantity })
             $0.madeAt = transaction.now.milliseconds
         }
-        for service in ["analytics", "push"] {
+        for service in ["analytics", "push", "payments"] {
             try outbox.add("\(service).orderMade.v1", made, key: "\(key):\(service)", in: transaction)
         }
         guard !checkout.email.isEmpty else { return }
+        let cause = try MailCause.of(checkout, in: transaction)
         let mail = SendMailRequest.with {
             $0.template = "order-confirmation"
             $0.toAddress = checkout.email
             $0.toName = receipt.customerName
             $0.model = Data(receipt.mailModel.serialized)
+            cause.fill(&$0)
         }
         try outbox.add("mail.send.v1", mail, key: "\(key):mail", in: transaction)
     }

@@ -8,6 +8,8 @@ package struct Customer: Sendable {
     package let email: String
     /// The `_User`, or nil when it was not asked for.
     package let profile: JSON?
+    /// What is known about a mail to `email`.
+    package var mailCause = MailCause()
 
     package init(userId: String, email: String, profile: JSON?) {
         self.userId = userId
@@ -85,6 +87,8 @@ extension CheckoutLedger {
         guard !order.items.isEmpty else { throw emptyBag }
         try requireReservable(order.items)
         try requireOffered(order.items, prices)
+        let total = order.items.reduce(0) { $0 + Int64($1.quantity) * (prices.unitPriceMinorUnits[$1.productId] ?? 0) }
+        guard total == 0 || request.source != .nothing else { throw CheckoutRequest.needsOneSource }
         // They become the order's when it is made: a checkout that fails leaves the order as it was.
         var fields = JSON.object(request.texts)
         fields["shippingAddress"] = try address(request, order, customer, in: transaction).json
@@ -96,7 +100,8 @@ extension CheckoutLedger {
             },
             expectedAmount: request.amount, source: request.source, email: customer.email, orderFields: fields)
         try insert(checkout, in: transaction)
-        try proveCompletable(checkout, currency: order.document["currency"]?.stringValue ?? "usd", in: transaction)
+        if !customer.email.isEmpty { try customer.mailCause.keep(for: checkout.id, in: transaction) }
+        try proveCompletable(checkout, in: transaction)
         return (checkout.id, false)
     }
 

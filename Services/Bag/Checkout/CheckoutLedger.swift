@@ -39,10 +39,13 @@ package struct CheckoutLedger: Sendable {
 
     let store: ClassStore
     let outbox: any EventSink
+    /// Nil where no number was ever given out, as in a test's fresh store.
+    let numbers: OrderNumberGate?
 
-    package init(store: ClassStore, outbox: any EventSink) {
+    package init(store: ClassStore, outbox: any EventSink, numbers: OrderNumberGate? = nil) {
         self.store = store
         self.outbox = outbox
+        self.numbers = numbers
     }
 
     /// - Throws: 142 while a checkout of the order runs.

@@ -1,4 +1,5 @@
 import ParseProtocol
+import ServiceKit
 
 /// Decides what a checkout does next, apart from doing it.
 ///
@@ -9,6 +10,7 @@ import ParseProtocol
 ///
 ///     started ── reserve ──> reserved ── charge ──> charged ── make ──> decided (receipt)
 ///        │                     └── find charge ──> charged
+///        │                     └── make (costs nothing) ────────────> decided (receipt)
 ///        └───────── fail ──────┴──────── fail ───────────────────────> decided (reason)
 ///
 /// A failure needs no point between: its reply, the end of the checkout and the message that releases the reservation are one
@@ -23,7 +25,8 @@ package struct CheckoutMachine: Sendable {
         case findCharge
         /// Store the point, then report `stored` or `notStored`.
         case store(RecoveryPoint)
-        /// Number the order, mark it made and tell the others, in one transaction.
+        /// Number the order, mark it made and tell the others, in one transaction. `chargeId` is empty for an order that costs
+        /// nothing.
         case make(PricedOrder, chargeId: String)
         /// Store the failure and release the reservation, in one transaction. `holdsStock`: pieces were reserved for certain.
         case fail(ParseError, holdsStock: Bool)
@@ -40,9 +43,6 @@ package struct CheckoutMachine: Sendable {
         /// The service decided against it.
         case refused(ParseError)
     }
-
-    /// Stripe's range for a charge.
-    static let amounts: ClosedRange<Int64> = 1...99_999_999
 
     private enum State {
         case at(RecoveryPoint)
@@ -70,7 +70,7 @@ package struct CheckoutMachine: Sendable {
         self.checkout = checkout
         self.now = now
         state = .at(point)
-        if case .reserved = point { mayBeCharged = true }
+        if case .reserved(let order) = point { mayBeCharged = order.totalMinorUnits > 0 }
     }
 
     // MARK: Events
@@ -167,6 +167,7 @@ package struct CheckoutMachine: Sendable {
         case .at(.reserved) where stockRefusal != nil: return .findCharge
         case .at(.reserved(let order)):
             guard let reservedAt, now() < reservedAt + Self.reservationTrusted else { return reserve }
+            guard order.totalMinorUnits > 0 else { return .make(order, chargeId: "") }
             mayBeCharged = true
             return .charge(order)
         case .at(.charged(let order, let chargeId)): return .make(order, chargeId: chargeId)
@@ -193,7 +194,7 @@ package struct CheckoutMachine: Sendable {
         var lines: [PricedOrder.Line] = []
         for line in checkout.lines {
             guard let product = reservation.products[line.productId],
-                (0...1_000_000_000).contains(product.unitPriceMinorUnits), (1...Quantity.max).contains(line.quantity)
+                (0...Price.minorUnitsMax).contains(product.unitPriceMinorUnits), (1...Quantity.max).contains(line.quantity)
             else { return .failure(.internalError) }
             lines.append(
                 PricedOrder.Line(
@@ -206,7 +207,9 @@ package struct CheckoutMachine: Sendable {
             return .failure(
                 ParseError(.validationError, "The amount \(expected) does not match the order's total \(total)."))
         }
-        guard Self.amounts.contains(total) else {
+        guard total > 0 else { return .success(order) }  // Prices are not negative: it costs nothing.
+        guard checkout.source != .nothing else { return .failure(CheckoutRequest.needsOneSource) }
+        guard Price.chargeable.contains(total) else {
             return .failure(ParseError(.validationError, "A total of \(total) cannot be charged."))
         }
         return .success(order)

@@ -69,7 +69,7 @@ extension PaymentSource {
         case .paymentMethod(let id): ["paymentMethod": .string(id)]
         case .customer(let id): ["customer": .string(id)]
         case .token(let token): ["token": .string(token)]
-        case .forgotten: [:]
+        case .nothing: [:]
         }
     }
 
@@ -81,7 +81,7 @@ extension PaymentSource {
         } else if let token = json["token"]?.stringValue {
             self = .token(token)
         } else {
-            self = .forgotten
+            self = .nothing
         }
     }
 }

@@ -18,16 +18,21 @@ package struct CheckoutRequest: Sendable, Equatable {
 
     private static let keyBytesMax = 200
 
-    /// `checkout {paymentMethodId | tokenId, idempotencyKey?, orderId?, addressId? | shippingAddress?, note?, giftMessage?, amount?}`
+    /// A bag that costs nothing needs no payment method or token.
+    ///
+    /// `checkout {paymentMethodId? | tokenId?, idempotencyKey?, orderId?, addressId? | shippingAddress?, note?, giftMessage?, amount?}`
     package init(checkout parameters: JSON) throws {
         try self.init(parameters, orderIsRequired: false) {
             switch (try Self.text($0, "paymentMethodId"), try Self.text($0, "tokenId")) {
             case (let id?, nil): .paymentMethod(id)
             case (nil, let token?): .token(token)
-            default: throw ParseError(.validationError, "Either paymentMethodId or tokenId is needed.")
+            case (nil, nil): .nothing
+            default: throw Self.needsOneSource
             }
         }
     }
+
+    static let needsOneSource = ParseError(.validationError, "Either paymentMethodId or tokenId is needed.")
 
     /// `chargeCustomer {orderId, customerId, amount? | chargeAmount?}`
     package init(chargeCustomer parameters: JSON) throws {
@@ -73,7 +78,7 @@ package struct CheckoutRequest: Sendable, Equatable {
         return amount
     }
 
-    private static func text(_ parameters: JSON, _ name: String) throws -> String? {
+    static func text(_ parameters: JSON, _ name: String) throws -> String? {
         guard let value = parameters[name], !value.isNull else { return nil }
         guard let text = value.stringValue, (1...keyBytesMax).contains(text.utf8.count), !text.utf8.contains(0) else {
             throw ParseError(.validationError, "\(name) must be a string of 1 to \(keyBytesMax) bytes, none of them 0.")

@@ -60,7 +60,7 @@ struct CheckoutSteps: CheckoutStepping {
             case .paymentMethod(let id): $0.source = .paymentMethodID(id)
             case .customer(let id): $0.source = .customerID(id)
             case .token(let token): $0.source = .token(token)
-            case .forgotten: break
+            case .nothing: break
             }
         }
         return await ask("payments.charge.v1", request, key: "\(checkout.id):charge", reply: ChargeReply.self) {

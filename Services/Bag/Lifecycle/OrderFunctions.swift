@@ -29,9 +29,10 @@ struct OrderFunctions: Sendable {
         }
         routes.function("refundOrder") { parameters, request in
             try request.requireAdmin()
-            let wish = OrderLedger.Wish(
+            var wish = OrderLedger.Wish(
                 .refund(try Self.amount(parameters)), by: nil, reason: try Self.reason(parameters),
                 restock: try Self.flag(parameters, "restock"))
+            wish.keys = try Self.keys(parameters, request)
             return try await take(wish, parameters, request)
         }
         routes.function("orders") { parameters, request in
@@ -49,14 +50,17 @@ struct OrderFunctions: Sendable {
         guard !CardNumber.isPresent(in: parameters) else { throw CardNumber.refused }
         let orderId = try Self.orderId(parameters)
         let customer = try await ledger.customer(orderId, for: wish.customerId)
-        let email = await contacts.email(of: customer, traceId: request.envelope.traceID)
-        switch try await ledger.take(wish, orderId, email: email) {
-        case .done(let answer): return try .result(answer)
+        let contact = await contacts.contact(of: customer, traceId: request.envelope.traceID)
+        switch try await ledger.take(wish, orderId, contact: contact) {
+        case .done(var answer):
+            if case .refund = wish.step { answer["refundedNow"] = 0 }
+            return try .result(answer)
         case .waits(let refundId):
             if case .refused(let error) = await runner.progress(of: refundId, within: Self.waitMax) {
                 throw ParseError(.validationError, "The refund was refused: \(error.message)")
             }
-            return try .result(try await ledger.answer(orderId))
+            guard case .refund = wish.step else { return try .result(try await ledger.answer(orderId)) }
+            return try .result(try await ledger.answer(orderId, refund: refundId))
         }
     }
 
@@ -80,6 +84,13 @@ struct OrderFunctions: Sendable {
             throw ParseError(.validationError, "amount must be a whole number of minor units from 1.")
         }
         return amount
+    }
+
+    /// The operator's key, and the request's own, which the gateway repeats when a process dies.
+    private static func keys(_ parameters: JSON, _ request: ServiceRequest) throws -> [String] {
+        let ofClient = try CheckoutRequest.text(parameters, "idempotencyKey")
+        let ofRequest = request.envelope.idempotencyKey
+        return [ofClient.map { "client:\($0)" }, ofRequest.isEmpty ? nil : "request:\(ofRequest)"].compactMap(\.self)
     }
 
     private static func flag(_ parameters: JSON, _ name: String) throws -> Bool {

@@ -6,10 +6,13 @@ import ParseProtocol
 package struct OrderLedger: Sendable {
     let store: ClassStore
     let outbox: any EventSink
+    /// The shop's.
+    let currency: Currency
 
-    package init(store: ClassStore, outbox: any EventSink) {
+    package init(store: ClassStore, outbox: any EventSink, currency: Currency) {
         self.store = store
         self.outbox = outbox
+        self.currency = currency
     }
 
     /// What is asked, beside the step itself.
@@ -20,6 +23,8 @@ package struct OrderLedger: Sendable {
         package var reason = ""
         /// Whether the goods of a refunded order are for sale again. Those of a cancelled one always are.
         package var restock = false
+        /// Names of the request. A refund that began under one of them is this one, and not another of the same amount.
+        package var keys: [String] = []
 
         package init(_ step: OrderLifecycle.Step, by customerId: String?, reason: String = "", restock: Bool = false) {
             self.step = step
@@ -37,11 +42,16 @@ package struct OrderLedger: Sendable {
     }
 
     /// Takes the step, or begins the refund that it needs.
-    /// - Parameter email: the customer's present address; nil when it is not known.
+    /// - Parameter contact: the customer's present address; nil when it is not known.
     /// - Throws: 101 for an order that is missing or somebody else's, 142 when the step cannot be taken.
-    package func take(_ wish: Wish, _ orderId: String, email: String?) async throws -> Taken {
+    package func take(_ wish: Wish, _ orderId: String, contact: CustomerContact?) async throws -> Taken {
         try await store.write { transaction in
             let order = try Self.order(orderId, of: wish.customerId, in: transaction)
+            if case .refund(let amount) = wish.step,
+                let known = try RefundKeys.refund(wish.keys, of: orderId, amount: amount, in: transaction)
+            {
+                return .waits(refundId: known)
+            }
             switch try order.lifecycle.decide(wish.step) {
             case .nothing: return .done(order.answer)
             case .join:
@@ -52,7 +62,7 @@ package struct OrderLedger: Sendable {
             case .giveBack(let amount, let status):
                 return .waits(refundId: try begin(wish, order, amount, status, in: transaction))
             case .change(let status):
-                return .done(try change(order, to: status, wish, email: email, in: transaction).answer)
+                return .done(try change(order, to: status, wish, contact, in: transaction).answer)
             }
         }
     }
@@ -60,6 +70,21 @@ package struct OrderLedger: Sendable {
     /// The order as functions answer it.
     package func answer(_ orderId: String) async throws -> JSON {
         try await store.read { try OrderRecord(orderId, in: $0).answer }
+    }
+
+    /// The order as functions answer it, with what of its money went back now: `refundedNow` beside `refundedTotal`, and what is
+    /// still on its way as `refundPending`.
+    package func answer(_ orderId: String, refund id: String) async throws -> JSON {
+        try await store.read { reader in
+            var answer = try OrderRecord(orderId, in: reader).answer
+            let row = try reader.rows("SELECT amount, state FROM refunds WHERE id = ?", [.text(id)]).first
+            guard let row else { throw ParseError.internalError }
+            let (amount, state) = (try row.int("amount"), try row.text("state"))
+            answer["refundId"] = .string(id)
+            answer["refundedNow"] = .int(state == "done" ? amount : 0)
+            if state == "pending" { answer["refundPending"] = .int(amount) }
+            return answer
+        }
     }
 
     /// The customer of an order that the asker may act on; empty when the account was deleted.
@@ -76,7 +101,7 @@ package struct OrderLedger: Sendable {
     }
 
     private func change(
-        _ order: OrderRecord, to status: OrderStatus, _ wish: Wish, email: String?, in transaction: StoreTransaction
+        _ order: OrderRecord, to status: OrderStatus, _ wish: Wish, _ contact: CustomerContact?, in transaction: StoreTransaction
     ) throws -> OrderRecord {
         var fields: [String: JSON] = ["orderStatus": .int(status.rawValue)]
         switch status {
@@ -93,9 +118,13 @@ package struct OrderLedger: Sendable {
         let changed = try OrderRecord(
             document: transaction.update("Order", order.objectId, .object(fields), caller: .master).document,
             in: transaction)
+        // Nothing was paid for it, but goods were taken.
+        if status == .cancelled || (status == .refunded && wish.restock), let payment = changed.payment {
+            try RefundLedger.restock(changed, reservation: payment.checkoutId, outbox, currency, in: transaction)
+        }
         try OrderNews(
             order: changed, status: status, name: "\(status):\(transaction.now.milliseconds)", reason: wish.reason,
-            email: email
+            contact: contact, byShop: wish.customerId == nil, currency: currency
         )
         .tell(outbox, in: transaction)
         return changed
@@ -109,6 +138,9 @@ package struct OrderLedger: Sendable {
             id: "rf_" + Names.random(20), orderId: order.objectId, checkoutId: payment.checkoutId,
             purpose: status == .cancelled ? .cancel : .refund, amount: amount)
         try RefundLedger.insert(refund, reason: wish.reason, restock: wish.restock, in: transaction)
+        if case .refund(let requested) = wish.step {
+            try RefundKeys.keep(wish.keys, for: refund, requested: requested, in: transaction)
+        }
         _ = try transaction.update("Order", order.objectId, ["refundState": "pending"], caller: .master)
         try RefundLedger.proveFinishable(refund, reason: wish.reason, in: transaction)
         return refund.id

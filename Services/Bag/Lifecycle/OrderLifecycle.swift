@@ -30,7 +30,7 @@ package struct OrderLifecycle: Sendable, Equatable {
         case giveBack(Int64, then: OrderStatus)
     }
 
-    /// A refund that is not decided, or the last one that was made.
+    /// A refund that is not decided.
     package struct Refund: Sendable, Equatable {
         package let purpose: RefundPurpose
         package let amount: Int64
@@ -49,7 +49,6 @@ package struct OrderLifecycle: Sendable, Equatable {
     /// What went back of it.
     package var givenBack: Int64 = 0
     package var underWay: Refund?
-    package var last: Refund?
 
     package init(_ status: OrderStatus?, charged: Int64 = 0) {
         self.status = status
@@ -86,8 +85,8 @@ package struct OrderLifecycle: Sendable, Equatable {
     private func decide(_ step: Step, during refund: Refund) throws(ParseError) -> Decision {
         switch (step, refund.purpose) {
         case (.cancel, .cancel): return .join
+        // All that is left, asked for twice, is the same; an amount asked for twice is two refunds, unless a key says otherwise.
         case (.refund(nil), .refund) where refund.amount == left: return .join
-        case (.refund(refund.amount), .refund): return .join
         case (_, .cancel): throw Self.invalid("The order is being cancelled; its refund is pending.")
         case (_, .refund): throw Self.invalid("The order is being refunded; its refund is pending.")
         }
@@ -97,9 +96,8 @@ package struct OrderLifecycle: Sendable, Equatable {
         switch status {
         case .made, .shipped, .delivered: break
         case .refunded:
-            // The same again, or all of what is left when nothing is.
-            if let last, amount == last.amount || (amount == nil && left == 0) { return .nothing }
-            if last == nil, amount ?? 0 == 0 { return .nothing }
+            // All of what is left, when nothing is. An amount is a refund of its own.
+            if amount == nil, left == 0 { return .nothing }
         default: throw refusal("and cannot be refunded")
         }
         guard charged > 0 else {

@@ -14,11 +14,15 @@ struct OrderNews {
     var givenBack: Int64 = 0
     var reason = ""
     /// The customer's present address; nil when it is not known.
-    let email: String?
+    let contact: CustomerContact?
+    /// Whether the shop took the step, and not the customer.
+    var byShop = true
+    /// The shop's.
+    let currency: Currency
 
     func tell(_ outbox: any EventSink, in transaction: StoreTransaction) throws {
         let key = "order:\(order.objectId):\(name)"
-        let priced = try order.priced(in: transaction)
+        let priced = try order.priced(in: transaction, currency: currency)
         let changed = OrderChanged.with {
             $0.orderID = order.objectId
             $0.orderNumber = order.orderNo
@@ -31,7 +35,7 @@ struct OrderNews {
         for service in ["analytics", "push"] {
             try outbox.add("\(service).orderChanged.v1", changed, key: "\(key):\(service)", in: transaction)
         }
-        let address = email ?? order.payment?.email ?? ""
+        let address = contact?.email ?? order.payment?.email ?? ""
         guard !address.isEmpty, let template else { return }
         let receipt = Receipt(order: order.document, priced: priced)
         let mail = SendMailRequest.with {
@@ -39,6 +43,7 @@ struct OrderNews {
             $0.toAddress = address
             $0.toName = receipt.customerName
             $0.model = Data(model(receipt).serialized)
+            MailCause(addressVerified: contact?.isVerified == true, byShop: byShop, userId: order.customerId).fill(&$0)
         }
         try outbox.add("mail.send.v1", mail, key: "\(key):mail", in: transaction)
     }

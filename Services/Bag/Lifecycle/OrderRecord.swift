@@ -43,9 +43,7 @@ struct OrderRecord {
                 RefundPurpose(rawValue: row.text("purpose")) ?? .refund, row.int("amount"))
             switch try row.text("state") {
             case "pending": lifecycle.underWay = refund
-            case "done":
-                lifecycle.last = refund
-                lifecycle.givenBack += refund.amount
+            case "done": lifecycle.givenBack += refund.amount
             default: continue
             }
         }
@@ -53,7 +51,8 @@ struct OrderRecord {
     }
 
     /// The lines with the prices that were paid. Of an imported order what its lines say.
-    func priced(in store: some ObjectReading) throws -> PricedOrder {
+    /// - Parameter currency: the shop's, for an imported order that names none.
+    func priced(in store: some ObjectReading, currency: Currency) throws -> PricedOrder {
         if let payment { return payment.priced }
         let documents = try store.fetch("OrderItem", ids: document.itemIds, keys: [], caller: .master)
         let lines = try documents.compactMap { _, text -> PricedOrder.Line? in
@@ -63,7 +62,7 @@ struct OrderRecord {
                 itemId: item.objectId, productId: item.productId, name: line["name"]?.stringValue ?? "",
                 quantity: item.quantity, unitPriceMinorUnits: line["unitPriceMinorUnits"]?.intValue ?? 0)
         }
-        return PricedOrder(lines: lines, currency: document["currency"]?.stringValue ?? "usd")
+        return PricedOrder(lines: lines, currency: document["currency"]?.stringValue ?? currency.code)
     }
 
     /// What the order's functions answer. It depends on nothing but the order, so that asking again gets the same.

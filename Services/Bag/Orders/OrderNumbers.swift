@@ -45,7 +45,15 @@ enum OrderNumbers {
         return orderNo
     }
 
-    private static func raise(to orderNo: Int64, in transaction: StoreTransaction) throws {
+    /// The last number that this file gave out or heard of.
+    static func last(in store: some ObjectReading) throws -> Int64 {
+        guard let row = try store.rows("SELECT value FROM counters WHERE name = 'orderNo'", []).first else {
+            throw ParseError.internalError
+        }
+        return try row.int("value")
+    }
+
+    static func raise(to orderNo: Int64, in transaction: StoreTransaction) throws {
         _ = try transaction.execute(
             "UPDATE counters SET value = ?1 WHERE name = 'orderNo' AND value < ?1", [.int(orderNo)])
     }

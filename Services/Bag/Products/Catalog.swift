@@ -33,7 +33,7 @@ struct Catalog: Sendable {
             "catalog.price.v1", request, as: principal, traceId: traceId, reply: PriceReply.self)
         var prices = Prices(asked: products)
         for line in reply.lines where products.contains(line.productID) {
-            guard (0...1_000_000_000).contains(line.unitPriceMinorUnits) else { continue }
+            guard (0...Price.minorUnitsMax).contains(line.unitPriceMinorUnits) else { continue }
             prices.unitPriceMinorUnits[line.productID] = line.unitPriceMinorUnits
         }
         return prices

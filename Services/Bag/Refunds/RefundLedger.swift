@@ -18,10 +18,13 @@ package struct RefundLedger: Sendable {
 
     let store: ClassStore
     let outbox: any EventSink
+    /// The shop's.
+    let currency: Currency
 
-    package init(store: ClassStore, outbox: any EventSink) {
+    package init(store: ClassStore, outbox: any EventSink, currency: Currency) {
         self.store = store
         self.outbox = outbox
+        self.currency = currency
     }
 
     // MARK: Reading
@@ -93,18 +96,20 @@ package struct RefundLedger: Sendable {
     }
 
     /// The money is on its way: the order's new status and what the others must hear are one transaction.
-    /// - Parameter email: the customer's present address; nil when it is not known.
-    package func finish(_ refund: Refund, providerId: String, email: String?) async throws {
-        try await store.write { [outbox] transaction in
+    /// - Parameter contact: the customer's present address; nil when it is not known.
+    package func finish(_ refund: Refund, providerId: String, contact: CustomerContact?) async throws {
+        try await store.write { [outbox, currency] transaction in
             let row = try Self.row(refund.id, in: transaction)
             try Self.settle(refund.id, "done", providerId: .text(providerId), in: transaction)
             let reason = try row.text("reason")
             // An order that was removed by force has nothing left to tell.
             guard let order = try Self.complete(refund, reason: reason, in: transaction) else { return }
-            if try row.int("restock") == 1 { try Self.restock(order, refund, outbox, in: transaction) }
+            if try row.int("restock") == 1 {
+                try Self.restock(order, reservation: refund.checkoutId, outbox, currency, in: transaction)
+            }
             try OrderNews(
                 order: order, status: refund.purpose.status, name: refund.id, givenBack: refund.amount, reason: reason,
-                email: email
+                contact: contact, byShop: refund.purpose == .refund, currency: currency
             ).tell(outbox, in: transaction)
         }
     }
@@ -155,15 +160,16 @@ package struct RefundLedger: Sendable {
     }
 
     /// Once per order, whatever is refunded afterwards.
-    private static func restock(
-        _ order: OrderRecord, _ refund: Refund, _ outbox: any EventSink, in transaction: StoreTransaction
+    static func restock(
+        _ order: OrderRecord, reservation: String, _ outbox: any EventSink, _ currency: Currency,
+        in transaction: StoreTransaction
     ) throws {
-        let lines = try order.priced(in: transaction).lines
+        let lines = try order.priced(in: transaction, currency: currency).lines
         guard !lines.isEmpty else { return }
         let id = "order:\(order.objectId)"
         let message = RestockRequest.with { message in
             message.restockID = id
-            message.reservationID = refund.checkoutId
+            message.reservationID = reservation
             message.lines = lines.map { line in
                 .with {
                     $0.productID = line.productId; $0.quantity = UInt32(clamping: line.quantity)

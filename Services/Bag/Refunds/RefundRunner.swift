@@ -4,7 +4,7 @@ import ParseProtocol
 /// Drives refunds to their end, each by one task in the process that writes, whoever still waits for it.
 package final class RefundRunner: Sendable {
     /// A customer's present address; nil when it is not known.
-    package typealias Contact = @Sendable (_ customerId: String) async -> String?
+    package typealias Contact = @Sendable (_ customerId: String) async -> CustomerContact?
 
     private let ledger: RefundLedger
     private let steps: any RefundStepping
@@ -82,7 +82,7 @@ package final class RefundRunner: Sendable {
             switch action {
             case .giveBack: return machine.answered(await steps.giveBack(refund))
             case .finish(let providerId):
-                try await ledger.finish(refund, providerId: providerId, email: await contact(customerId))
+                try await ledger.finish(refund, providerId: providerId, contact: await contact(customerId))
                 logger.info("Money of an order went back.", metadata: metadata)
                 return machine.stored()
             case .fail(let error):

@@ -47,6 +47,6 @@ package struct MailComposer: Sendable {
     /// address: a name that looks like a link is not repeated.
     private static func harmlessName(_ name: String) -> String {
         let looksLikeLink = name.contains("/") || name.contains("@") || name.lowercased().contains("www.")
-        return looksLikeLink ? "" : name
+        return looksLikeLink ? "" : CustomerText.line(name)
     }
 }

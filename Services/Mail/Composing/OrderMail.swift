@@ -29,9 +29,15 @@ struct OrderMail {
             "address": address.map { ["line": $0] }, "hasAddress": !address.isEmpty,
         ]
         if let date = model["orderDate"]?["iso"]?.stringValue { values["date"] = String(date.prefix(10)) }
-        for name in ["note", "giftMessage", "reason"] {
-            if let text = model[name]?.stringValue, !text.isEmpty { values[name] = text }
+        for name in ["note", "giftMessage"] {
+            let lines = CustomerText.note(model[name]?.stringValue ?? "")
+            // `{{note}}` in templates of an operator's own, `{{#noteLines}}` where each line is marked.
+            guard !lines.isEmpty else { continue }
+            values[name] = lines.joined(separator: "\n")
+            values["\(name)Lines"] = lines.map { ["line": $0] }
         }
+        let reason = CustomerText.note(model["reason"]?.stringValue ?? "").joined(separator: "\n")
+        if !reason.isEmpty { values["reason"] = reason }
         for name in ["carrier", "trackingNumber"] {
             let text = HeaderText.singleLine(model[name]?.stringValue ?? "")
             if !text.isEmpty { values[name] = text }
@@ -48,7 +54,7 @@ struct OrderMail {
     private static func address(_ address: JSON) -> [String] {
         let lines = [["firstName", "lastName"], ["address1"], ["address2"], ["zipcode", "city", "state"], ["phone"]]
         return lines.map { names in
-            names.compactMap { address[$0]?.stringValue }.map(HeaderText.singleLine).filter { !$0.isEmpty }
+            names.compactMap { address[$0]?.stringValue }.map { CustomerText.line($0) }.filter { !$0.isEmpty }
                 .joined(separator: " ")
         }.filter { !$0.isEmpty }
     }

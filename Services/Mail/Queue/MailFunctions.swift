@@ -7,7 +7,7 @@ struct MailFunctions: Sendable {
     let store: ClassStore
     let sender: MailSender
 
-    private static let states = ["queued", "sent", "failed", "bounced", "suppressed"]
+    private static let states = ["queued", "sent", "failed", "bounced", "suppressed", "held"]
 
     func install(in routes: inout ServiceRoutes) {
         routes.function("mails") { parameters, request in
@@ -47,7 +47,7 @@ struct MailFunctions: Sendable {
         }
     }
 
-    /// Queues a mail again that was given up, as if it had been asked for now.
+    /// Queues a mail again that was given up or held, as if it had been asked for now.
     private static func retry(_ id: Int64, in transaction: StoreTransaction) throws {
         guard
             let row = try transaction.rows("SELECT state, length(model) AS size FROM mails WHERE id = ?", [.int(id)])

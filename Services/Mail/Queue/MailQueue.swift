@@ -25,23 +25,41 @@ package struct MailQueue: Sendable {
 
     /// Queues a mail. Apart from an unknown template, what is wrong with it shows when it is sent: an error here would make the
     /// sender's outbox try for ever.
+    /// - Parameter quotas: nil counts nothing.
+    /// - Returns: what became of it, for the log.
     /// - Throws: 142 for an unknown template. The sender keeps such a mail, so that one asked for by a newer release is sent once this
     ///   service is as new.
-    package static func add(_ message: SendMailRequest, key: String, in transaction: StoreTransaction) throws {
+    @discardableResult package static func add(
+        _ message: SendMailRequest, key: String, quotas: MailQuotas? = nil, in transaction: StoreTransaction
+    ) throws -> MailQuotas.Verdict {
         guard MailTemplates.models[message.template] != nil else {
             throw ParseError(.validationError, "There is no mail template of that name.")
         }
         let key = key.isEmpty ? Names.random(20) : key
-        _ = try transaction.execute(
+        let verdict = try quotas?.verdict(on: message, in: transaction) ?? .send
+        var (state, problem) = ("queued", SQLValue.null)
+        switch verdict {
+        case .send: break
+        case .held(let reason): (state, problem) = ("held", .text(reason))
+        case .dropped(let subject):
+            try MailQuotas.drop(subject, in: transaction)
+            return verdict
+        }
+        let inserted = try transaction.execute(
             """
-            INSERT INTO mails(key, template, toAddress, toName, model, messageId, state, queuedAt, dueAt)
-            VALUES (?, ?, ?, ?, ?, ?, 'queued', ?, ?) ON CONFLICT DO NOTHING
+            INSERT INTO mails(key, template, toAddress, toName, model, messageId, state, problem, queuedAt, dueAt)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9) ON CONFLICT DO NOTHING
             """,
             [
                 .text(key), .text(message.template), .text(message.toAddress), .text(message.toName),
-                .blob(Array(message.model)), .text(MessageId.of(key) ?? Names.random(20)),
-                .int(transaction.now.milliseconds), .int(transaction.now.milliseconds),
+                .blob(Array(message.model)), .text(MessageId.of(key) ?? Names.random(20)), .text(state), problem,
+                .int(transaction.now.milliseconds),
             ])
+        if state == "held", inserted > 0 {
+            let id = try transaction.rows("SELECT id FROM mails WHERE key = ?", [.text(key)]).first?["id"].intValue
+            if let id { try MailQuotas.held(id, to: message.toAddress, in: transaction) }
+        }
+        return verdict
     }
 
     /// Mails to send now: first those that were never tried, oldest first.

@@ -14,11 +14,12 @@ struct StripeCharges: Sendable {
     private static let pagesMax = 100
 
     func charge(_ order: ChargeOrder, key: String) async throws -> ProviderCharge {
+        let amount = try StripeAmount(minorUnits: order.amountMinorUnits, currency: order.currency)
         let before = try await operations.find(key)
         if before?.isAbandoned == true { throw ProviderFailure.abandoned }
         if before != nil, let made = try await look(for: key, order) { return made }
         guard try await !operations.begin(key).isAbandoned else { throw ProviderFailure.abandoned }
-        var form: StripeForm = ["amount": String(order.amountMinorUnits), "currency": order.currency]
+        var form: StripeForm = ["amount": String(amount.amount), "currency": amount.currency]
         switch order.source {
         case .customer(let id): form.add("customer", id)
         case .token(let id): form.add("source", id)

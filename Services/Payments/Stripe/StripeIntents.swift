@@ -52,8 +52,9 @@ struct StripeIntents: Sendable {
     // MARK: - Steps
 
     private func create(_ order: ChargeOrder, key: String) async throws -> String {
+        let amount = try StripeAmount(minorUnits: order.amountMinorUnits, currency: order.currency)
         var form: StripeForm = [
-            "amount": String(order.amountMinorUnits), "currency": order.currency, "payment_method_types[]": "card",
+            "amount": String(amount.amount), "currency": amount.currency, "payment_method_types[]": "card",
         ]
         switch order.source {
         case .customer(let id):

@@ -47,8 +47,10 @@ package struct StripeIntent: Sendable {
 
 enum StripeObject {
     /// - Throws: `StripeTrouble` unless amount and currency are those that were asked for.
+    /// - Parameter amount: in minor units.
     static func compare(_ json: JSON, amount: Int64, currency: String) throws {
-        guard json["amount"]?.intValue == amount, json["currency"]?.stringValue?.lowercased() == currency.lowercased()
+        let wanted = try StripeAmount(minorUnits: amount, currency: currency)
+        guard json["amount"]?.intValue == wanted.amount, json["currency"]?.stringValue?.lowercased() == currency.lowercased()
         else {
             let found =
                 "\(json["amount"]?.intValue.map(String.init) ?? "no amount") \(json["currency"]?.stringValue ?? "")"

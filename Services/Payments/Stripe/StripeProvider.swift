@@ -53,6 +53,7 @@ package struct StripeProvider: PaymentProvider {
     private static let refundsMax = "100"
 
     package func refund(_ order: RefundOrder, key: String) async throws -> ProviderRefund {
+        let amount = try StripeAmount(minorUnits: order.amountMinorUnits, currency: order.currency)
         let parameter = order.chargeId.hasPrefix("pi_") ? "payment_intent" : "charge"
         if order.begunAt.advanced(by: Self.lookAfter) < .now {
             let list = try await client.ask(
@@ -62,7 +63,7 @@ package struct StripeProvider: PaymentProvider {
         }
         var form: StripeForm = [:]
         form.add(parameter, order.chargeId)
-        form.add("amount", String(order.amountMinorUnits))
+        form.add("amount", String(amount.amount))
         form.add("metadata[order_id]", order.orderId)
         form.add("metadata[operation_id]", key)
         do {

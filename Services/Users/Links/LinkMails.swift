@@ -99,6 +99,8 @@ package struct LinkMails: Sendable {
             $0.toAddress = owner.email
             $0.toName = name
             $0.model = .init(model.serialized)
+            $0.addressVerified = user["emailVerified"] == true
+            $0.userID = owner.userId
         }
         try messages.add(
             "mail.send.v1", mail, key: "user:\(owner.userId):link:\(Names.random(20))", in: transaction)

@@ -43,12 +43,24 @@ public nonisolated struct SendMailRequest: Sendable {
   /// The template's values, a JSON object.
   public var model: Data = Data()
 
+  /// The address is known to be the recipient's own: mails about orders go there without a quota.
+  public var addressVerified: Bool = false
+
+  /// The shop itself causes the mail (an order is shipped): it counts against no quota.
+  public var byShop: Bool = false
+
+  /// The user who causes the mail; empty when there is none.
+  public var userID: String = String()
+
+  /// The network that the cause came from, as `Principal.network`; empty when it is not known.
+  public var network: String = String()
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
 }
 
-/// Kinds `analytics.orderMade.v1` and `push.orderMade.v1`: an order was paid. Sender: bag.
+/// Kinds `analytics.orderMade.v1`, `push.orderMade.v1` and `payments.orderMade.v1`: an order was paid. Sender: bag.
 public nonisolated struct OrderMade: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -167,7 +179,7 @@ fileprivate nonisolated let _protobuf_package = "satchel"
 
 nonisolated extension SendMailRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".SendMailRequest"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}template\0\u{3}to_address\0\u{3}to_name\0\u{1}model\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}template\0\u{3}to_address\0\u{3}to_name\0\u{1}model\0\u{3}address_verified\0\u{3}by_shop\0\u{3}user_id\0\u{1}network\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -179,6 +191,10 @@ nonisolated extension SendMailRequest: SwiftProtobuf.Message, SwiftProtobuf._Mes
       case 2: try { try decoder.decodeSingularStringField(value: &self.toAddress) }()
       case 3: try { try decoder.decodeSingularStringField(value: &self.toName) }()
       case 4: try { try decoder.decodeSingularBytesField(value: &self.model) }()
+      case 5: try { try decoder.decodeSingularBoolField(value: &self.addressVerified) }()
+      case 6: try { try decoder.decodeSingularBoolField(value: &self.byShop) }()
+      case 7: try { try decoder.decodeSingularStringField(value: &self.userID) }()
+      case 8: try { try decoder.decodeSingularStringField(value: &self.network) }()
       default: break
       }
     }
@@ -197,6 +213,18 @@ nonisolated extension SendMailRequest: SwiftProtobuf.Message, SwiftProtobuf._Mes
     if !self.model.isEmpty {
       try visitor.visitSingularBytesField(value: self.model, fieldNumber: 4)
     }
+    if self.addressVerified != false {
+      try visitor.visitSingularBoolField(value: self.addressVerified, fieldNumber: 5)
+    }
+    if self.byShop != false {
+      try visitor.visitSingularBoolField(value: self.byShop, fieldNumber: 6)
+    }
+    if !self.userID.isEmpty {
+      try visitor.visitSingularStringField(value: self.userID, fieldNumber: 7)
+    }
+    if !self.network.isEmpty {
+      try visitor.visitSingularStringField(value: self.network, fieldNumber: 8)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -205,6 +233,10 @@ nonisolated extension SendMailRequest: SwiftProtobuf.Message, SwiftProtobuf._Mes
     if lhs.toAddress != rhs.toAddress {return false}
     if lhs.toName != rhs.toName {return false}
     if lhs.model != rhs.model {return false}
+    if lhs.addressVerified != rhs.addressVerified {return false}
+    if lhs.byShop != rhs.byShop {return false}
+    if lhs.userID != rhs.userID {return false}
+    if lhs.network != rhs.network {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

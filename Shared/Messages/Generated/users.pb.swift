@@ -274,6 +274,9 @@ public nonisolated struct ContactReply: Sendable {
 
   public var name: String = String()
 
+  /// The address is known to be the user's.
+  public var emailVerified: Bool = false
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -648,7 +651,7 @@ nonisolated extension ContactRequest: SwiftProtobuf.Message, SwiftProtobuf._Mess
 
 nonisolated extension ContactReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".ContactReply"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}email\0\u{1}name\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}email\0\u{1}name\0\u{3}email_verified\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -658,6 +661,7 @@ nonisolated extension ContactReply: SwiftProtobuf.Message, SwiftProtobuf._Messag
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularStringField(value: &self.email) }()
       case 2: try { try decoder.decodeSingularStringField(value: &self.name) }()
+      case 3: try { try decoder.decodeSingularBoolField(value: &self.emailVerified) }()
       default: break
       }
     }
@@ -670,12 +674,16 @@ nonisolated extension ContactReply: SwiftProtobuf.Message, SwiftProtobuf._Messag
     if !self.name.isEmpty {
       try visitor.visitSingularStringField(value: self.name, fieldNumber: 2)
     }
+    if self.emailVerified != false {
+      try visitor.visitSingularBoolField(value: self.emailVerified, fieldNumber: 3)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: ContactReply, rhs: ContactReply) -> Bool {
     if lhs.email != rhs.email {return false}
     if lhs.name != rhs.name {return false}
+    if lhs.emailVerified != rhs.emailVerified {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

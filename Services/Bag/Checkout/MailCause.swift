@@ -1,0 +1,51 @@
+import Messages
+import ObjectStore
+import ParseProtocol
+
+/// What the mail service asks about a mail that a customer causes: whether the address is known to be the customer's, and who
+/// asked from where. Kept beside a checkout, whose mail is written when the order is made, perhaps by another process.
+package struct MailCause: Sendable, Equatable {
+    package var addressVerified = false
+    /// The shop itself causes the mail.
+    package var byShop = false
+    package var userId = ""
+    /// As `Principal.network`.
+    package var network = ""
+
+    package init(addressVerified: Bool = false, byShop: Bool = false, userId: String = "", network: String = "") {
+        self.addressVerified = addressVerified
+        self.byShop = byShop
+        self.userId = userId
+        self.network = network
+    }
+
+    static let tables = [
+        """
+        CREATE TABLE IF NOT EXISTS checkoutMailCauses(checkoutId TEXT PRIMARY KEY, verified INTEGER NOT NULL,
+        network TEXT NOT NULL) WITHOUT ROWID
+        """
+    ]
+
+    func keep(for checkoutId: String, in transaction: StoreTransaction) throws {
+        try transaction.execute(
+            "INSERT INTO checkoutMailCauses(checkoutId, verified, network) VALUES (?, ?, ?)",
+            [.text(checkoutId), .int(addressVerified ? 1 : 0), .text(network)])
+    }
+
+    /// What was kept for a checkout; of one that is older than this table nothing is known.
+    static func of(_ checkout: Checkout, in store: some ObjectReading) throws -> MailCause {
+        let row = try store.rows(
+            "SELECT verified, network FROM checkoutMailCauses WHERE checkoutId = ?", [.text(checkout.id)]
+        ).first
+        guard let row else { return MailCause(userId: checkout.customerId) }
+        return try MailCause(
+            addressVerified: row.int("verified") == 1, userId: checkout.customerId, network: row.text("network"))
+    }
+
+    func fill(_ mail: inout SendMailRequest) {
+        mail.addressVerified = addressVerified
+        mail.byShop = byShop
+        mail.userID = userId
+        mail.network = network
+    }
+}

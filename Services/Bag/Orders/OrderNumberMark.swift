@@ -1,0 +1,71 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// The highest order number that was given out, in a small file beside the database: numbers that the database lost are not given
+/// out again. Written after each commit and before the customer hears of the order, so that it survives the end of the process; it
+/// is brought to the disk within a tenth of a second, for it only counts when the database is damaged.
+package final class OrderNumberMark: Sendable {
+    private struct State {
+        var highest: Int64 = 0
+        var descriptor: Int32 = -1
+        var isSyncing = false
+    }
+
+    private let path: String
+    private let state = Mutex(State())
+    private let syncing = DispatchQueue(label: "satchel.order-number-mark")
+
+    package init(path: String) { self.path = path }
+
+    /// Digits of an `Int64` and a line's end: a number is always overwritten as a whole.
+    private static let width = 20
+
+    package struct Unwritable: Error, CustomStringConvertible {
+        let path: String
+        let code: Int32
+        package var description: String { "\(path) cannot be used: \(String(cString: strerror(code)))" }
+    }
+
+    /// The number in the file; 0 when there is no file or no number in it.
+    /// - Throws: `Unwritable` when the file cannot be opened.
+    package func open() throws -> Int64 {
+        try state.withLock { state in
+            if state.descriptor < 0 {
+                state.descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+                guard state.descriptor >= 0 else { throw Unwritable(path: path, code: errno) }
+            }
+            var bytes = [UInt8](repeating: 0, count: Self.width + 1)
+            let count = pread(state.descriptor, &bytes, bytes.count, 0)
+            let digits = bytes.prefix(max(0, count)).prefix { $0 != UInt8(ascii: "\n") }
+            state.highest = max(state.highest, Int64(String(decoding: digits, as: UTF8.self)) ?? 0)
+            return state.highest
+        }
+    }
+
+    /// Notes a number that was given out; a lower one changes nothing.
+    /// - Throws: `Unwritable`, for example when the disk is full; the number is noted with the next one.
+    package func note(_ number: Int64) throws {
+        let mustSync = try state.withLock { state in
+            guard number > state.highest, state.descriptor >= 0 else { return false }
+            let digits = String(number)
+            let text = Array((String(repeating: "0", count: max(0, Self.width - digits.count)) + digits + "\n").utf8)
+            guard pwrite(state.descriptor, text, text.count, 0) == text.count else {
+                throw Unwritable(path: path, code: errno)
+            }
+            state.highest = number
+            defer { state.isSyncing = true }
+            return !state.isSyncing
+        }
+        guard mustSync else { return }
+        syncing.asyncAfter(deadline: .now() + .milliseconds(100)) { [self] in
+            let descriptor = state.withLock { state in
+                state.isSyncing = false
+                return state.descriptor
+            }
+            if descriptor >= 0 { _ = fdatasync(descriptor) }
+        }
+    }
+
+    deinit { state.withLock { if $0.descriptor >= 0 { close($0.descriptor) } } }
+}
