@@ -14,7 +14,7 @@ struct CostlyRequests {
     private static let start = Task<CostlyRequests, any Error> {
         let suite = try await Suite.start(settings: ["SATCHEL_TRUSTED_PROXIES": "127.0.0.0/8"])
         let master = ParseClient.master(suite)
-        let rows = (0..<80).map { index -> JSON in
+        let rows = (0..<150).map { index -> JSON in
             let body: JSON = ["text": .string(slowText), "n": .int(Int64(index))]
             return ["method": "POST", "path": "/parse/classes/Slow", "body": body]
         }
@@ -30,7 +30,7 @@ struct CostlyRequests {
 
     /// Patterns that take their limit of steps for each row.
     /// - Parameter shape: makes it another query than those with other numbers.
-    static func slow(_ field: String = "text", patterns: Int = 490, shape: Int = 0) -> JSON {
+    static func slow(_ field: String = "text", patterns: Int = 40, shape: Int = 0) -> JSON {
         let pattern: JSON = .object([field: ["$regex": "^(a|aa)+b$"]])
         let other: JSON = .object(["n\(shape)": ["$exists": true]])
         return ["$or": .array(Array(repeating: pattern, count: patterns) + [other])]
