@@ -60,8 +60,10 @@ import Testing
             }
         }
         let medians = times.map { $0.sorted()[$0.count / 2] }
-        let spread = times.map { $0.sorted()[$0.count * 3 / 4] - $0.sorted()[$0.count / 4] }.max() ?? 0
-        print("\(2 * rounds) guesses: a hit \(medians[0]) ms, a miss \(medians[1]) ms, half of them within \(spread) ms")
+        // Of the misses: a hit that tells something would bring its own excuse along.
+        let misses = times[1].sorted()
+        let spread = misses[misses.count * 3 / 4] - misses[misses.count / 4]
+        print("\(2 * rounds) guesses: a hit \(medians[0]) ms, a miss \(medians[1]) ms, half of the misses within \(spread) ms")
         // Handed to the patterns, one row takes 100 ms and more.
         #expect(abs(medians[0] - medians[1]) <= max(2 * spread, 3), "\(medians), \(spread)")
     }
