@@ -217,6 +217,8 @@ extension UserRules {
     /// Proofs of providers that do not hold count like wrong passwords: each makes us ask a provider. An anonymous id is no such proof:
     /// the first start of an app depends on nobody else's mistakes.
     private func prepareSignUp(_ change: inout ProposedChange) async throws {
+        // Before anything that the fields say is looked at.
+        try await records.authorize(change)
         let fields = try AccountFields(change.object, isMaster: change.caller.isMaster)
         guard !fields.proofs.isEmpty, !change.caller.isMaster else { return try await prepare(&change) }
         let principal = change.principal
