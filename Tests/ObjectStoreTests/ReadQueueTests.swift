@@ -97,8 +97,8 @@ import Testing
         for _ in 0..<20 {
             let honest = try enter(1000, isCostly: false)
             #expect(queue.next(for: .short, now: now)?.ticket == honest)
-            now += 20_000_000
-            queue.ended(honest, used: 20_000_000, now: now)
+            now += 2_000_000
+            queue.ended(honest, used: 2_000_000, now: now)
         }
     }
 }

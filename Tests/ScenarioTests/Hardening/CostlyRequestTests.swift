@@ -97,7 +97,9 @@ import Testing
                             shape += 1
                             let answer = try await attacker.find(
                                 "/classes/Slow", ["where": CostlyRequests.slow(patterns: 40, shape: shape)])
-                            #expect([200, 400, 429, 503].contains(answer.status))
+                            #expect([200, 400, 429].contains(answer.status), "\(answer.status) \(answer.text)")
+                            // Attackers share the host's processors with what they attack; sending is not what is measured.
+                            try await Task.sleep(for: .milliseconds(200))
                         }
                     }
                 }
@@ -105,7 +107,7 @@ import Testing
             }
         }
         print("A hundred attackers: \(times)")
-        #expect(times.failures.isEmpty && times.percentile(95) < 600, "\(times)")
+        #expect(times.failures.isEmpty && times.percentile(95) < 500, "\(times)")
     }
 
     /// What one client may have waiting is bounded, and the answer comes at once and says when to come again.
