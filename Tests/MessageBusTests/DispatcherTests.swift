@@ -150,7 +150,9 @@ import Testing
         _ = after { $0.hello(first, hello(), now: 0, &$1) }
         _ = after { $0.request(request(), from: "a", now: 0, &$1) }
         _ = after { $0.hello(second, hello(), now: Subject.silenceMax, &$1) }
-        #expect(after { $0.tick(now: Subject.silenceMax + 1, &$1) }.sent.map(\.lane) == [second])
+        let outcome = after { $0.tick(now: Subject.silenceMax + 1, &$1) }
+        #expect(outcome.sent.isEmpty)
+        #expect(outcome.answered["a"]?.envelope.failure.code == 124)
         #expect(subject.lanes[first] == nil)
     }
 

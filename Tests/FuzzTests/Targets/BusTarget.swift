@@ -25,7 +25,7 @@ struct BusTarget: FuzzTarget {
         Change.self, WriteReply.self, WriteOutcome.self, PreviewReply.self, PreviewOutcome.self,
         FunctionRequest.self, FunctionReply.self, AggregateRequest.self, AggregateReply.self,
         RestockRequest.self, ChargeRequest.self, FindChargeRequest.self, RefundRequest.self, RefundReply.self,
-        ChargeReply.self, PaymentWebhook.self, SendPushRequest.self, SendPushReply.self, CrashReport.self,
+        ChargeReply.self, HighestOrderRequest.self, HighestOrderReply.self, PaymentWebhook.self, SendPushRequest.self, SendPushReply.self, CrashReport.self,
         CrashAnswer.self, RequestCounts.self, RequestCount.self, SchemasRequest.self, SchemaChange.self,
         SessionRequest.self, SessionReply.self, ExtendSession.self, AccountRequest.self, AccountReply.self,
         MailRequest.self, MailLink.self, LinkRequest.self, LinkReply.self, ContactRequest.self,
