@@ -85,9 +85,9 @@ import Testing
             let object: JSON = ["text": .string(text), "a": list, "b": list, "c": list, "d": list]
             return ["method": "POST", "path": .string("/parse/classes/\(className)"), "body": object]
         }
-        _ = try await master.call(.POST, "/batch", ["requests": .array(requests)])
+        for _ in 0..<12 { _ = try await master.call(.POST, "/batch", ["requests": .array(requests)]) }
         // Each of these runs into the limit of one match; the reader's time limit ends them all together.
-        let slow: JSON = ["$or": .array(Array(repeating: ["text": ["$regex": "^(a|aa)+b$"]], count: 490))]
+        let slow: JSON = ["$or": .array(Array(repeating: ["text": ["$regex": "^(a|aa)+b$"]], count: 40))]
         let unwinds: [JSON] = ["a", "b", "c", "d"].map { ["$unwind": .string("$" + $0)] }
         for answer in [
             try await master.find(className, slow),
