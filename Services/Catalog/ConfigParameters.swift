@@ -71,7 +71,7 @@ enum ConfigParameters {
 
     private static func checkSize(in transaction: StoreTransaction) throws {
         let size = try transaction.rows(
-            "SELECT count(*), sum(length(name) + length(CAST(value AS BLOB))) FROM configParameters"
+            "SELECT count(*), coalesce(sum(length(name) + length(CAST(value AS BLOB))), 0) FROM configParameters"
         ).first
         guard let size, try size.int(0) <= countMax else {
             throw ParseError(.objectTooLarge, "Config holds at most \(countMax) parameters.")
