@@ -34,7 +34,7 @@ struct Interrogation {
         let candidates = probe.alphabet.count
         let pairs = max(10, requests * 3 / 10)
         for _ in 0..<pairs {
-            let secret = probe.secrets.randomElement() ?? "", place = probe.places.randomElement() ?? 0
+            let secret = probe.compared.randomElement() ?? "", place = probe.places.randomElement() ?? 0
             let right = probe.guess(Array(secret)[place], at: place, of: secret)
             let questions = [(true, right), (false, wrongGuess(at: place, of: secret))].shuffled()
             for (isHit, guess) in questions {
@@ -51,29 +51,34 @@ struct Interrogation {
         let left = requests - 2 * pairs
         let rounds = max(1, min(5, left / candidates / 4)),
             places = min(max(1, left / candidates / rounds), probe.places.count)
+        let hitsAreSlower = RankStatistic(hits: findings.hits, misses: findings.misses).area >= 0.5
         for place in probe.places.prefix(places) {
             findings.places += 1
-            if try await learn(place, rounds: rounds) { findings.learnt += 1 }
+            if try await learn(place, rounds: rounds, hitsAreSlower: hitsAreSlower) { findings.learnt += 1 }
         }
         link?.close()
         return findings
     }
 
-    /// Takes the character whose guesses took longest, as the attacker would; he is told what comes before it.
-    private mutating func learn(_ place: Int, rounds: Int) async throws -> Bool {
-        let secret = probe.secrets[0]
+    /// Takes the character whose guesses stand out in the direction in which right ones did, as the attacker would; he
+    /// is told all the others, and each secret is asked about at one place only.
+    private mutating func learn(_ place: Int, rounds: Int, hitsAreSlower: Bool) async throws -> Bool {
+        let secret = probe.learnt[place % probe.learnt.count]
         var times: [Character: [Double]] = [:]
         for character in (0..<rounds).flatMap({ _ in probe.alphabet.shuffled() }) {
             times[character, default: []].append(
                 try await ask(probe.guess(character, at: place, of: secret)).milliseconds)
         }
-        let slowest = times.max { $0.value.median < $1.value.median }?.key
-        return slowest == Array(secret)[place]
+        let sign = hitsAreSlower ? 1.0 : -1.0
+        return times.max { sign * $0.value.median < sign * $1.value.median }?.key == Array(secret)[place]
     }
 
+    /// Always the same for a secret and a place (of whole ones, for a secret): what is new is slower than what was
+    /// asked before, so that wrong guesses must come again as often as right ones.
     private func wrongGuess(at place: Int, of secret: String) -> String {
-        let right = Array(secret)[place]
-        return probe.guess(probe.alphabet.filter { $0 != right }.randomElement() ?? "x", at: place, of: secret)
+        let place = probe.guess == .whole ? probe.places.upperBound - 1 : place
+        let right = probe.alphabet.firstIndex(of: Array(secret)[place]) ?? 0
+        return probe.guess(probe.alphabet[(right + 1) % probe.alphabet.count], at: place, of: secret)
     }
 
     private mutating func ask(_ guess: String) async throws -> (milliseconds: Double, answer: String) {

@@ -10,7 +10,7 @@ struct Probe: Sendable {
     }
 
     let name: String
-    /// Those that exist. Each is asked about now and then; the first is the one to be learnt.
+    /// Those that exist.
     let secrets: [String]
     /// Characters at the start that everybody knows.
     let known: Int
@@ -25,6 +25,10 @@ struct Probe: Sendable {
         characters[place] = character
         return String(guess == .beginning ? characters[...place] : characters[...])
     }
+
+    /// Those whose hits and misses are compared, and those to be learnt: others, so that no guess at them is old.
+    var compared: ArraySlice<String> { secrets.prefix(max(1, secrets.count / 2)) }
+    var learnt: [String] { Array(secrets.suffix(max(1, secrets.count / 2))) }
 
     /// The places of a secret that may be guessed at.
     var places: Range<Int> { known..<(secrets.first?.count ?? known) }
