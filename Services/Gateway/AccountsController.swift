@@ -72,12 +72,7 @@ struct AccountsController: Sendable {
             $0.email = address
         }
         _ = try await services.write(
-            "users.requestMail.v1", message, for: Self.stranger(request), trace: request.requestId)
-    }
-
-    /// Somebody of whom only the network counts.
-    static func stranger(_ request: ParseRequest) -> Principal {
-        .with { $0.network = Network.customerName(request.clientAddress) }
+            "users.requestMail.v1", message, for: .stranger(request.network), trace: request.requestId)
     }
 
     func logOut(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {

@@ -59,7 +59,7 @@ struct BatchController: Sendable {
     /// The answer of one request. What it needed on the way is given back before the next one begins.
     private func held(_ request: ParseRequest, _ principal: Principal) async -> ParseResponse {
         guard let hold = AnswerHold.current else { return await router.answer(inBatch: request, principal) }
-        return await AnswerHold.$current.withValue(hold.budget.hold(for: hold.holder)) {
+        return await AnswerHold.$current.withValue(hold.part()) {
             await router.answer(inBatch: request, principal)
         }
     }

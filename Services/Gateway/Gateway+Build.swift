@@ -52,6 +52,7 @@ func runGateway() async throws {
     let application = Application(
         responder: HTTPFront(
             router: router, configuration: configuration, bodies: BodyReader(configuration.capacity),
+            turns: LargeBodyTurns(bytesPerSecond: configuration.capacity.largeBodyBytesPerSecond),
             answers: configuration.capacity.answers(), logger: logger),
         server: .http1(
             configuration: .init(

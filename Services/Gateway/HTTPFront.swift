@@ -8,12 +8,14 @@ import Synchronization
 /// What a handler needs to know of the connection.
 struct GatewayContext: RequestContext {
     var coreContext: CoreRequestContextStorage
-    let clientAddress: SocketAddress?
+    let connection: any Channel
 
     init(source: ApplicationRequestContextSource) {
         coreContext = .init(source: source)
-        clientAddress = source.channel.remoteAddress
+        connection = source.channel
     }
+
+    var clientAddress: SocketAddress? { connection.remoteAddress }
 }
 
 /// HTTP in, HTTP out: turns each request into a `ParseRequest` and the answer back into bytes and headers.
@@ -21,6 +23,7 @@ struct HTTPFront: HTTPResponder {
     let router: ParseRouter
     let configuration: GatewayConfiguration
     let bodies: BodyReader
+    let turns: LargeBodyTurns
     let answers: ByteBudget
     let logger: Logger
 
@@ -32,7 +35,8 @@ struct HTTPFront: HTTPResponder {
         var hold: ByteHold?
         do {
             let parsed = try parse(request, context: context, requestId: requestId)
-            hold = answers.hold(for: .init(network: Network.customerName(parsed.clientAddress), isKnown: false))
+            hold = answers.hold(
+                for: .init(network: parsed.network, isKnown: false), over: context.connection)
             answer = try await AnswerHold.$current.withValue(hold) { try await self.answer(request, parsed) }
         } catch let error as ParseError {
             answer = ParseResponse(error)
@@ -103,11 +107,11 @@ struct HTTPFront: HTTPResponder {
             isUpload || parsed.method == .post || parsed.method == .put || request.headers[.contentLength] != nil
                 || request.headers[.transferEncoding] != nil
         else { return await router.answer(parsed) }
-        var isKnown = false
+        var sender = LargeBodyTurns.Sender.stranger
         if !BodyReader.isSmall(request.headers) {
             switch await router.reception(of: parsed) {
             case .refused(let answer): return answer
-            case .read(let known): isKnown = known
+            case .read(let known): sender = known
             }
         }
         let isTunnelled = parsed.credentials.applicationId == nil
@@ -117,9 +121,11 @@ struct HTTPFront: HTTPResponder {
             bytesMax: !isUpload
                 ? configuration.bodyBytesMax
                 : isTunnelled ? fileBytesMax / 3 * 4 + BodyReader.tunnelBytesMax : fileBytesMax,
-            for: .init(network: Network.customerName(parsed.clientAddress), isKnown: isKnown),
+            for: .init(network: parsed.network, isKnown: sender != .stranger),
             tooLarge: isUpload ? ParseError.fileTooLarge(fileBytesMax) : BodyTooLarge())
         defer { withExtendedLifetime(body.hold) {} }
+        // A file as such is never looked into.
+        if !isUpload || isTunnelled { try await turns.turn(of: parsed.network, sender, bytes: body.bytes.count) }
         var parsed = parsed
         parsed.body = body.bytes
         return await router.answer(parsed)

@@ -33,9 +33,21 @@ struct Network: Sendable {
 
     /// The same as a text that services count shares by: 8 or 16 hexadecimal digits, empty for no address.
     static func customerName(_ address: SocketAddress?) -> String {
-        guard let address else { return "" }
-        return String(
-            decoding: customer(address).flatMap { [hexDigits[Int($0 >> 4)], hexDigits[Int($0 & 15)]] }, as: UTF8.self)
+        switch address {
+        case .v4(let address): return digits(UInt64(UInt32(bigEndian: address.address.sin_addr.s_addr)), count: 8)
+        case .v6:
+            guard let address else { return "" }
+            let bytes = customer(address)
+            return digits(bytes.reduce(0) { $0 << 8 | UInt64($1) }, count: bytes.count * 2)
+        default: return ""
+        }
+    }
+
+    private static func digits(_ number: UInt64, count: Int) -> String {
+        String(unsafeUninitializedCapacity: count) { output in
+            for place in 0..<count { output[place] = hexDigits[Int(number >> UInt64(4 * (count - 1 - place)) & 15)] }
+            return count
+        }
     }
 
     private static let hexDigits = Array("0123456789abcdef".utf8)

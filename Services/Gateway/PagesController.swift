@@ -154,7 +154,7 @@ extension AccountsController {
         }
         let reply =
             uses
-            ? try await services.write(kind, message, for: Self.stranger(request), trace: request.requestId)
+            ? try await services.write(kind, message, for: .stranger(request.network), trace: request.requestId)
             : try await services.read(kind, message, for: .init(), trace: request.requestId)
         return try reply.message(LinkReply.self).outcome
     }

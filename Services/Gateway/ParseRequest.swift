@@ -20,6 +20,8 @@ struct ParseRequest: Sendable {
     var path: [Substring]
     let requestId: String
     let clientAddress: SocketAddress?
+    /// `Network.customerName` of it.
+    let network: String
     var credentials = Credentials()
     /// The raw query string of a GET.
     var query: String?
@@ -41,6 +43,7 @@ struct ParseRequest: Sendable {
         self.path = path
         self.requestId = requestId
         self.clientAddress = clientAddress
+        network = Network.customerName(clientAddress)
     }
 
     /// The components of a path; empty ones (a trailing slash) do not count.

@@ -85,10 +85,10 @@ final class ParseRouter: Sendable {
     }
 
     private func answered(_ request: inout ParseRequest) async -> ParseResponse {
-        let stranger = Principal.with { $0.network = Network.customerName(request.clientAddress) }
         do throws(ParseError) {
             guard let path = withoutMount(request.path) else {
-                return try await answer(request, RouteTable.outside.route(request.method, request.path), stranger)
+                let route = RouteTable.outside.route(request.method, request.path)
+                return try await answer(request, route, .stranger(request.network))
             }
             request.path = path
             var route = RouteTable.mounted.route(request.method, path)
@@ -98,11 +98,11 @@ final class ParseRouter: Sendable {
                 // Load balancers and payment providers are not counted.
                 if open?.tag != .system, let refusal = admission.refusal(byAddress: request, nil) { return refusal }
                 guard let open else { return await pages.answer(request) }
-                return try await answer(request, open, stranger)
+                return try await answer(request, open, .stranger(request.network))
             }
             request.isCounted = true
             if try untunnel(&request) { route = RouteTable.mounted.route(request.method, path) }
-            let keyed = principals.admit(request.credentials, from: request.clientAddress)
+            let keyed = principals.admit(request)
             if let refusal = admission.refusal(byAddress: request, keyed) { return refusal }
             guard let client = keyed else { return .forbidden() }
             let principal = try await signedIn(client, request, route)

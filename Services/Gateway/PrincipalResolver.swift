@@ -9,10 +9,10 @@ struct PrincipalResolver: Sendable {
     let services: ServiceClient
 
     /// Whether the keys admit the client at all; nil when they do not (403).
-    func admit(_ credentials: Credentials, from address: SocketAddress?) -> Principal? {
+    func admit(_ request: ParseRequest) -> Principal? {
+        let (credentials, address) = (request.credentials, request.clientAddress)
         guard let id = credentials.applicationId, id == configuration.applicationId else { return nil }
-        var principal = Principal()
-        principal.network = Network.customerName(address)
+        var principal = Principal.stranger(request.network)
         if let installationId = credentials.installationId { principal.installationID = installationId }
         if let key = credentials.maintenanceKey {
             guard let maintenanceKey = configuration.admission.maintenanceKey,
@@ -73,4 +73,9 @@ struct PrincipalResolver: Sendable {
         principal.network = admitted.network
         return principal
     }
+}
+
+extension Principal {
+    /// Somebody of whom only the address is known, as `Network.customerName`.
+    static func stranger(_ network: String) -> Principal { .with { $0.network = network } }
 }

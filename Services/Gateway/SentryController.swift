@@ -20,7 +20,7 @@ struct SentryController: Sendable {
         }
         let reply = try await services.write(
             "crash.envelope.v1", message, documents: [request.body],
-            for: .with { $0.network = Network.customerName(request.clientAddress) }, trace: request.requestId)
+            for: .stranger(request.network), trace: request.requestId)
         let answer: CrashAnswer = try reply.message()
         guard answer.status != 200 else { return Self.readable(ParseResponse(body: try reply.document)) }
         return refusal(answer)

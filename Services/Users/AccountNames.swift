@@ -37,15 +37,6 @@ package enum AccountNames {
         } && parts[1].split(separator: dot, omittingEmptySubsequences: false).allSatisfy(isDomainLabel)
     }
 
-    /// Whose mailbox an address is, as far as that shows: letter case and what follows a `+` make no other one, nor do dots at Gmail.
-    package static func mailbox(of address: String) -> String {
-        let parts = address.lowercased().split(separator: "@", omittingEmptySubsequences: false)
-        guard parts.count == 2 else { return address.lowercased() }
-        let isGmail = ["gmail.com", "googlemail.com"].contains(parts[1])
-        let local = parts[0].prefix { $0 != "+" }.filter { !isGmail || $0 != "." }
-        return "\(local)@\(isGmail ? "gmail.com" : String(parts[1]))"
-    }
-
     /// How short it may be is the operator's choice (`PasswordPolicy`).
     /// - Throws: 142 when the password is too long.
     package static func check(password: String) throws {

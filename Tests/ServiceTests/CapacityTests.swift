@@ -35,6 +35,40 @@ import Testing
         #expect(shares.held == 0 && take(40, known("b")))
     }
 
+    @Test func largeBodiesHaveAPaceAndTheOneWhoSentLeastIsNext() {
+        var turns = BodyTurns(bytesPerSecond: 1 << 20)
+        let second: UInt64 = 1_000_000_000
+        func enter(_ network: String, _ bytes: Int, _ now: UInt64) -> BodyTurns.Entry {
+            turns.enter(network, bytes: bytes, now: now)
+        }
+        #expect(enter("greedy", 2 << 20, second) == .goesOn, "A second's worth at once, and what goes past it is owed.")
+        #expect(enter("greedy", 1 << 20, second) == .waits(1))
+        #expect(enter("greedy", 1 << 20, second) == .waits(2))
+        #expect(enter("modest", 1 << 20, second + 1) == .waits(3))
+        #expect(turns.next(now: second + 1) == nil)
+        let pause = turns.pause(now: second + 1)
+        #expect(pause > second - 1000 && pause <= second)
+        let later = second + 1 + pause
+        #expect(turns.next(now: later).map { [Int($0.ticket), $0.isTurn ? 1 : 0] } == [3, 1])
+        #expect(turns.next(now: later) == nil, "The turn is used up.")
+        #expect(turns.next(now: later + second).map { [Int($0.ticket), $0.isTurn ? 1 : 0] } == [1, 1])
+        #expect(!turns.isEmpty)
+        #expect(turns.next(now: 2 * second + BodyTurns.patience).map { [Int($0.ticket), $0.isTurn ? 1 : 0] } == [2, 0])
+        #expect(turns.isEmpty)
+    }
+
+    @Test func fewLargeBodiesOfOneNetworkWait() {
+        var turns = BodyTurns(bytesPerSecond: 1)
+        func enter(_ network: String) -> BodyTurns.Entry { turns.enter(network, bytes: 1 << 20, now: 1) }
+        #expect(enter("a") == .goesOn)
+        for place in 1...BodyTurns.waitingPerNetworkMax { #expect(enter("a") == .waits(UInt64(place))) }
+        #expect(enter("a") == .full)
+        for place in BodyTurns.waitingPerNetworkMax + 1...BodyTurns.waitingMax {
+            #expect(enter("\(place)") == .waits(UInt64(place)))
+        }
+        #expect(enter("b") == .full)
+    }
+
     @Test func connectionsKeepRoomForOthers() {
         var shares = ConnectionShares(max: 64, perNetwork: 40)
         func enters(_ network: [UInt8]?) -> Bool { shares.enter(network) }

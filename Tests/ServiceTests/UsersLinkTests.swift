@@ -82,14 +82,6 @@ import UsersService
         }
     }
 
-    @Test(arguments: [
-        ("Ann@Example.com", "ann@example.com"), ("ann+shop@example.com", "ann@example.com"),
-        ("a.n.n+1@GMail.com", "ann@gmail.com"), ("ann@googlemail.com", "ann@gmail.com"), ("a.nn@example.com", "a.nn@example.com"),
-    ])
-    func addressesOfOneMailboxAreOne(_ address: String, _ mailbox: String) {
-        #expect(AccountNames.mailbox(of: address) == mailbox)
-    }
-
     /// A session lasts longer by being used, unless the master key chose its end.
     @Test func aUsedSessionIsExtendedPastHalfOfItsTime() async throws {
         try await withUsersStore { store in

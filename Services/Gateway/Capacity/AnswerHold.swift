@@ -16,6 +16,7 @@ enum AnswerHold {
         _ result: Result<BusReply, BusFailure>, _ hold: ByteHold?, isDone: Bool
     ) -> Result<BusReply, BusFailure> {
         guard let hold, case .success(let reply) = result else { return result }
+        guard isDone || !hold.isAbandoned else { return .failure(.abandoned) }
         let bytes = reply.documents.reduce(reply.body.count) { $0 + $1.count }
         guard bytes > CapacitySettings.smallBytes else { return result }
         if isDone {
@@ -35,4 +36,9 @@ enum AnswerHold {
 
     static let full = ParseError.tooManyRequests(text, retryAfterSeconds: 1)
     private static let text = "Too many large answers are under way. Try again later, or ask for less at once."
+}
+
+extension BusFailure {
+    /// Whoever asked has closed the connection, so that nobody reads this.
+    static let abandoned = BusFailure(code: 100, "The client has gone.")
 }

@@ -25,7 +25,7 @@ struct BodyReader: Sendable {
     static func isSmall(_ headers: HTTPFields) -> Bool {
         guard headers[.transferEncoding] == nil else { return false }
         guard let text = headers[.contentLength] else { return true }
-        return Int(text).map { $0 <= CapacitySettings.smallBytes } ?? false
+        return Int(text).map { $0 <= BodyTurns.quickBytes } ?? false
     }
 
     /// - Parameters:
@@ -46,7 +46,10 @@ struct BodyReader: Sendable {
             if count > CapacitySettings.smallBytes {
                 // The small beginning is counted with the first part that makes it large.
                 let counted = bytes.count > CapacitySettings.smallBytes ? bytes.count : 0
-                guard hold.take(count - counted) else { throw Self.full }
+                guard hold.take(count - counted) else {
+                    await BodyGate.delay()
+                    throw Self.full
+                }
                 // Memory that is reserved and not written to is not taken; growing step by step would copy what is there.
                 if counted == 0, let length { bytes.reserveCapacity(length) }
             }
@@ -56,6 +59,6 @@ struct BodyReader: Sendable {
         return Body(bytes: bytes, hold: hold)
     }
 
-    private static let full = ParseError.tooManyRequests(
+    static let full = ParseError.tooManyRequests(
         "Too many large requests are under way. Try again later.", retryAfterSeconds: 5)
 }

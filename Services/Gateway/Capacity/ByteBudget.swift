@@ -1,3 +1,4 @@
+import NIOCore
 import Synchronization
 
 /// A bound for what all requests together hold in memory, of one kind: bodies on their way in, or answers on their way out.
@@ -6,7 +7,10 @@ final class ByteBudget: Sendable {
 
     init(_ shares: sending ByteShares) { self.shares = Mutex(shares) }
 
-    func hold(for holder: ByteShares.Holder) -> ByteHold { ByteHold(self, holder) }
+    /// - Parameter connection: over which the answer goes, when it is one.
+    func hold(for holder: ByteShares.Holder, over connection: (any Channel)? = nil) -> ByteHold {
+        ByteHold(self, holder, connection)
+    }
 
     fileprivate func take(_ bytes: Int, for holder: ByteShares.Holder) -> Bool {
         shares.withLock { $0.take(bytes, for: holder) }
@@ -25,12 +29,20 @@ final class ByteBudget: Sendable {
 final class ByteHold: Sendable {
     let budget: ByteBudget
     let holder: ByteShares.Holder
+    private let connection: (any Channel)?
     private let bytes = Mutex(0)
 
-    fileprivate init(_ budget: ByteBudget, _ holder: ByteShares.Holder) {
+    fileprivate init(_ budget: ByteBudget, _ holder: ByteShares.Holder, _ connection: (any Channel)?) {
         self.budget = budget
         self.holder = holder
+        self.connection = connection
     }
+
+    /// Nobody waits for the answer any more.
+    var isAbandoned: Bool { connection?.isActive == false }
+
+    /// Another one of the same holder, for a part of the answer.
+    func part() -> ByteHold { ByteHold(budget, holder, connection) }
 
     deinit {
         let bytes = bytes.withLock { $0 }

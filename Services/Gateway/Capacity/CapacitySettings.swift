@@ -1,9 +1,12 @@
 import Configuration
+import Foundation
 
 /// How much of the gateway's memory and connections requests may have at once.
 struct CapacitySettings: Sendable {
     /// Bytes of request bodies under way.
     let bodyBytesMax: Int
+    /// Bytes a second of large bodies that are worked on, of strangers and as much again of customers who are signed in.
+    let largeBodyBytesPerSecond: Int
     /// Bytes of large answers under way.
     let answerBytesMax: Int
     /// Bytes of the answer to one batch.
@@ -34,6 +37,9 @@ struct CapacitySettings: Sendable {
             return value
         }
         bodyBytesMax = max(try number("satchel.bodies.bytes.max", 128 << 20, 1 << 20...64 << 30), 8 * largestBody)
+        largeBodyBytesPerSecond = try number(
+            "satchel.large.bodies.bytes.per.second", ProcessInfo.processInfo.activeProcessorCount * (4 << 20),
+            64 << 10...64 << 30)
         answerBytesMax = try number("satchel.answers.bytes.max", 384 << 20, 64 << 20...64 << 30)
         batchAnswerBytesMax = try number("satchel.batch.answer.bytes.max", 32 << 20, 64 << 10...1 << 30)
         bodyBytesPerSecondMin = try number("satchel.body.bytes.per.second.min", 4096, 0...1 << 30)

@@ -72,7 +72,7 @@ package struct LinkMails: Sendable {
     private func quotas(
         of userId: String, _ email: String, _ link: MailedLink, _ user: JSON
     ) -> [MailQuota.Subject] {
-        let mailbox = key.digest(AccountNames.mailbox(of: email), for: .mailAddress)
+        let mailbox = key.digest(Mailbox(email).address, for: .mailAddress)
         let isVerified = user["emailVerified"] == true
         return [
             .account(userId, link), .mailbox(mailbox, isVerified: isVerified),

@@ -1,0 +1,74 @@
+import Dispatch
+import ParseProtocol
+
+/// Where large bodies wait for their turn (`BodyTurns`).
+actor BodyGate {
+    private var turns: BodyTurns
+    private var waiting: [BodyTurns.Ticket: CheckedContinuation<Bool, Never>] = [:]
+    private var isServing = false
+
+    init(bytesPerSecond: Int) { turns = BodyTurns(bytesPerSecond: bytesPerSecond) }
+
+    /// Returns when it is the body's turn.
+    /// - Throws: 155 when it waited for too long, or too many wait already. Not at once then: whoever sends large bodies as fast as they are
+    ///   refused is slowed down by it.
+    func turn(of network: String, bytes: Int) async throws(ParseError) {
+        switch turns.enter(network, bytes: bytes, now: DispatchTime.now().uptimeNanoseconds) {
+        case .goesOn: return
+        case .full:
+            await Self.delay()
+            throw BodyReader.full
+        case .waits(let ticket):
+            let isTurn = await withCheckedContinuation { continuation in
+                waiting[ticket] = continuation
+                guard !isServing else { return }
+                isServing = true
+                Task { await serve() }
+            }
+            guard isTurn else { throw BodyReader.full }
+        }
+    }
+
+    /// What a large body waits for its refusal.
+    static func delay() async { try? await Task.sleep(for: .seconds(1)) }
+
+    private func serve() async {
+        while !turns.isEmpty {
+            while let (ticket, isTurn) = turns.next(now: DispatchTime.now().uptimeNanoseconds) {
+                waiting.removeValue(forKey: ticket)?.resume(returning: isTurn)
+            }
+            guard !turns.isEmpty else { break }
+            let pause = turns.pause(now: DispatchTime.now().uptimeNanoseconds)
+            try? await Task.sleep(for: .nanoseconds(Int64(clamping: pause)))
+        }
+        isServing = false
+    }
+}
+
+/// The two lines of large bodies: of strangers, and of customers who are signed in.
+struct LargeBodyTurns: Sendable {
+    enum Sender {
+        case stranger, customer
+        /// Never waits.
+        case `operator`
+    }
+
+    private let strangers, customers: BodyGate
+
+    /// - Parameter bytesPerSecond: of each line.
+    init(bytesPerSecond: Int) {
+        strangers = BodyGate(bytesPerSecond: bytesPerSecond)
+        customers = BodyGate(bytesPerSecond: bytesPerSecond)
+    }
+
+    /// Returns when it is the turn of a body, at once when it is small.
+    /// - Throws: 155.
+    func turn(of network: String, _ sender: Sender, bytes: Int) async throws(ParseError) {
+        guard bytes > BodyTurns.quickBytes else { return }
+        switch sender {
+        case .stranger: try await strangers.turn(of: network, bytes: bytes)
+        case .customer: try await customers.turn(of: network, bytes: bytes)
+        case .operator: break
+        }
+    }
+}
