@@ -52,7 +52,7 @@ func runGateway() async throws {
     let application = Application(
         responder: HTTPFront(
             router: router, configuration: configuration, bodies: BodyReader(configuration.capacity),
-            turns: LargeBodyTurns(bytesPerSecond: configuration.capacity.largeBodyBytesPerSecond),
+            turns: LargeBodyTurns(share: configuration.capacity.largeBodyShare),
             answers: configuration.capacity.answers(), logger: logger),
         server: .http1(
             configuration: .init(

@@ -125,7 +125,7 @@ struct HTTPFront: HTTPResponder {
             tooLarge: isUpload ? ParseError.fileTooLarge(fileBytesMax) : BodyTooLarge())
         defer { withExtendedLifetime(body.hold) {} }
         // A file as such is never looked into.
-        if !isUpload || isTunnelled { try await turns.turn(of: parsed.network, sender, bytes: body.bytes.count) }
+        if !isUpload || isTunnelled { try await turns.turn(of: parsed.network, sender, body.bytes) }
         var parsed = parsed
         parsed.body = body.bytes
         return await router.answer(parsed)

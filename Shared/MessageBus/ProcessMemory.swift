@@ -4,18 +4,22 @@ import Glibc
 /// there are eight per core, and a heap only shrinks from its end.
 public enum ProcessMemory {
     /// Larger blocks are mappings of their own, which go back the moment they are freed. Setting it keeps glibc from raising it.
-    private static let mappedBytesMin: Int32 = 1 << 20
+    private static let mappedBytesMin: Int32 = 256 << 10
     /// Free bytes at the end of a heap that are kept for what comes next. With less, a page of a shop is given back and asked for again
     /// with each request, at a page fault each; what lies longer goes back with the trimming.
-    private static let trimmedBytesMin: Int32 = 32 << 20
+    private static let trimmedBytesMin: Int32 = 8 << 20
+
+    /// Heaps of a process: enough that threads seldom wait for one, few enough that what each keeps is little.
+    private static let heapsMax: Int32 = 8
 
     /// `<malloc.h>`, which Swift's Glibc leaves out.
-    private static let (trimThreshold, mapThreshold): (Int32, Int32) = (-1, -3)
+    private static let (trimThreshold, mapThreshold, arenaMax): (Int32, Int32, Int32) = (-1, -3, -8)
 
     /// Sets the allocator up and starts the thread that trims it. To be called once, before anything else runs.
     public static func keepSmall() {
         set(mapThreshold, mappedBytesMin)
         set(trimThreshold, trimmedBytesMin)
+        set(arenaMax, heapsMax)
         var thread = pthread_t()
         let result = pthread_create(
             &thread, nil,

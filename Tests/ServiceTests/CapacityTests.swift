@@ -35,31 +35,29 @@ import Testing
         #expect(shares.held == 0 && take(40, known("b")))
     }
 
-    @Test func largeBodiesHaveAPaceAndTheOneWhoSentLeastIsNext() {
-        var turns = BodyTurns(bytesPerSecond: 1 << 20)
+    @Test func largeBodiesHaveAShareAndTheOneWhoSentLeastIsNext() {
+        var turns = BodyTurns(share: 0.5)
         let second: UInt64 = 1_000_000_000
-        func enter(_ network: String, _ bytes: Int, _ now: UInt64) -> BodyTurns.Entry {
-            turns.enter(network, bytes: bytes, now: now)
-        }
-        #expect(enter("greedy", 2 << 20, second) == .goesOn, "A second's worth at once, and what goes past it is owed.")
-        #expect(enter("greedy", 1 << 20, second) == .waits(1))
-        #expect(enter("greedy", 1 << 20, second) == .waits(2))
-        #expect(enter("modest", 1 << 20, second + 1) == .waits(3))
+        func enter(_ network: String, now: UInt64) -> BodyTurns.Entry { turns.enter(network, work: second / 4, now: now) }
+        #expect(enter("greedy", now: second) == .goesOn, "What is begun goes past the share and is owed.")
+        #expect(enter("greedy", now: second) == .waits(1))
+        #expect(enter("greedy", now: second) == .waits(2))
+        #expect(enter("modest", now: second + 1) == .waits(3))
         #expect(turns.next(now: second + 1) == nil)
         let pause = turns.pause(now: second + 1)
-        #expect(pause > second - 1000 && pause <= second)
+        #expect((second / 4..<second / 2).contains(pause), "Worked off at half the pace.")
         let later = second + 1 + pause
         #expect(turns.next(now: later).map { [Int($0.ticket), $0.isTurn ? 1 : 0] } == [3, 1])
         #expect(turns.next(now: later) == nil, "The turn is used up.")
-        #expect(turns.next(now: later + second).map { [Int($0.ticket), $0.isTurn ? 1 : 0] } == [1, 1])
+        #expect(turns.next(now: later + second / 2).map { [Int($0.ticket), $0.isTurn ? 1 : 0] } == [1, 1])
         #expect(!turns.isEmpty)
         #expect(turns.next(now: 2 * second + BodyTurns.patience).map { [Int($0.ticket), $0.isTurn ? 1 : 0] } == [2, 0])
         #expect(turns.isEmpty)
     }
 
     @Test func fewLargeBodiesOfOneNetworkWait() {
-        var turns = BodyTurns(bytesPerSecond: 1)
-        func enter(_ network: String) -> BodyTurns.Entry { turns.enter(network, bytes: 1 << 20, now: 1) }
+        var turns = BodyTurns(share: 0.25)
+        func enter(_ network: String) -> BodyTurns.Entry { turns.enter(network, work: 1 << 30, now: 1) }
         #expect(enter("a") == .goesOn)
         for place in 1...BodyTurns.waitingPerNetworkMax { #expect(enter("a") == .waits(UInt64(place))) }
         #expect(enter("a") == .full)
@@ -67,6 +65,12 @@ import Testing
             #expect(enter("\(place)") == .waits(UInt64(place)))
         }
         #expect(enter("b") == .full)
+    }
+
+    @Test func manyTextsAreMoreWorkThanOne() {
+        let names = Array("{\"keys\":\"\(String(repeating: "name,", count: 40_000))\"}".utf8)
+        let texts = Array("[\(String(repeating: "\"t\",", count: 40_000))1]".utf8)
+        #expect(BodyTurns.work(for: texts) > 20 * BodyTurns.work(for: names))
     }
 
     @Test func connectionsKeepRoomForOthers() {

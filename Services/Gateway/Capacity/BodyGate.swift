@@ -7,13 +7,13 @@ actor BodyGate {
     private var waiting: [BodyTurns.Ticket: CheckedContinuation<Bool, Never>] = [:]
     private var isServing = false
 
-    init(bytesPerSecond: Int) { turns = BodyTurns(bytesPerSecond: bytesPerSecond) }
+    init(share: Double) { turns = BodyTurns(share: share) }
 
     /// Returns when it is the body's turn.
     /// - Throws: 155 when it waited for too long, or too many wait already. Not at once then: whoever sends large bodies as fast as they are
     ///   refused is slowed down by it.
-    func turn(of network: String, bytes: Int) async throws(ParseError) {
-        switch turns.enter(network, bytes: bytes, now: DispatchTime.now().uptimeNanoseconds) {
+    func turn(of network: String, work: UInt64) async throws(ParseError) {
+        switch turns.enter(network, work: work, now: DispatchTime.now().uptimeNanoseconds) {
         case .goesOn: return
         case .full:
             await Self.delay()
@@ -55,20 +55,17 @@ struct LargeBodyTurns: Sendable {
 
     private let strangers, customers: BodyGate
 
-    /// - Parameter bytesPerSecond: of each line.
-    init(bytesPerSecond: Int) {
-        strangers = BodyGate(bytesPerSecond: bytesPerSecond)
-        customers = BodyGate(bytesPerSecond: bytesPerSecond)
+    /// - Parameter share: of one processor, for each line.
+    init(share: Double) {
+        strangers = BodyGate(share: share)
+        customers = BodyGate(share: share)
     }
 
-    /// Returns when it is the turn of a body, at once when it is small.
+    /// Returns when it is the turn of a JSON body, at once when it is small.
     /// - Throws: 155.
-    func turn(of network: String, _ sender: Sender, bytes: Int) async throws(ParseError) {
-        guard bytes > BodyTurns.quickBytes else { return }
-        switch sender {
-        case .stranger: try await strangers.turn(of: network, bytes: bytes)
-        case .customer: try await customers.turn(of: network, bytes: bytes)
-        case .operator: break
-        }
+    func turn(of network: String, _ sender: Sender, _ body: [UInt8]) async throws(ParseError) {
+        guard body.count > BodyTurns.quickBytes, sender != .operator else { return }
+        let line = sender == .customer ? customers : strangers
+        try await line.turn(of: network, work: BodyTurns.work(for: body))
     }
 }

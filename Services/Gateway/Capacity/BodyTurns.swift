@@ -1,9 +1,9 @@
 import Foundation
 
-/// In which order large bodies are worked on, and how many bytes of them a second. Pure; `BodyGate` shares one between requests.
+/// In which order large bodies are worked on, and how much of the time. Pure; `BodyGate` shares one between requests.
 ///
-/// A body costs time before anything in it can be refused. Past the pace whoever sent least lately comes first, so that a customer with one
-/// large save passes those who send nothing else. The operator never waits; strangers and those who are signed in do not wait for each other.
+/// A body costs time before anything in it can be refused. Past their share of the processors whoever sent least lately comes first, so that a
+/// customer with one large save passes those who send nothing else.
 package struct BodyTurns {
     package typealias Ticket = UInt64
 
@@ -20,47 +20,50 @@ package struct BodyTurns {
     package static let waitingPerNetworkMax = 32
     /// Nanoseconds after which a body that still waits is refused: a client does not wait much longer either.
     package static let patience: UInt64 = 5_000_000_000
-    /// Seconds of the pace that may be used at once after quiet times.
-    private static let burstSeconds = 1.0
-    /// Nanoseconds after which half of what a network sent is forgotten.
+    /// Nanoseconds of the share that may be used at once after quiet times: what nobody notices who waits meanwhile.
+    private static let burst: UInt64 = 100_000_000
+    /// Nanoseconds after which half of what a network cost is forgotten.
     private static let halfLife = 10e9
     private static let networksMax = 4096
 
     private struct Item {
         let ticket: Ticket
         let network: String
-        let bytes: Int
+        let work: UInt64
         let since: UInt64
     }
 
-    private struct Sent {
-        var bytes: Double
+    private struct Usage {
+        var nanoseconds: Double
         var at: UInt64
 
-        func amount(at now: UInt64) -> Double { bytes * exp2(-Double(now &- min(at, now)) / BodyTurns.halfLife) }
+        func amount(at now: UInt64) -> Double {
+            nanoseconds * exp2(-Double(now &- min(at, now)) / BodyTurns.halfLife)
+        }
     }
 
-    private let nanosecondsPerByte: Double
+    private let share: Double
     private var waiting: [Item] = []
-    private var sent: [String: Sent] = [:]
+    private var usage: [String: Usage] = [:]
     private var lastTicket: Ticket = 0
-    /// The moment at which all that was let through is worked off at the pace.
+    /// The moment at which all that was let through is worked off.
     private var idleAt: UInt64 = 0
 
-    /// - Parameter bytesPerSecond: of all networks together; at least 1.
-    package init(bytesPerSecond: Int) { nanosecondsPerByte = 1e9 / Double(max(1, bytesPerSecond)) }
+    /// - Parameter share: of one processor, above 0; more than 1 where there are more.
+    package init(share: Double) { self.share = share }
 
     package var isEmpty: Bool { waiting.isEmpty }
 
-    package mutating func enter(_ network: String, bytes: Int, now: UInt64) -> Entry {
+    /// - Parameter work: nanoseconds that the body will take, as far as that is known (`work(for:)`).
+    package mutating func enter(_ network: String, work: UInt64, now: UInt64) -> Entry {
         if waiting.isEmpty, hasTurn(now) {
-            begin(network, bytes, now)
+            begin(network, work, now)
             return .goesOn
         }
         guard waiting.count < Self.waitingMax, waiting.count(where: { $0.network == network }) < Self.waitingPerNetworkMax
         else { return .full }
         lastTicket += 1
-        waiting.append(Item(ticket: lastTicket, network: network, bytes: bytes, since: now))
+        waiting.append(Item(ticket: lastTicket, network: network, work: work, since: now))
         return .waits(lastTicket)
     }
 
@@ -73,30 +76,38 @@ package struct BodyTurns {
         guard hasTurn(now) else { return nil }
         var best: (place: Int, amount: Double)?
         for (place, item) in waiting.enumerated() {
-            let amount = sent[item.network]?.amount(at: now) ?? 0
+            let amount = usage[item.network]?.amount(at: now) ?? 0
             if best.map({ amount < $0.amount }) ?? true { best = (place, amount) }
         }
         guard let best else { return nil }
         let item = waiting.remove(at: best.place)
-        begin(item.network, item.bytes, now)
+        begin(item.network, item.work, now)
         return (item.ticket, true)
     }
 
     /// Nanoseconds until `next` can say something new.
     package func pause(now: UInt64) -> UInt64 {
-        let burst = UInt64(Self.burstSeconds * 1e9)
-        let turn = idleAt > now &+ burst ? idleAt - now - burst : 0
+        let turn = idleAt > now &+ Self.burst ? idleAt - now - Self.burst : 0
         let end = waiting.first.map { $0.since &+ Self.patience }.map { $0 > now ? $0 - now : 0 } ?? Self.patience
         return max(1_000_000, min(turn, end))
     }
 
-    private func hasTurn(_ now: UInt64) -> Bool { idleAt <= now &+ UInt64(Self.burstSeconds * 1e9) }
+    private func hasTurn(_ now: UInt64) -> Bool { idleAt <= now &+ Self.burst }
 
-    private mutating func begin(_ network: String, _ bytes: Int, _ now: UInt64) {
-        idleAt = max(idleAt, now) &+ UInt64(Double(bytes) * nanosecondsPerByte)
-        if sent.count >= Self.networksMax { sent = sent.filter { $0.value.amount(at: now) > Double(Self.quickBytes) } }
+    private mutating func begin(_ network: String, _ work: UInt64, _ now: UInt64) {
+        idleAt = max(idleAt, now) &+ UInt64(Double(work) / share)
+        if usage.count >= Self.networksMax { usage = usage.filter { $0.value.amount(at: now) > 1e6 } }
         // Past the bound the heaviest are remembered, whom it is about.
-        guard sent.count < Self.networksMax || sent[network] != nil else { return }
-        sent[network] = Sent(bytes: (sent[network]?.amount(at: now) ?? 0) + Double(bytes), at: now)
+        guard usage.count < Self.networksMax || usage[network] != nil else { return }
+        usage[network] = Usage(nanoseconds: (usage[network]?.amount(at: now) ?? 0) + Double(work), at: now)
+    }
+}
+
+extension BodyTurns {
+    /// Nanoseconds that a JSON body takes in all: a byte some, and each text a hundred times as much, because it is read, hashed, kept and
+    /// written again, here and at the service. Names in one long text cost little, twenty thousand texts in a list cost much.
+    package static func work(for body: [UInt8]) -> UInt64 {
+        let quotes = body.reduce(into: 0) { $0 &+= $1 == UInt8(ascii: "\"") ? 1 : 0 }
+        return UInt64(body.count) * 4 + UInt64(quotes) * 500
     }
 }

@@ -5,8 +5,8 @@ import Foundation
 struct CapacitySettings: Sendable {
     /// Bytes of request bodies under way.
     let bodyBytesMax: Int
-    /// Bytes a second of large bodies that are worked on, of strangers and as much again of customers who are signed in.
-    let largeBodyBytesPerSecond: Int
+    /// Share of one processor that the large bodies of strangers may take, and as much again those of customers who are signed in.
+    let largeBodyShare: Double
     /// Bytes of large answers under way.
     let answerBytesMax: Int
     /// Bytes of the answer to one batch.
@@ -37,9 +37,8 @@ struct CapacitySettings: Sendable {
             return value
         }
         bodyBytesMax = max(try number("satchel.bodies.bytes.max", 128 << 20, 1 << 20...64 << 30), 8 * largestBody)
-        largeBodyBytesPerSecond = try number(
-            "satchel.large.bodies.bytes.per.second", ProcessInfo.processInfo.activeProcessorCount * (4 << 20),
-            64 << 10...64 << 30)
+        let percent = try number("satchel.large.bodies.percent", 25, 1...100)
+        largeBodyShare = Double(percent * ProcessInfo.processInfo.activeProcessorCount) / 100
         answerBytesMax = try number("satchel.answers.bytes.max", 384 << 20, 64 << 20...64 << 30)
         batchAnswerBytesMax = try number("satchel.batch.answer.bytes.max", 32 << 20, 64 << 10...1 << 30)
         bodyBytesPerSecondMin = try number("satchel.body.bytes.per.second.min", 4096, 0...1 << 30)
