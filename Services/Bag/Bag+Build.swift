@@ -18,12 +18,13 @@ package func bagPlan(_ link: HostLink) -> ServicePlan {
                     "customer": .pointer("_User"), "orderNo": .number, "orderDate": .date, "items": .array,
                     "orderStatus": .number, "stripePaymentId": .string, "note": .string, "giftMessage": .string,
                     "shippingAddress": .object, "total": .number, "currency": .string,
-                    "shippedAt": .date, "deliveredAt": .date, "cancelledAt": .date, "refundedAt": .date,
+                    "orderState": .string, "shippedAt": .date, "deliveredAt": .date, "cancelledAt": .date, "refundedAt": .date,
                     "refundedTotal": .number, "refundState": .string, "carrier": .string, "trackingNumber": .string,
                     "trackingUrl": .string, "cancelReason": .string,
                 ],
                 indexes: [
-                    ["customer", "orderStatus"], ["customer", "orderNo"], ["orderStatus", "orderNo"], ["orderDate"],
+                    ["customer", "orderStatus"], ["customer", "orderNo"], ["orderStatus", "orderNo"], ["orderState", "orderNo"],
+                    ["orderDate"],
                 ],
                 uniqueIndexes: [["orderNo"]], permissions: permissions),
             ClassDefinition(
@@ -71,6 +72,7 @@ func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ link: HostLi
         host: host, ledger: OrderLedger(store: host.store, outbox: host.outbox, currency: currency), runner: refunds, contacts: contacts
     ).install(in: &routes)
     host.whenWriter { await refunds.resumeUnfinished() }
+    host.whenWriter { await OrderStates(store: host.store, logger: host.logger).convert() }
 
     let merges = BagMerges(host: host, currency: currency.code)
     routes.task("bag.merge.v1", MergeBag.self) { try await merges.merge($0, $1) }

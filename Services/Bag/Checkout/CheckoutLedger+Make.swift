@@ -48,7 +48,7 @@ extension CheckoutLedger {
     ) throws -> (order: JSON, orderNo: Int64) {
         var fields = checkout.orderFields
         fields["orderDate"] = transaction.now.wire
-        fields["orderStatus"] = 1
+        for (name, value) in OrderStatus.made.fields { fields[name] = value }
         fields["total"] = .int(priced.totalMinorUnits)
         fields["currency"] = .string(priced.currency)
         if !chargeId.isEmpty { fields["stripePaymentId"] = .string(chargeId) }

@@ -74,12 +74,11 @@ extension CheckoutLedger {
     ) throws -> (id: String, isDecided: Bool) {
         let order = try order(request, of: customer.userId, in: transaction)
         if let running = try running(order.objectId, in: transaction) { return (running, false) }
-        let status = order.document["orderStatus"]?.intValue
-        guard status == 0 else {
-            // Paid, and not cancelled or refunded since.
+        let status = OrderStatus(order: order.document)
+        guard status == .open else {
             let made = try transaction.rows(
                 "SELECT id FROM checkouts WHERE orderId = ? AND state = 'made'", [.text(order.objectId)])
-            guard let status, status > 0, let id = try made.first?.text("id") else {
+            guard let status, status.isPaid, let id = try made.first?.text("id") else {
                 throw ParseError(.validationError, "This order cannot be paid.")
             }
             return (id, true)
