@@ -7,6 +7,7 @@ import ServiceKit
 /// What the rules of products and the running service share.
 private let productPhotos = ProductPhotos()
 private let reviewAuthors = ReviewAuthors()
+private let purchasedFiles = PurchasedFiles()
 
 /// Classes, rules and tables of the catalog.
 package func catalogPlan(_ currency: Currency) -> ServicePlan {
@@ -19,7 +20,8 @@ package func catalogPlan(_ currency: Currency) -> ServicePlan {
         rules: [
             "Product": ProductRules(photos: productPhotos, currency: currency),
             "ProductReview": ReviewRules(authors: reviewAuthors),
-            "FavoriteProduct": FavoriteRules(), "Page": PageRules(), "_Product": InAppProductRules(),
+            "FavoriteProduct": FavoriteRules(), "Page": PageRules(),
+            "_Product": InAppProductRules(files: purchasedFiles),
             "_JobStatus": JobStatusRules(), "_JobSchedule": JobScheduleRules(jobs: catalogJobs),
         ],
         tables: ProductRatings.tables + Reservations.tables + Restocks.tables + ReviewReports.tables + HiddenAuthors.tables
@@ -87,6 +89,8 @@ func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ currency
     let keeper = installFiles(host, files, &routes)
     productPhotos.connect(host, files)
     reviewAuthors.connect(host)
+    purchasedFiles.connect(host, files)
+    host.whenWriter { await purchasedFiles.convert() }
     installHooks(&routes)
     installJobs(host, keeper, &routes)
 }
