@@ -38,7 +38,7 @@ import Testing
         let stranger = FileSigner(key: (1...32).map { $0 }, seconds: 3600)
         #expect(Self.signer.secondsLeft(of: other, query: query, now: Self.now) == nil)
         #expect(stranger.secondsLeft(of: Self.name, query: query, now: Self.now) == nil)
-        let wrong = [
+        let wrong: [String?] = [
             nil, "", String(expires), String(signature), "expires=9999999999&\(signature)",
             "\(expires)&signature=", "\(expires)&signature=\(String(repeating: "0", count: 64))",
             "expires=+1700003600&\(signature)", "expires=\(Int64.max)&\(signature)", "expires=\(Int64.min)&\(signature)",
