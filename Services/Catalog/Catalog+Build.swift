@@ -6,6 +6,8 @@ import ServiceKit
 
 /// What the rules of products and the running service share.
 private let productPhotos = ProductPhotos()
+private let reviewAuthors = ReviewAuthors()
+private let purchasedFiles = PurchasedFiles()
 
 /// Classes, rules and tables of the catalog.
 package func catalogPlan(_ currency: Currency) -> ServicePlan {
@@ -16,8 +18,10 @@ package func catalogPlan(_ currency: Currency) -> ServicePlan {
             .jobSchedule,
         ],
         rules: [
-            "Product": ProductRules(photos: productPhotos, currency: currency), "ProductReview": ReviewRules(),
-            "FavoriteProduct": FavoriteRules(), "Page": PageRules(), "_Product": InAppProductRules(),
+            "Product": ProductRules(photos: productPhotos, currency: currency),
+            "ProductReview": ReviewRules(authors: reviewAuthors),
+            "FavoriteProduct": FavoriteRules(), "Page": PageRules(),
+            "_Product": InAppProductRules(files: purchasedFiles),
             "_JobStatus": JobStatusRules(), "_JobSchedule": JobScheduleRules(jobs: catalogJobs),
         ],
         tables: ProductRatings.tables + Reservations.tables + Restocks.tables + ReviewReports.tables + HiddenAuthors.tables
@@ -84,6 +88,9 @@ func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ currency
     let files = FileFolder(dataDirectory: host.configuration.dataDirectory)
     let keeper = installFiles(host, files, &routes)
     productPhotos.connect(host, files)
+    reviewAuthors.connect(host)
+    purchasedFiles.connect(host, files)
+    host.whenWriter { await purchasedFiles.convert() }
     installHooks(&routes)
     installJobs(host, keeper, &routes)
 }

@@ -24,13 +24,15 @@ extension ClassDefinition {
             "productIdentifier": .string, "download": .file, "downloadName": .string, "icon": .file, "order": .number,
             "title": .string, "subtitle": .string,
         ],
-        permissions: .adminWritten())
+        // What is bought is no one's before that: `validate_purchase` gives it.
+        permissions: .adminWritten().protecting(["*": ["download"], "role:admins": []]))
 
     /// Everybody reads reviews, signed-in users write their own; ACLs say which those are. Only admins add fields.
     static let productReview = ClassDefinition(
         "ProductReview",
         fields: [
-            "user": .pointer("_User"), "product": .pointer("Product"), "content": .string, "rating": .number,
+            "user": .pointer("_User"), "product": .pointer("Product"), "authorName": .string, "content": .string,
+            "rating": .number,
             "moderation": .string, "moderationReason": .string,
         ],
         indexes: [["product", "createdAt"], ["user", "createdAt"], ["user", "product"]],

@@ -4,10 +4,16 @@ import ServiceKit
 
 /// What is sold within an app has what an app shows of it (PARSE_PROTOCOL section 8).
 struct InAppProductRules: ClassRules {
+    let files: PurchasedFiles
+
     private static let required = ["productIdentifier", "icon", "order", "title", "subtitle"]
+
+    func prepare(_ change: inout ProposedChange) async throws { try await files.prepare(&change) }
 
     func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws {
         guard let product = outcome.after else { return }
+        try files.record(change, in: transaction)
+        files.answer(change, &outcome)
         for field in Self.required where product[field]?.isNull ?? true {
             throw ParseError(.incorrectType, "\(field) is required.")
         }

@@ -38,6 +38,7 @@ struct GatewayConfiguration: Sendable {
     /// Who may upload files.
     let fileUpload: FileUploadRight
     let fileLinks: FileLinks
+    let fileSigner: FileSigner
     /// Webhooks, logs, purchases.
     let cloud: CloudSettings
     let bus: BusConfiguration
@@ -87,6 +88,8 @@ struct GatewayConfiguration: Sendable {
             reader: reader, largestBody: max(bodyBytesMax, fileBytesMax / 3 * 4 + BodyReader.tunnelBytesMax))
         fileUpload = try Self.fileUpload(reader)
         fileLinks = FileLinks(publicURL: self.publicURL, applicationId: applicationId)
+        fileSigner = FileSigner(
+            key: try Self.filesKey(reader, data: data), seconds: Int64(try Self.fileURLSeconds(reader)))
         cloud = try CloudSettings(reader: reader, dataDirectory: data)
         bus = try BusConfiguration(reader: reader, dataDirectory: data)
         logLevel = Logger.Level(rawValue: reader.string(forKey: "satchel.log.level", default: "info")) ?? .info
@@ -101,6 +104,21 @@ struct GatewayConfiguration: Sendable {
                 description: "SATCHEL_FILE_BYTES_MAX must be from 1 to \(48 << 20), not \(bytes).")
         }
         return bytes
+    }
+
+    /// `SATCHEL_FILES_KEY_FILE`, or `files.key` in the data directory.
+    private static func filesKey(_ reader: ConfigReader, data: String) throws -> [UInt8] {
+        let path = reader.string(forKey: "satchel.files.key.file", default: "")
+        return try KeyFile(path: path.isEmpty ? data + "/files.key" : path).key()
+    }
+
+    private static func fileURLSeconds(_ reader: ConfigReader) throws -> Int {
+        let seconds = reader.int(forKey: "satchel.file.url.seconds", default: 3600)
+        guard (1...Int(FileSigner.secondsMax)).contains(seconds) else {
+            throw ConfigurationProblem(
+                description: "SATCHEL_FILE_URL_SECONDS must be from 1 to \(FileSigner.secondsMax), not \(seconds).")
+        }
+        return seconds
     }
 
     private static func skipMax(_ reader: ConfigReader) throws -> Int {

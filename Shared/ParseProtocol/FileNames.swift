@@ -9,22 +9,28 @@ public enum FileNames {
         }
     }
 
-    /// The name a new file is kept under: 128 random bits in hexadecimal digits, so that nobody guesses a file's URL, and the client's
-    /// name for it, which downloads show.
-    public static func kept(_ name: String) -> String {
+    /// The name a new file is kept under: 128 random bits in hexadecimal digits, so that nobody guesses a file's URL, a `_`, or for a
+    /// private file a `-`, and the client's name for it, which downloads show.
+    public static func kept(_ name: String, isPrivate: Bool = false) -> String {
         let halves = [UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max)].map { half in
             let digits = String(half, radix: 16)
             return String(repeating: "0", count: 16 - digits.count) + digits
         }
-        return halves.joined() + "_" + name
+        return halves.joined() + (isPrivate ? "-" : "_") + name
     }
 
     /// Whether a name has the form that `kept` makes. Such a name is also safe as the last component of a path.
     public static func isKept(_ name: some StringProtocol) -> Bool {
         let bytes = Array(name.utf8.prefix(34))
-        return bytes.count == 34 && name.utf8.count <= 255 && bytes[32] == UInt8(ascii: "_")
+        return bytes.count == 34 && name.utf8.count <= 255
+            && (bytes[32] == UInt8(ascii: "_") || bytes[32] == UInt8(ascii: "-"))
             && bytes[..<32].allSatisfy { isDigit($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0) }
             && name.utf8.allSatisfy(isNameByte)
+    }
+
+    /// Whether only a signed URL opens the file of a kept name.
+    public static func isPrivate(_ kept: some StringProtocol) -> Bool {
+        kept.utf8.dropFirst(32).first == UInt8(ascii: "-")
     }
 
     /// The part of a kept name that the client chose.

@@ -22,8 +22,10 @@ import Testing
                 "icon": ["__type": "File", "name": name], "download": ["__type": "File", "name": name],
                 "downloadName": "extra.png",
             ])
-        guard created.status == 201 else { throw Unexpected("POST _Product", created) }
-        return (identifier, name)
+        guard created.status == 201, let download = created["download"]?["name"] else {
+            throw Unexpected("POST _Product", created)
+        }
+        return (identifier, download)
     }
 
     private static func valid(_ product: String, bundle: String = "shop.example") -> JSON {
@@ -53,10 +55,43 @@ import Testing
             #expect(answer["url"]?.stringValue?.hasPrefix("http") == true)
             #expect(host.calls("apple").last?["body"] == ["receipt-data": "cmVjZWlwdA=="])
         }
+        let url = try #require(try await Self.validate(host, product, Self.receipt)["url"]?.stringValue)
+        let path = try Self.path(of: url, in: host)
+        #expect(path.contains("expires=") && path.contains("signature="))
+        let downloaded = try await ParseClient(host.suite).send(.GET, path)
+        #expect(downloaded.status == 200 && downloaded.body == [0x89, 0x50, 0x4E, 0x47])
+        #expect(downloaded.headers.first(name: "Cache-Control")?.hasPrefix("private, max-age=") == true)
         // One of before iOS 7.
         let old: JSON = ["status": 0, "receipt": ["bid": "shop.example", "product_id": .string(product)]]
         try await host.answer("apple", ["json": old])
         #expect(try await Self.validate(host, product, Self.receipt)["name"] == file)
+    }
+
+    /// The part of a URL of the suite's under its mount.
+    private static func path(of url: String, in host: WebhookHost) throws -> String {
+        #expect(url.hasPrefix(host.suite.url))
+        return String(url.dropFirst(host.suite.url.count))
+    }
+
+    @Test func clientsDoNotSeeWhatIsSold() async throws {
+        let host = try await WebhookHost.shared
+        let (product, file) = try await Self.product(host)
+        let name = try #require(file.stringValue)
+        let condition: JSON = ["productIdentifier": .string(product)]
+        let seen = try await ParseClient(host.suite).find("_Product", condition)
+        #expect(seen.results.count == 1 && seen.results.first?["download"] == nil, "\(seen.text)")
+        #expect(seen.results.first?["icon"]?["url"] != nil && !seen.text.contains(name))
+        #expect(try await Customer.admin(host.suite).find("_Product", condition).results.first?["download"] != nil)
+        for asked in [["download": ["$exists": true]], ["download": ["__type": "File", "name": file]]] as [JSON] {
+            #expect(try await ParseClient(host.suite).find("_Product", asked).code == 119)
+        }
+        // Who knows the name has nothing without a signature.
+        for query in ["", "?expires=9999999999&signature=\(String(repeating: "0", count: 64))", "?signature=x"] {
+            for kind in ["", "metadata/"] {
+                let refused = try await ParseClient(host.suite).send(.GET, "/files/satchel/\(kind)\(name)\(query)")
+                #expect(refused.status == 403, "\(kind)\(query)")
+            }
+        }
     }
 
     @Test func aReceiptOfTheSandboxIsAskedThere() async throws {

@@ -40,10 +40,14 @@ struct DemoShopLoad {
         }
         try await load("Promotion", shop.rows("promotions")) { DemoShopLoad.members($0, ["content"]) }
         let people = try await reviewers()
+        let names = try shop.rows("reviewers").reduce(into: [String: String]()) {
+            $0[$1.key] = try $1.row.text("firstName")
+        }
         try await load("ProductReview", shop.rows("reviews")) { row in
             var review = DemoShopLoad.members(row, ["content", "rating"])
             review["product"] = try DemoShopLoad.reference("Product", row.text("product"), in: products)
             review["user"] = try DemoShopLoad.reference("_User", row.text("author"), in: people)
+            review["authorName"] = try names[row.text("author")].map(JSON.string)
             return review
         }
     }

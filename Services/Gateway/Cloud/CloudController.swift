@@ -33,7 +33,8 @@ struct CloudController: Sendable {
         security = SecurityController(
             configuration: configuration, settings: settings, services: services, registry: registry)
         purchases = PurchaseController(
-            store: AppStore(client: client, settings: settings, logger: logger), services: services)
+            store: AppStore(client: client, settings: settings, logger: logger), services: services,
+            links: configuration.fileLinks, signer: configuration.fileSigner)
     }
 
     /// Runs a request's handler with the webhooks at hand.

@@ -24,6 +24,12 @@ struct FileLinks: Sendable {
     /// The URL of a file.
     func url(of name: String) -> String { base + name.replacing(" ", with: "%20") }
 
+    /// The URL of a file that works: of a private one it is signed and has an end.
+    func url(of name: String, signedBy signer: FileSigner, seconds: Int64? = nil, now: Timestamp = .now) -> String {
+        guard FileNames.isPrivate(name) else { return url(of: name) }
+        return url(of: name) + "?" + signer.query(for: name, now: now, seconds: seconds)
+    }
+
     private static func escaped(_ byte: UInt8) -> String {
         "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
     }

@@ -9,12 +9,15 @@ enum FileUploadRight: String, CaseIterable, Sendable {
 
 /// A file as a client sends it: the bytes as they are with a `Content-Type`, or, as the JavaScript SDK does, in a JSON body as
 /// `{"base64":"…","_ContentType":"image/png","fileData":{"metadata":{},"tags":{}}}` (PARSE_PROTOCOL section 10).
+/// The header `X-Satchel-File-Private: true`, or `"private": true` in `fileData`, makes the file private.
 struct FileUpload {
     let name: String
     let contentType: String
     let content: [UInt8]
     /// `{"metadata":{…},"tags":{…}}`, empty when there is neither.
     let metadata: [UInt8]
+    /// Whether only signed URLs open the file.
+    let isPrivate: Bool
 
     /// What a client may say about a file; it is kept in its row.
     static let metadataBytesMax = 8192
@@ -30,10 +33,12 @@ struct FileUpload {
             guard let data = Data(base64Encoded: text) else { throw Self.invalid }
             content = Array(data)
             metadata = try Self.metadata(body["fileData"])
+            isPrivate = body["fileData"]?["private"] == true
             stated = request.credentials.contentType
         } else {
             content = request.body
             metadata = try Self.metadata(Self.streamedData(request))
+            isPrivate = request.headers[Self.privateName]?.lowercased() == "true"
             stated = request.headers[.contentType]
         }
         guard content.count <= bytesMax else { throw .fileTooLarge(bytesMax) }
@@ -57,6 +62,7 @@ struct FileUpload {
         return data
     }
 
+    private static let privateName = headerName("X-Satchel-File-Private")
     private static let uploadModeName = headerName("X-Parse-Upload-Mode")
     private static let metadataName = headerName("X-Parse-File-Metadata")
     private static let tagsName = headerName("X-Parse-File-Tags")

@@ -24,14 +24,14 @@ struct FilesController: Sendable {
         let upload = try FileUpload(
             request, named: String(request.path[1]), bytesMax: configuration.fileBytesMax)
         let message = SaveFileRequest.with {
-            $0.name = FileNames.kept(upload.name)
+            $0.name = FileNames.kept(upload.name, isPrivate: upload.isPrivate)
             $0.contentType = upload.contentType
             $0.metadata = .init(upload.metadata)
         }
         _ = try await services.write(
             "catalog.saveFile.v1", message, documents: [upload.content], for: principal, trace: request.requestId,
             timeout: Self.saveTimeout)
-        let url = configuration.fileLinks.url(of: message.name)
+        let url = configuration.fileLinks.url(of: message.name, signedBy: configuration.fileSigner)
         return ParseResponse(status: 201, ["name": .string(message.name), "url": .string(url)], location: url)
     }
 
@@ -57,13 +57,34 @@ struct FilesController: Sendable {
         return ParseResponse([:])
     }
 
-    /// `GET /files/<application id>/<name>` and `GET /files/<application id>/metadata/<name>`: whoever knows the name may have it.
+    /// `GET /files/<application id>/url/<name>?seconds=<n>`: a URL that opens the file, for the master key to give to whom it likes.
+    func sign(_ request: ParseRequest, _ name: String) throws(ParseError) -> ParseResponse {
+        guard FileNames.isKept(name) else { throw ParseError(.invalidFileName, "Filename contains invalid characters.") }
+        let wanted = try ParseRequest.pairs(Substring(request.query ?? "").utf8)["seconds"]
+        let seconds = try wanted.map { text throws(ParseError) in
+            guard let seconds = Int64(text), (1...FileSigner.secondsMax).contains(seconds) else {
+                throw ParseError(.invalidQuery, "seconds must be from 1 to \(FileSigner.secondsMax).")
+            }
+            return seconds
+        }
+        let url = configuration.fileLinks.url(of: name, signedBy: configuration.fileSigner, seconds: seconds)
+        return ParseResponse(["name": .string(name), "url": .string(url)])
+    }
+
+    /// `GET /files/<application id>/<name>` and `GET /files/<application id>/metadata/<name>`: whoever knows the name may have it, and
+    /// of a private file who has a URL that was signed and has not ended.
     func download(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
         let path = request.path
         let isMetadata = path.count == 4 && path[2] == "metadata"
         guard path.count == 3 || isMetadata, let name = path.last.map(String.init) else { throw ParseRouter.noRoute }
         guard path[1] == configuration.applicationId else { return .forbidden() }
         guard FileNames.isKept(name) else { return Self.notFound }
+        var secondsLeft: Int64?
+        if FileNames.isPrivate(name) {
+            // Before anything is looked up: a stranger does not learn whether there is such a file.
+            secondsLeft = configuration.fileSigner.secondsLeft(of: name, query: request.query, now: .now)
+            guard secondsLeft != nil else { return .forbidden() }
+        }
         // A plain download of a small file needs no second message.
         let isPlain =
             !isMetadata && !request.isHead && request.headers[.range] == nil && request.headers[.ifNoneMatch] == nil
@@ -73,7 +94,12 @@ struct FilesController: Sendable {
         if isMetadata {
             return ParseResponse(body: file.metadata.isEmpty ? Array("{}".utf8) : Array(file.metadata))
         }
-        return answer(request, name, file, firstPart: isPlain ? part : [])
+        var response = answer(request, name, file, firstPart: isPlain ? part : [])
+        // Nobody between may keep it, and the device no longer than its URL works.
+        if let secondsLeft, response.status != 416 {
+            response.headers[.cacheControl] = "private, max-age=\(secondsLeft)"
+        }
+        return response
     }
 
     private static var notFound: ParseResponse {

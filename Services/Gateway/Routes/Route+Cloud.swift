@@ -28,7 +28,7 @@ extension Route {
         Route(
             .post, "/validate_purchase", .cloud, "validatePurchase", "Checks a purchase made in Apple's App Store."
         ) {
-            try await $0.router.cloud.purchases.validate($0.request, $0.principal)
+            try await $0.router.cloud.purchases.validate($0.request)
         },
     ]
 

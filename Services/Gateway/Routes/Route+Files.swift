@@ -28,6 +28,12 @@ extension Route {
         ) {
             try await $0.router.files.download($0.request)
         },
+        Route(
+            .get, "/files/{applicationId}/url/{fileName}", .files, "signFile",
+            "A URL that opens a private file for some time.", access: .master
+        ) {
+            try $0.router.files.sign($0.request, $0["fileName"])
+        },
         Route(.get, "/export/{className}", .objects, "exportClass", "All objects of a class as a file, for admins.") {
             try await $0.router.exports.run($0["className"], $0.request, $0.principal)
         },

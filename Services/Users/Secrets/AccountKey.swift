@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import ParseProtocol
 
 /// The key under which `users` keeps what opens accounts, so that a copy of its database is not a set of keys.
 ///
@@ -10,7 +11,7 @@ package struct AccountKey: Sendable {
         case sessionToken, anonymousId, device, mailAddress, secondFactor, keptReply
     }
 
-    package static let bytes = 32
+    package static let bytes = KeyFile.bytes
 
     private let root: SymmetricKey
 
