@@ -3,8 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Parse-SDK-dotNET: real verbs and query strings; in Unity, whose HTTP knows no verb but POST, `_method` in the body and the query string
-/// where it was (MOBILE_SDKS section 3).
+/// Parse-SDK-dotNET: real verbs and query strings. In Unity, whose HTTP knows no verb but POST, the verb is in the body and the query
+/// string where it was (MOBILE_SDKS section 3).
 struct DotNetSDK: ReplayedSDK {
     enum Version: String, CaseIterable { case old = "net45-1.6.2.0", new = "5.0.1", unity = "unity-1.6.2.0" }
 
@@ -85,7 +85,8 @@ struct DotNetSDK: ReplayedSDK {
 
     /// `Uri.EscapeDataString`.
     static func escaped(_ text: String) -> String {
-        text.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(CharacterSet(charactersIn: "-_.~"))) ?? ""
+        let kept = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-_.~"))
+        return text.addingPercentEncoding(withAllowedCharacters: kept) ?? ""
     }
 
     func opened() async throws -> Wire.Answer {
@@ -97,8 +98,9 @@ struct DotNetSDK: ReplayedSDK {
     var installationBody: String {
         #"""
         {"installationId":"\#(installation)","deviceType":"\#(version == .new ? "dotnet" : "winrt")","appName":"Shop",\#
-        "appVersion":"1.0.0.0","appIdentifier":"com.example.shop","timeZone":"America/Los_Angeles","localeIdentifier":"en-US",\#
-        "parseVersion":"\#(version == .new ? "5.0.1" : "1.6.2.0")","deviceUris":{"_Default":"https://db3.notify.example/?token=a"}}
+        "appVersion":"1.0.0.0","appIdentifier":"com.example.shop","timeZone":"America/Los_Angeles",\#
+        "localeIdentifier":"en-US","parseVersion":"\#(version == .new ? "5.0.1" : "1.6.2.0")",\#
+        "deviceUris":{"_Default":"https://db3.notify.example/?token=a"}}
         """#
     }
 

@@ -3,17 +3,16 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Facebook's accounts as the iOS and Android SDKs link and use them: what an answer says of `authData` replaces the device's copy, and a part of
-/// it would make the SDK unlink the account by itself (MOBILE_SDKS section 7).
+/// Facebook's accounts as the iOS and Android SDKs link and use them: what an answer says of `authData` replaces the device's copy, and
+/// a part of it would make the SDK unlink the account by itself (MOBILE_SDKS section 7).
 @Suite struct FacebookReplayTests {
     @Test(.timeLimit(.minutes(2))) func iOSAccountsStayLinked() async throws {
         try await ProviderSuite.with { suite, _ in
             for version in IOSSDK.Version.allCases {
                 let id = "1\(Int.random(in: 100_000...999_999))"
                 let more = #""expiration_date":"2030-01-01T00:00:00.000Z""#
-                try await Self.run(IOSSDK(suite, version), #"{"id":"\#(id)","access_token":"fb-app:\#(id)",\#(more)}"#) {
-                    try await $0.serviceLogIn("facebook", $1)
-                }
+                let data = #"{"id":"\#(id)","access_token":"fb-app:\#(id)",\#(more)}"#
+                try await Self.run(IOSSDK(suite, version), data) { try await $0.serviceLogIn("facebook", $1) }
             }
         }
     }
@@ -24,11 +23,11 @@ import Testing
             for version in AndroidSDK.Version.allCases {
                 let id = "2\(Int.random(in: 100_000...999_999))"
                 let more = #"""
-                    "expiration_date":"2030-01-01T00:00:00.000Z","last_refresh_date":"2015-10-08T00:28:56.123Z","permissions":"email"
+                    "expiration_date":"2030-01-01T00:00:00.000Z","last_refresh_date":"2015-10-08T00:28:56.123Z",\#
+                    "permissions":"email"
                     """#
-                try await Self.run(
-                    AndroidSDK(suite, version), #"{"id":"\#(id)","access_token":"fb-app:\#(id)",\#(more)}"#
-                ) { try await $0.serviceLogIn("facebook", $1) }
+                let data = #"{"id":"\#(id)","access_token":"fb-app:\#(id)",\#(more)}"#
+                try await Self.run(AndroidSDK(suite, version), data) { try await $0.serviceLogIn("facebook", $1) }
             }
         }
     }
@@ -54,7 +53,8 @@ import Testing
         let saved = try await sdk.update("_User", id, #""city":"Ulm","authData":{"facebook":\#(data)}"#)
         #expect(saved.status == 200, "\(saved.text)")
         saved.expectWholeAuthData("facebook", data)
-        let batch = #"{"method":"PUT","path":"\#(sdk.base)/classes/_User/\#(id)","body":{"authData":{"facebook":\#(data)}}}"#
+        let body = #"{"authData":{"facebook":\#(data)}}"#
+        let batch = #"{"method":"PUT","path":"\#(sdk.base)/classes/_User/\#(id)","body":\#(body)}"#
         let together = try await sdk.command("POST", "batch", #"{"requests":[\#(batch)]}"#)
         #expect(together.json.at(0, "success") != nil, "\(together.text)")
         // Twice on another device: 200, the same user.

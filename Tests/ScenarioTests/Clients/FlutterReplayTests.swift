@@ -25,7 +25,8 @@ import Testing
         let name = "Text\(Names.random(6))"
         for n in 0..<4 { #expect(try await sdk.create(name, #""name":"t \#(n)","n":\#(n)"#).status == 201) }
         let page = try await sdk.command(
-            "GET", "classes/\(name)?where=%7B%22n%22:%20%7B%22$gt%22:0%7D%7D&limit=1&skip=1&order=name,-n&keys=name", nil)
+            "GET", "classes/\(name)?where=%7B%22n%22:%20%7B%22$gt%22:0%7D%7D&limit=1&skip=1&order=name,-n&keys=name",
+            nil)
         #expect(page.results.map { $0["name"] } == ["t 2"] && page.results.first?["n"] == nil, "\(page.text)")
         let equal = try await sdk.command("GET", "classes/\(name)?where=%7B%22name%22:%20%22t%201%22%7D", nil)
         #expect(equal.json.objectValue?.count == 1 && equal.results.count == 1, "\(equal.text)")
@@ -45,7 +46,8 @@ import Testing
         let owner = try await sdk.create(post, #""likes":{"__op":"AddRelation","objects":[\#(pointer)]}"#)
         let related = #"{"object":\#(FlutterSDK.pointer(post, owner.json.objectId)),"key":"likes"}"#
         let condition = Wire.escaped(#"{"$relatedTo":\#(related)}"#)
-        let members = try await sdk.command("GET", "classes/\(post)?where=\(condition)&redirectClassNameForKey=likes", nil)
+        let path = "classes/\(post)?where=\(condition)&redirectClassNameForKey=likes"
+        let members = try await sdk.command("GET", path, nil)
         #expect(members.results.map(\.objectId) == [liked.json.objectId], "\(members.text)")
     }
 

@@ -84,8 +84,8 @@ struct FlutterSDK: ReplayedSDK {
 
     var deviceMembers: String {
         #"""
-        "deviceType":"android","timeZone":"America/Los_Angeles","localeIdentifier":"en-US","appName":"Shop","appVersion":"1.0",\#
-        "appIdentifier":"com.example.shop","parseVersion":"\#(version.rawValue)"
+        "deviceType":"android","timeZone":"America/Los_Angeles","localeIdentifier":"en-US","appName":"Shop",\#
+        "appVersion":"1.0","appIdentifier":"com.example.shop","parseVersion":"\#(version.rawValue)"
         """#
     }
 

@@ -2,7 +2,8 @@ import Foundation
 import ParseProtocol
 import TestSupport
 
-/// Parse-SDK-iOS-OSX: reads with parameters are a POST with `_method`, options are texts, slashes are escaped (MOBILE_SDKS section 1).
+/// Parse-SDK-iOS-OSX: reads with parameters are a POST with `_method`, options are texts, slashes are escaped (MOBILE_SDKS section
+/// 1).
 struct IOSSDK: ReplayedSDK {
     enum Version: String, CaseIterable { case old = "1.8.5", new = "6.1.1" }
 
@@ -22,7 +23,8 @@ struct IOSSDK: ReplayedSDK {
         wire = Wire(
             suite: suite,
             headers: [
-                "Accept: */*", "Accept-Encoding: gzip, deflate", "Accept-Language: en-us", "User-Agent: Shop/7 \(agent)",
+                "Accept: */*", "Accept-Encoding: gzip, deflate", "Accept-Language: en-us",
+                "User-Agent: Shop/7 \(agent)",
             ])
     }
 
@@ -91,8 +93,9 @@ struct IOSSDK: ReplayedSDK {
 
     var installationBody: String {
         #"""
-        {"deviceType":"ios","installationId":"\#(installation)","deviceToken":"\#(deviceToken)","timeZone":"America/Los_Angeles",\#
-        "badge":0,"appName":"Shop","appVersion":"1.0","appIdentifier":"com.example.shop","parseVersion":"\#(version.rawValue)",\#
+        {"deviceType":"ios","installationId":"\#(installation)","deviceToken":"\#(deviceToken)",\#
+        "timeZone":"America/Los_Angeles","badge":0,"appName":"Shop","appVersion":"1.0",\#
+        "appIdentifier":"com.example.shop","parseVersion":"\#(version.rawValue)",\#
         "localeIdentifier":"en-US","channels":["all"]}
         """#
     }

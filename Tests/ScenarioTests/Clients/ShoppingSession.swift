@@ -26,6 +26,13 @@ struct ShoppingSession<SDK: ReplayedSDK> {
         try await session.leave()
     }
 
+    private static var address: String {
+        #"""
+        {"firstName":"Ada","lastName":"Long","phone":"415","address1":"1 Main St","city":"Springfield",\#
+        "state":"IL","zipcode":"62701"}
+        """#
+    }
+
     private var brand: (key: String, value: String) { ("brand", SDK.pointer("Category", shelf.brandId)) }
 
     @discardableResult
@@ -113,11 +120,8 @@ struct ShoppingSession<SDK: ReplayedSDK> {
     }
 
     private func buyThroughFunctions() async throws {
-        let address = #"""
-            "shippingAddress":{"firstName":"Ada","lastName":"Long","phone":"415","address1":"1 Main St","city":"Springfield",\#
-            "state":"IL","zipcode":"62701"}
-            """#
-        let order = #"{"tokenId":"tok_visa","idempotencyKey":"\#(Names.random(20))",\#(address)}"#
+        let key = Names.random(20)
+        let order = #"{"tokenId":"tok_visa","idempotencyKey":"\#(key)","shippingAddress":\#(Self.address)}"#
         let receipt = try expect(200, try await sdk.function("checkout", order))
         #expect(receipt.json.at("result", "totalMinorUnits") == 350, "\(receipt.text)")
         #expect(try await sdk.function("checkout", order).text == receipt.text, "A repeated checkout is the same one.")
@@ -131,13 +135,11 @@ struct ShoppingSession<SDK: ReplayedSDK> {
         let product = SDK.pointer("Product", shelf.productIds[2])
         let item = try expect(201, try await sdk.create("OrderItem", #""quantity":2,"product":\#(product)"#))
         let items = "[\(SDK.pointer("OrderItem", item.json.objectId))]"
-        let address = #"{"firstName":"Ada","lastName":"Long","phone":"415","address1":"1 Main St","city":"Springfield"}"#
-        let whole = SDK.adding(#""state":"IL","zipcode":"62701""#, to: address)
         let order = try expect(
             201,
             try await sdk.create(
                 "Order",
-                #""customer":\#(sdk.userPointer),"orderStatus":0,"items":\#(items),"shippingAddress":\#(whole)"#))
+                #""customer":\#(sdk.userPointer),"orderStatus":0,"items":\#(items),"shippingAddress":\#(Self.address)"#))
         try expect(
             200,
             try await sdk.function(

@@ -3,8 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Unity's WWW knows no verb but POST: everything is one, with its query string and `_method` and `_noBody` in the body. What it has in common
-/// with .NET is in `DotNetReplayTests`; here are the bytes that are its own.
+/// Unity's WWW knows no verb but POST: everything is one, with its query string, and `_method` and `_noBody` in the body. What it has
+/// in common with .NET is in `DotNetReplayTests`; here are the bytes that are its own.
 @Suite struct UnityReplayTests {
     private func device() async throws -> DotNetSDK { DotNetSDK(try await Suite.shared, .unity) }
 
@@ -34,7 +34,8 @@ import Testing
         let counted = try await post(sdk, "classes/\(name)?\(condition)&limit=0&count=1", read)
         #expect(counted.json == ["results": [], "count": 3], "\(counted.text)")
         // What is in both is the query string's.
-        let both = try await post(sdk, "classes/\(name)?limit=1", #"{"order":"-n","limit":3,"_method":"GET","_noBody":true}"#)
+        let both = try await post(
+            sdk, "classes/\(name)?limit=1", #"{"order":"-n","limit":3,"_method":"GET","_noBody":true}"#)
         #expect(both.results.map { $0["n"] } == [3], "\(both.text)")
         let id = both.results.first?.objectId ?? ""
         let changed = try await post(sdk, "classes/\(name)/\(id)", #"{"n":9,"_method":"PUT","_noBody":false}"#)

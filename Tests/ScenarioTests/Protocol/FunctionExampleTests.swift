@@ -3,8 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The examples of `docs/functions.md` and of the OpenAPI document are what a suite really answers: every member that an example shows is in
-/// an answer, with a value of the same kind.
+/// The examples of `docs/functions.md` and of the OpenAPI document are what a suite really answers: every member that an example shows
+/// is in an answer, with a value of the same kind.
 @Suite struct FunctionExampleTests {
     /// These two need a mail that a server refused for good; `MailTests` calls them.
     private static let askedElsewhere: Set = ["retryMail", "unsuppressAddress"]
@@ -144,7 +144,9 @@ import Testing
 
     private func mailAndPush(_ examples: Examples, _ admin: ParseClient) async throws {
         let sent: JSON = ["limit": 1, "state": "sent"]
-        try await eventually("a mail is sent") { try await admin.run("mails", sent).result.arrayValue?.isEmpty == false }
+        try await eventually("a mail is sent") {
+            try await admin.run("mails", sent).result.arrayValue?.isEmpty == false
+        }
         try await examples.ask("mails", admin, sent)
         try await examples.ask("suppressedAddresses", admin, ["limit": 1])
 
