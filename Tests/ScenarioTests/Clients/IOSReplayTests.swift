@@ -48,6 +48,19 @@ import Testing
         }
     }
 
+    /// ParseUI's tables ask for the next page when the last one was full.
+    @Test func pagesOfAQueryTable() async throws {
+        let sdk = try await customer(.old)
+        let name = "Table\(Names.random(6))"
+        let items = (0..<26).map { #"{"method":"POST","path":"/1/classes/\#(name)","body":{"n":\#($0)}}"# }
+        _ = try await sdk.command("POST", "batch", #"{"requests":[\#(items.joined(separator: ","))]}"#)
+        let full = try await sdk.command("GET", "classes/\(name)", #"{"order":"-createdAt","limit":"25"}"#)
+        #expect(full.results.count == 25, "\(full.text)")
+        let rest = try await sdk.command("GET", "classes/\(name)", #"{"order":"-createdAt","limit":"25","skip":"25"}"#)
+        #expect(rest.results.count == 1, "\(rest.text)")
+        #expect(Set((full.results + rest.results).map(\.objectId)).count == 26)
+    }
+
     @Test(arguments: IOSSDK.Version.allCases)
     func subQueriesHaveTheirOptionsAsTexts(_ version: IOSSDK.Version) async throws {
         let sdk = try await customer(version)
