@@ -17,13 +17,14 @@ package func bagPlan(_ link: HostLink) -> ServicePlan {
                 fields: [
                     "customer": .pointer("_User"), "orderNo": .number, "orderDate": .date, "items": .array,
                     "orderStatus": .number, "stripePaymentId": .string, "note": .string, "giftMessage": .string,
-                    "shippingAddress": .object, "total": .number, "currency": .string,
-                    "shippedAt": .date, "deliveredAt": .date, "cancelledAt": .date, "refundedAt": .date,
+                    "shippingAddress": .object, "email": .string, "total": .number, "currency": .string,
+                    "orderState": .string, "shippedAt": .date, "deliveredAt": .date, "cancelledAt": .date, "refundedAt": .date,
                     "refundedTotal": .number, "refundState": .string, "carrier": .string, "trackingNumber": .string,
                     "trackingUrl": .string, "cancelReason": .string,
                 ],
                 indexes: [
-                    ["customer", "orderStatus"], ["customer", "orderNo"], ["orderStatus", "orderNo"], ["orderDate"],
+                    ["customer", "orderStatus"], ["customer", "orderNo"], ["orderStatus", "orderNo"], ["orderState", "orderNo"],
+                    ["orderDate"],
                 ],
                 uniqueIndexes: [["orderNo"]], permissions: permissions),
             ClassDefinition(
@@ -55,12 +56,22 @@ func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ link: HostLi
     let numbers = OrderNumberGate(
         mark: OrderNumberMark(path: host.configuration.dataDirectory + "/bag.numbers"), logger: host.logger)
     host.whenWriter { await numbers.open(host) }
-    let ledger = CheckoutLedger(store: host.store, outbox: host.outbox, numbers: numbers)
+    let ledger = CheckoutLedger(
+        store: host.store, outbox: host.outbox, numbers: numbers,
+        copies: try OrderCopies(host.configuration.reader))
     let runner = CheckoutRunner(ledger: ledger, steps: CheckoutSteps(bus: host.bus), logger: host.logger)
-    let checkout = CheckoutFunctions(host: host, ledger: ledger, runner: runner)
-    routes.function("checkout") { try await checkout.answer($1, try CheckoutRequest(checkout: $0)) }
-    routes.function("chargeCustomer") { try await checkout.answer($1, try CheckoutRequest(chargeCustomer: $0)) }
-    routes.function("ChargeToken") { try await checkout.answer($1, try CheckoutRequest(chargeToken: $0)) }
+    let checkout = CheckoutFunctions(
+        host: host, ledger: ledger, runner: runner, chargeAnswer: try ChargeAnswer(host.configuration.reader))
+    routes.function("checkout") { try await checkout.checkout($0, $1) }
+    routes.function("chargeCustomer") { parameters, request in
+        try await checkout.charge(request) { try CheckoutRequest(chargeCustomer: parameters) }
+    }
+    // Apps differ in the first letter.
+    for name in ["ChargeToken", "chargeToken"] {
+        routes.function(name) { parameters, request in
+            try await checkout.charge(request) { try CheckoutRequest(chargeToken: parameters) }
+        }
+    }
     host.whenWriter { await runner.resumeUnfinished() }
 
     let contacts = CustomerContacts(host: host)
@@ -71,6 +82,7 @@ func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ link: HostLi
         host: host, ledger: OrderLedger(store: host.store, outbox: host.outbox, currency: currency), runner: refunds, contacts: contacts
     ).install(in: &routes)
     host.whenWriter { await refunds.resumeUnfinished() }
+    host.whenWriter { await OrderStates(store: host.store, logger: host.logger).convert() }
 
     let merges = BagMerges(host: host, currency: currency.code)
     routes.task("bag.merge.v1", MergeBag.self) { try await merges.merge($0, $1) }

@@ -49,7 +49,7 @@ package enum DeletedUser {
     /// Number, lines, total and dates stay: the shop has to account for them.
     private static let withoutName: JSON = [
         "customer": removed, "shippingAddress": removed, "note": removed, "giftMessage": removed,
-        "cancelReason": removed, "ACL": Privacy.adminsOnly,
+        "cancelReason": removed, "email": removed, "ACL": Privacy.adminsOnly,
     ]
 
     /// A receipt names its reader; nobody can ask for it any more.

@@ -6,6 +6,7 @@ import ServiceKit
 
 /// What the rules of products and the running service share.
 private let productPhotos = ProductPhotos()
+private let reviewAuthors = ReviewAuthors()
 
 /// Classes, rules and tables of the catalog.
 package func catalogPlan(_ currency: Currency) -> ServicePlan {
@@ -16,7 +17,8 @@ package func catalogPlan(_ currency: Currency) -> ServicePlan {
             .jobSchedule,
         ],
         rules: [
-            "Product": ProductRules(photos: productPhotos, currency: currency), "ProductReview": ReviewRules(),
+            "Product": ProductRules(photos: productPhotos, currency: currency),
+            "ProductReview": ReviewRules(authors: reviewAuthors),
             "FavoriteProduct": FavoriteRules(), "Page": PageRules(), "_Product": InAppProductRules(),
             "_JobStatus": JobStatusRules(), "_JobSchedule": JobScheduleRules(jobs: catalogJobs),
         ],
@@ -84,6 +86,7 @@ func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ currency
     let files = FileFolder(dataDirectory: host.configuration.dataDirectory)
     let keeper = installFiles(host, files, &routes)
     productPhotos.connect(host, files)
+    reviewAuthors.connect(host)
     installHooks(&routes)
     installJobs(host, keeper, &routes)
 }

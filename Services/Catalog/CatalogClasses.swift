@@ -30,7 +30,8 @@ extension ClassDefinition {
     static let productReview = ClassDefinition(
         "ProductReview",
         fields: [
-            "user": .pointer("_User"), "product": .pointer("Product"), "content": .string, "rating": .number,
+            "user": .pointer("_User"), "product": .pointer("Product"), "authorName": .string, "content": .string,
+            "rating": .number,
             "moderation": .string, "moderationReason": .string,
         ],
         indexes: [["product", "createdAt"], ["user", "createdAt"], ["user", "product"]],

@@ -15,7 +15,8 @@ package enum ForgottenUser {
         }
         try forEach("ProductReview", ["user": user], in: transaction) { review, id in
             let changes: JSON = [
-                "user": ["__op": "Delete"], "ACL": (ReviewModeration(of: review) ?? .hidden).acl(author: nil),
+                "user": ["__op": "Delete"], "authorName": ["__op": "Delete"],
+                "ACL": (ReviewModeration(of: review) ?? .hidden).acl(author: nil),
             ]
             _ = try transaction.update("ProductReview", id, changes, caller: .master)
         }

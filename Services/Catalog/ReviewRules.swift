@@ -5,7 +5,12 @@ import ServiceKit
 
 /// A review belongs to the signed-up user who wrote it, one per product, and counts towards its product's average while it is visible.
 struct ReviewRules: ClassRules {
+    let authors: ReviewAuthors
+
+    func prepare(_ change: inout ProposedChange) async throws { await authors.prepare(&change) }
+
     func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
+        try ReviewAuthors.check(&change.object)
         if !change.caller.isMaster {
             // Only functions for admins decide about this; clients that send whole objects bring it along.
             change.object["moderation"] = nil
@@ -37,6 +42,8 @@ struct ReviewRules: ClassRules {
                     throw ParseError(.validationError, "A review needs its product.")
                 }
                 _ = try transaction.document("Product", productId, caller: change.caller)
+                // It may be the account's, which the app did not send.
+                outcome.answer["authorName"] = review["authorName"]
             }
             if let rating = review["rating"], !rating.isNull {
                 guard let stars = rating.intValue, (1...5).contains(stars) else {

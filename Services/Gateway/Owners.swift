@@ -44,7 +44,8 @@ enum Owners {
             "catalog": ["hideReview", "showReview", "reportReview"],
             "users": ["revokeSessions"],
             "bag": [
-                "addToBag", "setBagQuantity", "emptyBag", "checkout", "chargeCustomer", "ChargeToken", "cancelOrder",
+                "addToBag", "setBagQuantity", "emptyBag", "checkout", "chargeCustomer", "ChargeToken", "chargeToken",
+                "cancelOrder",
                 "shipOrder", "deliverOrder", "refundOrder",
             ],
             "payments": ["createStripeCustomer", "addPaymentMethod", "setDefaultPaymentMethod"],

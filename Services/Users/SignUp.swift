@@ -68,7 +68,7 @@ struct SignUp {
         // With the client's own rights, so that class-level permissions and what clients cannot write are the store's to decide.
         var created = try transaction.create("_User", .object(object), objectId: fields.objectId, caller: caller)
         let userId = created.objectId
-        var ours: [String: JSON] = ["ACL": AccountUpdate.acl(fields.rest["ACL"], of: userId, isMaster: false)]
+        var ours: [String: JSON] = ["ACL": acl(of: userId)]
         if case .set = fields.email, settings.verifiesEmail, created.document["emailVerified"] == nil {
             ours["emailVerified"] = false
         }
@@ -84,6 +84,13 @@ struct SignUp {
             }
         }
         return created
+    }
+
+    /// What the client asks for; without a wish of its own private, or readable where the shop's users are.
+    private func acl(of userId: String) -> JSON {
+        let wanted = fields.rest["ACL"].flatMap { $0.isNull ? nil : $0 }
+        let standard: JSON? = settings.showsUsers ? ["*": ["read": true]] : nil
+        return AccountUpdate.acl(wanted ?? standard, of: userId, isMaster: false)
     }
 
     /// The first provider named; a password counts more.

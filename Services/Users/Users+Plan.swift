@@ -29,8 +29,8 @@ private let userClass = ClassDefinition(
     "_User",
     fields: [
         "username": .string, "email": .string, "emailVerified": .boolean, "authData": .object, "firstName": .string,
-        "lastName": .string, "name": .string, "gender": .string, "phone": .string, "address1": .string,
-        "address2": .string, "city": .string, "state": .string, "zipcode": .string, "photo": .file,
+        "lastName": .string, "name": .string, "displayName": .string, "gender": .number, "phone": .string,
+        "address1": .string, "address2": .string, "city": .string, "state": .string, "zipcode": .string, "photo": .file,
         "isAdmin": .boolean,
     ],
     indexes: [["username"], ["email"]],

@@ -30,6 +30,8 @@ package struct UsersSettings: Sendable {
     package var revokesSessions = true
     /// `SATCHEL_ANONYMOUS_DAYS`: how long nobody may use an anonymous user before the account ends, 0 for ever, to 3650.
     package var anonymousDays = 0
+    /// `SATCHEL_PUBLIC_USERS`: whether everybody may read a new user, without e-mail and authData, as on hosted Parse.
+    package var showsUsers = false
     /// Base of links in mails.
     package var applicationURL = "http://127.0.0.1:1337/parse/apps/satchel"
 
@@ -57,6 +59,7 @@ package struct UsersSettings: Sendable {
         anonymousDays = try number("satchel.anonymous.days", 0, 0...3650)
         extendsSessions = reader.bool(forKey: "satchel.session.extend", default: true)
         revokesSessions = reader.bool(forKey: "satchel.revoke.sessions.on.password.change", default: true)
+        showsUsers = reader.bool(forKey: "satchel.public.users", default: false)
         passwordPolicy.charactersMin = try number("satchel.password.length.min", 6, 1...128)
         passwordPolicy.days = try number("satchel.password.days", 0, 0...3650)
         passwordPolicy.historyMax = try number("satchel.password.history", 0, 0...20)

@@ -44,16 +44,16 @@ import Testing
         ]
         let shipped = try await admin.run("shipOrder", shipment)
         #expect(shipped.status == 200, "\(shipped.text)")
-        #expect(shipped.result["orderStatus"] == 2)
+        #expect(shipped.result["orderState"] == "shipped" && shipped.result["orderStatus"] == 1)
         #expect(try await admin.run("shipOrder", shipment).body == shipped.body)
         let late = try await customer.client.run("cancelOrder", ["orderId": .string(order)])
         #expect(late.code == 142 && late.json.text("error") == "The order is shipped and cannot be cancelled.")
         let delivered = try await admin.run("deliverOrder", ["orderId": .string(order)])
-        #expect(delivered.result["orderStatus"] == 3, "\(delivered.text)")
+        #expect(delivered.result["orderState"] == "delivered", "\(delivered.text)")
         #expect(try await admin.run("deliverOrder", ["orderId": .string(order)]).body == delivered.body)
         #expect(try await admin.run("shipOrder", shipment).code == 142)
         let seen = try await customer.client.get("/classes/Order/\(order)", ["include": "items.product"])
-        #expect(seen["orderStatus"] == 3 && seen["trackingNumber"] == "PP-77")
+        #expect(seen["orderState"] == "delivered" && seen["trackingNumber"] == "PP-77")
         #expect(seen["shippedAt"]?.wireType == "Date" && seen["deliveredAt"]?.wireType == "Date")
         #expect(seen.json.at("items", 0, "product", "name")?.stringValue?.hasPrefix("Order ") == true)
         try await eventually("one mail each is in the spool", within: .seconds(20)) {
@@ -73,7 +73,7 @@ import Testing
         let cancelled = try await customer.client.run(
             "cancelOrder", ["orderId": .string(order), "reason": "Bought <two>"])
         #expect(cancelled.status == 200, "\(cancelled.text)")
-        #expect(cancelled.result["orderStatus"] == -1 && cancelled.result["refundState"] == "done")
+        #expect(cancelled.result["orderState"] == "cancelled" && cancelled.result["refundState"] == "done")
         #expect(cancelled.result["refundedTotal"] == 700 && cancelled.result["cancelReason"] == "Bought <two>")
         #expect(try await customer.client.run("cancelOrder", ["orderId": .string(order)]).body == cancelled.body)
         try await eventually("the goods are back") { try await Self.stock(suite, shelf) == 10 }
@@ -96,7 +96,7 @@ import Testing
         _ = try await admin.run("shipOrder", ["orderId": .string(order)])
         let part: JSON = ["orderId": .string(order), "amount": 200, "reason": "Broken lid"]
         let refunded = try await admin.run("refundOrder", part)
-        #expect(refunded.result["orderStatus"] == -2 && refunded.result["refundedTotal"] == 200, "\(refunded.text)")
+        #expect(refunded.result["orderState"] == "refunded" && refunded.result["refundedTotal"] == 200, "\(refunded.text)")
         #expect(refunded.result["refundedNow"] == 200)
         let again = try await admin.run("refundOrder", part)
         #expect(again.result["refundedNow"] == 200 && again.result["refundedTotal"] == 400, "\(again.text)")
@@ -117,7 +117,7 @@ import Testing
         let (customer, order) = try await Self.paid(suite, try await Self.shelf(suite))
         let admin = try await Customer.admin(suite)
         let cancelled = try await admin.run("cancelOrder", ["orderId": .string(order), "reason": "Sold out"])
-        #expect(cancelled.result["orderStatus"] == -1 && cancelled.result["refundedTotal"] == 700, "\(cancelled.text)")
+        #expect(cancelled.result["orderState"] == "cancelled" && cancelled.result["refundedTotal"] == 700, "\(cancelled.text)")
         #expect(try await customer.client.get("/classes/Order/\(order)")["cancelReason"] == "Sold out")
         let shipped = try await admin.run("shipOrder", ["orderId": .string(order)])
         #expect(shipped.code == 142 && shipped.json.text("error") == "The order is cancelled and cannot be shipped.")
@@ -149,7 +149,7 @@ import Testing
         ("refundOrder", ["orderId": "x", "restock": "yes"], 142),
         ("refundOrder", ["orderId": "x", "reason": "4242 4242 4242 4242"], 142),
         ("cancelOrder", ["orderId": "x", "reason": .string(String(repeating: "x", count: 501))], 142),
-        ("orders", ["status": "made"], 142), ("orders", ["from": "soon"], 142), ("orders", ["skip": -1], 142),
+        ("orders", ["status": "lost"], 142), ("orders", ["from": "soon"], 142), ("orders", ["skip": -1], 142),
     ]
 
     @Test(arguments: 0..<15) func badParametersGetTheirCode(row: Int) async throws {

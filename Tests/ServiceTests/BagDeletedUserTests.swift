@@ -74,7 +74,7 @@ import Testing
         let runner = OrderLedgerTests.runner(bag, OrderLedgerTests.Payments())
         #expect(await runner.progress(of: id, within: .seconds(20)) == .done)
         let cancelled = try #require(await bag.document("Order", order))
-        #expect(cancelled["orderStatus"] == -1 && cancelled["refundedTotal"] == 700 && cancelled["cancelReason"] == nil)
+        #expect(cancelled["orderState"] == "cancelled" && cancelled["refundedTotal"] == 700 && cancelled["cancelReason"] == nil)
         #expect(!bag.events.kinds.contains("mail.send.v1") && bag.events.kinds.contains("catalog.restock.v1"))
         // The shop goes on with an order that has no customer.
         #expect(try await bag.orders.answer(order)["refundState"] == "done")

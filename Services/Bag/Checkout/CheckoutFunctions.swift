@@ -9,14 +9,31 @@ struct CheckoutFunctions: Sendable {
     let host: ServiceHost
     let ledger: CheckoutLedger
     let runner: CheckoutRunner
+    /// What the older functions answer when a request does not say it.
+    let chargeAnswer: ChargeAnswer
 
     /// The gateway waits 30 s; the answer that the order is still being processed must reach the client before.
     private static let waitMax = Duration.seconds(25)
     private static let waitMin = Duration.milliseconds(100)
 
+    /// `checkout`: byte for byte the receipt that is stored.
+    func checkout(_ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply {
+        let receipt = try await receipt(request) { try CheckoutRequest(checkout: parameters) }
+        return try BusReply(FunctionReply(), documents: [receipt.text])
+    }
+
+    /// `chargeCustomer` and `ChargeToken`: the receipt in the form that the app's code expects.
+    func charge(
+        _ request: ServiceRequest, _ parse: () throws -> CheckoutRequest
+    ) async throws -> BusReply {
+        let receipt = try await receipt(request, parse)
+        return try .result((receipt.request.answerForm ?? chargeAnswer).shown(try JSON(parsing: receipt.text)))
+    }
+
     /// Who asks is checked before what is asked.
-    func answer(_ request: ServiceRequest, _ parse: @autoclosure () throws -> CheckoutRequest) async throws -> BusReply
-    {
+    private func receipt(
+        _ request: ServiceRequest, _ parse: () throws -> CheckoutRequest
+    ) async throws -> (request: CheckoutRequest, text: [UInt8]) {
         let began = ContinuousClock.now
         let userId = try request.userId
         let wanted = try parse()
@@ -33,7 +50,7 @@ struct CheckoutFunctions: Sendable {
         }
         let left = max(Self.waitMin, Self.waitMax - (ContinuousClock.now - began))
         switch await runner.outcome(of: id, within: left) {
-        case .success(let receipt): return try BusReply(FunctionReply(), documents: [receipt])
+        case .success(let receipt): return (wanted, receipt)
         case .failure(let error): throw error
         case nil:
             throw ParseError(
@@ -96,9 +113,12 @@ struct CheckoutFunctions: Sendable {
             ? try await host.objects("_User", ids: [userId], as: request.envelope.principal, traceId: traceId)[userId]
             : nil
         let known = try await contact
-        var customer = Customer(userId: userId, email: known.email, profile: profile)
+        var customer = Customer(
+            userId: userId, email: known.email.isEmpty ? wanted.email ?? "" : known.email, profile: profile)
+        customer.givenEmail = known.email.isEmpty ? wanted.email : nil
         customer.mailCause = MailCause(
-            addressVerified: known.emailVerified, userId: userId, network: request.envelope.principal.network)
+            addressVerified: known.emailVerified && !known.email.isEmpty, userId: userId,
+            network: request.envelope.principal.network)
         return customer
     }
 }

@@ -48,7 +48,7 @@ extension CheckoutLedger {
     ) throws -> (order: JSON, orderNo: Int64) {
         var fields = checkout.orderFields
         fields["orderDate"] = transaction.now.wire
-        fields["orderStatus"] = 1
+        for (name, value) in OrderStatus.made.fields { fields[name] = value }
         fields["total"] = .int(priced.totalMinorUnits)
         fields["currency"] = .string(priced.currency)
         if !chargeId.isEmpty { fields["stripePaymentId"] = .string(chargeId) }
@@ -83,15 +83,25 @@ extension CheckoutLedger {
         for service in ["analytics", "push", "payments"] {
             try outbox.add("\(service).orderMade.v1", made, key: "\(key):\(service)", in: transaction)
         }
-        guard !checkout.email.isEmpty else { return }
         let cause = try MailCause.of(checkout, in: transaction)
+        try confirm(receipt, to: checkout.email, name: receipt.customerName, cause, key: "\(key):mail", in: transaction)
+        // The shop's own address: what customers order must not use up a quota of it.
+        let shop = MailCause(byShop: true)
+        try confirm(receipt, to: copies.address, name: "", shop, key: "\(key):copy", in: transaction)
+    }
+
+    private func confirm(
+        _ receipt: Receipt, to address: String, name: String, _ cause: MailCause, key: String,
+        in transaction: StoreTransaction
+    ) throws {
+        guard !address.isEmpty else { return }
         let mail = SendMailRequest.with {
             $0.template = "order-confirmation"
-            $0.toAddress = checkout.email
-            $0.toName = receipt.customerName
+            $0.toAddress = address
+            $0.toName = name
             $0.model = Data(receipt.mailModel.serialized)
             cause.fill(&$0)
         }
-        try outbox.add("mail.send.v1", mail, key: "\(key):mail", in: transaction)
+        try outbox.add("mail.send.v1", mail, key: key, in: transaction)
     }
 }

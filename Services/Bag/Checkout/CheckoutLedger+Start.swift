@@ -4,10 +4,12 @@ import ParseProtocol
 /// What the bag knows of the customer when a checkout begins.
 package struct Customer: Sendable {
     package let userId: String
-    /// Empty when there is none.
+    /// Where the confirmation goes; empty when there is no address.
     package let email: String
     /// The `_User`, or nil when it was not asked for.
     package let profile: JSON?
+    /// `email`, when it is not the account's but came with this order.
+    package var givenEmail: String?
     /// What is known about a mail to `email`.
     package var mailCause = MailCause()
 
@@ -74,12 +76,11 @@ extension CheckoutLedger {
     ) throws -> (id: String, isDecided: Bool) {
         let order = try order(request, of: customer.userId, in: transaction)
         if let running = try running(order.objectId, in: transaction) { return (running, false) }
-        let status = order.document["orderStatus"]?.intValue
-        guard status == 0 else {
-            // Paid, and not cancelled or refunded since.
+        let status = OrderStatus(order: order.document)
+        guard status == .open else {
             let made = try transaction.rows(
                 "SELECT id FROM checkouts WHERE orderId = ? AND state = 'made'", [.text(order.objectId)])
-            guard let status, status > 0, let id = try made.first?.text("id") else {
+            guard let status, status.isPaid, let id = try made.first?.text("id") else {
                 throw ParseError(.validationError, "This order cannot be paid.")
             }
             return (id, true)
@@ -91,7 +92,10 @@ extension CheckoutLedger {
         guard total == 0 || request.source != .nothing else { throw CheckoutRequest.needsOneSource }
         // They become the order's when it is made: a checkout that fails leaves the order as it was.
         var fields = JSON.object(request.texts)
-        fields["shippingAddress"] = try address(request, order, customer, in: transaction).json
+        let address = try address(request, order, customer, in: transaction)
+        if !address.members.isEmpty { fields["shippingAddress"] = address.json }
+        // The shop must be able to reach a customer whose account has no address.
+        if let email = customer.givenEmail { fields["email"] = .string(email) }
         try forgetRequestKeys(of: customer.userId, in: transaction)
         let checkout = Checkout(
             id: "co_" + Names.random(20), orderId: order.objectId, customerId: customer.userId,
@@ -149,7 +153,10 @@ extension CheckoutLedger {
             } else {
                 ShippingAddress(profile: customer.profile ?? [:])
             }
-        try address.requireComplete()
+        switch request.addressNeed {
+        case .complete: try address.requireComplete()
+        case .ofPaymentSheet: if request.shippingAddress != nil { try address.requireDeliverable() }
+        }
         return address
     }
 

@@ -42,10 +42,15 @@ package struct CheckoutLedger: Sendable {
     /// Nil where no number was ever given out, as in a test's fresh store.
     let numbers: OrderNumberGate?
 
-    package init(store: ClassStore, outbox: any EventSink, numbers: OrderNumberGate? = nil) {
+    let copies: OrderCopies
+
+    package init(
+        store: ClassStore, outbox: any EventSink, numbers: OrderNumberGate? = nil, copies: OrderCopies = OrderCopies()
+    ) {
         self.store = store
         self.outbox = outbox
         self.numbers = numbers
+        self.copies = copies
     }
 
     /// - Throws: 142 while a checkout of the order runs.

@@ -13,14 +13,28 @@ package struct CheckoutRequest: Sendable, Equatable {
     package var shippingAddress: ShippingAddress?
     /// An `Address` of the customer's, instead.
     package var addressId: String?
+    /// Where the confirmation goes when the account has no address.
+    package var email: String?
+    /// What of an address is needed.
+    package var addressNeed = AddressNeed.complete
+    /// Nil: as the shop's setting says.
+    package var answerForm: ChargeAnswer?
     /// `note` and `giftMessage`, as far as they were sent.
     package var texts: [String: JSON]
 
     private static let keyBytesMax = 200
 
+    package enum AddressNeed: Sendable, Equatable {
+        /// Every member, sent or stored.
+        case complete
+        /// What a payment sheet asks for, and none at all when none is sent: apps that pay by such a sheet have stored no address.
+        case ofPaymentSheet
+    }
+
     /// A bag that costs nothing needs no payment method or token.
     ///
-    /// `checkout {paymentMethodId? | tokenId?, idempotencyKey?, orderId?, addressId? | shippingAddress?, note?, giftMessage?, amount?}`
+    /// `checkout {paymentMethodId? | tokenId?, idempotencyKey?, orderId?, addressId? | shippingAddress? | shippingContact?, email?,
+    /// note?, giftMessage?, amount?}`
     package init(checkout parameters: JSON) throws {
         try self.init(parameters, orderIsRequired: false) {
             switch (try Self.text($0, "paymentMethodId"), try Self.text($0, "tokenId")) {
@@ -34,14 +48,20 @@ package struct CheckoutRequest: Sendable, Equatable {
 
     static let needsOneSource = ParseError(.validationError, "Either paymentMethodId or tokenId is needed.")
 
-    /// `chargeCustomer {orderId, customerId, amount? | chargeAmount?}`
+    /// `chargeCustomer {orderId, customerId, amount? | chargeAmount?, answer?}`
     package init(chargeCustomer parameters: JSON) throws {
         try self.init(parameters, orderIsRequired: true) { .customer(try Self.requiredText($0, "customerId")) }
+        answerForm = try ChargeAnswer(parameters)
     }
 
-    /// `ChargeToken {chargeToken, orderId, amount?}`
+    /// `ChargeToken {chargeToken | tokenId, orderId, amount?, shippingContact? | shippingAddress?, email?, answer?}`
     package init(chargeToken parameters: JSON) throws {
-        try self.init(parameters, orderIsRequired: true) { .token(try Self.requiredText($0, "chargeToken")) }
+        try self.init(parameters, orderIsRequired: true) {
+            if let token = try Self.text($0, "tokenId"), $0["chargeToken"] == nil { return .token(token) }
+            return .token(try Self.requiredText($0, "chargeToken"))
+        }
+        addressNeed = .ofPaymentSheet
+        answerForm = try ChargeAnswer(parameters)
     }
 
     /// - Throws: 142 for a card number and for values that cannot be, 101 for an order id that cannot be.
@@ -55,11 +75,19 @@ package struct CheckoutRequest: Sendable, Equatable {
         if let address = parameters["shippingAddress"], !address.isNull {
             shippingAddress = try ShippingAddress(address)
         }
+        var emails = [parameters["email"], parameters["customerEmail"]]
+        // Apps may keep anything in an address; of this only an address counts.
+        if let text = shippingAddress?.members["email"], Mailbox.isAddress(text) { emails.append(.string(text)) }
+        if let contact = parameters["shippingContact"], !contact.isNull {
+            guard shippingAddress == nil else { throw Self.oneAddress }
+            let sheet = try PaymentSheetContact(contact)
+            shippingAddress = sheet.address
+            emails.append(sheet.email)
+        }
+        email = try Self.email(emails.compactMap(\.self).first { !$0.isNull && $0 != "" })
         addressId = try Self.text(parameters, "addressId")
         if let addressId {
-            guard shippingAddress == nil else {
-                throw ParseError(.validationError, "Either addressId or shippingAddress is possible.")
-            }
+            guard shippingAddress == nil else { throw Self.oneAddress }
             guard Names.isObjectId(addressId) else { throw ParseError.objectNotFound }
         }
         var order: [String: JSON] = [:]
@@ -68,6 +96,18 @@ package struct CheckoutRequest: Sendable, Equatable {
         }
         // The same limits as for a client that saves the order itself.
         texts = try OrderChange(.object(order), present: nil, customerId: "").fields
+    }
+
+    private static let oneAddress = ParseError(
+        .validationError, "Only one of addressId, shippingAddress and shippingContact is possible.")
+
+    /// - Throws: 125 for what no mail can be sent to.
+    private static func email(_ value: JSON?) throws -> String? {
+        guard let value else { return nil }
+        guard let text = value.stringValue, Mailbox.isAddress(text) else {
+            throw ParseError(.invalidEmailAddress, "Email address format is invalid.")
+        }
+        return text
     }
 
     private static func amount(_ value: JSON?) throws -> Int64? {

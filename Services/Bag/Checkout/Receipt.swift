@@ -12,6 +12,7 @@ struct Receipt {
         [
             "orderId": order["objectId"] ?? .null, "orderNo": order["orderNo"] ?? .null,
             "orderDate": order["orderDate"] ?? .null, "orderStatus": order["orderStatus"] ?? .null,
+            "orderState": order["orderState"] ?? .null,
             "totalMinorUnits": .int(priced.totalMinorUnits), "currency": .string(priced.currency),
             "stripePaymentId": order["stripePaymentId"] ?? .null, "items": .array(priced.lines.map(item)),
             "shippingAddress": order["shippingAddress"] ?? .null,

@@ -103,7 +103,7 @@ package struct OrderLedger: Sendable {
     private func change(
         _ order: OrderRecord, to status: OrderStatus, _ wish: Wish, _ contact: CustomerContact?, in transaction: StoreTransaction
     ) throws -> OrderRecord {
-        var fields: [String: JSON] = ["orderStatus": .int(status.rawValue)]
+        var fields = status.fields
         switch status {
         case .open, .made: throw ParseError.internalError  // No step leads there.
         case .shipped:

@@ -12,16 +12,19 @@ package struct OrderList: Sendable {
     private static let limitMax: Int64 = 100
     private static let skipMax: Int64 = 1_000_000
 
-    /// - Parameter parameters: `status` is an `orderStatus` other than 0; `from` (included) and `to` (excluded) are dates, ISO 8601 or
+    /// - Parameter parameters: `status` is an `orderState`, or the number that earlier releases had for it; `from` (included) and `to` (excluded) are dates, ISO 8601 or
     ///   Date hashes, of when the orders were made.
     /// - Throws: 142 for what is none of these.
     package init(_ parameters: JSON) throws {
         var condition: JSON = ["orderStatus": ["$ne": 0]]
         if let value = parameters["status"], !value.isNull {
-            guard let status = value.intValue.flatMap(OrderStatus.init), status != .open else {
-                throw ParseError(.validationError, "status must be 1, 2, 3, -1 or -2.")
+            guard let status = Self.status(value), let state = status.state else {
+                let states = OrderStatus.ofMadeOrders.compactMap(\.state).joined(separator: ", ")
+                throw ParseError(.validationError, "status must be one of \(states).")
             }
-            condition["orderStatus"] = .int(status.rawValue)
+            // An imported order may say by `orderStatus` alone that it is made.
+            let others = OrderStatus.ofMadeOrders.filter { $0 != .made }.compactMap(\.state)
+            condition["orderState"] = status == .made ? ["$nin": .array(others.map(JSON.string))] : .string(state)
         }
         var dates: JSON = [:]
         for (name, comparison) in [("from", "$gte"), ("to", "$lt")] {
@@ -34,6 +37,10 @@ package struct OrderList: Sendable {
             throw ParseError(.validationError, "skip must be a whole number from 0 to \(Self.skipMax).")
         }
         self.skip = Int(skip)
+    }
+
+    private static func status(_ value: JSON) -> OrderStatus? {
+        value.stringValue.flatMap(OrderStatus.init(state:)) ?? value.intValue.flatMap(OrderStatus.init(rawValue:))
     }
 
     private static func date(_ value: JSON?, _ name: String) throws -> Timestamp? {

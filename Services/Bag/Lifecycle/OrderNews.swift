@@ -35,7 +35,9 @@ struct OrderNews {
         for service in ["analytics", "push"] {
             try outbox.add("\(service).orderChanged.v1", changed, key: "\(key):\(service)", in: transaction)
         }
-        let address = contact?.email ?? order.payment?.email ?? ""
+        // An account without an address ordered with one that came with the order.
+        let known = contact?.email ?? ""
+        let address = known.isEmpty ? order.payment?.email ?? "" : known
         guard !address.isEmpty, let template else { return }
         let receipt = Receipt(order: order.document, priced: priced)
         let mail = SendMailRequest.with {
@@ -43,7 +45,9 @@ struct OrderNews {
             $0.toAddress = address
             $0.toName = receipt.customerName
             $0.model = Data(model(receipt).serialized)
-            MailCause(addressVerified: contact?.isVerified == true, byShop: byShop, userId: order.customerId).fill(&$0)
+            MailCause(
+                addressVerified: contact?.isVerified == true && !known.isEmpty, byShop: byShop, userId: order.customerId
+            ).fill(&$0)
         }
         try outbox.add("mail.send.v1", mail, key: "\(key):mail", in: transaction)
     }

@@ -36,7 +36,7 @@ struct OrderRecord {
                 checkoutId: $0.text("id"), priced: try PricedOrder(text: $0.text("priced")), email: $0.text("email"))
         }
         var lifecycle = OrderLifecycle(
-            document["orderStatus"]?.intValue.flatMap(OrderStatus.init), charged: payment?.priced.totalMinorUnits ?? 0)
+            OrderStatus(order: document), charged: payment?.priced.totalMinorUnits ?? 0)
         lifecycle.shipment = Shipment(order: document)
         for row in try RefundLedger.rows(of: orderId, in: store) {
             let refund = try OrderLifecycle.Refund(
@@ -74,10 +74,10 @@ struct OrderRecord {
         return answer
     }
 
-    /// Fields that an order gets after it was made, by the server only. `refundedTotal` counts minor units; `refundState` is `pending`,
-    /// `done` or `failed`.
+    /// Fields that an order gets when it is made and afterwards, by the server only. `orderState` is what became of it; `refundedTotal`
+    /// counts minor units; `refundState` is `pending`, `done` or `failed`.
     static let fields = [
-        "shippedAt", "deliveredAt", "cancelledAt", "refundedAt", "refundedTotal", "refundState", "carrier",
+        "orderState", "shippedAt", "deliveredAt", "cancelledAt", "refundedAt", "refundedTotal", "refundState", "carrier",
         "trackingNumber", "trackingUrl", "cancelReason",
     ]
 }

@@ -1,4 +1,9 @@
-/// `orderStatus` of an order, as clients know it.
+import ParseProtocol
+
+/// What became of an order: the field `orderState` of a made order.
+///
+/// Clients written for hosted Parse know two values of `orderStatus`, 0 for the bag and 1 for a made order, and ask for 1 to show a
+/// history. So `orderStatus` stays 1 for ever, and what happens afterwards has a field of its own.
 package enum OrderStatus: Int64, Sendable, CaseIterable {
     /// In the bag.
     case open = 0
@@ -11,15 +16,46 @@ package enum OrderStatus: Int64, Sendable, CaseIterable {
     /// All or some of what was paid went back.
     case refunded = -2
 
-    /// As sentences say it: "The order is shipped."
-    package var word: String {
-        switch self {
-        case .open: "still in the bag"
-        case .made: "made"
-        case .shipped: "shipped"
-        case .delivered: "delivered"
-        case .cancelled: "cancelled"
-        case .refunded: "refunded"
+    /// Nil for a state that is none of ours, as an import may bring.
+    ///
+    /// Orders of earlier releases say it by `orderStatus` alone, until `OrderStates` has converted them.
+    init?(order: JSON) {
+        switch order["orderStatus"]?.intValue {
+        case 0: self = .open
+        case 1:
+            guard let state = order["orderState"], !state.isNull else {
+                self = .made
+                return
+            }
+            guard let known = state.stringValue.flatMap(Self.init(state:)) else { return nil }
+            self = known
+        case let number?: self.init(rawValue: number)
+        case nil: return nil
         }
+    }
+
+    /// From a value of `orderState`.
+    init?(state: String) {
+        guard let status = Self.ofMadeOrders.first(where: { $0.state == state }) else { return nil }
+        self = status
+    }
+
+    static let ofMadeOrders = allCases.filter { $0 != .open }
+
+    /// The value of `orderState`; nil for the bag, which has none.
+    var state: String? { self == .open ? nil : "\(self)" }
+
+    /// The value of `orderStatus`.
+    var wireStatus: Int64 { self == .open ? 0 : 1 }
+
+    /// As sentences say it: "The order is shipped."
+    package var word: String { state ?? "still in the bag" }
+
+    /// Whether the order was paid, and neither cancelled nor refunded since.
+    var isPaid: Bool { self == .made || self == .shipped || self == .delivered }
+
+    /// The fields of an order that say it.
+    var fields: [String: JSON] {
+        ["orderStatus": .int(wireStatus), "orderState": state.map(JSON.string) ?? .null]
     }
 }

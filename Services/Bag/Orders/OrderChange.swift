@@ -9,7 +9,7 @@ package struct OrderChange: Sendable, Equatable {
     private static let noteBytesMax = 2000
     /// Written by the server alone.
     private static let serversFields: Set<String> = Set(
-        ["orderNo", "orderDate", "orderStatus", "total", "stripePaymentId", "currency"] + OrderRecord.fields)
+        ["orderNo", "orderDate", "orderStatus", "total", "stripePaymentId", "currency", "email"] + OrderRecord.fields)
     /// Clients that send whole objects back send these too; they mean nothing.
     private static let ignored: Set<String> = ["ACL", "objectId", "createdAt", "updatedAt", "className", "__type"]
 

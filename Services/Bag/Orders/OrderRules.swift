@@ -39,6 +39,7 @@ package struct OrderRules: ClassRules {
         }
         let objectId = try change.requiredObjectId
         guard !change.caller.isMaster else {
+            try OrderStates.normalize(&change.object)
             try CheckoutLedger.requireNotBeingPaid(objectId, in: transaction)
             return try RefundLedger.requireNonePending(objectId, in: transaction)
         }
@@ -58,7 +59,7 @@ package struct OrderRules: ClassRules {
     }
 
     private func beforeCreate(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
-        guard !change.caller.isMaster else { return }
+        guard !change.caller.isMaster else { return try OrderStates.normalize(&change.object) }
         guard change.objectId == nil, change.object["objectId"] == nil else {
             throw ParseError(.invalidKeyName, "objectId is an invalid field name.")
         }

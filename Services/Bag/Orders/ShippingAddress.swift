@@ -45,8 +45,16 @@ package struct ShippingAddress: Sendable, Equatable {
     }
 
     /// - Throws: 142 that names what is missing, in its text and in `details.missing`.
-    package func requireComplete() throws {
-        let missing = Self.required.filter { members[$0, default: ""].isEmpty }
+    package func requireComplete() throws { try require(Self.required) }
+
+    /// What a payment sheet brings at least, wherever it is used: many countries have no states, and a phone number need not be asked for.
+    /// - Throws: 142 as above.
+    package func requireDeliverable() throws {
+        try require(["address1", "city"] + (fullName.isEmpty ? ["lastName"] : []))
+    }
+
+    private func require(_ names: [String]) throws {
+        let missing = names.filter { members[$0, default: ""].isEmpty }
         guard !missing.isEmpty else { return }
         throw ParseError(
             .validationError,

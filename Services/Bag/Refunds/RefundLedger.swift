@@ -148,10 +148,10 @@ package struct RefundLedger: Sendable {
             return nil
         }
         let before = present["refundedTotal"]?.intValue ?? 0
-        var fields: [String: JSON] = [
-            "orderStatus": .int(refund.purpose.status.rawValue), "refundedAt": transaction.now.wire,
-            "refundedTotal": .int(before.addingReportingOverflow(refund.amount).partialValue), "refundState": "done",
-        ]
+        var fields = refund.purpose.status.fields
+        fields["refundedAt"] = transaction.now.wire
+        fields["refundedTotal"] = .int(before.addingReportingOverflow(refund.amount).partialValue)
+        fields["refundState"] = "done"
         if refund.purpose == .cancel {
             fields.merge(OrderLedger.cancelled(reason, transaction.now)) { _, new in new }
         }

@@ -1,0 +1,44 @@
+import ParseProtocol
+
+/// The contact that a payment sheet collected, such as Apple Pay's, as the shipping address of an order.
+///
+/// Taken are the members of `PKContact` (`name` or its parts, `phoneNumber`, `emailAddress`, `postalAddress` as `CNPostalAddress` or the
+/// older `ABAddress` dictionary) and those of Apple Pay on the web (`addressLines`, `locality`, `administrativeArea`, `postalCode`).
+package struct PaymentSheetContact: Sendable, Equatable {
+    package let address: ShippingAddress
+    /// As the sheet has it, to be checked like every address of a client.
+    package let email: JSON?
+
+    /// Where a member of an address may be found, the first that is there counts.
+    private static let sources: [(member: String, names: [String])] = [
+        ("firstName", ["givenName", "firstName"]), ("lastName", ["familyName", "lastName"]),
+        ("phone", ["phoneNumber", "phone"]), ("address1", ["street", "Street", "address1"]),
+        ("address2", ["subLocality", "address2"]), ("city", ["city", "City", "locality"]),
+        ("state", ["state", "State", "administrativeArea"]), ("zipcode", ["postalCode", "ZIP", "zipcode"]),
+        ("country", ["country", "Country", "countryCode"]),
+    ]
+
+    /// - Throws: 142 for anything but an object of short texts.
+    package init(_ value: JSON) throws {
+        guard value.objectValue != nil, value["__op"] == nil else {
+            throw ParseError(.validationError, "shippingContact must be an object.")
+        }
+        // A person's name and postal address may be objects of their own within it.
+        let parts = [value, value["name"], value["postalAddress"]].compactMap(\.self)
+        func first(_ names: [String]) -> JSON? {
+            names.lazy.compactMap { name in parts.lazy.compactMap { Self.filled($0[name]) }.first }.first
+        }
+        var members: [String: JSON] = [:]
+        for (member, names) in Self.sources { members[member] = first(names) }
+        let lines = (first(["addressLines"])?.arrayValue ?? []).filter { $0 != "" }
+        if members["address1"] == nil { members["address1"] = lines.first }
+        if members["address2"] == nil { members["address2"] = lines.dropFirst().first }
+        if members["firstName"] == nil, members["lastName"] == nil {
+            members["lastName"] = value["name"]?.stringValue.map(JSON.string)
+        }
+        address = try ShippingAddress(.object(members))
+        email = first(["emailAddress", "email"])
+    }
+
+    private static func filled(_ value: JSON?) -> JSON? { value == nil || value == .null || value == "" ? nil : value }
+}

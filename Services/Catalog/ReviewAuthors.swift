@@ -1,0 +1,57 @@
+import MessageBus
+import Messages
+import ParseProtocol
+import ServiceKit
+import Synchronization
+
+/// The name that a review shows, `authorName`: what its author calls himself in public, and nothing else of the user.
+///
+/// It is what the author sends with the review, else the `displayName` of the account, and stays with the review.
+final class ReviewAuthors: Sendable {
+    private let connected = Mutex<ServiceHost?>(nil)
+
+    /// The rules exist before the service runs; this makes them work.
+    func connect(_ host: ServiceHost) { connected.withLock { $0 = host } }
+
+    private static let field = "authorName"
+    /// A review without a name is worth more than one that waits.
+    private static let waitMax = Duration.seconds(3)
+
+    /// Gives a client's new review the name of the account, when it brings none. Before the transaction.
+    func prepare(_ change: inout ProposedChange) async {
+        guard change.verb == .create, change.object[Self.field] == nil, !change.caller.isMaster,
+            !change.principal.anonymous, let userId = change.caller.userId,
+            let name = await displayName(of: userId, as: change.principal)
+        else { return }
+        change.object[Self.field] = .string(name)
+    }
+
+    /// - Throws: 111 and 142 for a name that cannot be shown.
+    static func check(_ object: inout JSON) throws(ParseError) {
+        guard let sent = object[field], !sent.isNull, sent["__op"] != "Delete" else { return }
+        guard let text = sent.stringValue else { throw ParseError(.incorrectType, "authorName must be a string.") }
+        guard let name = PublicName(text) else {
+            throw ParseError(
+                .validationError, "authorName must be one line of 1 to \(PublicName.charactersMax) characters.")
+        }
+        object[field] = .string(name.text)
+    }
+
+    /// Nil when there is none, when it cannot be shown, and when it cannot be learnt.
+    private func displayName(of userId: String, as principal: Principal) async -> String? {
+        guard let host = connected.withLock(\.self) else { return nil }
+        let wanted = FetchRequest.with {
+            $0.wanted = [
+                .with {
+                    $0.className = "_User"; $0.objectIds = [userId]
+                }
+            ]
+        }
+        guard var request = try? BusRequest("users.fetch.v1", wanted, timeout: Self.waitMax) else { return nil }
+        request.principal = principal
+        guard let reply = try? await host.bus.call(request), let user = reply.documents.first,
+            let text = (try? JSON(clientText: user))?["displayName"]?.stringValue
+        else { return nil }
+        return PublicName(text)?.text
+    }
+}
