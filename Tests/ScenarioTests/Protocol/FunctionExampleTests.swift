@@ -104,9 +104,20 @@ import Testing
         try await examples.ask("deliverOrder", admin, ["orderId": second])
         try await examples.ask(
             "refundOrder", admin, ["orderId": second, "amount": 350, "reason": "One was broken."])
-        let third = try await openOrder(shelf, customer)
-        try await examples.ask("ChargeToken", client, ["orderId": third, "chargeToken": "tok_visa"])
-        try await examples.ask("orders", admin, ["status": 1, "limit": 1])
+        let sheet: JSON = [
+            "name": ["givenName": "Ann", "familyName": "Lee"], "phoneNumber": "555-0100",
+            "emailAddress": "ann@example.com",
+            "postalAddress": [
+                "street": "1 Main St", "city": "Springfield", "state": "IL", "postalCode": "62701",
+            ],
+        ]
+        for (spelling, more) in [("ChargeToken", ["shippingContact": sheet]), ("chargeToken", [:])] as [(String, JSON)] {
+            var parameters = more
+            parameters["orderId"] = try await openOrder(shelf, customer)
+            parameters["chargeToken"] = "tok_visa"
+            try await examples.ask(spelling, client, parameters)
+        }
+        try await examples.ask("orders", admin, ["status": "made", "limit": 1])
         try await examples.ask("charges", admin, ["limit": 1, "state": "succeeded"])
         try await examples.ask("paymentEvents", admin, ["limit": 1])
     }
