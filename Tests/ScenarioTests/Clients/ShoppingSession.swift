@@ -28,7 +28,7 @@ struct ShoppingSession<SDK: ReplayedSDK> {
 
     private static var address: String {
         #"""
-        {"firstName":"Ada","lastName":"Long","phone":"415","address1":"1 Main St","city":"Springfield",\#
+        {"firstName":"Ada","lastName":"Long","phone":"555-0100","address1":"1 Main St","city":"Springfield",\#
         "state":"IL","zipcode":"62701"}
         """#
     }
