@@ -111,7 +111,8 @@ import Testing
                 "street": "1 Main St", "city": "Springfield", "state": "IL", "postalCode": "62701",
             ],
         ]
-        for (spelling, more) in [("ChargeToken", ["shippingContact": sheet]), ("chargeToken", [:])] as [(String, JSON)] {
+        let withSheet: JSON = ["shippingContact": sheet]
+        for (spelling, more) in [("ChargeToken", withSheet), ("chargeToken", [:])] {
             var parameters = more
             parameters["orderId"] = try await openOrder(shelf, customer)
             parameters["chargeToken"] = "tok_visa"
@@ -174,9 +175,9 @@ import Testing
     private func analytics(_ examples: Examples, _ customer: Customer, _ admin: ParseClient) async throws {
         let name = "Search\(Names.random(6))"
         let hash = Names.random(32)
-        for (event, body) in [
-            (name, ["dimensions": ["brand": "Aqua"]]), ("AppOpened", ["push_hash": .string(hash)]),
-        ] as [(String, JSON)] {
+        let search: JSON = ["dimensions": ["brand": "Aqua"]]
+        let opened: JSON = ["push_hash": .string(hash)]
+        for (event, body) in [(name, search), ("AppOpened", opened)] {
             let answer = try await customer.client.call(.POST, "/events/\(event)", body)
             guard answer.status == 200 else { throw Unexpected("POST events/\(event)", answer) }
         }
@@ -185,9 +186,8 @@ import Testing
         try await examples.ask("analyticsTop", admin, ["name": .string(name), "dimension": "brand", "limit": 3])
         try await examples.ask("analyticsActiveUsers", admin)
         try await examples.ask("pushOpens", admin, ["pushHash": .string(hash)])
-        for (function, parameters) in [
-            ("analyticsSales", ["interval": "day"]), ("analyticsRequests", ["groupBy": "class"]),
-        ] as [(String, JSON)] {
+        let (byDay, byClass): (JSON, JSON) = (["interval": "day"], ["groupBy": "class"])
+        for (function, parameters) in [("analyticsSales", byDay), ("analyticsRequests", byClass)] {
             try await eventually("\(function) has something to tell") {
                 try await admin.run(function, parameters).result.arrayValue?.isEmpty == false
             }
