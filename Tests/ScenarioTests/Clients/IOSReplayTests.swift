@@ -192,8 +192,8 @@ import Testing
         #expect(try await sdk.command("POST", "requestPasswordReset", #"{"email":"\#(name)"}"#).text == "{}")
         #expect(try await sdk.logOut().text == "{}")
         #expect(try await sdk.me().code == 209)
-        sdk.session = ""
-        let taken = try await IOSSDK.withoutUser(sdk).signUp(name, "secret1")
+        (sdk.session, sdk.userId) = ("", "")
+        let taken = try await sdk.signUp(name, "secret1")
         #expect(taken.code == 202, "\(taken.text)")
     }
 
@@ -273,14 +273,5 @@ import Testing
         #expect(retried.code == 159, "The same request again is a repetition: \(retried.text)")
         let found = try await sdk.command("GET", "classes/\(name)", #"{"order":"n","limit":"9"}"#)
         #expect(found.results.map { $0["n"] } == [0, 1, 2], "\(found.text)")
-    }
-}
-
-extension IOSSDK {
-    /// The same device before anybody signed in.
-    fileprivate static func withoutUser(_ sdk: IOSSDK) -> IOSSDK {
-        var other = sdk
-        (other.session, other.userId) = ("", "")
-        return other
     }
 }
