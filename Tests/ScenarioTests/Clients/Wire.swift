@@ -51,8 +51,8 @@ struct Wire: Sendable {
     }
 
     private func exchange(_ lines: [String], _ body: [UInt8]) async throws -> Answer {
-        let head = (lines + ["Connection: close"]).joined(separator: "\r\n") + "\r\n\r\n"
-        let answer = try await RawRequest.send(suite, Array(head.utf8) + body)
+        let request = (lines + ["Connection: close"]).joined(separator: "\r\n") + "\r\n\r\n"
+        let answer = try await RawRequest.send(suite, Array(request.utf8) + body)
         guard let end = answer.range(of: "\r\n\r\n") else {
             return Answer(status: 0, head: answer, text: "", json: .null)
         }
