@@ -42,6 +42,21 @@ for name, schema in document["components"]["schemas"].items():
         examples += 1
         check(example, f"example of {name}", "components", "schemas", name)
 
+for path, item in document["paths"].items():
+    for verb, operation in item.items():
+        if verb not in VERBS:
+            continue
+        bodies = [("requestBody",)] + [("responses", status) for status in operation["responses"]]
+        for steps in bodies:
+            body = operation
+            for step in steps:
+                body = body.get(step, {})
+            media = body.get("content", {}).get("application/json", {})
+            if "example" in media:
+                examples += 1
+                check(media["example"], f"example of {operation['operationId']} {steps[-1]}",
+                      "paths", path, verb, *steps, "content", "application/json", "schema")
+
 operations = {operation["operationId"]: (path, verb)
               for path, item in document["paths"].items() for verb, operation in item.items() if verb in VERBS}
 

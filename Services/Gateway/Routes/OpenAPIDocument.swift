@@ -6,7 +6,8 @@ import ParseProtocol
 ///
 /// - `components.json`: schemas, parameters, answers and security schemes, as OpenAPI has them;
 /// - `operations.json`: by operation id, what goes in and comes out; a route without an entry takes and gives any JSON;
-/// - `functions.json`: the cloud functions with their parameters.
+/// - `functions.json`: the cloud functions with their parameters;
+/// - `examples.json`: by function, a request, its result, and what its parameters mean. `docs/functions.md` is made of these two.
 struct OpenAPIDocument: Sendable {
     /// The document's bytes.
     let text: [UInt8]
@@ -25,9 +26,10 @@ struct OpenAPIDocument: Sendable {
         let operations = OpenAPIOperations(components: components, bodies: try read("operations"))
         var paths: [String: JSON] = [:]
         for route in routes { paths[route.path, default: [:]][route.method.member] = operations.operation(of: route) }
-        let functions = try read("functions")
+        let (functions, examples) = (try read("functions"), try read("examples"))
         for name in Owners.functionNames {
-            paths["/functions/\(name)"] = ["post": operations.operation(ofFunction: name, functions[name] ?? [:])]
+            let operation = operations.operation(ofFunction: name, functions[name] ?? [:], examples[name] ?? [:])
+            paths["/functions/\(name)"] = ["post": operation]
         }
         let origin = URLComponents(string: publicURL).map { parts -> String in
             var parts = parts

@@ -23,27 +23,37 @@ struct OpenAPIOperations: Sendable {
         return operation
     }
 
-    /// `function` has `summary`, `caller`, `parameters` and `required`.
-    func operation(ofFunction name: String, _ function: JSON) -> JSON {
+    /// - Parameters:
+    ///   - function: `summary`, `caller`, `parameters` and `required`.
+    ///   - example: `request`, `result`, and `parameters` with a text about each.
+    func operation(ofFunction name: String, _ function: JSON, _ example: JSON) -> JSON {
         let who =
             switch function["caller"] {
             case "admin": "Members of the role admins."
             case "user": "Signed-in users."
             default: "Everybody."
             }
+        var properties = function["parameters"]?.objectValue ?? [:]
+        for (parameter, text) in example["parameters"]?.objectValue ?? [:] {
+            properties[parameter]?["description"] = text
+        }
         let schema: JSON = [
-            "type": "object", "properties": function["parameters"] ?? [:], "required": function["required"] ?? [],
+            "type": "object", "properties": .object(properties), "required": function["required"] ?? [],
         ]
+        var request: JSON = ["schema": schema]
+        request["example"] = example["request"]
+        var result: JSON = ["schema": ["$ref": "#/components/schemas/FunctionAnswer"]]
+        result["example"] = example["result"].map { ["result": $0] }
         return [
             "operationId": .string("function.\(name)"),
             "summary": function["summary"] ?? .string(name),
             "description": .string(who),
             "tags": [.string(Route.Tag.cloud.rawValue)],
             "security": function["caller"] == "anyone" ? Self.clientKeys : Self.session,
-            "requestBody": ["content": ["application/json": ["schema": schema]]],
+            "requestBody": ["content": ["application/json": request]],
             "responses": .object(
                 Self.failures(body: true).merging([
-                    "200": ["description": "The result.", "content": Self.content("FunctionAnswer", [])]
+                    "200": ["description": "The result.", "content": ["application/json": result]]
                 ]) { _, own in own }),
         ]
     }

@@ -27,10 +27,15 @@ struct Wire: Sendable {
     ///   - line: verb and target, `GET /parse/health`.
     ///   - more: further header lines.
     func send(_ line: String, _ more: [String] = [], _ body: String = "") async throws -> Answer {
+        try await send(line, more, bytes: Array(body.utf8))
+    }
+
+    /// A body that is no text.
+    func send(_ line: String, _ more: [String] = [], bytes: [UInt8]) async throws -> Answer {
         let host = suite.url.replacingOccurrences(of: "http://", with: "").split(separator: "/")[0]
         var lines = ["\(line) HTTP/1.1", "Host: \(host)"] + headers + more
-        if !body.isEmpty || line.hasPrefix("P") { lines.append("Content-Length: \(body.utf8.count)") }
-        return try await exchange(lines, body)
+        if !bytes.isEmpty || line.hasPrefix("P") { lines.append("Content-Length: \(bytes.count)") }
+        return try await exchange(lines, bytes)
     }
 
     /// The body in chunks of a few bytes.
@@ -42,12 +47,12 @@ struct Wire: Sendable {
             let part = bytes[start..<min(start + 7, bytes.count)]
             return "\(String(part.count, radix: 16))\r\n\(String(decoding: part, as: UTF8.self))\r\n"
         }
-        return try await exchange(lines, chunks.joined() + "0\r\n\r\n")
+        return try await exchange(lines, Array((chunks.joined() + "0\r\n\r\n").utf8))
     }
 
-    private func exchange(_ lines: [String], _ body: String) async throws -> Answer {
-        let request = (lines + ["Connection: close"]).joined(separator: "\r\n") + "\r\n\r\n" + body
-        let answer = try await RawRequest.send(suite, Array(request.utf8))
+    private func exchange(_ lines: [String], _ body: [UInt8]) async throws -> Answer {
+        let request = (lines + ["Connection: close"]).joined(separator: "\r\n") + "\r\n\r\n"
+        let answer = try await RawRequest.send(suite, Array(request.utf8) + body)
         guard let end = answer.range(of: "\r\n\r\n") else {
             return Answer(status: 0, head: answer, text: "", json: .null)
         }
