@@ -146,9 +146,7 @@ struct ObjectDraft {
     }
 
     private func mismatch(_ field: String, expected: FieldType, got: FieldType) -> ParseError {
-        ParseError(
-            .incorrectType,
-            "schema mismatch for \(info.name).\(field); expected \(expected.label) but got \(got.label)")
+        ParseError.schemaMismatch(info.name, field, expected: expected, got: got)
     }
 
     /// Checks a type against the class, which learns it when the field is new.
