@@ -90,7 +90,7 @@ enum SubQuery {
         }
         return rows.flatMap { row -> [JSON] in
             guard let key else { return row["objectId"]?.stringValue.map { [.pointer(className, $0)] } ?? [] }
-            let value = key.split(separator: ".").reduce(row) { value, part in value?[String(part)] }
+            let value = key.split(separator: ".").reduce(row as JSON?) { value, part in value?[String(part)] }
             // Of an array each element is a value, as in Parse Server.
             return value.map { $0.arrayValue ?? [$0] } ?? []
         }

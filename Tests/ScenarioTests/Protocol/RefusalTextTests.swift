@@ -51,7 +51,8 @@ import Testing
     }
 
     private static let badClass =
-        "Invalid classname: a-b, classnames can only have alphanumeric characters and _, and must start with an alpha character "
+        "Invalid classname: a-b, classnames can only have alphanumeric characters and _, "
+        + "and must start with an alpha character "
 
     private static let writes: [Refusal] = [
         .init(101, "Object not found.") { try await $0.client.call(.PUT, "\($0.path)/nothing", ["a": 1]) },
