@@ -108,9 +108,7 @@ extension Reservations {
     ) throws -> Int64 {
         guard let stock = product.stock else { return 0 }
         guard stock >= quantity else {
-            throw ParseError(
-                .validationError, "Only \(max(stock, 0)) of \(product.name) are left.",
-                details: ["productId": .string(productId), "available": .int(max(stock, 0))])
+            throw ShortStock(name: product.name, available: max(stock, 0)).error(of: productId)
         }
         try change(stockOf: productId, by: -quantity, in: transaction)
         return quantity

@@ -12,11 +12,7 @@ struct AggregateController: Sendable {
         _ className: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
         guard Names.isClassName(className) || Owners.masterClasses.contains(className) else {
-            throw ParseError(
-                className.hasPrefix("_") ? .operationForbidden : .invalidClassName,
-                className.hasPrefix("_")
-                    ? "Clients aren't allowed to use the class \(className.prefix(128))."
-                    : "Invalid class name: \(className.prefix(128))")
+            throw className.hasPrefix("_") ? .internalClass(className, "find") : .invalidClassName(className)
         }
         let options = try AggregateOptions(request)
         var message = AggregateRequest()

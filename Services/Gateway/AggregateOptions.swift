@@ -18,7 +18,7 @@ struct AggregateOptions {
             switch name {
             case "pipeline": stages += try Self.stages(value)
             case "distinct":
-                guard case .string(let field) = value, !field.isEmpty else {
+                guard let field = Self.unquoted(value), !field.isEmpty else {
                     throw ParseError(.invalidQuery, "distinct must be the name of a field.")
                 }
                 distinct = field
@@ -38,6 +38,12 @@ struct AggregateOptions {
                 stages.append(.object([name: value]))
             }
         }
+    }
+
+    /// A text; one that stands in a query string as JSON, in quotes, is what it says.
+    private static func unquoted(_ value: JSON) -> String? {
+        guard let text = value.stringValue, text.hasPrefix("\"") else { return value.stringValue }
+        return (try? JSON(parsing: Array(text.utf8)))?.stringValue ?? text
     }
 
     private static func stages(_ pipeline: JSON) throws(ParseError) -> [JSON] {

@@ -37,7 +37,7 @@ struct ConfigController: Sendable {
 
     private func parameters(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> JSON {
         guard principal.master else {
-            throw ParseError(.operationForbidden, "Clients aren't allowed to use the class _GlobalConfig.")
+            throw ParseError.internalClass("_GlobalConfig", request.method == .delete ? "delete" : "find")
         }
         let reply = try await services.read(
             "catalog.config.v1", ConfigRequest(), for: principal, trace: request.requestId)

@@ -7,13 +7,17 @@ struct SchemasController: Sendable {
     let services: ServiceClient
 
     func list(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
-        var schemas: [JSON] = []
+        // The texts are joined as they are: decoded, the fields would lose their order.
+        var schemas: [[UInt8]] = []
         for service in Owners.objectServices {
             let reply = try await services.read(
                 "\(service).schemas.v1", SchemasRequest(), for: principal, trace: request.requestId)
-            schemas += try JSON(reply: reply.document).arrayValue ?? []
+            let list = try reply.document
+            guard list.first == UInt8(ascii: "["), list.last == UInt8(ascii: "]") else { throw .internalError }
+            if list.count > 2 { schemas.append(Array(list.dropFirst().dropLast())) }
         }
-        return ParseResponse(["results": .array(schemas)])
+        let joined = schemas.joined(separator: Array(",".utf8))
+        return ParseResponse(body: Array(#"{"results":["#.utf8) + Array(joined) + Array("]}".utf8))
     }
 
     func get(
@@ -40,19 +44,26 @@ struct SchemasController: Sendable {
             throw ParseError(
                 .invalidClassName, "Class name mismatch between \(other.prefix(128)) and \(className.prefix(128)).")
         }
-        return try await change(verb, className, [try Self.withIndexOrder(request)], request, principal)
+        return try await change(verb, className, [try Self.withOrders(request)], request, principal)
     }
 
-    /// The body with the order in which it names the fields of its indexes, which a decoded object does not keep.
-    private static func withIndexOrder(_ request: ParseRequest) throws(ParseError) -> [UInt8] {
+    /// The body with the orders in which it names fields, and the fields of its indexes, which a decoded object does not keep.
+    private static func withOrders(_ request: ParseRequest) throws(ParseError) -> [UInt8] {
         let orders = JSONMemberOrder.names(in: request.body, under: "indexes").filter { $0.value.count > 1 }
-        guard !orders.isEmpty else { return request.document }
+        let fields = fieldNames(in: request.body)
+        guard !orders.isEmpty || fields.count > 1 else { return request.document }
         var body = JSON.object(try request.object)
+        if fields.count > 1 { body["_fieldOrder"] = .array(fields.map(JSON.string)) }
         for (index, names) in orders where body["indexes"]?[index]?.objectValue != nil {
             let fields = names.filter { !$0.hasPrefix("_") }
             if fields.count > 1 { body["indexes"]?[index]?["_order"] = .array(fields.map(JSON.string)) }
         }
         return body.serialized
+    }
+
+    private static func fieldNames(in body: [UInt8]) -> [String] {
+        let ordered = try? JSON(parsing: body, membersInOrderOf: ["fields"])
+        return (ordered?["fields"]?.arrayValue ?? []).compactMap { $0.arrayValue?.first?.stringValue }
     }
 
     func drop(
@@ -68,8 +79,9 @@ struct SchemasController: Sendable {
         _ className: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
         let reply = try await services.write(
-            "\(try owner(className)).purge.v1", SchemaChange.with { $0.className = className }, for: principal,
-            trace: request.requestId, timeout: Self.purgeTimeout)
+            "\(try owner(className, orOneOf: Owners.masterClasses)).purge.v1",
+            SchemaChange.with { $0.className = className }, for: principal, trace: request.requestId,
+            timeout: Self.purgeTimeout)
         return ParseResponse(body: try reply.document)
     }
 
@@ -87,9 +99,12 @@ struct SchemasController: Sendable {
         return ParseResponse(body: try reply.document)
     }
 
-    private func owner(_ className: String) throws(ParseError) -> String {
-        guard Names.isClassName(className) else {
-            throw ParseError(.invalidClassName, "Invalid classname: \(className.prefix(128)).")
+    /// - Parameter internalClasses: those that may be meant besides all that clients can name.
+    private func owner(
+        _ className: String, orOneOf internalClasses: Set<String> = []
+    ) throws(ParseError) -> String {
+        guard Names.isClassName(className) || internalClasses.contains(className) else {
+            throw ParseError.invalidClassName(className)
         }
         return Owners.service(ofClass: className)
     }

@@ -133,8 +133,8 @@ struct SubQueries {
                     guard case .object(let members) = branch else {
                         throw ParseError(.invalidQuery, "Bad \(key) format - use an array of objects.")
                     }
-                    // A $relatedTo in a branch is refused by the class's owner.
-                    results.append(.object(try rewritten(SubQueryFilter(className: nil, members: members), answer)))
+                    let inner = SubQueryFilter(className: filter.className, members: members)
+                    results.append(.object(try rewritten(inner, answer)))
                 }
                 resolved[key] = .array(results)
             } else if key == "$relatedTo" {

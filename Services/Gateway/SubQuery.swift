@@ -88,9 +88,11 @@ enum SubQuery {
         guard rows.count <= Self.rowsMax else {
             throw ParseError(.invalidQuery, "A sub-query matches more than \(Self.rowsMax) objects.")
         }
-        return rows.compactMap { row in
-            guard let key else { return row["objectId"]?.stringValue.map { .pointer(className, $0) } }
-            return key.split(separator: ".").reduce(row) { value, part in value?[String(part)] }
+        return rows.flatMap { row -> [JSON] in
+            guard let key else { return row["objectId"]?.stringValue.map { [.pointer(className, $0)] } ?? [] }
+            let value = key.split(separator: ".").reduce(row as JSON?) { value, part in value?[String(part)] }
+            // Of an array each element is a value, as in Parse Server.
+            return value.map { $0.arrayValue ?? [$0] } ?? []
         }
     }
 }

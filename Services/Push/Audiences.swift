@@ -9,10 +9,24 @@ enum Audiences {
     /// - Throws: 115 for an audience that does not exist or whose condition cannot be read.
     static func condition(of id: String, in transaction: StoreTransaction) throws -> JSON {
         guard let text = try transaction.documentIfFound(className, id, caller: .master)?["query"]?.stringValue,
-            let condition = try? JSON(parsing: text), case .object = condition
+            let query = try? JSON(parsing: text), case .object = query
         else { throw unknown }
+        return condition(in: query)
+    }
+
+    /// The condition on installations in an audience's query, which is that condition, or, as the PHP SDK writes it, the options of a
+    /// find with it as their `where`.
+    static func condition(in query: JSON) -> JSON {
+        guard let options = query.objectValue, let condition = options["where"], condition.objectValue != nil,
+            optionNames.isSuperset(of: options.keys)
+        else { return query }
         return condition
     }
+
+    private static let optionNames: Set<String> = [
+        "where", "order", "limit", "skip", "count", "keys", "excludeKeys", "include", "includeAll", "readPreference",
+        "includeReadPreference", "subqueryReadPreference", "hint", "comment",
+    ]
 
     /// Counts a use.
     static func count(_ id: String, in transaction: StoreTransaction) throws {
@@ -54,7 +68,7 @@ struct AudienceRules: ClassRules {
 
     func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
         guard change.verb != .delete, let text = change.object["query"]?.stringValue else { return }
-        let condition = try JSON(parsing: text)
+        let condition = Audiences.condition(in: try JSON(parsing: text))
         _ = try transaction.find(Query(className: "_Installation", where: condition, limit: 0), caller: .master)
     }
 }

@@ -32,7 +32,7 @@ package struct SessionRules: ClassRules {
         for key in (object.objectValue ?? [:]).keys {
             let field = key.prefix { $0 != "." }
             guard fixed.contains(String(field)), !(isMaster && operated.contains(key)) else { continue }
-            throw ParseError(.invalidKeyName, "\(field) cannot be set on a Session.")
+            throw ParseError(.invalidKeyName, "Cannot set \(field) on a Session.")
         }
     }
 

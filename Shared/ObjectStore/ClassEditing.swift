@@ -3,10 +3,11 @@ import ParseProtocol
 /// The schemas API (PARSE_PROTOCOL section 7). Whoever calls it has checked that the master key asks.
 extension StoreTransaction {
     /// Creates a class from a schema.
-    /// - Parameter wish: `fields`, `classLevelPermissions` and `indexes`, each optional.
-    /// - Returns: the schema.
+    /// - Parameter wish: `fields`, `classLevelPermissions` and `indexes`, each optional. `_fieldOrder`, a list of names, says in which
+    ///   order new fields come, which a JSON object does not.
+    /// - Returns: the schema as JSON text.
     /// - Throws: `ParseError` 103 when it exists or the name is bad, else as `changeClass`.
-    public func createClass(_ name: String, _ wish: JSON) throws -> JSON {
+    public func createClass(_ name: String, _ wish: JSON) throws -> [UInt8] {
         guard schema.classes[name] == nil else {
             throw ParseError(.invalidClassName, "Class \(name.prefix(128)) already exists.")
         }
@@ -18,11 +19,13 @@ extension StoreTransaction {
     /// - Parameter keeping: fields that the service's own code needs.
     /// - Throws: `ParseError` 103 for an unknown class, 255 for a field that exists or does not, 111 and 135 for types, 105 for
     ///   names, 136 for fields that cannot be changed, 102 for indexes, 137 when stored objects are not unique, 107 for bad JSON.
-    public func changeClass(_ name: String, _ wish: JSON, keeping: Set<String>) throws -> JSON {
+    public func changeClass(_ name: String, _ wish: JSON, keeping: Set<String>) throws -> [UInt8] {
         guard var info = schema.classes[name] else { throw ClassSchemaError.missing(name) }
         for (field, change) in try members(wish, "fields") {
             try changeField(field, change, of: &info, keeping: keeping)
         }
+        let named = wish["_fieldOrder"]?.arrayValue?.compactMap(\.stringValue) ?? []
+        info.fieldOrder = info.orderedFields(addedAs: named, to: schema.classes[name]?.fields ?? [:])
         if let permissions = wish["classLevelPermissions"], !permissions.isNull {
             let edited = try ClassPermissions(wire: permissions, fields: info.fields)
             info.permissions = edited.keepingProtection(
@@ -84,11 +87,11 @@ extension StoreTransaction {
         }
         guard !Self.standardFields.contains(field) else {
             // A client that sends back the schema it got changes nothing.
-            if info.wireSchema["fields"]?[field] == change { return }
+            if info.schemaField(field) == change { return }
             throw ParseError(.changedImmutableField, "field \(field) cannot be added")
         }
         guard Names.isFieldName(field) else {
-            throw ParseError(.invalidKeyName, "Invalid field name: \(field.prefix(128)).")
+            throw ParseError(.invalidKeyName, "invalid field name: \(field.prefix(200))")
         }
         let type = try fieldType(change)
         if let existing = info.fields[field] {
@@ -102,8 +105,10 @@ extension StoreTransaction {
     }
 
     private func addField(_ field: String, _ type: FieldType, to info: inout ClassInfo) throws {
-        if type == .geoPoint, info.fields.values.contains(.geoPoint) {
-            throw ParseError(.incorrectType, "there can only be one geopoint field in a class")
+        if type == .geoPoint, let other = info.fields.first(where: { $0.value == .geoPoint })?.key {
+            throw ParseError(
+                .incorrectType,
+                "currently, only one GeoPoint field may exist in an object. Adding \(field) when \(other) already exists.")
         }
         guard info.fields.count < ClassInfo.fieldsMax else {
             throw ParseError(.objectTooLarge, "A class can have at most \(ClassInfo.fieldsMax) fields.")
@@ -116,12 +121,11 @@ extension StoreTransaction {
     private func fieldType(_ json: JSON) throws -> FieldType {
         guard let name = json["type"]?.stringValue else { throw ParseError(.invalidJSON, "invalid JSON") }
         if name == "Pointer" || name == "Relation" {
-            guard let target = json["targetClass"]?.stringValue else {
+            guard let target = json["targetClass"], !target.isNull, target != "" else {
                 throw ParseError(.missingRequiredField, "type \(name) needs a class name")
             }
-            guard Names.isClassName(target) else {
-                throw ParseError(.invalidClassName, "Invalid classname: \(target.prefix(128)).")
-            }
+            guard let target = target.stringValue else { throw ParseError(.invalidJSON, "invalid JSON") }
+            guard Names.isClassName(target) else { throw ParseError.invalidClassName(target) }
         }
         guard let type = FieldType(json: json) else {
             throw ParseError(.incorrectType, "invalid field type: \(name.prefix(64))")
@@ -135,13 +139,16 @@ extension StoreTransaction {
         }
         guard let options = FieldOptions(json: json) else { return nil }
         if case .relation = type {
-            throw ParseError(
-                .incorrectType, "The 'required' and 'defaultValue' options are not applicable for Relation")
+            let option = options.defaultValue == nil ? "required" : "default value"
+            throw ParseError(.incorrectType, "The '\(option)' option is not applicable for \(type.label)")
         }
         if let value = options.defaultValue {
-            guard let found = FieldType(of: try WireValue.normalized(value)), found == type else {
+            let found = FieldType(of: try WireValue.normalized(value))
+            guard found == type else {
                 throw ParseError(
-                    .incorrectType, "schema mismatch for \(info.name).\(field) default value; expected \(type.label)")
+                    .incorrectType,
+                    "schema mismatch for \(info.name).\(field) default value; "
+                        + "expected \(type.label) but got \(found?.label ?? "null")")
             }
         }
         return options
@@ -154,7 +161,7 @@ extension StoreTransaction {
     private static let indexFieldsMax = 8
 
     private func changeIndex(_ name: String, _ change: JSON, of info: inout ClassInfo) throws {
-        if name == "_id_", change == ["_id": 1] { return }
+        if name == ClassEdits.idIndexName, change == ClassEdits.idIndex { return }
         if change["__op"] == "Delete" {
             guard info.edits.indexes.removeValue(forKey: name) != nil else {
                 throw ParseError(.invalidQuery, "Index \(name.prefix(128)) does not exist, cannot delete.")

@@ -1,44 +1,104 @@
 import ParseProtocol
 
 extension ClassInfo {
-    /// The fields as they are stored: type and options.
-    var fieldsJSON: [String: JSON] {
-        var result = fields.mapValues(\.json)
-        for (name, options) in fieldOptions {
-            if options.isRequired { result[name]?["required"] = true }
-            if let value = options.defaultValue { result[name]?["defaultValue"] = value }
+    /// The name of a stored field's place among the others.
+    private static let placeMember = "place"
+
+    /// The fields in their order. Those that the order does not name are new; of several the name decides.
+    var orderedFields: [String] {
+        let known = fieldOrder.filter { fields[$0] != nil }
+        return known + Set(fields.keys).subtracting(known).sorted()
+    }
+
+    /// The fields in their order after a change.
+    /// - Parameters:
+    ///   - names: the order of new fields; of those that it lacks the name decides.
+    ///   - before: the fields before.
+    func orderedFields(addedAs names: [String], to before: [String: FieldType]) -> [String] {
+        var added: [String] = []
+        for name in names where fields[name] != nil && before[name] == nil && !added.contains(name) { added.append(name) }
+        let known = fieldOrder.filter { before[$0] != nil && fields[$0] != nil }
+        return known + added + Set(fields.keys).subtracting(known + added).sorted()
+    }
+
+    /// The names of stored fields in their order. Fields of a file that knew none come by name.
+    static func fieldOrder(stored fields: [String: JSON]) -> [String] {
+        let places = fields.mapValues { $0[placeMember]?.intValue ?? -1 }
+        return places.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map(\.key)
+    }
+
+    /// The fields as they are stored: type, options and place.
+    var storedFields: [String: JSON] {
+        var result: [String: JSON] = [:]
+        for (place, name) in orderedFields.enumerated() {
+            var field = wireField(name)
+            field[Self.placeMember] = .int(Int64(place))
+            result[name] = field
         }
         return result
     }
 
-    /// The class in the protocol's schema format (PARSE_PROTOCOL section 7).
-    var wireSchema: JSON {
-        let standard: [String: JSON] = [
-            "objectId": ["type": "String"], "createdAt": ["type": "Date"], "updatedAt": ["type": "Date"],
-            "ACL": ["type": "ACL"],
-        ]
-        var indexes = edits.indexes.mapValues(\.json)
-        indexes["_id_"] = ["_id": 1]
-        return [
-            "className": .string(name), "fields": .object(fieldsJSON.merging(standard) { $1 }),
-            "classLevelPermissions": permissions.wire(areGiven: edits.hasPermissions), "indexes": .object(indexes),
-        ]
+    /// A field in the protocol's schema format.
+    private func wireField(_ name: String) -> JSON {
+        var field = fields[name]?.json ?? [:]
+        if fieldOptions[name]?.isRequired == true { field["required"] = true }
+        if let value = fieldOptions[name]?.defaultValue { field["defaultValue"] = value }
+        return field
+    }
+
+    /// The fields that every class has, in the order in which schemas show them.
+    private static let standardFields: [(name: String, field: JSON)] = [
+        ("objectId", ["type": "String"]), ("createdAt", ["type": "Date"]), ("updatedAt", ["type": "Date"]),
+        ("ACL", ["type": "ACL"]),
+    ]
+
+    /// A field of the schema; nil when the class has none of that name.
+    func schemaField(_ name: String) -> JSON? {
+        if let standard = Self.standardFields.first(where: { $0.name == name }) { return standard.field }
+        return fields[name] == nil ? nil : wireField(name)
+    }
+
+    /// The class in the protocol's schema format (PARSE_PROTOCOL section 7), as JSON text: fields are in the order in which the class
+    /// got them, the standard ones first.
+    var wireSchema: [UInt8] {
+        let standard = Self.standardFields.map { ($0.name, $0.field) }
+        let own = orderedFields.filter { name in !standard.contains { $0.0 == name } }.map { ($0, wireField($0)) }
+        var text = Array(#"{"className":"#.utf8)
+        text += JSON.string(name).serialized
+        text += Array(#","fields":{"#.utf8)
+        for (position, (name, field)) in (standard + own).enumerated() {
+            if position > 0 { text.append(UInt8(ascii: ",")) }
+            text += JSON.string(name).serialized
+            text.append(UInt8(ascii: ":"))
+            text += field.serialized
+        }
+        text += Array(#"},"classLevelPermissions":"#.utf8)
+        text += permissions.wire(areGiven: edits.hasPermissions).serialized
+        if let indexes = edits.wireIndexes {
+            text += Array(#","indexes":"#.utf8)
+            text += indexes.serialized
+        }
+        text.append(UInt8(ascii: "}"))
+        return text
     }
 }
 
 extension ObjectReader {
-    /// A class in the protocol's schema format.
+    /// A class in the protocol's schema format, as JSON text.
     /// - Throws: `ParseError` 103 when there is none of that name.
-    public func schema(of className: String) throws -> JSON {
+    public func schema(of className: String) throws -> [UInt8] {
         try reading {
             guard let info = schema.classes[className] else { throw ClassSchemaError.missing(className) }
             return info.wireSchema
         }
     }
 
-    /// Every class of this file, by name.
-    public func schemas() throws -> [JSON] {
-        try reading { schema.classes.values.sorted { $0.name < $1.name }.map(\.wireSchema) }
+    /// Every class of this file by name, as the text of a JSON array.
+    public func schemas() throws -> [UInt8] {
+        try reading {
+            let schemas = schema.classes.values.sorted { $0.name < $1.name }.map(\.wireSchema)
+            return Array("[".utf8) + Array(schemas.joined(separator: Array(",".utf8))) + Array("]".utf8)
+        }
     }
 }
 

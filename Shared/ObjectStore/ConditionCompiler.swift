@@ -14,6 +14,8 @@ struct ConditionCompiler {
     let info: ClassInfo
     let hidden: Set<String>
     let now: Timestamp
+    /// The rows are only counted, so that no order is needed.
+    let isCounting: Bool
     /// Decides a `$relatedTo`: whether the caller may read that relation of that object; gives the class's id.
     let relation: (_ className: String, _ objectId: String, _ key: String) throws -> Int64?
 
@@ -42,7 +44,7 @@ struct ConditionCompiler {
     static let firstArgument = 5
 
     init(
-        info: ClassInfo, hidden: Set<String>, now: Timestamp = .now,
+        info: ClassInfo, hidden: Set<String>, now: Timestamp = .now, isCounting: Bool = false,
         access: String? = nil, pointed: ((_ className: String) throws -> PointedClass?)? = nil,
         relation: @escaping (_ className: String, _ objectId: String, _ key: String) throws -> Int64?
     ) {
@@ -50,6 +52,7 @@ struct ConditionCompiler {
         self.info = info
         self.hidden = hidden
         self.now = now
+        self.isCounting = isCounting
         self.relation = relation
     }
 
@@ -100,9 +103,6 @@ struct ConditionCompiler {
                 let clauses = try clauses(key, value, depth).map { "(\(ConditionCompiler.all($0))) IS NOT TRUE" }
                 parts.append(ConditionPart(sql: ConditionCompiler.joined(clauses, " AND ")))
             case "$relatedTo":
-                guard depth == 0 else {
-                    throw ParseError(.invalidQuery, "$relatedTo is only possible at the top of a query.")
-                }
                 try countConstraint()
                 let term = IndexTerm(row: "o", column: "objectId", kind: .equality)
                 parts.append(ConditionPart(sql: try related(to: value), term: term))
@@ -117,7 +117,8 @@ struct ConditionCompiler {
 
     private mutating func clauses(_ key: String, _ value: JSON, _ depth: Int) throws -> [[ConditionPart]] {
         guard case .array(let clauses) = value, !clauses.isEmpty else {
-            throw ParseError(.invalidQuery, "Bad \(key) format - use an array value.")
+            let wanted = key == "$nor" ? "an array of at least 1 value" : "an array value"
+            throw ParseError(.invalidQuery, "Bad \(key) format - use \(wanted).")
         }
         return try clauses.map { clause in
             try countConstraint()
@@ -245,13 +246,16 @@ struct ConditionCompiler {
     }
 
     private mutating func searchText(_ operand: JSON, _ place: FieldPlace) throws -> [ConditionPart] {
-        guard let search = operand["$search"], let term = search["$term"]?.stringValue else {
-            throw ParseError(.invalidQuery, "bad $text: $search, should be object with a $term")
+        guard let search = operand["$search"], case .object = search else {
+            throw ParseError(.invalidJSON, "bad $text: $search, should be object")
+        }
+        guard let term = search["$term"]?.stringValue else {
+            throw ParseError(.invalidJSON, "bad $text: $term, should be string")
         }
         func flag(_ name: String) throws -> Bool {
             guard let value = search[name], !value.isNull else { return false }
             guard let isSensitive = value.boolValue else {
-                throw ParseError(.invalidQuery, "bad $text: \(name), should be boolean")
+                throw ParseError(.invalidJSON, "bad $text: \(name), should be boolean")
             }
             return isSensitive
         }
@@ -259,7 +263,7 @@ struct ConditionCompiler {
             term, isCaseSensitive: flag("$caseSensitive"), isDiacriticSensitive: flag("$diacriticSensitive"))
         // Words are compared as they are written, in every language: there are no stems and no stop words.
         if let language = search["$language"], language.stringValue == nil {
-            throw ParseError(.invalidQuery, "bad $text: $language, should be string")
+            throw ParseError(.invalidJSON, "bad $text: $language, should be string")
         }
         let path = place.path
         guard place.isOwn, !path.isDotted else {
@@ -283,21 +287,27 @@ struct ConditionCompiler {
         return words.isSensitive ? [found, ConditionPart(sql: "\(score) IS NOT NULL")] : [found]
     }
 
-    /// A class has one field with places at most, so that there cannot be a second `$nearSphere`.
+    /// A class has one field with places at most, so that there cannot be a second `$nearSphere` at the top.
+    ///
+    /// Inside `$or`, `$and` and `$nor` it cannot sort; when rows are only counted it is the limit of the distance.
     /// - Returns: a condition that nothing meets when the field holds no places.
     private mutating func searchNear(
         _ operand: JSON, _ subject: QuerySubject, siblings: [String: JSON], _ depth: Int
     ) throws -> [ConditionPart] {
-        guard depth == 0 else {
+        guard depth == 0 || isCounting else {
             throw ParseError(
-                .invalidQuery, "$nearSphere is only possible at the top of a query, not in $or, $and or $nor.")
+                .invalidQuery,
+                "$nearSphere is only possible at the top of a query, not in $or, $and or $nor, unless it counts.")
         }
         try subject.requireWholeField("$nearSphere")
         guard subject.row == "o" else {
             throw ParseError(.invalidQuery, "$nearSphere is only possible with a field of the class itself.")
         }
         let query = try NearQuery(operand, subject, siblings: siblings, &self)
+        // A search with the same condition would be refused, so that the two must not share what is kept.
+        if depth > 0 { isCacheable = false }
         guard subject.kind == .json(.geoPoint) else { return [ConditionPart(sql: "0")] }
+        if depth > 0 { return split(query.condition(info, &self), subject) }
         near = query
         return query.limits.map { ConditionPart(sql: $0) }
     }

@@ -70,5 +70,30 @@ struct ClassIndex: Sendable, Hashable {
 struct ClassEdits: Sendable, Hashable {
     /// The permissions are an operator's; the definition in code no longer replaces them.
     var hasPermissions = false
-    var indexes: [String: ClassIndex] = [:]
+    var indexes: [String: ClassIndex] = [:] {
+        didSet { if !indexes.isEmpty { hadIndexes = true } }
+    }
+    /// The class has or had an index of an operator. From then on its schema names the index of its ids, too, as Parse Server's does.
+    private(set) var hadIndexes = false
+
+    /// The index of ids, as schemas show it.
+    static let idIndexName = "_id_"
+    static let idIndex: JSON = ["_id": 1]
+}
+
+extension ClassEdits {
+    init(hasPermissions: Bool, storedIndexes: [String: JSON]) {
+        self.hasPermissions = hasPermissions
+        indexes = storedIndexes.filter { $0.key != Self.idIndexName }.compactMapValues(ClassIndex.init(json:))
+        hadIndexes = !storedIndexes.isEmpty
+    }
+
+    var storedIndexes: [String: JSON] { named(indexes.mapValues(\.stored)) }
+
+    /// As clients see them; nil where nobody ever made one.
+    var wireIndexes: JSON? { hadIndexes ? .object(named(indexes.mapValues(\.json))) : nil }
+
+    private func named(_ indexes: [String: JSON]) -> [String: JSON] {
+        hadIndexes ? indexes.merging([Self.idIndexName: Self.idIndex]) { own, _ in own } : indexes
+    }
 }

@@ -65,14 +65,7 @@ struct FieldSelection {
             guard isAlways || !isIn(hidden), let selection = isAlways ? .everything : chosen.selection(of: name) else {
                 continue
             }
-            let start = output.count
-            if !isFirst { output.append(UInt8(ascii: ",")) }
-            output.append(contentsOf: document[(member.name.lowerBound - 1)..<member.value.lowerBound])
-            if selection.append(UnsafeBufferPointer(rebasing: document[member.value]), to: &output) {
-                isFirst = false
-            } else {
-                output.removeLast(output.count - start)
-            }
+            if selection.append(member, of: document, isFirst: isFirst, to: &output) { isFirst = false }
         }
         output.append(UInt8(ascii: "}"))
     }

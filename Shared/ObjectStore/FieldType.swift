@@ -36,6 +36,11 @@ extension FieldType {
     /// As error messages name it: `Pointer<Category>`.
     var label: String { targetClass.map { "\(name)<\($0)>" } ?? name }
 
+    /// The type of a value as a client sent it; nil for null and for what is no value of the protocol.
+    public static func sent(_ value: JSON) -> FieldType? {
+        (try? WireValue.normalized(value)).flatMap { FieldType(of: $0) }
+    }
+
     /// The schema format: `{"type":"Pointer","targetClass":"Category"}`.
     var json: JSON {
         var members: [String: JSON] = ["type": .string(name)]
@@ -82,5 +87,15 @@ extension FieldType {
             default: self = .object
             }
         }
+    }
+}
+
+extension ParseError {
+    /// 111 for a value of another type than the field's.
+    public static func schemaMismatch(
+        _ className: String, _ field: String, expected: FieldType, got: FieldType
+    ) -> ParseError {
+        ParseError(
+            .incorrectType, "schema mismatch for \(className).\(field); expected \(expected.label) but got \(got.label)")
     }
 }

@@ -76,13 +76,15 @@ struct ObjectDraft {
         guard let path = try? FieldPath(key), Names.isFieldName(path.root),
             !path.isDotted || !ObjectDraft.wholeFields.contains(path.root)
         else {
-            throw ParseError(.invalidKeyName, "Invalid field name: \(key.prefix(200)).")
+            throw JSON.isProhibited(key, value) ? ParseError.prohibitedKey(key) : ParseError.invalidFieldName(key)
         }
+        // A client that saves all fields again repeats its relations, also those of which it does not know the class.
+        if value.wireType == "Relation", value["className"]?.isNull ?? true { return }
         let (field, names) = (path.root, path.components)
         let operation = try FieldOperation(value)
         if case .relate(let target, let added, let removed) = operation {
             guard names.count == 1 else {
-                throw ParseError(.invalidKeyName, "Invalid field name: \(key.prefix(200)).")
+                throw ParseError.invalidFieldName(key)
             }
             guard let target else { return }
             try learn(.relation(target), field)
@@ -144,9 +146,7 @@ struct ObjectDraft {
     }
 
     private func mismatch(_ field: String, expected: FieldType, got: FieldType) -> ParseError {
-        ParseError(
-            .incorrectType,
-            "schema mismatch for \(info.name).\(field); expected \(expected.label) but got \(got.label)")
+        ParseError.schemaMismatch(info.name, field, expected: expected, got: got)
     }
 
     /// Checks a type against the class, which learns it when the field is new.

@@ -123,12 +123,10 @@ extension ObjectReader {
         _ query: Query, _ action: ClassPermissions.Action, _ start: PageStart?, _ caller: Caller
     ) throws -> CompiledQuery? {
         guard let info = schema.classes[query.className] else {
-            if !Names.isClassName(query.className) {
-                throw ParseError(.invalidClassName, "Invalid classname: \(query.className.prefix(200)).")
-            }
+            if !Names.isClassName(query.className) { throw ParseError.invalidClassName(query.className) }
             // A bad query is told so also where there is nothing to find.
             let nothing = ClassInfo(id: 0, name: query.className, fields: [:], permissions: .init(), textFields: [])
-            var compiler = ConditionCompiler(info: nothing, hidden: []) { _, _, _ in nil }
+            var compiler = ConditionCompiler(info: nothing, hidden: [], isCounting: action == .count) { _, _, _ in nil }
             let condition = try compiler.compile(try query.condition.json())
             _ = try CompiledQuery(
                 condition: condition, compiler: compiler, order: query.order, kind: CallerKind(caller), userFields: nil,
@@ -152,7 +150,8 @@ extension ObjectReader {
             key = exact
         }
         var compiler = ConditionCompiler(
-            info: info, hidden: hidden, access: try CompiledQuery.access(kind, userFields, info),
+            info: info, hidden: hidden, isCounting: action == .count,
+            access: try CompiledQuery.access(kind, userFields, info),
             pointed: { [unowned self] in try pointed($0, of: query, caller) }
         ) { [unowned self] in try relation($0, $1, $2, to: info.name, caller) }
         let condition = try compiler.compile(try query.condition.json())

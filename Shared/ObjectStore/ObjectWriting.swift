@@ -161,7 +161,9 @@ extension StoreTransaction {
         switch try draft.info.permissions.decide(.addField, caller, className: draft.info.name) {
         case .allowed: break
         case .whereUserIs(let fields):
-            guard !draft.isNew, ObjectDraft.namesCaller(caller, in: draft.document, fields) else { throw denied }
+            // No object names anybody before it is there. Later, who is not named may not know of the object.
+            guard !draft.isNew else { throw denied }
+            guard ObjectDraft.namesCaller(caller, in: draft.document, fields) else { throw ParseError.objectNotFound }
         }
         let added = draft.addedFields(definition: definitions[draft.info.name])
         if added.relations > 0 { try checkRelationField(of: draft.info, caller) }

@@ -17,13 +17,15 @@ extension QuerySubject {
         case "$in": return try isIn(list(name, raw), &compiler)
         case "$nin": return "(\(try isIn(list(name, raw), &compiler))) IS NOT TRUE"
         case "$all": return try all(list(name, raw), &compiler)
-        case "$containedBy": return try containedBy(list(name, raw), &compiler)
+        case "$containedBy":
+            guard raw.arrayValue != nil else { throw ParseError(.invalidJSON, "bad $containedBy: should be an array") }
+            return try containedBy(list(name, raw), &compiler)
         case "$exists": return try exists(raw)
         case "$regex":
-            guard case .string(let pattern) = raw else { throw ParseError(.invalidQuery, "$regex must be a string.") }
+            guard case .string(let pattern) = raw else { throw QuerySubject.badPattern(raw) }
             let options = siblings["$options"] ?? ""
             guard case .string(let options) = options else {
-                throw ParseError(.invalidQuery, "Bad $options value for query")
+                throw ParseError(.invalidQuery, "Bad $options value for query: \(options.serializedText.prefix(100))")
             }
             return try matches(pattern, options, &compiler)
         case "$options":
@@ -39,6 +41,10 @@ extension QuerySubject {
             return nil
         default: throw ParseError(.invalidJSON, "bad constraint: \(name.prefix(100))")
         }
+    }
+
+    private static func badPattern(_ raw: JSON) -> ParseError {
+        ParseError(.invalidJSON, "bad regex: \(raw.serializedText.prefix(100))")
     }
 
     func list(_ name: String, _ raw: JSON) throws -> [JSON] {
@@ -121,13 +127,14 @@ extension QuerySubject {
         if values.isEmpty { return "0" }
         let patterns = values.filter { $0["$regex"] != nil }
         guard patterns.isEmpty || patterns.count == values.count else {
-            throw ParseError(.invalidJSON, "All $all values must be of regex type or none")
+            let list = JSON.array(values).serializedText.prefix(200)
+            throw ParseError(.invalidJSON, "All $all values must be of regex type or none: \(list)")
         }
         // Each value is a constraint of its own; the first one is counted already.
         for _ in values.dropFirst() { try compiler.countConstraint() }
         let parts = try values.map { value -> String in
             guard let pattern = value["$regex"] else { return try equals(value, &compiler) }
-            guard case .string(let text) = pattern else { throw ParseError(.invalidQuery, "$regex must be a string.") }
+            guard case .string(let text) = pattern else { throw QuerySubject.badPattern(pattern) }
             return try matches(text, value["$options"]?.stringValue ?? "", &compiler)
         }
         return ConditionCompiler.joined(parts, " AND ")

@@ -5,6 +5,8 @@ struct ClassInfo: Sendable {
     let id: Int64
     let name: String
     var fields: [String: FieldType]
+    /// The fields in the order in which the class got them. One that is saved with it and not named here comes last, after its name.
+    var fieldOrder: [String] = []
     /// What operators demand of a field beyond its type.
     var fieldOptions: [String: FieldOptions] = [:]
     var permissions: ClassPermissions
@@ -79,10 +81,10 @@ struct Schema: Sendable {
                 permissions: ClassPermissions(json: try JSON(parsing: row.text(3))),
                 textFields: try JSON(parsing: row.text(4)).arrayValue?.compactMap(\.stringValue) ?? [])
             info.fieldOptions = fields.compactMapValues(FieldOptions.init(json:))
+            info.fieldOrder = ClassInfo.fieldOrder(stored: fields)
             if let indexes = try row[6].textValue {
-                info.edits = try ClassEdits(
-                    hasPermissions: row.int(5) != 0,
-                    indexes: try JSON(parsing: indexes).objectValue?.compactMapValues(ClassIndex.init(json:)) ?? [:])
+                info.edits = ClassEdits(
+                    hasPermissions: try row.int(5) != 0, storedIndexes: try JSON(parsing: indexes).objectValue ?? [:])
             }
             info.indexes += indexes["o\(info.id)"] ?? []
             schema.classes[info.name] = info

@@ -27,10 +27,12 @@ struct SchemaWriter {
 
     /// Stores what `info` says and moves to the next generation.
     func save(_ info: ClassInfo, in schema: inout Schema) throws {
+        var info = info
+        info.fieldOrder = info.orderedFields
         try connection.execute(
             "UPDATE classes SET fields = ?, permissions = ?, textFields = ? WHERE id = ?",
             [
-                .text(JSON.object(info.fieldsJSON).serializedText),
+                .text(JSON.object(info.storedFields).serializedText),
                 .text(info.permissions.json.serializedText),
                 .text(JSON.array(info.textFields.map(JSON.string)).serializedText), .int(info.id),
             ])
@@ -42,7 +44,7 @@ struct SchemaWriter {
                 """,
                 [
                     .int(info.id), .int(info.edits.hasPermissions ? 1 : 0),
-                    .text(JSON.object(info.edits.indexes.mapValues(\.stored)).serializedText),
+                    .text(JSON.object(info.edits.storedIndexes).serializedText),
                 ])
         }
         schema.classes[info.name] = info

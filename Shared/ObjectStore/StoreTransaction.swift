@@ -79,7 +79,7 @@ public final class StoreTransaction: ObjectReader {
     func classForCreating(_ name: String, _ caller: Caller) throws -> ClassInfo {
         if let info = schema.classes[name] { return info }
         guard Names.isClassName(name) else {
-            throw ParseError(.invalidClassName, "Invalid classname: \(name.prefix(200)).")
+            throw ParseError.invalidClassName(name)
         }
         guard caller.isMaster || allowClassCreation else {
             throw ParseError(

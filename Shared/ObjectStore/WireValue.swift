@@ -85,7 +85,8 @@ public enum WireValue {
     }
 
     private static func polygon(_ value: JSON) throws -> JSON {
-        guard var points = try value["coordinates"]?.arrayValue?.map(normalized),
+        guard let coordinates = value["coordinates"], !coordinates.isNull else { throw invalid("Polygon") }
+        guard var points = try coordinates.arrayValue?.map(normalized),
             points.allSatisfy({ point in
                 guard case .array(let pair) = point, pair.count == 2 else { return false }
                 return isCoordinate(pair[0], 90) && isCoordinate(pair[1], 180)

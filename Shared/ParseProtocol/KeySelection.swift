@@ -71,6 +71,25 @@ public struct KeySelection: Sendable {
         return left.below.map { KeySelection(wanted: below, unwanted: $0) }
     }
 
+    /// Appends what leaves of a member, with its name. A null has no members and is one itself: it leaves whole, as it does from an
+    /// object of which everything leaves, so that who asks for `a.b` learns that `a` was set to null.
+    /// - Parameter isFirst: whether no comma belongs before it.
+    /// - Returns: false when nothing was appended.
+    public func append(
+        _ member: JSONMembers.Member, of object: UnsafeBufferPointer<UInt8>, isFirst: Bool, to output: inout [UInt8]
+    ) -> Bool {
+        let start = output.count
+        if !isFirst { output.append(UInt8(ascii: ",")) }
+        output.append(contentsOf: object[(member.name.lowerBound - 1)..<member.value.lowerBound])
+        if object[member.value].elementsEqual("null".utf8) {
+            output.append(contentsOf: object[member.value])
+            return true
+        }
+        if append(UnsafeBufferPointer(rebasing: object[member.value]), to: &output) { return true }
+        output.removeLast(output.count - start)
+        return false
+    }
+
     /// Appends what leaves of a value, as text: nothing is decoded.
     /// - Returns: false when nothing was appended, because the value has no members.
     public func append(_ value: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) -> Bool {
@@ -81,14 +100,7 @@ public struct KeySelection: Sendable {
             var isFirst = true
             for member in members {
                 guard let selection = selection(of: value[member.name]) else { continue }
-                let start = output.count
-                if !isFirst { output.append(UInt8(ascii: ",")) }
-                output.append(contentsOf: value[(member.name.lowerBound - 1)..<member.value.lowerBound])
-                if selection.append(UnsafeBufferPointer(rebasing: value[member.value]), to: &output) {
-                    isFirst = false
-                } else {
-                    output.removeLast(output.count - start)
-                }
+                if selection.append(member, of: value, isFirst: isFirst, to: &output) { isFirst = false }
             }
             output.append(UInt8(ascii: "}"))
         } else if !isEverything, let elements = JSONMembers.elements(value) {

@@ -95,6 +95,27 @@ public struct ParseError: Error, Hashable, Sendable {
         ParseError(.commandUnavailable, "\(what) is not available in this version of Satchel.")
     }
 
+    /// 103 in the words of Parse Server, the blank at their end included: clients compare them.
+    public static func invalidClassName(_ name: String) -> ParseError {
+        ParseError(
+            .invalidClassName,
+            "Invalid classname: \(name.prefix(128)), classnames can only have alphanumeric characters and _, "
+                + "and must start with an alpha character ")
+    }
+
+    /// 119 for a class that is not for clients.
+    /// - Parameter operation: what was tried: `find`, `get`, `create`, `update` or `delete`.
+    public static func internalClass(_ name: String, _ operation: String) -> ParseError {
+        ParseError(
+            .operationForbidden,
+            "Clients aren't allowed to perform the \(operation) operation on the \(name.prefix(128)) collection.")
+    }
+
+    /// 105 for the name of a field that cannot be one.
+    public static func invalidFieldName(_ name: String) -> ParseError {
+        ParseError(.invalidKeyName, "Invalid field name: \(name.prefix(200)).")
+    }
+
     /// A share or quota is used up for now: 155, HTTP 429.
     /// - Parameter retryAfterSeconds: when to come again, for `Retry-After`; less than one counts as one.
     public static func tooManyRequests(_ text: String, retryAfterSeconds: Int) -> ParseError {

@@ -18,8 +18,10 @@ extension JSON {
 }
 
 extension ParseError {
-    /// The refusal of a prohibited key.
+    /// The refusal of a prohibited key, in the words of Parse Server, which names the rule as JSON.
     public static func prohibitedKey(_ key: String) -> ParseError {
-        ParseError(.invalidKeyName, "Prohibited keyword in request data: \(key).")
+        let value = key == "_bsontype" ? #","value":"Code""# : ""
+        return ParseError(
+            .invalidKeyName, "Prohibited keyword in request data: {\"key\":\"\(key)\"\(value)}.")
     }
 }

@@ -120,6 +120,8 @@ extension ServiceRoutes {
                 let verb = try ProposedChange.Verb(change.verb)
                 let object = verb == .delete ? [:] : try JSON(clientText: document)
                 guard case .object = object else { throw ParseError(.invalidJSON, "An object is needed.") }
+                // The path names the class. Files name it again in each row.
+                if object["className"] != nil, !change.imports { throw ParseError.invalidFieldName("className") }
                 let chosenId = change.imports ? object["objectId"]?.stringValue ?? "" : change.objectID
                 return ProposedChange(
                     verb: verb, className: change.className, objectId: chosenId.isEmpty ? nil : chosenId,

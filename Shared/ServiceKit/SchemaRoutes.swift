@@ -15,13 +15,13 @@ extension ServiceRoutes {
         read("\(name).schemas.v1", SchemasRequest.self) { message, request, reader in
             try request.requireMaster()
             let answer =
-                message.className.isEmpty ? JSON.array(try reader.schemas()) : try reader.schema(of: message.className)
-            return try BusReply(Accepted(), documents: [answer.serialized])
+                try message.className.isEmpty ? reader.schemas() : reader.schema(of: message.className)
+            return try BusReply(Accepted(), documents: [answer])
         }
 
         write("\(name).schema.v1", SchemaChange.self) { message, request, transaction in
             try request.requireMaster()
-            var answer: JSON = [:]
+            var answer = JSON.object([:]).serialized
             switch message.verb {
             case .create: answer = try transaction.createClass(message.className, try request.document())
             case .change:
@@ -34,7 +34,7 @@ extension ServiceRoutes {
                 try transaction.dropClass(message.className)
             case .unknown, .UNRECOGNIZED: throw ParseError(.invalidJSON, "Unknown verb.")
             }
-            return try BusReply(Accepted(), documents: [answer.serialized])
+            return try BusReply(Accepted(), documents: [answer])
         }
 
         task("\(name).purge.v1", SchemaChange.self) { [host] message, request in

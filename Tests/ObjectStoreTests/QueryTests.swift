@@ -84,7 +84,7 @@ import Testing
         (["price": ["$in": 1]], 107), (["price": ["$foo": 1]], 107), (["price": ["$lt": 1, "x": 2]], 107), (["$foo": []], 105),
         (["$or": 1], 102), (["$or": []], 102), (["$nor": []], 102), (["$or": [1]], 102), (["ACL": [:]], 102),
         (["a'b": 1], 105), (["a\"b": 1], 105), (["a) OR 1=1--": 1], 105), (["a..b": 1], 105), ([".a": 1], 105), (["": 1], 105), (["_rperm": 1], 105),
-        (["place.a'": 1], 105), (["name": ["$regex": "("]], 102), (["name": ["$regex": 1]], 102),
+        (["place.a'": 1], 105), (["name": ["$regex": "("]], 102), (["name": ["$regex": 1]], 107),
         (["name": ["$regex": "a", "$options": "g"]], 102), (["name": ["$options": "i"]], 102), (["name": ["$exists": 1]], 107),
         (["name": ["$regex": .string(String(repeating: "a", count: 1001))]], 102), (["name": ["$text": ["$search": ["$term": ""]]]], 102),
         (["brand": ["$inQuery": ["className": "Brand", "where": [:]]]], 102), (["at": ["$nearSphere": 1]], 107),

@@ -50,7 +50,7 @@ import Testing
         #expect(try await test.names("Product", search("name", "a* OR name: NEAR(")).isEmpty)
         #expect(await code { _ = try await test.names("Product", search("name", " \" ")) } == 102)
         #expect(await code { _ = try await test.names("Product", ["$or": [search("name", "x")]]) } == 102)
-        #expect(await code { _ = try await test.names("Product", ["name": ["$text": ["$search": ["$term": "x", "$caseSensitive": 1]]]]) } == 102)
+        #expect(await code { _ = try await test.names("Product", ["name": ["$text": ["$search": ["$term": "x", "$caseSensitive": 1]]]]) } == 107)
         let page = try await test.store.read { try $0.find(Query(className: "Product", where: search("detail", "rose"), order: ["$score"], keys: ["name", "$score"]), caller: ann) }
         let first = try JSON(parsing: page.body)["results"]?.arrayValue?.first
         #expect(first?["name"] == "Rose Cream" && (first?["score"]?.doubleValue ?? 0) > 0 && first?["detail"] == nil)

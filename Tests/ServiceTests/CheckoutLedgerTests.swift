@@ -141,7 +141,7 @@ import Testing
             return
         }
         try await bag.ledger.store(point, of: checkout)
-        let short = ParseError(.validationError, "Only 0 of Soap are left.")
+        let short = ParseError(.validationError, "Soap is sold out.")
         let services = Catalog(short: short, made: made)
         let runner = Self.runner(bag, services)
         await runner.resumeUnfinished()

@@ -62,7 +62,7 @@ import Testing
         #expect(machine.reservationAnswered(.success(Self.reservation)) == .charge(order))
     }
 
-    private static let short = ParseError(.validationError, "Only 0 of Soap are left.")
+    private static let short = ParseError(.validationError, "Soap is sold out.")
 
     /// What a charge whose goods are gone turns out to be, and what follows.
     static func found() throws -> [(Result<String, CheckoutMachine.StepFailure>, CheckoutMachine.Action)] {
@@ -121,7 +121,7 @@ import Testing
         #expect(machine.reservationAnswered(.success(Self.reservation)) == .store(.reserved(order)))
         clock.advance(CheckoutMachine.reservationTrusted)
         #expect(machine.stored() == .reserve(["soap": 2, "comb": 1]))
-        let short = ParseError(.validationError, "Only 0 of Soap are left.")
+        let short = ParseError(.validationError, "Soap is sold out.")
         #expect(machine.reservationAnswered(.failure(.refused(short))) == .fail(short, holdsStock: false))
     }
 

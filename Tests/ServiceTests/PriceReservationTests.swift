@@ -84,7 +84,7 @@ import Testing
         let scarce = try await product(["name": "Balm", "stock": 1])
         let error = await parseError { try await reserve([(plenty, 2), (scarce, 2)]) }
         #expect(error?.code == .validationError)
-        #expect(error?.message == "Only 1 of Balm are left.")
+        #expect(error?.message == "Only 1 of Balm is left.")
         #expect(error?.details == ["productId": .string(scarce), "available": 1] as JSON)
         #expect(try await stock(plenty) == 5)
         #expect(try await sandbox.count("SELECT count(*) FROM reservations") == 0)

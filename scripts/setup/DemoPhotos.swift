@@ -14,22 +14,15 @@ struct DemoPhotos {
         return ["__type": "File", "name": name]
     }
 
-    /// The pictures that products have, by `demoKey`; nothing for a product without.
-    func pictures(of keys: [String]) async throws -> [String: [String: JSON]] {
-        let answer = try await gateway.send(
-            .GET, "/classes/Product",
-            query: [
-                "where": ["demoKey": ["$in": .array(keys.map(JSON.string))]], "keys": "demoKey,fullsizeImage,thumbnail",
-                "limit": 1000,
-            ])
-        guard let rows = answer["results"]?.arrayValue else {
-            throw SetupError.unexpectedAnswer(request: "GET /classes/Product")
-        }
+    /// The pictures that products have, by objectId; nothing for a product without.
+    func pictures(of ids: [String]) async throws -> [String: [String: JSON]] {
+        let rows = try await Loader(gateway: gateway).find(
+            "Product", ["objectId": ["$in": .array(ids.map(JSON.string))]], keys: "fullsizeImage,thumbnail")
         var found: [String: [String: JSON]] = [:]
         for row in rows {
-            guard let key = row["demoKey"]?.stringValue, let full = row["fullsizeImage"], let small = row["thumbnail"]
+            guard let id = row["objectId"]?.stringValue, let full = row["fullsizeImage"], let small = row["thumbnail"]
             else { continue }
-            found[key] = ["fullsizeImage": full, "thumbnail": small]
+            found[id] = ["fullsizeImage": full, "thumbnail": small]
         }
         return found
     }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import ParseProtocol
 
-/// Loads the demo shop. Objects that are there already (found by `demoKey`) stay as they are, so that a load can be
+/// Loads the demo shop. Objects that are there already (found by their ids or names) stay as they are, so that a load can be
 /// repeated and never undoes what an operator changed.
 struct DemoShop: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -9,11 +9,14 @@ struct DemoShop: AsyncParsableCommand {
 
     @OptionGroup var gateway: GatewayOptions
     @OptionGroup var data: DataOptions
+    @Flag(help: "Load nothing; only take the marks of earlier releases from the demo's objects.") var unmark = false
 
     func run() async throws {
         let shop = try data.shopData()
         try await Gateway.connected(to: gateway.endpoint()) { gateway in
-            try await DemoShopLoad(loader: Loader(gateway: gateway), shop: shop).run()
+            let load = DemoShopLoad(loader: Loader(gateway: gateway), shop: shop)
+            try await load.removeMarks()
+            if !unmark { try await load.run() }
         }
     }
 }
@@ -25,25 +28,32 @@ struct DemoShopLoad {
     /// The batch size that every Parse server accepts.
     private static let batchSize = 50
 
+    private static let classNames = ["Category", "Product", "Store", "Page", "Promotion", "ProductReview", "_User"]
+
+    /// Takes away what earlier releases marked the demo's objects with.
+    func removeMarks() async throws { try await loader.removeMarks(from: DemoShopLoad.classNames) }
+
     func run() async throws {
         let brands = try await categories()
         let products = try await products(brands)
-        try await load("Store", shop.rows("stores")) { row in
+        try await load("Store", named: "name", shop.rows("stores")) { row in
             var store = DemoShopLoad.members(row, ["name", "address", "city", "zipcode", "hours"])
             store["location"] = [
                 "__type": "GeoPoint", "latitude": row["latitude"] ?? 0, "longitude": row["longitude"] ?? 0,
             ]
             return store
         }
-        try await load("Page", shop.rows("pages")) {
+        try await load("Page", named: "name", shop.rows("pages")) {
             DemoShopLoad.members($0, ["name", "title", "content", "published"])
         }
-        try await load("Promotion", shop.rows("promotions")) { DemoShopLoad.members($0, ["content"]) }
+        try await load("Promotion", named: "content", shop.rows("promotions")) {
+            DemoShopLoad.members($0, ["content"])
+        }
         let people = try await reviewers()
         let names = try shop.rows("reviewers").reduce(into: [String: String]()) {
             $0[$1.key] = try $1.row.text("firstName")
         }
-        try await load("ProductReview", shop.rows("reviews")) { row in
+        try await load("ProductReview", named: "content", shop.rows("reviews")) { row in
             var review = DemoShopLoad.members(row, ["content", "rating"])
             review["product"] = try DemoShopLoad.reference("Product", row.text("product"), in: products)
             review["user"] = try DemoShopLoad.reference("_User", row.text("author"), in: people)
@@ -57,7 +67,7 @@ struct DemoShopLoad {
         let photos = DemoPhotos(gateway: loader.gateway)
         let rows = try shop.rows("categories")
         let numbers = Dictionary(rows.enumerated().map { ($1.key, $0) }) { first, _ in first }
-        return try await load("Category", rows) { row in
+        return try await load("Category", named: "title", rows) { row in
             var category = DemoShopLoad.members(row, ["title"])
             category["image"] = try await photos.upload(numbers[row.text("key")] ?? 0)
             return category
@@ -76,40 +86,69 @@ struct DemoShopLoad {
             return product
         }
         let first = Array(rows.prefix(DemoPicture.count))
-        try await load("Product", first, label: "Photos") { row in
+        let shown = try await load("Product", named: "name", first, label: "Photos") { row in
             let photo = try await photos.upload(numbers[row.text("key")] ?? 0)
             return try product(row).merging(["fullsizeImage": photo]) { _, photo in photo }
         }
-        let pictures = try await photos.pictures(of: first.map(\.key))
-        return try await load("Product", rows) { row in
+        let pictures = try await photos.pictures(of: shown.values.sorted())
+        return try await load("Product", named: "name", rows) { row in
             let number = numbers[try row.text("key")] ?? 0
-            let shown = first[number % first.count].key
-            return try product(row).merging(pictures[shown] ?? [:]) { _, picture in picture }
+            let id = shown[first[number % first.count].key] ?? ""
+            return try product(row).merging(pictures[id] ?? [:]) { _, picture in picture }
         }
     }
 
     /// Loads the rows of one class that are not there yet.
     /// - Parameters:
+    ///   - field: what names an object of the class: no two rows have the same.
     ///   - label: what the progress names, when it is not the class.
-    ///   - fields: the object's fields for a row; `demoKey` is added here.
+    ///   - fields: the object's fields for a row; its id is added here.
     /// - Returns: the objectIds by key, of new objects and of those that were there.
     @discardableResult
     private func load(
-        _ className: String, _ rows: [(key: String, row: JSON)], label: String? = nil,
+        _ className: String, named field: String, _ rows: [(key: String, row: JSON)], label: String? = nil,
         fields: (JSON) async throws -> [String: JSON]
     ) async throws -> [String: String] {
         var progress = Progress(label ?? className, total: rows.count)
-        var ids = try await loader.existing(className)
+        var ids = try await existing(className, named: field, rows)
         var objects: [JSON] = []
         for (key, row) in rows where ids[key] == nil {
-            objects.append(.object(try await fields(row).merging(["demoKey": .string(key)]) { _, key in key }))
+            let id = DemoId.of(className, key)
+            objects.append(.object(try await fields(row).merging(["objectId": .string(id)]) { _, id in id }))
+            ids[key] = id
         }
         for start in stride(from: 0, to: objects.count, by: DemoShopLoad.batchSize) {
             let batch = objects[start..<min(start + DemoShopLoad.batchSize, objects.count)]
-            ids.merge(try await loader.create(className, Array(batch))) { _, new in new }
+            try await loader.create(className, Array(batch))
             progress.update(rows.count - objects.count + start + batch.count)
         }
         progress.finish(new: objects.count)
+        return ids
+    }
+
+    /// The objectIds by key of the rows that are there: under the id that this command gives, or, from an earlier release, another one.
+    private func existing(
+        _ className: String, named field: String, _ rows: [(key: String, row: JSON)]
+    ) async throws -> [String: String] {
+        let keys = Dictionary(rows.map { (DemoId.of(className, $0.key), $0.key) }) { first, _ in first }
+        let names = Dictionary(rows.compactMap { row in row.row[field].map { ($0, row.key) } }) { first, _ in first }
+        let found = try await loader.find(
+            className,
+            [
+                "$or": [
+                    ["objectId": ["$in": .array(keys.keys.sorted().map(JSON.string))]],
+                    .object([field: ["$in": .array(rows.compactMap { $0.row[field] })]]),
+                ]
+            ], keys: field)
+        var ids: [String: String] = [:]
+        for object in found {
+            guard let id = object["objectId"]?.stringValue else { continue }
+            if let key = keys[id] {
+                ids[key] = id
+            } else if let key = object[field].flatMap({ names[$0] }), ids[key] == nil {
+                ids[key] = id
+            }
+        }
         return ids
     }
 
@@ -117,12 +156,11 @@ struct DemoShopLoad {
     private func reviewers() async throws -> [String: String] {
         let rows = try shop.rows("reviewers")
         var progress = Progress("_User", total: rows.count)
-        var ids = try await loader.existing("_User")
+        var ids = try await existing("_User", named: "username", rows)
         var new = 0
         for (done, (key, row)) in rows.enumerated() where ids[key] == nil {
             var fields = DemoShopLoad.members(row, ["firstName", "lastName"])
             fields["password"] = .string(Names.random(32))
-            fields["demoKey"] = .string(key)
             let user = try await loader.gateway.signUp(username: row.text("username"), fields: fields)
             ids[key] = user.objectId
             new += user.isNew ? 1 : 0

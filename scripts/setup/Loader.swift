@@ -1,92 +1,80 @@
 import ParseProtocol
 
-/// Stores objects that carry a `demoKey`, each at most once, however often a load is repeated or interrupted.
+/// Stores objects that bring their ids, each at most once, however often a load is repeated or interrupted.
 struct Loader: Sendable {
     let gateway: Gateway
 
     /// The largest page the gateway serves by default.
     private static let pageSize = 1000
 
-    /// The objects that are there: their `demoKey` and objectId.
-    /// - Parameter constraint: the condition on `demoKey`.
-    func existing(_ className: String, where constraint: JSON = ["$exists": true]) async throws -> [String: String] {
-        var found: [String: String] = [:]
-        var lastId: String?
+    /// The ids of a class that lie between two texts.
+    func ids(_ className: String, from first: String, below end: String) async throws -> [String] {
+        var found: [String] = []
         while true {
             // Paging by objectId instead of `skip`: the hundredth page costs what the first one did.
-            var condition: JSON = ["demoKey": constraint]
-            if let lastId { condition["objectId"] = ["$gt": .string(lastId)] }
-            let answer = try await gateway.send(
-                .GET, path(className),
-                query: [
-                    "where": condition, "keys": "demoKey", "order": "objectId", "limit": .int(Int64(Loader.pageSize)),
-                ])
-            guard let rows = answer["results"]?.arrayValue else {
-                throw SetupError.unexpectedAnswer(request: "GET \(path(className))")
-            }
-            for row in rows {
-                guard let key = row["demoKey"]?.stringValue, let id = row["objectId"]?.stringValue else { continue }
-                found[key] = id
-            }
-            guard rows.count == Loader.pageSize, let last = rows.last?["objectId"]?.stringValue else { return found }
-            lastId = last
+            let start: JSON = found.last.map { ["$gt": .string($0), "$lt": .string(end)] } ?? [
+                "$gte": .string(first), "$lt": .string(end),
+            ]
+            let rows = try await find(className, ["objectId": start], keys: "objectId")
+            found += rows.compactMap { $0["objectId"]?.stringValue }
+            guard rows.count == Loader.pageSize else { return found }
         }
     }
 
-    /// Stores one batch. After a 503 nobody knows which objects were stored: it looks, and sends the others again.
-    /// - Returns: the objectIds by `demoKey`.
+    /// Up to a page of objects, in the order of their ids.
+    func find(_ className: String, _ condition: JSON, keys: String) async throws -> [JSON] {
+        let path = className == "_User" ? "/users" : "/classes/\(className)"
+        // In the body, because a condition with many texts is too long for a URL.
+        let answer = try await gateway.send(
+            .POST, path,
+            body: [
+                "_method": "GET", "where": condition, "keys": .string(keys), "order": "objectId",
+                "limit": .int(Int64(Loader.pageSize)),
+            ])
+        guard let rows = answer["results"]?.arrayValue else {
+            throw SetupError.unexpectedAnswer(request: "GET \(path)")
+        }
+        return rows
+    }
+
+    /// Stores one batch. What met a service that was not available is sent again with all the rest: an object that is there already stays
+    /// the same by it.
     /// - Throws: `SetupError.notStored` for an object that was refused, naming it.
-    func create(_ className: String, _ batch: [JSON]) async throws -> [String: String] {
-        var missing = batch
-        var created: [String: String] = [:]
+    func create(_ className: String, _ batch: [JSON]) async throws {
+        guard !batch.isEmpty else { return }
         for attempt in 1... {
-            let pause: Duration
+            let answer = try await gateway.send(.POST, "/import/\(className)", body: .array(batch))
+            guard let failures = answer["failures"]?.arrayValue else {
+                throw SetupError.unexpectedAnswer(request: "POST /import/\(className)")
+            }
+            let errors = try failures.map { try Loader.failure($0, className, batch) }
+            guard let first = errors.first else { return }
+            if let refused = errors.first(where: { !Loader.mayPass($0) }) { throw refused }
+            guard attempt < Gateway.attemptsMax else { throw first }
+            try await Task.sleep(for: .seconds(1))
+        }
+    }
+
+    private static func mayPass(_ error: SetupError) -> Bool {
+        error.code == .serviceUnavailable || error.code == .timeout
+    }
+
+    private static func failure(_ item: JSON, _ className: String, _ batch: [JSON]) throws -> SetupError {
+        guard let error = ParseError(answer: item), let row = item["row"]?.intValue, batch.indices.contains(Int(row) - 1)
+        else { throw SetupError.unexpectedAnswer(request: "POST /import/\(className)") }
+        let id = batch[Int(row) - 1]["objectId"]?.stringValue ?? ""
+        return .notStored(className: className, key: id, error: error)
+    }
+
+    /// Takes away the field by which earlier releases knew the demo's objects again.
+    func removeMarks(from classNames: [String]) async throws {
+        for className in classNames {
             do {
-                let busy = try await send(className, missing, &created)
-                guard let busy else { return created }
-                guard attempt < Gateway.attemptsMax else { throw busy }
-                pause = .seconds(1)
-            } catch SetupError.refused(_, _, _, let retryAfter?) where attempt < Gateway.attemptsMax {
-                pause = retryAfter
+                _ = try await gateway.send(
+                    .PUT, "/schemas/\(className)", body: ["fields": ["demoKey": ["__op": "Delete"]]])
+            } catch let error as SetupError where error.code == .classNotEmpty || error.code == .invalidClassName {
+                continue  // There is no such field, or no such class.
             }
-            try await Task.sleep(for: pause)
-            let keys = missing.compactMap { $0["demoKey"] }
-            created.merge(try await existing(className, where: ["$in": .array(keys)])) { _, found in found }
-            missing.removeAll { created[$0["demoKey"]?.stringValue ?? ""] != nil }
-            if missing.isEmpty { break }
         }
-        return created
-    }
-
-    /// One round: adds what was stored to `created`, throws what was refused, and returns the error of an object that
-    /// met a service that was not available, if any did.
-    private func send(
-        _ className: String, _ batch: [JSON], _ created: inout [String: String]
-    ) async throws -> SetupError? {
-        let target = JSON.string(gateway.endpoint.mount + path(className))
-        let requests = batch.map { JSON.object(["method": "POST", "path": target, "body": $0]) }
-        let answer = try await gateway.sendOnce(.POST, "/batch", body: ["requests": .array(requests)])
-        guard let items = answer.arrayValue, items.count == batch.count else {
-            throw SetupError.unexpectedAnswer(request: "POST /batch")
-        }
-        var busy: SetupError?
-        for (object, item) in zip(batch, items) {
-            let key = object["demoKey"]?.stringValue ?? ""
-            if let id = item["success"]?["objectId"]?.stringValue {
-                created[key] = id
-                continue
-            }
-            guard let error = item["error"].flatMap(ParseError.init(answer:)) else {
-                throw SetupError.unexpectedAnswer(request: "POST /batch")
-            }
-            let failure = SetupError.notStored(className: className, key: key, error: error)
-            guard [.serviceUnavailable, .timeout].contains(error.code) else { throw failure }
-            busy = failure
-        }
-        return busy
-    }
-
-    private func path(_ className: String) -> String {
-        className == "_User" ? "/users" : "/classes/\(className)"
     }
 }

@@ -21,17 +21,21 @@ struct ProductGenerator: Sendable {
     /// The objectIds of the categories, in a fixed order; at least one.
     let brands: [String]
 
-    /// All generated keys, and no others, are between these two in the order of texts.
-    static let keyPrefix = "generated-"
-    static let keyEnd = "generated."
+    /// All generated ids are between these two in the order of texts, and of other ids hardly any.
+    static let idPrefix = "gen"
+    static let idEnd = "geo"
+    private static let digitsMin = 7
 
-    static func key(_ index: Int) -> String {
+    static func id(_ index: Int) -> String {
         let digits = String(index)
-        return keyPrefix + String(repeating: "0", count: max(0, 7 - digits.count)) + digits
+        return idPrefix + String(repeating: "0", count: max(0, digitsMin - digits.count)) + digits
     }
 
-    static func index(ofKey key: String) -> Int? {
-        key.hasPrefix(keyPrefix) ? Int(key.dropFirst(keyPrefix.count)) : nil
+    static func index(ofId id: String) -> Int? {
+        guard let index = id.hasPrefix(idPrefix) ? Int(id.dropFirst(idPrefix.count)) : nil, self.id(index) == id else {
+            return nil
+        }
+        return index
     }
 
     func product(_ index: Int) -> JSON {
@@ -43,7 +47,7 @@ struct ProductGenerator: Sendable {
         // Whole tenths of a currency unit look like prices: 4.90, 17.50.
         let price = Int64.random(in: family.priceMinorUnits, using: &random) / 10 * 10
         return [
-            "demoKey": .string(ProductGenerator.key(index)),
+            "objectId": .string(ProductGenerator.id(index)),
             "name": .string(name),
             "detail": .string("\(family.name) with \(ingredient.lowercased()). " + sentences.joined(separator: " ")),
             "unitPrice": JSON(number: Double(price) / 100),

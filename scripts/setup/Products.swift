@@ -42,9 +42,8 @@ struct Products: AsyncParsableCommand {
         }
         let missing = count - Int(clamping: stored)
         guard missing > 0 else { return [] }
-        let keys = try await loader.existing(
-            "Product", where: ["$gte": .string(ProductGenerator.keyPrefix), "$lt": .string(ProductGenerator.keyEnd)])
-        let present = Set(keys.keys.compactMap(ProductGenerator.index(ofKey:)))
+        let ids = try await loader.ids("Product", from: ProductGenerator.idPrefix, below: ProductGenerator.idEnd)
+        let present = Set(ids.compactMap(ProductGenerator.index(ofId:)))
         return Array((0...).lazy.filter { !present.contains($0) }.prefix(missing))
     }
 
@@ -57,7 +56,10 @@ struct Products: AsyncParsableCommand {
         try await withThrowingTaskGroup(of: Int.self) { group in
             func startNext() {
                 guard let batch = batches.popFirst() else { return }
-                group.addTask { try await loader.create("Product", batch.map(generator.product)).count }
+                group.addTask {
+                    try await loader.create("Product", batch.map(generator.product))
+                    return batch.count
+                }
             }
             for _ in 0..<Products.requestsInFlight { startNext() }
             while let stored = try await group.next() {

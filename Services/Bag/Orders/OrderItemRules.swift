@@ -151,7 +151,8 @@ package struct OrderItemRules: ClassRules {
             throw ParseError(.validationError, "product is required.")
         }
         guard let target = value.pointerTarget, target.className == "Product" else {
-            throw ParseError(.incorrectType, "schema mismatch for OrderItem.product; expected Pointer<Product>")
+            throw ParseError.schemaMismatch(
+                "OrderItem", "product", expected: .pointer("Product"), got: FieldType.sent(value) ?? .object)
         }
         guard Names.isObjectId(target.objectId) else { throw ParseError.objectNotFound }
         return target.objectId

@@ -64,15 +64,21 @@ extension RouteCall {
     fileprivate func className(_ ofRoute: String?) throws(ParseError) -> String {
         let className = ofRoute ?? self["className"]
         guard Names.isClassName(className) || principal.master && Owners.masterClasses.contains(className) else {
-            throw ParseError(
-                className.hasPrefix("_") ? .operationForbidden : .invalidClassName,
-                className.hasPrefix("_")
-                    ? "Clients aren't allowed to use the class \(className.prefix(128))."
-                    : "Invalid class name: \(className.prefix(128))")
+            throw className.hasPrefix("_") ? .internalClass(className, operation) : .invalidClassName(className)
         }
         // Everybody's sessions are nobody's business: without a user there is nothing to list (PARSE_PROTOCOL section 5.2).
         if className == "_Session", principal.userID.isEmpty, !principal.master { throw .invalidSession }
         return className
+    }
+
+    /// What the call does to objects, as the protocol's texts name it.
+    private var operation: String {
+        switch request.method {
+        case .post: "create"
+        case .put: "update"
+        case .delete: "delete"
+        default: self["objectId"].isEmpty ? "find" : "get"
+        }
     }
 
     /// Devices are listed and deleted with the master key only (PARSE_PROTOCOL section 8). Their class says the same; this is the text

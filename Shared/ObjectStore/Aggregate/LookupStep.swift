@@ -16,7 +16,7 @@ struct Lookup {
             case .string(let foreignField)? = members["foreignField"], case .string(let name)? = members["as"]
         else { throw ParseError(.invalidQuery, "$lookup needs from, localField, foreignField and as.") }
         guard Names.isClassName(className) else {
-            throw ParseError(.invalidClassName, "Invalid classname: \(className.prefix(200)).")
+            throw ParseError.invalidClassName(className)
         }
         guard Names.isIdentifier(name) else {
             throw ParseError(.invalidKeyName, "Invalid key name: \(name.prefix(200))")

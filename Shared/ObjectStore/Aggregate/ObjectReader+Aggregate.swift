@@ -100,7 +100,7 @@ extension ObjectReader {
     private func aggregatedClass(_ name: String) throws -> ClassInfo? {
         if let info = schema.classes[name] { return info }
         guard Names.isClassName(name) else {
-            throw ParseError(.invalidClassName, "Invalid classname: \(name.prefix(200)).")
+            throw ParseError.invalidClassName(name)
         }
         return nil
     }

@@ -59,7 +59,7 @@ extension QuerySubject {
 /// Reads the areas of queries.
 enum GeoConstraint {
     static let tooFewCorners = ParseError(
-        .invalidJSON, "bad $geoWithin value; $polygon should contain at least 3 GeoPoints, all different")
+        .invalidJSON, "bad $geoWithin value; $polygon should contain at least 3 GeoPoints")
 
     /// Any two opposite corners, in any order. As in MongoDB, on whose answers clients count, a box never lies across 180 degrees; a
     /// polygon may.
@@ -95,7 +95,7 @@ enum GeoConstraint {
             let center = GeoPoint(parts[0]) ?? pair(parts[0], latitudeAt: 1)
         else {
             throw ParseError(
-                .invalidJSON, "bad $geoWithin value; $centerSphere should be an array of GeoPoint and distance")
+                .invalidJSON, "bad $geoWithin value; $centerSphere should be an array of Parse.GeoPoint and distance")
         }
         return (center, try distance(parts[1], "$centerSphere"))
     }

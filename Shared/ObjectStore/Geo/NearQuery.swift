@@ -65,6 +65,13 @@ struct NearQuery {
 
     static let distanceNames = Set(distances.flatMap { ["$max\($0.name)", "$min\($0.name)"] })
 
+    /// The condition that a row has a place between the two distances, without an order.
+    func condition(_ info: ClassInfo, _ compiler: inout ConditionCompiler) -> String {
+        compiler.found(
+            "o.id IN (SELECT id FROM \(point.candidates(info, within: maximum)))",
+            and: ConditionCompiler.joined(limits, " AND "))
+    }
+
     /// What follows `SELECT …`, up to the order: the rows near the point that pass `filter`.
     ///
     /// With `firstOnly` those of the page and perhaps some more. The tree gives places nearly in order, so that as many of them
