@@ -14,7 +14,7 @@ extension StoreTransaction {
         return try changeClass(name, wish, keeping: [])
     }
 
-    /// Adds and removes fields and indexes, and replaces the permissions when some are given.
+    /// Adds and removes fields and indexes, and replaces the permissions when some are given; null gives back those of before any edit.
     /// - Parameter keeping: fields that the service's own code needs.
     /// - Throws: `ParseError` 103 for an unknown class, 255 for a field that exists or does not, 111 and 135 for types, 105 for
     ///   names, 136 for fields that cannot be changed, 102 for indexes, 137 when stored objects are not unique, 107 for bad JSON.
@@ -23,7 +23,12 @@ extension StoreTransaction {
         for (field, change) in try members(wish, "fields") {
             try changeField(field, change, of: &info, keeping: keeping)
         }
-        if let permissions = wish["classLevelPermissions"], !permissions.isNull {
+        switch wish["classLevelPermissions"] {
+        case nil: break
+        case .null?:
+            info.permissions = definitions[name]?.permissions ?? .open
+            info.edits.hasPermissions = false
+        case let permissions?:
             let edited = try ClassPermissions(wire: permissions, fields: info.fields)
             info.permissions = edited.keepingProtection(
                 of: permissions["protectedFields"] == nil ? info.permissions : .open, in: name)

@@ -68,7 +68,7 @@ package struct LinkMails: Sendable {
     }
 
     /// Where the mails of an account go: to its address, or, as in Parse, to a user name that is one where there is no other.
-    static func address(of user: JSON) -> String? {
+    package static func address(of user: JSON) -> String? {
         if let email = user["email"]?.stringValue { return email }
         return user["username"]?.stringValue.flatMap { AccountNames.isEmail($0) ? $0 : nil }
     }
