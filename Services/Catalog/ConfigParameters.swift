@@ -28,7 +28,7 @@ enum ConfigParameters {
         return Array("{\"params\":{\(values)},\"masterKeyOnly\":{\(flags)}}".utf8)
     }
 
-    /// Applies the body of `PUT /config`: parameters that it does not name stay as they are.
+    /// Applies the body of `PUT /config`, operators included: parameters that it does not name stay as they are.
     /// - Throws: 105 for a bad name, 107 and 111 for bad values, 116 for more than fits; then nothing is changed.
     static func apply(_ body: JSON, in transaction: StoreTransaction) throws {
         guard case .object(let params) = body["params"] ?? [:],
@@ -39,10 +39,10 @@ enum ConfigParameters {
             guard Names.isFieldName(name) else {
                 throw ParseError(.invalidKeyName, "Invalid parameter name: \(name.prefix(200)).")
             }
-            if isDelete(value) {
-                _ = try transaction.execute("DELETE FROM configParameters WHERE name = ?", [.text(name)])
-            } else {
+            if let value = try value.applied(to: stored(name, value, in: transaction), named: name) {
                 try set(name, value, in: transaction)
+            } else {
+                _ = try transaction.execute("DELETE FROM configParameters WHERE name = ?", [.text(name)])
             }
         }
         for (name, flag) in flags {
@@ -55,10 +55,17 @@ enum ConfigParameters {
         try checkSize(in: transaction)
     }
 
+    /// What an operator has to be applied to.
+    private static func stored(_ name: String, _ change: JSON, in transaction: StoreTransaction) throws -> JSON? {
+        guard change["__op"] != nil else { return nil }
+        return try transaction.rows("SELECT value FROM configParameters WHERE name = ?", [.text(name)]).first.map {
+            try JSON(parsing: $0.text("value"))
+        }
+    }
+
     private static func isDelete(_ value: JSON) -> Bool { value["__op"] == "Delete" }
 
     private static func set(_ name: String, _ value: JSON, in transaction: StoreTransaction) throws {
-        let value = try WireValue.normalized(value)
         guard !value.isNested(deeperThan: depthMax) else {
             throw ParseError(.invalidJSON, "The parameter \(name) is nested deeper than \(depthMax) levels.")
         }

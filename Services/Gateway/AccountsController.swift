@@ -10,9 +10,9 @@ struct AccountsController: Sendable {
     func signUp(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
         if let hooks = try await HookedAccounts(principal) { return try await signUp(request, principal, hooks) }
         let (account, answer) = try await ask("users.signup.v1", request, request.document, principal)
-        guard account.created else { return ParseResponse(body: answer) }
         return ParseResponse(
-            status: 201, body: answer, location: "\(configuration.publicURL)/users/\(account.objectID)")
+            status: account.created ? 201 : 200, body: answer,
+            location: "\(configuration.publicURL)/users/\(account.objectID)")
     }
 
     func logIn(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {

@@ -31,10 +31,16 @@ struct ObjectsController: Sendable {
             guard let object else { throw .objectNotFound }
             document = object.serialized
         }
-        guard !options.include.isEmpty else { return ParseResponse(body: document) }
-        let expanded = try await federation.expand(
-            [try JSON(reply: document)], options.include, principal, trace: request.requestId)
-        return ParseResponse(expanded[0])
+        let isOwnUser = className == "_User" && objectId == principal.userID && !principal.sessionToken.isEmpty
+        guard isOwnUser || !options.include.isEmpty else { return ParseResponse(body: document) }
+        var object = try JSON(reply: document)
+        if !options.include.isEmpty {
+            object = try await federation.expand(
+                [object], options.include, principal, trace: request.requestId)[0]
+        }
+        // As Parse Server does, whatever fields were asked for: SDKs take an own user without a token for one who is signed out.
+        if isOwnUser { object["sessionToken"] = .string(principal.sessionToken) }
+        return ParseResponse(object)
     }
 
     func find(

@@ -11,6 +11,7 @@ package struct InstallationRules: ClassRules {
 
     package func prepare(_ change: inout ProposedChange) async throws {
         guard change.verb != .delete else { return }
+        leaveOutEmptyIds(&change)
         try checkIdFields(change)
         try checkChannels(change.object["channels"])
         try checkUser(change)
@@ -55,6 +56,7 @@ package struct InstallationRules: ClassRules {
                 Query(className: "_Installation", where: ["objectId": .string(objectId)], limit: 1), caller: .master)
             guard let stored = stored.first else { return }
             try checkUnchanged(change, stored)
+            try mergeOther(into: stored, change, in: transaction)
             // Who may not even read this row takes no token away from another; who may not write it is refused by the update,
             // which undoes that.
             if change.object["deviceToken"] != nil {
@@ -86,6 +88,18 @@ package struct InstallationRules: ClassRules {
     }
 
     // MARK: - Checks of what was sent
+
+    /// SDKs say null or "" of what they do not know yet, and take away what a new row never had.
+    private func leaveOutEmptyIds(_ change: inout ProposedChange) {
+        for name in Self.idFields {
+            switch change.object[name] {
+            case .null?, .string("")?: change.object[name] = nil
+            case let value? where change.verb == .create && name == "deviceToken" && value["__op"] == "Delete":
+                change.object[name] = nil
+            default: break
+            }
+        }
+    }
 
     private func checkIdFields(_ change: ProposedChange) throws {
         for name in Self.idFields {
@@ -148,6 +162,25 @@ package struct InstallationRules: ClassRules {
         {
             throw ParseError(.changedImmutableField, "deviceToken may not be changed in this operation")
         }
+    }
+
+    /// A row that was made for a token alone learns its device's installation id. If that device has another row, the two are one device's:
+    /// the row that the client goes on with stays, the other ends (PARSE_PROTOCOL section 9).
+    private func mergeOther(
+        into stored: JSON, _ change: ProposedChange, in transaction: StoreTransaction
+    ) throws {
+        guard stored["installationId"] == nil, let id = change.object["installationId"],
+            let objectId = stored["objectId"]?.stringValue
+        else { return }
+        // As with tokens: who may not write this row is refused by the update, which undoes that.
+        _ = try transaction.get(
+            "_Installation", objectId, keys: ["objectId"], excludeKeys: [], caller: change.caller)
+        let others = try transaction.documents(
+            Query(className: "_Installation", where: ["installationId": id], limit: 1), caller: .master)
+        guard let other = others.first, let otherId = other["objectId"]?.stringValue else { return }
+        // To know a device's installation id is enough to change its row, unless the ACL of the row says otherwise.
+        _ = try transaction.update("_Installation", otherId, [:], caller: change.caller)
+        _ = try transaction.delete("_Installation", otherId, caller: .master)
     }
 
     private func knownInstallation(_ change: ProposedChange, in transaction: StoreTransaction) throws -> JSON? {

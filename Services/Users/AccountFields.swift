@@ -72,6 +72,9 @@ package struct AccountFields: Sendable {
         rest = members
     }
 
+    /// Whether the client repeats that the user is an operator, which answers say of the members of the role.
+    var claimsAdmin: Bool { claims["isAdmin"] == true }
+
     /// - Throws: 119 when a field that is not the client's would change.
     func checkClaims(against stored: JSON) throws {
         for (field, value) in claims where value != (stored[field] ?? false) {

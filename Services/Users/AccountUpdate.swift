@@ -12,8 +12,12 @@ package struct AccountUpdate {
     /// - Parameters:
     ///   - stored: the user's document.
     ///   - hasPassword: false for an anonymous user.
-    /// - Throws: 119 for a field that is not the client's, 253 for a user who could not come back.
-    package init(_ fields: AccountFields, of stored: JSON, userId: String, hasPassword: Bool) throws {
+    ///   - unverified: providers that were not asked, because the user was linked with the same id when the request came.
+    /// - Throws: 101 for a new link without proof, 119 for a field that is not the client's, 253 for a user who could not come back.
+    package init(
+        _ fields: AccountFields, of stored: JSON, userId: String, hasPassword: Bool,
+        unverified: Set<AuthProvider> = []
+    ) throws {
         try fields.checkClaims(against: stored)
         changes = fields.rest
         if let username = fields.username, stored["username"] != .string(username) {
@@ -22,7 +26,8 @@ package struct AccountUpdate {
         }
         change(email: fields.email, of: stored)
         try change(
-            authDataBy: fields, of: stored, willHavePassword: hasPassword || fields.password != nil)
+            authDataBy: fields, of: stored, willHavePassword: hasPassword || fields.password != nil,
+            unverified: unverified)
         if let acl = fields.rest["ACL"] {
             changes["ACL"] = AccountUpdate.acl(acl, of: userId, isMaster: fields.isMaster)
         }
@@ -31,7 +36,7 @@ package struct AccountUpdate {
     /// Only what a sign-in's proofs add to a user; everything else that came with it is not a change.
     package init(linking fields: AccountFields, to stored: JSON, hasPassword: Bool) throws {
         changes = [:]
-        try change(authDataBy: fields, of: stored, willHavePassword: hasPassword)
+        try change(authDataBy: fields, of: stored, willHavePassword: hasPassword, unverified: [])
     }
 
     private mutating func change(email: AccountFields.Wish, of stored: JSON) {
@@ -52,7 +57,9 @@ package struct AccountUpdate {
 
     /// A password or a provider turns an anonymous user into a full one, who keeps the objectId and with it all data. The anonymous
     /// id ends there: it would be a second key to the account that nobody watches.
-    private mutating func change(authDataBy fields: AccountFields, of stored: JSON, willHavePassword: Bool) throws {
+    private mutating func change(
+        authDataBy fields: AccountFields, of stored: JSON, willHavePassword: Bool, unverified: Set<AuthProvider>
+    ) throws {
         let old = stored["authData"]?.objectValue ?? [:]
         var authData = old
         for (provider, proof) in fields.links.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
@@ -64,8 +71,8 @@ package struct AccountUpdate {
                 continue
             }
             guard proof.id != current else { continue }
-            // Apps save what they read, which is the id alone. Only the one that is linked needs no proof.
-            guard !proof.isIdOnly else { throw provider.refused }
+            // Apps save again what they have of a link. Only the one that is there at this moment needs no proof.
+            guard !proof.isIdOnly, !unverified.contains(provider) else { throw provider.refused }
             authData[provider.rawValue] = proof.stored
             taken.append(.provider(provider, id: proof.id))
         }

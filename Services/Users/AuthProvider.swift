@@ -80,6 +80,9 @@ package struct AuthProof: Hashable, Sendable {
     /// True when there is nothing in it that could prove anything.
     package var isIdOnly: Bool { members.count == 1 }
 
+    /// All of it, as the client sent it.
+    package var sent: JSON { .object(members) }
+
     /// What is kept. Tokens are not: nothing here uses them again, and whoever reads them could act for the user elsewhere.
     package var stored: JSON { ["id": .string(id)] }
 }

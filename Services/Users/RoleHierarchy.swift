@@ -1,3 +1,4 @@
+import Messages
 import ObjectStore
 import ParseProtocol
 
@@ -37,6 +38,25 @@ package enum RoleHierarchy {
             let pointers = children.map { JSON.pointer("_Role", $0.objectId) }
             return try oldest(rolesMax, where: ["roles": ["$in": .array(pointers)]], reader)
         }
+    }
+
+    /// The users that hold the role of the shop's operators, directly or by a role in it. There are few; of more the first ones count.
+    static func admins(_ reader: some ObjectReading) throws -> Set<String> {
+        let named = try oldest(1, where: ["name": .string(adminsRole)], reader)
+        let granting = try closure(of: named) { parents in
+            try parents.flatMap { try oldest(rolesMax, where: related(to: $0, by: "roles"), reader) }
+        }
+        let users = try granting.flatMap { role in
+            try reader.documents(
+                Query(
+                    className: "_User", where: related(to: role, by: "users"), limit: rolesMax, keys: ["objectId"]),
+                caller: .master)
+        }
+        return Set(users.compactMap { $0["objectId"]?.stringValue })
+    }
+
+    private static func related(to role: Role, by key: String) -> JSON {
+        ["$relatedTo": ["object": .pointer("_Role", role.objectId), "key": .string(key)]]
     }
 
     /// Takes a user out of every role.

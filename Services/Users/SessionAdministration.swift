@@ -24,7 +24,10 @@ enum SessionAdministration {
         let session = try Sessions.open(
             for: userId, SessionOrigin(action: .login, provider: .masterKey),
             installationId: request.caller.installationId, lifetime: lifetime, key: key, in: transaction)
-        return try SessionAnswers.account(user.with(sessionToken: session.token), forget: session.forget)
+        let roles = try RoleHierarchy.roles(of: userId, transaction)
+        let shown = try OwnAccount.shown(
+            user, of: userId, isAdmin: roles.contains { $0.name == adminsRole }, key, transaction)
+        return try SessionAnswers.account(shown.with(sessionToken: session.token), forget: session.forget)
     }
 
     /// Function `sessionsOf {userId}`: a user's sessions, newest first, without what would let somebody use them.

@@ -38,8 +38,9 @@ enum SessionAnswers {
         guard let userId = session["user"]?.pointerTarget?.objectId,
             try reader.documentIfFound("_User", userId, caller: .master) != nil
         else { throw ParseError.invalidSession }
-        let user = try AnonymousIds.shown(
-            reader.document("_User", userId, caller: request.caller), of: userId, key, reader)
+        let user = try OwnAccount.shown(
+            reader.document("_User", userId, caller: request.caller), of: userId,
+            isAdmin: request.envelope.principal.isAdmin, key, reader)
         return try account(user.with(sessionToken: token))
     }
 

@@ -26,7 +26,10 @@ package struct SignInRequest: Sendable, Equatable {
         var authData = body["authData"]
         // A query string carries it as a text.
         if case .string(let text)? = authData { authData = (try? JSON(parsing: text)) ?? authData }
-        guard authData?.isNull ?? true || authData?.objectValue?.keys.allSatisfy({ $0 == SecondFactors.name }) == true
+        // An app that gave its anonymous id up says so with null.
+        guard
+            authData?.isNull ?? true
+                || authData?.objectValue?.allSatisfy({ $0.key == SecondFactors.name || $0.value.isNull }) == true
         else { throw AuthProvider.unsupported }
         secondFactor = try SecondFactorWish(authData?[SecondFactors.name])
         switch secondFactor {

@@ -133,7 +133,7 @@ struct SignUp {
             for: userId, SessionOrigin(action: .login, provider: origin), installationId: caller.installationId,
             lifetime: settings.sessionLifetime, key: key, in: transaction)
         try rememberDevice(of: userId, in: transaction)
-        let answer = try OwnAccount.document(of: userId, key, transaction).with(sessionToken: session.token)
+        let answer = try OwnAccount.document(of: userId, with: fields.proofs, key, transaction).with(sessionToken: session.token)
         var outcome = ChangeOutcome(objectId: userId, before: user, after: user, answer: answer)
         outcome.forget = session.forget
         return outcome

@@ -36,7 +36,8 @@ package struct UserRules: ClassRules {
         guard !fields.holdCardNumber else { throw CardNumber.refused }
         if change.verb == .create { try fields.checkSignUp() }
         if let password = fields.password { try settings.passwordPolicy.check(password) }
-        try await verify(fields.proofs, of: change)
+        try await verify(fields.proofs, of: &change)
+        if change.object["authData"]?.objectValue != nil { change.notes["namesLinks"] = true }
         try await SecondFactorChange(wish: fields.secondFactor, isMaster: change.caller.isMaster, key: key).prepare(
             &change, isOffered: settings.asksSecondFactor, records: records)
         if let password = fields.password {
@@ -46,9 +47,10 @@ package struct UserRules: ClassRules {
     }
 
     /// Asks the providers. A wrong proof in a user's own change counts as a failed sign-in of that user: it is a guess, too.
-    private func verify(_ proofs: [AuthProof], of change: ProposedChange) async throws {
-        // An app that saves what it read repeats a linked id without proof; the transaction compares it.
-        let proofs = proofs.filter { change.verb == .create || !$0.isIdOnly }
+    private func verify(_ proofs: [AuthProof], of change: inout ProposedChange) async throws {
+        let repeated = try await repeated(proofs, in: change)
+        change.notes["unverified"] = .array(repeated.map { .string($0.rawValue) })
+        let proofs = proofs.filter { !repeated.contains($0.provider) }
         guard !proofs.isEmpty else { return }
         let guesser: SignInSubject? =
             change.verb == .update && !change.caller.isMaster ? .owner(try change.requiredObjectId) : nil
@@ -64,6 +66,17 @@ package struct UserRules: ClassRules {
             try await records.write { try SignInFailures.count(guesser, in: $0) }
         }
         throw refusal
+    }
+
+    /// The providers that nobody asks about a user's change: SDKs repeat each link with every save, with a token that may have ended long
+    /// ago, and apps save the id alone that they read. The transaction compares the ids again.
+    private func repeated(_ proofs: [AuthProof], in change: ProposedChange) async throws -> [AuthProvider] {
+        guard change.verb == .update, !proofs.isEmpty else { return [] }
+        let userId = try change.requiredObjectId
+        let linked = try await records.read {
+            try $0.documentIfFound("_User", userId, caller: .master)?["authData"]
+        }
+        return proofs.filter { $0.isIdOnly || linked?[$0.provider.rawValue]?["id"] == .string($0.id) }.map(\.provider)
     }
 
     /// - Throws: 142 for one of the last passwords.
@@ -103,11 +116,13 @@ package struct UserRules: ClassRules {
         guard change.verb == .update else { return }
         let userId = try change.requiredObjectId
         let fields = try AccountFields(change.object, isMaster: change.caller.isMaster)
+        let stored = try stored(userId, for: fields, in: transaction)
         let update = try AccountUpdate(
-            fields,
-            of: AnonymousIds.opened(
-                transaction.document("_User", userId, caller: .master), of: userId, key, transaction), userId: userId,
-            hasPassword: Credentials.hash(of: userId, transaction) != nil)
+            fields, of: stored, userId: userId, hasPassword: Credentials.hash(of: userId, transaction) != nil,
+            unverified: change.unverified)
+        if case .set(let address) = fields.email, stored["email"] == .string(address) {
+            change.notes["repeatsEmail"] = true
+        }
         change.object = .object(try update.settleNames(of: userId, key, in: transaction))
         if update.taken.contains(where: { $0.kind == .email }), settings.verifiesEmail,
             update.changes["emailVerified"] == nil
@@ -116,6 +131,21 @@ package struct UserRules: ClassRules {
         }
         try SecondFactorChange(wish: fields.secondFactor, isMaster: change.caller.isMaster, key: key).commit(
             &change, of: userId, in: transaction)
+    }
+
+    /// The user as a change finds it.
+    private func stored(
+        _ userId: String, for fields: AccountFields, in transaction: StoreTransaction
+    ) throws -> JSON {
+        var stored = try AnonymousIds.opened(
+            transaction.document("_User", userId, caller: .master), of: userId, key, transaction)
+        // Apps save what they read.
+        if fields.claimsAdmin,
+            try RoleHierarchy.roles(of: userId, transaction).contains(where: { $0.name == adminsRole })
+        {
+            stored["isAdmin"] = true
+        }
+        return stored
     }
 
     package func after(
@@ -129,6 +159,13 @@ package struct UserRules: ClassRules {
                 try mails.addressChanged(
                     of: outcome.objectId, to: email?.stringValue, user: outcome.after ?? [:], by: change.principal,
                     in: transaction)
+            } else if change.notes["repeatsEmail"] == true, let email = email?.stringValue {
+                try mails.addressRepeated(
+                    of: outcome.objectId, email, user: outcome.after ?? [:], by: change.principal, in: transaction)
+            }
+            // Whoever links goes on with the same session; SDKs look for it in the answer.
+            if change.notes["namesLinks"] == true, !change.caller.isMaster, !change.principal.sessionToken.isEmpty {
+                outcome.answer["sessionToken"] = .string(change.principal.sessionToken)
             }
             if let response = SecondFactorChange.response(change) { outcome.answer["authDataResponse"] = response }
             if outcome.before?["ACL"] != outcome.after?["ACL"], let after = outcome.after,
@@ -162,6 +199,7 @@ package struct UserRules: ClassRules {
         try MailedTokens.void(.passwordReset, of: outcome.objectId, in: transaction)
         guard settings.revokesSessions else { return }
         try Sessions.close(of: outcome.objectId, in: transaction)
+        outcome.answer["sessionToken"] = nil
         // Who could not sign in with the new password does not go on with it either.
         guard !change.caller.isMaster, !settings.refusesSession(of: outcome.after ?? [:]) else { return }
         let session = try Sessions.open(
@@ -245,6 +283,11 @@ extension UserRules {
 
 extension ProposedChange {
     fileprivate var passwordHash: String? { notes["passwordHash"]?.stringValue }
+
+    /// The providers that were not asked about what the change says of them.
+    fileprivate var unverified: Set<AuthProvider> {
+        Set((notes["unverified"]?.arrayValue ?? []).compactMap(\.stringValue).compactMap(AuthProvider.init(rawValue:)))
+    }
 
     /// Whose turn it is at the passwords. Signed-in users are as easily made as addresses are changed.
     fileprivate var hashingClient: HashingClient {

@@ -20,9 +20,8 @@ struct AccessControl: Equatable {
             guard members.count <= AccessControl.entriesMax else { throw AccessControl.invalid }
             var entries: [String: Rights] = [:]
             for (principal, granted) in members {
-                guard AccessControl.isPrincipal(principal), case .object(let rights) = granted else {
-                    throw AccessControl.invalid
-                }
+                guard principal == "*" || PrincipalName.isRoleOrUser(principal), case .object(let rights) = granted
+                else { throw AccessControl.invalid }
                 var entry = Rights()
                 for (right, value) in rights {
                     guard let isGranted = value.boolValue else { throw AccessControl.invalid }
@@ -40,11 +39,6 @@ struct AccessControl: Equatable {
     }
 
     private static let invalid = ParseError(.invalidACL, "Invalid ACL.")
-
-    private static func isPrincipal(_ name: String) -> Bool {
-        if name == "*" || Names.isObjectId(name) { return true }
-        return name.hasPrefix("role:") && (6...205).contains(name.utf8.count) && !name.utf8.contains(0)
-    }
 
     var publicRead: Bool { entries.map { $0["*"]?.read ?? false } ?? true }
     var publicWrite: Bool { entries.map { $0["*"]?.write ?? false } ?? true }

@@ -15,7 +15,7 @@ extension StoreTransaction {
         return try changeClass(name, wish, keeping: [])
     }
 
-    /// Adds and removes fields and indexes, and replaces the permissions when some are given.
+    /// Adds and removes fields and indexes, and replaces the permissions when some are given; null gives back those of before any edit.
     /// - Parameter keeping: fields that the service's own code needs.
     /// - Throws: `ParseError` 103 for an unknown class, 255 for a field that exists or does not, 111 and 135 for types, 105 for
     ///   names, 136 for fields that cannot be changed, 102 for indexes, 137 when stored objects are not unique, 107 for bad JSON.
@@ -26,7 +26,12 @@ extension StoreTransaction {
         }
         let named = wish["_fieldOrder"]?.arrayValue?.compactMap(\.stringValue) ?? []
         info.fieldOrder = info.orderedFields(addedAs: named, to: schema.classes[name]?.fields ?? [:])
-        if let permissions = wish["classLevelPermissions"], !permissions.isNull {
+        switch wish["classLevelPermissions"] {
+        case nil: break
+        case .null?:
+            info.permissions = definitions[name]?.permissions ?? .open
+            info.edits.hasPermissions = false
+        case let permissions?:
             let edited = try ClassPermissions(wire: permissions, fields: info.fields)
             info.permissions = edited.keepingProtection(
                 of: permissions["protectedFields"] == nil ? info.permissions : .open, in: name)

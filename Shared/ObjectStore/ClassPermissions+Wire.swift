@@ -65,8 +65,7 @@ extension ClassPermissions {
     }
 
     private static func isPrincipal(_ name: String) -> Bool {
-        if name == "*" || name == "requiresAuthentication" || Names.isObjectId(name) { return true }
-        return name.hasPrefix("role:") && (6...205).contains(name.utf8.count)
+        ["*", "requiresAuthentication"].contains(name) || PrincipalName.isRoleOrUser(name)
     }
 
     /// Names of fields that hold users: pointers to `_User` and arrays of them.

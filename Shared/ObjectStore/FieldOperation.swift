@@ -90,6 +90,21 @@ enum FieldOperation {
     }
 }
 
+extension JSON {
+    /// The value of a thing that is no field after a client's change, with an operator or without; nil when it is gone.
+    /// - Parameter current: the value before; nil when there is none.
+    /// - Throws: `ParseError` as for a field; 107 for an operator on relations, 111 for an operator that does not fit the current value.
+    public func applied(to current: JSON?, named name: String) throws -> JSON? {
+        let operation = try FieldOperation(self)
+        if case .relate = operation {
+            throw ParseError(.invalidJSON, "A relation is only possible as a field of an object.")
+        }
+        return try operation.result(for: current, isNew: current == nil) { needed in
+            ParseError(.incorrectType, "The operator cannot be applied to \(name): it needs \(needed.label).")
+        }
+    }
+}
+
 // MARK: - Results
 
 extension FieldOperation {

@@ -62,7 +62,9 @@ struct ObjectDraft {
                 document[name] = try WireValue.normalized(value)
                 defaulted.append(name)
             }
-            guard options.isRequired, isNew || changes[name] != nil, document[name]?.isNull ?? true else { continue }
+            guard options.isRequired, isNew || changes[name] != nil, [nil, .null, ""].contains(document[name]) else {
+                continue
+            }
             throw ParseError(.validationError, "\(name) is required")
         }
     }

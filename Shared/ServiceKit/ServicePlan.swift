@@ -49,17 +49,18 @@ public struct ShownAnswer: Sendable {
         (keys.isEmpty || keys.contains(field)) && !excludeKeys.contains(field)
     }
 
-    /// The body with one object changed, if it is there.
-    public func body(changing objectId: String, _ change: (inout JSON) -> Void) throws -> [UInt8] {
+    /// The body with some objects changed, as far as they are there.
+    public func body(changing objectIds: Set<String>, _ change: (inout JSON) throws -> Void) throws -> [UInt8] {
         var answer = try JSON(parsing: body)
-        let id = JSON.string(objectId)
+        func isMeant(_ object: JSON) -> Bool { object["objectId"]?.stringValue.map(objectIds.contains) ?? false }
         if case .array(var objects)? = answer["results"] {
-            guard let index = objects.firstIndex(where: { $0["objectId"] == id }) else { return body }
-            change(&objects[index])
+            let indexes = objects.indices.filter { isMeant(objects[$0]) }
+            guard !indexes.isEmpty else { return body }
+            for index in indexes { try change(&objects[index]) }
             answer["results"] = .array(objects)
         } else {
-            guard answer["objectId"] == id else { return body }
-            change(&answer)
+            guard isMeant(answer) else { return body }
+            try change(&answer)
         }
         return answer.serialized
     }

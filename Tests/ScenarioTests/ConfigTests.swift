@@ -85,7 +85,7 @@ import Testing
         for (params, code) in [
             (["a-b": 1], 105), (["1a": 1], 105), (["": 1], 105), (["a.b": 1], 105), (["x\" y": 1], 105),
             (["length": 1], 105),
-            (["bad": ["__op": "Increment", "amount": 1]], 107), (["bad": ["a.b": 1]], 121),
+            (["bad": ["__op": "AddRelation", "objects": []]], 107), (["bad": ["a.b": 1]], 121),
             (["bad": ["__type": "GeoPoint", "latitude": 100, "longitude": 0]], 111),
             (["bad": .string(String(repeating: "x", count: 131_072))], 116),
         ] as [([String: JSON], Int)] {

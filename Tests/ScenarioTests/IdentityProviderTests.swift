@@ -60,7 +60,7 @@ import Testing
         try await ParseClient(suite).call(.POST, "/users", ["authData": authData])
     }
 
-    /// 2026-33627: what a provider gave is in no answer.
+    /// 2026-33627: what a provider gave is kept nowhere, and in no answer but the one to the request that brought it.
     @Test func theFirstSignInMakesAnAccountAndTheNextOnesFindIt() async throws {
         try await withProviders { suite, peer in
             let google = try await token(peer, sub: "g1", iss: "accounts.google.com", aud: "google-client")
@@ -75,13 +75,16 @@ import Testing
                 #expect((made["username"]?.stringValue ?? "").count > 10)
                 let found = try await signUp(suite, authData)
                 #expect(found.status == 200 && found.objectId == made.objectId, "\(found.text)")
+                #expect(found["authData"] == authData && made["authData"] == nil, "\(found.text)")
                 var client = ParseClient(suite)
                 client.sessionToken = found["sessionToken"]?.stringValue
                 let session = try await client.get("/sessions/me")
                 #expect(session["createdWith"] == ["action": "login", "authProvider": .string(provider)])
-                // Only the id is kept, and only its owner and the master key see it.
-                let me = try await client.get("/users/me")
-                #expect(me["authData"] == .object([provider: ["id": authData[provider]?["id"] ?? .null]]), "\(me.text)")
+                // Only the id is kept, and only the master key sees it: SDKs take it for a link that has ended.
+                #expect(try await client.get("/users/me")["authData"] == nil)
+                let kept = try await ParseClient.master(suite).get("/users/\(made.objectId)")
+                #expect(
+                    kept["authData"] == .object([provider: ["id": authData[provider]?["id"] ?? .null]]), "\(kept.text)")
                 let stored = try await suite.rows(
                     "users", "SELECT count(*) FROM identities WHERE kind = 'auth:\(provider)'")
                 #expect(stored == [[1]])
@@ -135,8 +138,8 @@ import Testing
             #expect(try await client.create("FavoriteProduct", favourite).status != 201)
             let linked = try await client.call(.PUT, "/users/\(userId)", ["authData": Self.twitter("9")])
             try #require(linked.status == 200, "\(linked.text)")
-            let me = try await client.get("/users/me")
-            #expect(me["authData"] == ["twitter": ["id": "9"]], "\(me.text)")
+            let linkedUser = try await ParseClient.master(suite).get("/users/\(userId)")
+            #expect(linkedUser["authData"] == ["twitter": ["id": "9"]], "\(linkedUser.text)")
             let kept = try await client.create("FavoriteProduct", favourite)
             #expect(kept.status == 201, "A full user at once: \(kept.text)")
         }

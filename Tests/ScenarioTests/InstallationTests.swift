@@ -15,9 +15,9 @@ import Testing
             ("an id that is an operator", ["deviceType": "ios", "installationId": ["$ne": "x"]], 111),
             ("a token that is an operator", ["deviceType": "ios", "deviceToken": ["$regex": "."]], 111),
             ("a token that is a number", ["deviceType": "ios", "deviceToken": 7], 111),
-            ("a token that is deleted", ["deviceType": "ios", "deviceToken": ["__op": "Delete"]], 111),
+            ("a token that is deleted", ["deviceType": "ios", "deviceToken": ["__op": "Delete"]], 135),
             ("a type that is an object", ["deviceType": [:], "installationId": "a1"], 111),
-            ("an empty token", ["deviceType": "ios", "deviceToken": ""], 142),
+            ("an empty token", ["deviceType": "ios", "deviceToken": ""], 135),
             (
                 "a token without end",
                 ["deviceType": "ios", "deviceToken": .string(String(repeating: "x", count: 513))], 142

@@ -71,6 +71,7 @@ extension AccountsController {
         let (account, body) = try await ask("users.signup.v1", request, document.serialized, principal)
         var answer = try JSON(reply: body)
         let user = Principal.with { $0.userID = account.objectID }
+        let location = "\(configuration.publicURL)/users/\(account.objectID)"
         guard account.created else {
             // Who it is shows only now. A session whose token nobody was told is nobody's.
             do throws(ParseError) {
@@ -82,14 +83,13 @@ extension AccountsController {
                 throw error
             }
             try await hooks.afterLogin(answer)
-            return ParseResponse(body: body)
+            return ParseResponse(body: body, location: location)
         }
         if !replaced.isEmpty, let stored = try await hooks.scope.object("_User", account.objectID, as: user) {
             for field in replaced { answer[field] = stored[field] ?? answer[field] }
         }
         try await hooks.afterSave(account.objectID)
-        return ParseResponse(
-            status: 201, answer, location: "\(configuration.publicURL)/users/\(account.objectID)")
+        return ParseResponse(status: 201, answer, location: location)
     }
 }
 

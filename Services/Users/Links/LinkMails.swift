@@ -39,9 +39,13 @@ package struct LinkMails: Sendable {
 
     /// Mails a link to the holder of an address, if it has one and it is due.
     func mail(_ message: MailLink, in transaction: StoreTransaction) throws {
-        guard let userId = try Identities.owner(of: .email(message.email), key, transaction),
-            let user = try transaction.documentIfFound("_User", userId, caller: .master),
-            let email = user["email"]?.stringValue, try !Ban.applies(to: user, transaction)
+        // Nobody's user name is another's address, so that the order decides nothing.
+        let owner =
+            try Identities.owner(of: .email(message.email), key, transaction)
+            ?? (message.link == .passwordReset
+                ? Identities.owner(of: .username(message.email), key, transaction) : nil)
+        guard let userId = owner, let user = try transaction.documentIfFound("_User", userId, caller: .master),
+            let email = Self.address(of: user), try !Ban.applies(to: user, transaction)
         else { return }
         switch message.link {
         case .emailVerification where settings.verifiesEmail && user["emailVerified"] != true,
@@ -59,7 +63,21 @@ package struct LinkMails: Sendable {
     ) throws {
         try MailedTokens.void(.emailVerification, of: userId, in: transaction)
         try MailedTokens.void(.passwordReset, of: userId, in: transaction)
-        guard let email, settings.verifiesEmail, user["emailVerified"] != true else { return }
+        guard let email else { return }
+        try addressRepeated(of: userId, email, user: user, by: causer, in: transaction)
+    }
+
+    /// Where the mails of an account go: to its address, or, as in Parse, to a user name that is one where there is no other.
+    package static func address(of user: JSON) -> String? {
+        if let email = user["email"]?.stringValue { return email }
+        return user["username"]?.stringValue.flatMap { AccountNames.isEmail($0) ? $0 : nil }
+    }
+
+    /// The mail for an address that is not verified yet and was saved again, which is how apps ask for another. Older links stay good.
+    func addressRepeated(
+        of userId: String, _ email: String, user: JSON, by causer: Principal, in transaction: StoreTransaction
+    ) throws {
+        guard settings.verifiesEmail, user["emailVerified"] != true else { return }
         // An address that is changed, or signed up, again and again is a way to write to strangers.
         var quotas = quotas(of: userId, email, .emailVerification, user)
         if !causer.master, !causer.network.isEmpty {

@@ -50,12 +50,12 @@ struct LinkVisits: Sendable {
         return try await host.commit(request) { [change, rules] transaction in
             guard let used = try MailedTokens.use(.passwordReset, message.token, in: transaction),
                 let user = try transaction.documentIfFound("_User", used.userId, caller: .master),
-                user["email"]?.stringValue == used.email
+                LinkMails.address(of: user) == used.email
             else { return try Self.reply(.void) }
             var change = change
             if user["emailVerified"] != true {
                 // Whoever linked these accounts never showed that the address is theirs; the holder of the mailbox just did.
-                change.object["emailVerified"] = true
+                if user["email"] != nil { change.object["emailVerified"] = true }
                 if let linked = user["authData"]?.objectValue, !linked.isEmpty {
                     change.object["authData"] = .object(linked.mapValues { _ in .null })
                 }

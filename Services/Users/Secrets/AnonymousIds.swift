@@ -27,22 +27,10 @@ enum AnonymousIds {
         try transaction.execute("DELETE FROM anonymousIds WHERE userId = ?", [.text(userId)])
     }
 
-    private static func id(of userId: String, _ key: AccountKey, _ reader: some ObjectReading) throws -> String? {
+    static func id(of userId: String, _ key: AccountKey, _ reader: some ObjectReading) throws -> String? {
         let row = try reader.rows("SELECT sealed FROM anonymousIds WHERE userId = ?", [.text(userId)]).first
         return try row.flatMap { try key.open($0.blob("sealed"), for: .anonymousId, of: userId) }
             .map { String(decoding: $0, as: UTF8.self) }
-    }
-
-    /// A user's document for that user. `authData` is whole or not there: of a part, SDKs conclude that the user unlinked the rest.
-    static func shown(_ user: JSON, of userId: String, _ key: AccountKey, _ reader: some ObjectReading) throws -> JSON {
-        guard user["authData"]?[name] == mark else { return user }
-        var user = user
-        if let id = try id(of: userId, key, reader) {
-            user["authData"]?[name] = ["id": .string(id)]
-        } else {
-            user["authData"] = nil
-        }
-        return user
     }
 
     /// A user's document for deciding about a change. An id that cannot be opened any more is one that no client sends.

@@ -4,26 +4,26 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// What answers show to the client whose secret it is, and to nobody else: the token of the session that a request came with, and
-/// the id of an anonymous user.
+/// What answers show otherwise than it is stored: to the client whose secret it is, and to nobody else, the token of the session that a
+/// request came with and the user's own `authData`; and of users that they are operators.
 struct OwnAnswers: Sendable {
     let key: AccountKey
 
     func complete(_ answer: ShownAnswer, _ request: ServiceRequest, _ reader: StoreReader) throws -> [UInt8] {
         let principal = request.envelope.principal
-        guard !principal.master else { return answer.body }
         switch answer.className {
-        case "_Session" where !principal.sessionToken.isEmpty && answer.wants("sessionToken"):
-            guard let id = try Sessions.id(of: principal.sessionToken, key, reader) else { return answer.body }
-            return try answer.body(changing: id) { $0["sessionToken"] = .string(principal.sessionToken) }
-        // Only an anonymous user has a secret in the own object.
-        case "_User" where principal.anonymous && answer.wants("authData"):
-            let userId = principal.userID
-            let whole = try AnonymousIds.shown(["authData": ["anonymous": AnonymousIds.mark]], of: userId, key, reader)
-            return try answer.body(changing: userId) { user in
-                guard user["authData"]?[AnonymousIds.name] == AnonymousIds.mark else { return }
-                user["authData"] = whole["authData"]
+        case "_User" where principal.master:
+            guard answer.wants("isAdmin") else { return answer.body }
+            return try answer.body(changing: try RoleHierarchy.admins(reader)) { $0["isAdmin"] = true }
+        case "_User" where !principal.userID.isEmpty:
+            let isAdmin = principal.isAdmin && answer.wants("isAdmin")
+            return try answer.body(changing: [principal.userID]) { user in
+                user = try OwnAccount.shown(user, of: principal.userID, isAdmin: isAdmin, key, reader)
             }
+        case "_Session"
+        where !principal.master && !principal.sessionToken.isEmpty && answer.wants("sessionToken"):
+            guard let id = try Sessions.id(of: principal.sessionToken, key, reader) else { return answer.body }
+            return try answer.body(changing: [id]) { $0["sessionToken"] = .string(principal.sessionToken) }
         default: return answer.body
         }
     }

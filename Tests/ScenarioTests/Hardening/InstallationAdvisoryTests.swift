@@ -8,7 +8,7 @@ import Testing
     private static let operators: [JSON] = [
         ["$ne": "x"], ["$exists": true], ["$regex": ".*"], ["$gt": ""], ["$nin": []], ["$in": []], ["$or": [[:]]],
         ["__op": "Increment", "amount": 1], ["__op": "Add", "objects": ["a"]], ["__type": "Date"], [:], [], ["a"],
-        .null, 0, 1, true, false,
+        0, 1, true, false,
     ]
 
     @Test("2026-100631: an operator in place of a token or id takes no device away")

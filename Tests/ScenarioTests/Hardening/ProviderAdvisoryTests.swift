@@ -114,7 +114,7 @@ import Testing
             let code = try await app.next()
             let right = try await signIn(code)
             #expect(right.status == 200 && right.objectId == made.objectId, "\(right.text)")
-            #expect(right["authData"] == ["facebook": ["id": "91"], "mfa": ["status": "enabled"]])
+            #expect(right["authData"] == ["facebook": facebook, "mfa": ["status": "enabled"]])
             for _ in 0..<5 { #expect(try await signIn(code).code == 141) }
             #expect(try await signIn(code).text.contains("locked"))
             let stranger = try await ParseClient(suite).call(
