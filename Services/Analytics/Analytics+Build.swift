@@ -14,8 +14,10 @@ package let analyticsPlan = ServicePlan(
 func buildAnalytics(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
     routes.write("analytics.event.v1", AppEvent.self) { message, request, transaction in
         try EventQuota.admit(bytes: request.documents.first?.count ?? 0, by: request.caller, in: transaction)
-        try EventIntake.take(
-            Event(name: message.name, body: request.document()), by: request.caller, in: transaction)
+        guard let body = request.documents.first else {
+            throw ParseError(.invalidJSON, "The request has no document.")
+        }
+        try EventIntake.take(Event(name: message.name, body: body), by: request.caller, in: transaction)
         return try BusReply(Accepted(), documents: [JSON.object([:]).serialized])
     }
     routes.write("analytics.requests.v1", RequestCounts.self) { counts, _, transaction in

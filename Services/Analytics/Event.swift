@@ -20,19 +20,36 @@ package struct Event: Sendable {
     private static let dimensionBytesMax = 500
 
     static let invalidName = ParseError(
-        .invalidEventName, "An event name has letters, digits and _, starts with a letter and is at most 100 long.")
+        .invalidEventName, "An event name is printable, no blanks alone, and at most 100 bytes long.")
 
+    /// - Parameter body: the client's, as it came.
     /// - Throws: 160 for the name, 107, 111 or 142 for the body.
-    package init(name: String, body: JSON) throws {
+    package init(name: String, body bytes: [UInt8]) throws {
         guard Event.isName(name) else { throw Event.invalidName }
+        let body = try JSON(clientText: bytes)
         guard case .object = body else { throw ParseError(.invalidJSON, "An event is a JSON object.") }
         self.name = name
         at = try Event.moment(body["at"])
-        dimensions = try Event.dimensions(body["dimensions"])
+        // Each pair with its place, because only the first ones count.
+        let ordered = try? JSON(parsing: bytes, membersInOrderOf: ["dimensions"])
+        dimensions = try Event.dimensions(body["dimensions"], ordered?["dimensions"]?.arrayValue ?? [])
         pushHash = body["push_hash"]?.stringValue.flatMap { $0.utf8.count <= 64 ? $0 : nil }
     }
 
-    static func isName(_ name: String) -> Bool { Names.isIdentifier(name) && name.utf8.count <= nameBytesMax }
+    /// SDKs take any text for a name. What cannot be printed is in none, nor what reorders the text beside it.
+    package static func isName(_ name: String) -> Bool {
+        (1...nameBytesMax).contains(name.utf8.count) && name != Cardinality.other
+            && name.unicodeScalars.allSatisfy(isPrintable)
+            && name.unicodeScalars.contains { !$0.properties.isWhitespace }
+    }
+
+    private static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
+        if scalar.properties.isBidiControl { return false }
+        return switch scalar.properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: false
+        default: true
+        }
+    }
 
     /// Devices collect events while they are offline; an older one is counted on the day it comes.
     private static let lateMax = Duration.seconds(30 * 86_400)
@@ -53,22 +70,29 @@ package struct Event: Sendable {
         return moment
     }
 
-    private static func dimensions(_ value: JSON?) throws -> [String: JSON] {
+    /// - Parameter ordered: the same as pairs in the order of the text.
+    private static func dimensions(_ value: JSON?, _ ordered: [JSON]) throws -> [String: JSON] {
         guard let value, !value.isNull else { return [:] }
         guard let dimensions = value.objectValue else {
             throw ParseError(.incorrectType, "dimensions must be an object of strings.")
         }
-        guard dimensions.count <= dimensionsMax else {
-            throw ParseError(.validationError, "An event has at most \(dimensionsMax) dimensions.")
+        var counted: [String: JSON] = [:]
+        for case .array(let pair) in ordered {
+            guard let name = pair.first?.stringValue, let value = dimensions[name] else { continue }
+            // Hosted Parse kept the first eight and said nothing of the others.
+            guard counted.count < dimensionsMax || counted[name] != nil else { break }
+            counted[name] = try dimension(name, value)
         }
-        for (key, value) in dimensions {
-            guard let text = value.stringValue else {
-                throw ParseError(.incorrectType, "dimensions must be an object of strings.")
-            }
-            guard !key.isEmpty, max(key.utf8.count, text.utf8.count) <= dimensionBytesMax else {
-                throw ParseError(.validationError, "A dimension has 1 to \(dimensionBytesMax) bytes.")
-            }
+        return counted
+    }
+
+    private static func dimension(_ name: String, _ value: JSON) throws -> JSON {
+        guard let text = value.stringValue else {
+            throw ParseError(.incorrectType, "dimensions must be an object of strings.")
         }
-        return dimensions
+        guard !name.isEmpty, max(name.utf8.count, text.utf8.count) <= dimensionBytesMax else {
+            throw ParseError(.validationError, "A dimension has 1 to \(dimensionBytesMax) bytes.")
+        }
+        return value
     }
 }

@@ -21,6 +21,10 @@ func buildCrash(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
             return try BusReply(CrashAnswer(refusal))
         }
     }
+    routes.task("crash.appReport.v1", AppEvent.self) { _, request in
+        try await intake.take(appReport: request)
+        return try BusReply(Accepted(), documents: [JSON.object([:]).serialized])
+    }
     routes.write("crash.userDeleted.v1", UserDeleted.self) { user, _, transaction in
         try EventStore.forget(user.userID, in: transaction)
         try IssueLog.forget(user.userID, in: transaction)

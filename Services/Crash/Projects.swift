@@ -22,6 +22,9 @@ package enum Projects {
         """,
     ]
 
+    /// Of the project that a suite starts with.
+    static let defaultId: Int64 = 1
+
     /// An operator has a handful.
     private static let projectsMax = 200
     private static let nameBytesMax = 100
@@ -109,7 +112,7 @@ struct DefaultKeyFile: Sendable {
             guard key.utf8.count == 32, key.allSatisfy(\.isHexDigit) else {
                 throw Problem(description: "\(path) holds no key of 32 hex digits.")
             }
-            return try await store.write { try Projects.add(key, to: 1, in: $0) }
+            return try await store.write { try Projects.add(key, to: Projects.defaultId, in: $0) }
         }
         let key = try await store.write {
             try $0.rows("SELECT publicKey FROM crashKeys WHERE projectId = 1 ORDER BY createdAt, rowid LIMIT 1", [])

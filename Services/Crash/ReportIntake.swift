@@ -41,6 +41,20 @@ struct ReportIntake: Sendable {
         }
     }
 
+    /// What an SDK of hosted Parse reports of a crash as an event of the app. It goes to the default project, under the
+    /// same bounds as Sentry's; the app's keys stand in for the project's.
+    /// - Throws: 107, 116, 155.
+    func take(appReport request: ServiceRequest) async throws {
+        guard let body = request.documents.first, body.count <= Self.bodyBytesMax else {
+            throw ParseError(.objectTooLarge, "A crash report has at most \(Self.bodyBytesMax) bytes.")
+        }
+        try host.quotas.take(of: .crashReports, by: request.caller)
+        let report = try JSON(clientText: body)
+        guard case .object = report else { throw ParseError(.invalidJSON, "A crash report is a JSON object.") }
+        let event = StoredEvent(AppCrashReport.event(report), eventId: SentryEnvelope.randomHex(32))
+        try await host.store.write { try IssueLog.add(event, projectId: Projects.defaultId, in: $0) }
+    }
+
     private func admit(_ key: String, _ projectId: String) async throws {
         try await host.store.read { try Projects.admit(key, to: projectId, $0) }
         try rates.take(key)

@@ -83,7 +83,7 @@ struct AccountsController: Sendable {
         let session = try JSON(reply: try await own("users.sessionMe.v1", request, principal).body)
         let told = try await hooks.logOut(of: session)
         let answer = try await ask("users.logout.v1", request, request.document, principal).answer
-        hooks.loggedOut(told)
+        await hooks.loggedOut(told)
         return ParseResponse(body: answer)
     }
 

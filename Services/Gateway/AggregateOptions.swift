@@ -22,7 +22,7 @@ struct AggregateOptions {
                     throw ParseError(.invalidQuery, "distinct must be the name of a field.")
                 }
                 distinct = field
-            case "where": filter = try QueryOptions(find: ["where": value], limitMax: 1).filter
+            case "where": filter = try OptionValue.condition(value) ?? []
             case "explain":
                 switch value {
                 case .bool(let flag): explains = flag
@@ -64,30 +64,36 @@ struct AggregateOptions {
         return stages
     }
 
-    /// The request's parameters in the order in which they came.
+    /// The request's parameters in the order in which they came: those of the body, then those of the query string,
+    /// which win.
     private static func parameters(of request: ParseRequest) throws(ParseError) -> [(name: String, value: JSON)] {
-        if request.isInBatch, let members = request.tunnelled {
-            guard members.keys.count(where: { $0.hasPrefix("$") }) <= 1 else {
-                throw ParseError(.invalidQuery, "Inside a batch the stages must be a pipeline array.")
-            }
-            return members.map { ($0, $1) }
+        guard let query = request.query, !query.isEmpty else { return try parameters(ofBody: request) }
+        let inQuery = try ParseRequest.orderedPairs(Substring(query).utf8).map { pair in
+            (name: pair.name, value: value(pair.value, of: pair.name))
         }
-        if let tunnelled = request.tunnelled {
+        let names = Set(inQuery.map(\.name))
+        return try parameters(ofBody: request).filter { !names.contains($0.name) } + inQuery
+    }
+
+    private static func parameters(ofBody request: ParseRequest) throws(ParseError) -> [(name: String, value: JSON)] {
+        guard let tunnelled = request.tunnelled else { return try members(request.body) }
+        guard request.isInBatch || request.isForm else {
             // Credentials were taken out there and have no meaning here.
             return try members(request.body).filter { tunnelled[$0.name] != nil }
         }
-        guard let query = request.query, !query.isEmpty else { return try members(request.body) }
-        var parameters: [(name: String, value: JSON)] = []
-        for (name, text) in try ParseRequest.orderedPairs(Substring(query).utf8) {
-            if name == "where" || name == "distinct" || name == "comment" {
-                parameters.append((name, .string(text)))
-                continue
-            }
-            let ordered: Set<String> = name == "pipeline" || name == Self.sort ? ["", Self.sort] : [Self.sort]
-            parameters.append(
-                (name, (try? JSON(parsing: Array(text.utf8), membersInOrderOf: ordered)) ?? .string(text)))
+        guard tunnelled.keys.count(where: { $0.hasPrefix("$") }) <= 1 else {
+            throw ParseError(.invalidQuery, "Inside a batch and in a form the stages must be a pipeline array.")
         }
-        return parameters
+        return tunnelled.map { (name: $0.key, value: $0.value) }
+    }
+
+    /// A value of a query string. A text that JSON quotes is the text; every other `where`, `distinct` and `comment` is
+    /// as it stands.
+    private static func value(_ text: String, of name: String) -> JSON {
+        let isText = name == "where" || name == "distinct" || name == "comment"
+        if isText, text.utf8.first != UInt8(ascii: "\"") { return .string(text) }
+        let ordered: Set<String> = name == "pipeline" || name == sort ? ["", sort] : [sort]
+        return (try? JSON(parsing: Array(text.utf8), membersInOrderOf: ordered)) ?? .string(text)
     }
 
     private static func members(_ body: [UInt8]) throws(ParseError) -> [(name: String, value: JSON)] {

@@ -18,9 +18,9 @@ struct BatchController: Sendable {
         guard items.count <= Self.requestsMax else {
             throw ParseError(.invalidJSON, "A batch holds at most \(Self.requestsMax) requests.")
         }
-        var requests: [ParseRequest] = []
-        for item in items { requests.append(try parse(item, of: request)) }
-        let refusals = requests.map { router.refusal(inBatch: $0, principal) }
+        // Each item is parsed by itself: one that cannot be fails alone.
+        let parsed = items.map { item(of: $0, request, principal) }
+        let (requests, refusals) = (parsed.map(\.request), parsed.map(\.refusal))
         switch body["transaction"] {
         case true?:
             if let refusal = refusals.lazy.compactMap(\.self).first { return refusal }
@@ -69,24 +69,36 @@ struct BatchController: Sendable {
         request.method == .get || router.withoutMount(request.path)?.first == "functions"
     }
 
+    /// An item's request, and why it is not even tried.
+    private func item(
+        of json: JSON, _ batch: ParseRequest, _ principal: Principal
+    ) -> (request: ParseRequest, refusal: ParseResponse?) {
+        do throws(ParseError) {
+            let request = try parse(json, of: batch)
+            return (request, router.refusal(inBatch: request, principal))
+        } catch {
+            // Stands in the item's place and is never run.
+            let nothing = ParseRequest(method: .get, path: [], requestId: batch.requestId, clientAddress: nil)
+            return (nothing, ParseResponse(error))
+        }
+    }
+
     private func parse(_ item: JSON, of batch: ParseRequest) throws(ParseError) -> ParseRequest {
         guard let path = item["path"]?.stringValue, let methodName = item["method"]?.stringValue,
             let method = ParseRequest.Method(rawValue: methodName.uppercased())
         else { throw ParseError(.invalidJSON, "Each request of a batch needs a method and a path.") }
         let parts = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         var request = ParseRequest(
-            method: method, path: try ParseRequest.path(String(parts[0])), requestId: batch.requestId,
+            method: method, path: try router.path(inBatch: String(parts[0])), requestId: batch.requestId,
             clientAddress: batch.clientAddress)
         request.isInBatch = true
         request.context = batch.context
         if parts.count > 1 { request.query = String(parts[1]) }
         switch item["body"] {
         case .object(let members)? where method != .get || !members.isEmpty: request.tunnelled = members
-        case nil, .null?, .object?: if method != .get { request.tunnelled = [:] }
+        // `[]` is how PHP writes an empty object.
+        case nil, .null?, .object?, []?: if method != .get { request.tunnelled = [:] }
         default: throw ParseError(.invalidJSON, "The body of a request in a batch must be an object.")
-        }
-        guard router.withoutMount(request.path) != nil else {
-            throw ParseError(.invalidJSON, "cannot route batch path \(path.prefix(256))")
         }
         return request
     }

@@ -30,6 +30,10 @@ package enum ClientSDK: UInt8, CaseIterable, Sendable {
 
     package var name: String { "\(self)" }
 
+    /// Whether the SDK takes `{"__op":"Delete"}` in an answer for a removal: JavaScript's, and clients without one
+    /// (Parse Server's rule). Others would keep the operator as the field's value.
+    package var knowsRemovals: Bool { self == .js || self == .unknown }
+
     /// What runs such an SDK, as far as its name tells.
     package var deviceType: String {
         switch self {

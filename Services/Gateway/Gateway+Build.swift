@@ -23,7 +23,8 @@ func runGateway() async throws {
         logger: logger)
     let router = ParseRouter(
         configuration: configuration,
-        admission: Admission(settings: configuration.admission, services: services),
+        admission: Admission(
+            settings: configuration.admission, masterKey: configuration.masterKey, services: services),
         principals: PrincipalResolver(configuration: configuration, sessions: sessions, services: services),
         objects: objects,
         aggregates: AggregateController(services: services, federation: federation),

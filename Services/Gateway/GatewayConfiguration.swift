@@ -13,6 +13,8 @@ struct GatewayConfiguration: Sendable {
     let mount: [Substring]
     /// Base of `Location` and file URLs, without a slash at the end.
     let publicURL: String
+    /// Path components of `publicURL`, the mount included; a proxy may serve it elsewhere than the gateway does.
+    let publicPath: [Substring]
     let applicationId: String
     let masterKey: String
     let clientKeys: [ClientKey: String]
@@ -37,6 +39,8 @@ struct GatewayConfiguration: Sendable {
     let capacity: CapacitySettings
     /// Who may upload files.
     let fileUpload: FileUploadRight
+    /// Which files are taken in.
+    let fileTypes: FileTypes
     let fileLinks: FileLinks
     let fileSigner: FileSigner
     /// Webhooks, logs, purchases.
@@ -60,6 +64,7 @@ struct GatewayConfiguration: Sendable {
         let mountPath = reader.string(forKey: "satchel.mount", default: "/parse")
         mount = mountPath.split(separator: "/")
         publicURL = PublicURL { reader.string(forKey: ConfigKey($0)) }.text
+        publicPath = try ParseRequest.path(URLComponents(string: publicURL)?.percentEncodedPath ?? "")
         applicationId = reader.string(forKey: "satchel.app.id", default: "satchel")
         let data = URL(fileURLWithPath: reader.string(forKey: "satchel.data", default: "./data")).standardizedFileURL
             .path
@@ -87,6 +92,7 @@ struct GatewayConfiguration: Sendable {
         capacity = try CapacitySettings(
             reader: reader, largestBody: max(bodyBytesMax, fileBytesMax / 3 * 4 + BodyReader.tunnelBytesMax))
         fileUpload = try Self.fileUpload(reader)
+        fileTypes = try FileTypes(adding: reader.string(forKey: "satchel.file.types", default: ""))
         fileLinks = FileLinks(publicURL: self.publicURL, applicationId: applicationId)
         fileSigner = FileSigner(
             key: try Self.filesKey(reader, data: data), seconds: Int64(try Self.fileURLSeconds(reader)))

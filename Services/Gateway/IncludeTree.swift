@@ -7,6 +7,8 @@ struct IncludeTree: Sendable {
     private(set) var includesAll = false
     /// Fields of an included object to send; empty means all.
     private(set) var keys: Set<String> = []
+    /// Fields of an included object not to send.
+    private var excludeKeys: Set<String> = []
 
     /// Deeper paths than any real class has; each level costs a round of requests.
     private static let depthMax = 10
@@ -41,27 +43,33 @@ struct IncludeTree: Sendable {
     }
 
     /// A key with a dot includes what is before it (PARSE_PROTOCOL section 4).
-    mutating func add(keys: [String]) {
+    mutating func add(keys: [String]) { add(keys) { $0.keys.insert($1) } }
+
+    /// So does one that is left out: `excludeKeys=brand.secret` sends the brand without its secret.
+    mutating func add(excludeKeys: [String]) { add(excludeKeys) { $0.excludeKeys.insert($1) } }
+
+    private mutating func add(_ keys: [String], _ note: (inout IncludeTree, String) -> Void) {
         for key in keys {
             let components = key.split(separator: ".")
-            guard (2...Self.depthMax).contains(components.count) else { continue }
-            add(components.dropLast(), key: components.last)
+            guard (2...Self.depthMax).contains(components.count), let last = components.last else { continue }
+            add(components.dropLast()) { note(&$0, String(last)) }
         }
     }
 
-    private mutating func add(_ components: ArraySlice<Substring>, key: Substring? = nil) {
-        guard let first = components.first else {
-            if let key { keys.insert(String(key)) }
-            return
-        }
-        children[String(first), default: IncludeTree()].add(components.dropFirst(), key: key)
+    private mutating func add(_ components: ArraySlice<Substring>, _ note: (inout IncludeTree) -> Void = { _ in }) {
+        guard let first = components.first else { return note(&self) }
+        children[String(first), default: IncludeTree()].add(components.dropFirst(), note)
     }
 
     /// The object with only the wanted fields; identity and dates always stay.
     func select(_ object: JSON) -> JSON {
-        guard !keys.isEmpty, case .object(let members) = object else { return object }
+        guard !keys.isEmpty || !excludeKeys.isEmpty, case .object(let members) = object else { return object }
         return .object(
-            members.filter { keys.contains($0.key) || children[$0.key] != nil || Self.alwaysSent.contains($0.key) })
+            members.filter { name, _ in
+                if Self.alwaysSent.contains(name) { return true }
+                return !excludeKeys.contains(name)
+                    && (keys.isEmpty || keys.contains(name) || children[name] != nil)
+            })
     }
 
     private static let alwaysSent: Set<String> = ["objectId", "createdAt", "updatedAt", "ACL", "__type", "className"]

@@ -9,12 +9,15 @@ struct IntakeController: Sendable {
     func event(
         _ name: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
+        // The one event that is no figure: what the SDKs of hosted Parse report of a crash.
+        let kind = name == Self.crashReport ? "crash.appReport.v1" : "analytics.event.v1"
         let reply = try await services.write(
-            "analytics.event.v1", AppEvent.with { $0.name = name }, documents: [request.document], for: principal,
+            kind, AppEvent.with { $0.name = name }, documents: [request.document], for: principal,
             trace: request.requestId)
         return ParseResponse(body: reply.documents.first ?? Array("{}".utf8))
     }
 
+    private static let crashReport = "_CrashReport"
     private static let stripeSignature = headerName("Stripe-Signature")
 
     /// `POST <mount>/webhooks/stripe`: the body travels as it came, because the signature is over its bytes.

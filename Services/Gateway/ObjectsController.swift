@@ -35,8 +35,9 @@ struct ObjectsController: Sendable {
         guard isOwnUser || !options.include.isEmpty else { return ParseResponse(body: document) }
         var object = try JSON(reply: document)
         if !options.include.isEmpty {
-            object = try await federation.expand(
-                [object], options.include, principal, trace: request.requestId)[0]
+            let expanded = try await federation.expand(
+                [object], options.include, principal, trace: request.requestId)
+            object = options.selected(expanded[0])
         }
         // As Parse Server does, whatever fields were asked for: SDKs take an own user without a token for one who is signed out.
         if isOwnUser { object["sessionToken"] = .string(principal.sessionToken) }
@@ -51,7 +52,7 @@ struct ObjectsController: Sendable {
             isMaster: principal.master)
         var target = className
         if let key = options.redirectKey {
-            target = try await self.target(of: key, className, principal, trace: request.requestId)
+            target = try await federation.target(of: key, className, principal, trace: request.requestId)
         }
         let reply = try await federation.find(target, options, principal, trace: request.requestId)
         let expands = !options.include.isEmpty && !options.explains
@@ -60,26 +61,11 @@ struct ObjectsController: Sendable {
         if expands {
             guard case .array(let results) = answer["results"] else { throw .internalError }
             answer["results"] = .array(
-                try await federation.expand(results, options.include, principal, trace: request.requestId))
+                try await federation.expand(results, options.include, principal, trace: request.requestId)
+                    .map(options.selected))
         }
         if options.redirectKey != nil { answer["className"] = .string(target) }
         return ParseResponse(answer)
-    }
-
-    /// The class that a Pointer or Relation field leads to; the class itself for any other field.
-    private func target(
-        of key: String, _ className: String, _ principal: Principal, trace: String
-    ) async throws(ParseError) -> String {
-        do throws(ParseError) {
-            let reply = try await services.read(
-                "\(Owners.service(ofClass: className)).schemas.v1", SchemasRequest.with { $0.className = className },
-                for: principal, trace: trace)
-            let field = try JSON(reply: reply.document)["fields"]?[key]
-            guard let target = field?["targetClass"]?.stringValue, Names.isClassName(target) else { return className }
-            return target
-        } catch  where error.code == .invalidClassName {
-            return className  // Of a class that does not exist yet nothing is found.
-        }
     }
 
     func create(

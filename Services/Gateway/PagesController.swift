@@ -17,6 +17,7 @@ struct PagesController: Sendable {
         do throws(ParseError) {
             return try await route(request)
         } catch {
+            if Self.isScript(request) { return ParseResponse(error) }
             return page(.problem, Self.status(of: error), ["message": error.message])
         }
     }
@@ -59,6 +60,7 @@ struct PagesController: Sendable {
         if form["token"] == nil, form["email"] != nil { return try await requestMail(.passwordReset, request) }
         let token = Self.token(form)
         let password = form["new_password"] ?? ""
+        if Self.isScript(request) { return try await changePassword(form, token, password, request) }
         // Clients that post for the user have asked for it twice themselves.
         guard password == form["repeated_password"] ?? password else {
             return page(.choosePassword, 400, ["token": token, "error": "The two passwords are not the same."])
@@ -73,13 +75,38 @@ struct PagesController: Sendable {
         }
     }
 
+    /// The same for a page's script, which is answered as Parse Server does.
+    /// - Throws: -1, 142 and 201.
+    private func changePassword(
+        _ form: [String: String], _ token: String, _ password: String, _ request: ParseRequest
+    ) async throws(ParseError) -> ParseResponse {
+        guard form["token"]?.isEmpty == false else { throw ParseError(.otherCause, "Missing token") }
+        guard !password.isEmpty else { throw ParseError(.passwordMissing, "Missing password") }
+        guard password == form["repeated_password"] ?? password else {
+            throw ParseError(.validationError, "The two passwords are not the same.")
+        }
+        let outcome = try await accounts.follow(
+            "users.resetPassword.v1", token, password: password, uses: true, for: request)
+        guard outcome == .done else {
+            throw ParseError(.otherCause, "Failed to reset password: username / email / token is invalid")
+        }
+        return ParseResponse(.string("Password successfully reset"))
+    }
+
+    /// Whether a page's script asks, as jQuery and its like say, and not a person who follows a link.
+    private static func isScript(_ request: ParseRequest) -> Bool {
+        request.headers[requestedWithName]?.lowercased() == "xmlhttprequest"
+    }
+
+    private static let requestedWithName = headerName("X-Requested-With")
+
     private func requestMail(_ link: MailedLink, _ request: ParseRequest) async throws(ParseError) -> ParseResponse {
         let page: Pages.Name = link == .passwordReset ? .passwordLinkVoid : .verificationLinkVoid
         do throws(ParseError) {
             try await accounts.requestMail(link, to: try Self.form(request)["email"] ?? "", for: request)
-            return self.page(.mailRequested)
+            return Self.isScript(request) ? ParseResponse([:]) : self.page(.mailRequested)
         } catch {
-            guard error.code == .invalidEmailAddress else { throw error }
+            guard error.code == .invalidEmailAddress, !Self.isScript(request) else { throw error }
             return self.page(page, 400, ["error": "That is no e-mail address."])
         }
     }

@@ -29,8 +29,11 @@ struct ParseRequest: Sendable {
     var body: [UInt8] = []
     /// The headers as they came; empty inside a batch.
     var headers: HTTPFields = [:]
-    /// The body as an object, when credentials were taken out of it (or it came in a batch); then `body` is stale.
+    /// The body as an object, when credentials were taken out of it (or it came in a batch, or as a form); then `body`
+    /// is stale.
     var tunnelled: [String: JSON]?
+    /// Whether `tunnelled` was a form.
+    private(set) var isForm = false
     /// True once the path is known to be one under the mount; such requests are in the statistics.
     var isCounted = false
     /// What the client hands to webhooks, an object; a batch's requests have the batch's.
@@ -82,21 +85,84 @@ struct ParseRequest: Sendable {
         }
     }
 
-    /// Query options: of a GET's query string, where each value is JSON if it parses and text if not, or of a tunnelled body.
+    /// Query options: of the body (a tunnelled one, as a rule) and of the query string, which wins (Unity sends both).
+    /// Each value of a query string is JSON if it parses and text if not.
     /// - Parameter asTexts: leaves a query string's values as they are, for passwords that look like numbers.
     func options(asTexts: Bool = false) throws(ParseError) -> [String: JSON] {
-        if let tunnelled { return tunnelled }
-        guard let query, !query.isEmpty else { return method == .get ? try object : [:] }
+        let inBody = tunnelled != nil || method == .get ? try object : [:]
+        guard let query, !query.isEmpty else { return inBody }
+        return inBody.merging(try Self.options(Substring(query).utf8, asTexts: asTexts)) { _, inQuery in inQuery }
+    }
+
+    private static func options(
+        _ query: Substring.UTF8View, asTexts: Bool
+    ) throws(ParseError) -> [String: JSON] {
         var options: [String: JSON] = [:]
-        for (name, value) in try Self.pairs(Substring(query).utf8) {
-            let isText = asTexts || Self.textOptions.contains(name)
-            options[name] = isText ? .string(value) : (try? JSON(parsing: value)) ?? .string(value)
+        for (name, text) in try orderedPairs(query) {
+            let isText = asTexts || textOptions.contains(name)
+            let value = isText ? .string(text) : (try? JSON(parsing: text)) ?? .string(text)
+            // `keys=a&keys=b` is the list of both.
+            if listOptions.contains(name), case .string(let first)? = options[name], case .string(let more) = value {
+                options[name] = .string("\(first),\(more)")
+            } else {
+                options[name] = value
+            }
         }
         return options
     }
 
     /// Options that are text whatever they look like: JSON that is read later, and objectIds that may look like numbers.
     private static let textOptions: Set<String> = ["where", "after"]
+    /// Options that are lists of names.
+    private static let listOptions: Set<String> = ["keys", "excludeKeys", "include", "order"]
+
+    /// The body of a function with the parameters of the query string, which win.
+    /// - Throws: 107.
+    var parameters: [String: JSON] {
+        get throws(ParseError) {
+            guard let query, !query.isEmpty else { return try object }
+            return try object.merging(try Self.options(Substring(query).utf8, asTexts: false)) { _, inQuery in inQuery }
+        }
+    }
+
+    // MARK: - Forms
+
+    /// Reads a body that is a form (`username=ann&password=x`). Curl says of JSON, too, that it is one: then it begins
+    /// like JSON.
+    ///
+    /// A form has texts only, so that a password of digits stays one; what is an object or an array in JSON becomes it.
+    /// - Throws: 107 when it cannot be decoded.
+    mutating func readForm() throws(ParseError) {
+        guard tunnelled == nil, Self.isForm(headers[.contentType]), body.contains(UInt8(ascii: "=")),
+            let first = body.first(where: { !Self.blanks.contains($0) }), !Self.jsonOpenings.contains(first)
+        else { return }
+        guard let text = String(validating: body, as: UTF8.self) else {
+            throw ParseError(.invalidJSON, "The body is not valid UTF-8.")
+        }
+        tunnelled = try Self.form(text)
+        isForm = true
+    }
+
+    private static func form(_ text: String) throws(ParseError) -> [String: JSON] {
+        var members: [String: JSON] = [:]
+        for (name, value) in try orderedPairs(Substring(text).utf8) {
+            let isJSON = !secretTexts.contains(name) && value.utf8.first.map(jsonOpenings.contains) == true
+            members[name] = isJSON ? (try? JSON(parsing: value)) ?? .string(value) : .string(value)
+        }
+        return members
+    }
+
+    private static func isForm(_ contentType: String?) -> Bool {
+        contentType?.lowercased().hasPrefix("application/x-www-form-urlencoded") ?? false
+    }
+
+    private static let blanks = Array(" \t\r\n".utf8)
+    /// What an object, an array and a text of JSON begin with.
+    private static let jsonOpenings = Array("{[\"".utf8)
+    /// What people choose and may begin with anything.
+    private static let secretTexts: Set<String> = ["username", "password", "email"]
+
+    // MARK: - Query strings
 
     /// Names and values of a query string or a form (application/x-www-form-urlencoded); of a repeated name the last value counts.
     /// - Throws: 107 when it cannot be decoded.

@@ -210,6 +210,18 @@ final class ParseRouter: Sendable {
         return Array(path.dropFirst(configuration.mount.count))
     }
 
+    /// A path of a batch's request as the router knows it: clients write it as they see the server, which may be under
+    /// another path behind a proxy (`SATCHEL_PUBLIC_URL`).
+    /// - Throws: 107 for a path that leads elsewhere.
+    func path(inBatch text: String) throws(ParseError) -> [Substring] {
+        let path = try ParseRequest.path(text)
+        if withoutMount(path) != nil { return path }
+        guard path.starts(with: configuration.publicPath) else {
+            throw ParseError(.invalidJSON, "cannot route batch path \(text.prefix(256))")
+        }
+        return configuration.mount + path.dropFirst(configuration.publicPath.count)
+    }
+
     /// Whether the body is a file, which may be larger than other bodies.
     func isUpload(_ request: ParseRequest) -> Bool {
         request.method == .post && withoutMount(request.path)?.first == "files"
@@ -220,10 +232,12 @@ final class ParseRouter: Sendable {
     private func untunnel(_ request: inout ParseRequest) throws(ParseError) -> Bool {
         // A client that knows its headers sends the application id there; its body is passed on as it is.
         let isFile = request.path.first == "files"
-        guard request.method == .post, request.path.first != "import",
+        if request.path.first == "import" { return false }
+        if !isFile { try request.readForm() }
+        guard request.method == .post,
             // An id that is not the shop's may be a proxy's or an older app's: what the body says counts then (PARSE_PROTOCOL 1.2).
             request.credentials.applicationId != configuration.applicationId
-                || (!isFile && mayOverrideMethod(request.body))
+                || (!isFile && mayOverrideMethod(request))
         else { return false }
         // The bytes of a file without an application id are no JSON that somebody got wrong.
         if isFile, request.body.first != UInt8(ascii: "{") { return false }
@@ -240,7 +254,7 @@ final class ParseRouter: Sendable {
     }
 
     /// Header clients may still send `_method` in a body (Swift's POST queries); looking for the text avoids a decode.
-    private func mayOverrideMethod(_ body: [UInt8]) -> Bool {
-        body.contains(text: "\"_method\"")
+    private func mayOverrideMethod(_ request: ParseRequest) -> Bool {
+        request.isForm ? request.tunnelled?["_method"] != nil : request.body.contains(text: "\"_method\"")
     }
 }

@@ -8,15 +8,19 @@ struct QueryOptions: Sendable {
     var limit = 100
     var skip = 0
     var wantsCount = false
-    /// As the client wrote them, with dots.
+    /// As the client wrote them, with dots. An empty list of the client's is here `objectId`, which leaves the four
+    /// standard fields.
     var keys: [String] = []
+    /// Keys that stand beside an include of everything: each pointer and array is sent as well (PARSE_PROTOCOL section
+    /// 4), and which fields those are shows in the objects only.
+    private(set) var keysBesidePointers: [String] = []
     var excludeKeys: [String] = []
     var include = IncludeTree()
     /// Where a page begins that goes on by cursors (docs/protocol-extras.md); nil for pages by `skip`.
     var after: String?
     /// The answer is the database's plan.
     var explains = false
-    /// The answer is of the class that this Pointer or Relation field leads to.
+    /// The answer is of the class that this Relation field leads to.
     var redirectKey: String?
 
     init() {}
@@ -28,7 +32,7 @@ struct QueryOptions: Sendable {
                 throw ParseError(.invalidQuery, "Improper encode of parameter")
             }
         }
-        include.add(keys: keys)
+        includeByKeys()
     }
 
     /// - Parameter isMaster: whether the master key asks, without which some options are refused.
@@ -36,57 +40,79 @@ struct QueryOptions: Sendable {
     init(
         find options: [String: JSON], limitMax: Int, skipMax: Int = .max, isMaster: Bool = false
     ) throws(ParseError) {
-        // Both tell of more than the objects: whether somebody may use them comes before whether they are well-formed.
-        for name in ["explain", "redirectClassNameForKey"] where options[name] != nil && !isMaster {
-            throw ParseError(.operationForbidden, "unauthorized: master key is required for \(name)")
+        // A plan tells of more than the objects: whether somebody may have it comes before whether it is well-formed.
+        if let explain = options["explain"], !OptionValue.isAbsent(explain), !isMaster {
+            throw ParseError(.operationForbidden, "unauthorized: master key is required for explain")
         }
         for (name, value) in options {
+            if OptionValue.isAbsent(value), Self.absentable.contains(name) { continue }
             switch name {
-            case "where": filter = try Self.filter(value)
+            case "where": filter = try OptionValue.condition(value) ?? []
             case "order": order = try Self.list(value, name)
-            case "limit":
-                guard let limit = value.intValue, limit >= 0 else {
-                    throw ParseError(.init(rawValue: 117), "limit must be a whole number from 0.")
-                }
-                self.limit = Int(min(limit, Int64(limitMax)))
-            case "skip":
-                guard let skip = value.intValue, (0...Int64(skipMax)).contains(skip) else {
-                    throw ParseError(.init(rawValue: 118), "skip must be a whole number from 0 to \(skipMax).")
-                }
-                self.skip = Int(skip)
-            case "count": wantsCount = value == 1 || value == true
-            case "hint", "comment": break
+            case "limit": limit = Int(min(try OptionValue.limit(value), Int64(limitMax)))
+            case "skip": skip = Int(try OptionValue.skip(value, max: skipMax))
+            case "count": wantsCount = OptionValue.isSet(value)
+            // What `trace` asked for, how long the server took, nobody measures any more.
+            case "hint", "comment", "trace": break
             case "after":
                 guard case .string(let after) = value else {
                     throw ParseError(.invalidQuery, "after must be an objectId or a cursor.")
                 }
                 self.after = after
             case "explain": explains = try Self.explains(value)
-            case "redirectClassNameForKey":
-                guard case .string(let key) = value, Names.isIdentifier(key) else {
-                    throw ParseError(.invalidQuery, "redirectClassNameForKey must be the name of a field.")
-                }
-                redirectKey = key
+            case "redirectClassNameForKey": redirectKey = try Self.redirectKey(value)
             default:
                 guard try readShared(name, value) else {
                     throw ParseError(.invalidQuery, "Invalid parameter for query: \(name.prefix(64))")
                 }
             }
         }
-        include.add(keys: keys)
+        includeByKeys()
     }
+
+    /// Options that mean nothing when they are null or empty. An empty `after` begins a list, and an empty `keys` is a
+    /// list of none.
+    private static let absentable: Set<String> = [
+        "where", "order", "limit", "skip", "count", "explain", "redirectClassNameForKey",
+    ]
 
     private mutating func readShared(_ name: String, _ value: JSON) throws(ParseError) -> Bool {
         switch name {
-        case "keys": keys = try Self.list(value, name)
-        case "excludeKeys": excludeKeys = try Self.list(value, name)
-        case "include": try include.add(paths: try Self.list(value, name))
-        case "includeAll": if value == true || value == 1 { include.includeAll() }
+        case "keys":
+            guard !value.isNull else { break }
+            keys = try Self.list(value, name)
+            if keys.isEmpty { keys = ["objectId"] }
+        case "excludeKeys": if !value.isNull { excludeKeys = try Self.list(value, name) }
+        case "include": if !value.isNull { try include.add(paths: try Self.list(value, name)) }
+        case "includeAll": if OptionValue.isSet(value) { include.includeAll() }
         case "readPreference", "includeReadPreference", "subqueryReadPreference": break
         default: return false
         }
         return true
     }
+
+    /// Names with dots lead into objects behind pointers, which are included for them.
+    private mutating func includeByKeys() {
+        include.add(keys: keys)
+        include.add(excludeKeys: excludeKeys)
+        guard include.includesAll, !keys.isEmpty else { return }
+        (keysBesidePointers, keys) = (keys, [])
+    }
+
+    /// An object of the answer with what `keysBesidePointers` leaves of it.
+    func selected(_ object: JSON) -> JSON {
+        guard !keysBesidePointers.isEmpty, case .object(let members) = object else { return object }
+        let selection = KeySelection(keys: keysBesidePointers, excludeKeys: [])
+        var left: [String: JSON] = [:]
+        for (name, value) in members {
+            let stays =
+                Self.alwaysSent.contains(name) || value.pointerTarget != nil || value.arrayValue != nil
+            left[name] = stays ? value : selection.selection(of: name.utf8)?.applied(to: value)
+        }
+        return .object(left)
+    }
+
+    private static let alwaysSent: Set<String> = ["objectId", "createdAt", "updatedAt", "ACL"]
 
     /// A comma list or, from newer clients, an array of names.
     /// - Throws: 102 for anything else, and for too many.
@@ -115,20 +141,21 @@ struct QueryOptions: Sendable {
         }
     }
 
-    /// MongoDB's verbosities are accepted; there is one kind of plan.
+    /// - Throws: 102 for what is no field's name.
+    static func redirectKey(_ value: JSON) throws(ParseError) -> String {
+        guard case .string(let key) = value, Names.isIdentifier(key) else {
+            throw ParseError(.invalidQuery, "redirectClassNameForKey must be the name of a field.")
+        }
+        return key
+    }
+
+    /// MongoDB's verbosities are accepted, and the texts of iOS; there is one kind of plan.
     private static func explains(_ value: JSON) throws(ParseError) -> Bool {
         switch value {
         case .bool(let flag): return flag
-        case "queryPlanner", "executionStats", "allPlansExecution": return true
+        case 1, "1", "true", "queryPlanner", "executionStats", "allPlansExecution": return true
+        case 0, "0", "false": return false
         default: throw ParseError(.invalidQuery, "Invalid value for explain")
-        }
-    }
-
-    private static func filter(_ value: JSON) throws(ParseError) -> [UInt8] {
-        switch value {
-        case .string(let text): return Array(text.utf8)
-        case .object: return value.serialized
-        default: throw ParseError(.invalidQuery, "where must be an object.")
         }
     }
 }

@@ -59,6 +59,11 @@ struct SubQueries {
         guard count <= Self.countMax else {
             throw ParseError(.invalidQuery, "At most \(Self.countMax) sub-queries are possible.")
         }
+        for index in found.indices {
+            found[index] = try await found[index].redirected { key, className throws(ParseError) in
+                try await federation.target(of: key, className, principal, trace: trace)
+            }
+        }
         let inner = try await resolve(found.map(\.inner), depth: depth + 1)
         guard inner.count == found.count else { throw .internalError }
         var answers = try await answers(to: Array(zip(found, inner)))[...]

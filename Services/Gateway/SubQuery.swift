@@ -16,10 +16,10 @@ enum SubQuery {
         let selects = name.hasSuffix("elect")
         let query = selects ? specification["query"] : specification
         guard let query, let className = query["className"]?.stringValue, Names.isClassName(className),
-            case .object(let filter) = query["where"] ?? (selects ? [:] : .null),
             // These would make something else of the answer.
-            ["redirectClassNameForKey", "explain", "after"].allSatisfy({ query[$0] == nil })
+            ["explain", "after"].allSatisfy({ query[$0].map(OptionValue.isAbsent) ?? true })
         else { throw ParseError(.invalidQuery, "improper usage of \(name)") }
+        let filter = try Self.condition(query["where"])
         var key: String?
         if selects {
             guard let wanted = specification["key"]?.stringValue, specification.objectValue?.count == 2,
@@ -31,10 +31,41 @@ enum SubQuery {
         }
         var options = QueryOptions()
         options.keys = [key ?? "objectId"]
-        if let order = query["order"] { options.order = try QueryOptions.list(order, "order") }
-        options.skip = Int(clamping: query["skip"]?.intValue ?? 0)
-        options.limit = Int(clamping: min(query["limit"]?.intValue ?? .max, Int64(Self.rowsMax + 1)))
+        if let order = query["order"], !OptionValue.isAbsent(order) {
+            options.order = try QueryOptions.list(order, "order")
+        }
+        options.limit = Self.rowsMax + 1
+        if let limit = query["limit"], !OptionValue.isAbsent(limit) {
+            options.limit = Int(min(try OptionValue.limit(limit), Int64(Self.rowsMax + 1)))
+        }
+        if let skip = query["skip"], !OptionValue.isAbsent(skip) {
+            options.skip = Int(try OptionValue.skip(skip, max: .max))
+        }
+        if let key = query["redirectClassNameForKey"], !OptionValue.isAbsent(key) {
+            options.redirectKey = try QueryOptions.redirectKey(key)
+        }
         self = .find(className: className, options: options, filter: filter, key: key)
+    }
+
+    /// The members of the condition inside. An SDK leaves it out when there is none, and may send it as text.
+    /// - Throws: 102, or 107 for a text that is no object.
+    private static func condition(_ value: JSON?) throws(ParseError) -> [String: JSON] {
+        guard let value, let text = try OptionValue.condition(value) else { return [:] }
+        if case .object(let members) = value { return members }
+        guard case .object(let members) = try JSON(clientText: text) else {
+            throw ParseError(.invalidJSON, "where must be a JSON object.")
+        }
+        return members
+    }
+
+    /// The same question about the class that a relation of its class leads to.
+    func redirected(_ target: (_ key: String, _ className: String) async throws(ParseError) -> String)
+        async throws(ParseError) -> SubQuery
+    {
+        guard case .find(let className, let options, let filter, let key) = self, let redirectKey = options.redirectKey
+        else { return self }
+        return .find(
+            className: try await target(redirectKey, className), options: options, filter: filter, key: key)
     }
 
     /// The members of a relation, when the related object is kept elsewhere than the class that is asked for.

@@ -70,7 +70,7 @@ import Testing
     @Test(
         arguments: [
             [:], ["functionName": "f"], ["url": "https://hooks.example/"],
-            ["functionName": "a.b", "url": "https://hooks.example/"],
+            ["functionName": "a..b", "url": "https://hooks.example/"],
             ["functionName": "constructor", "url": "https://hooks.example/"],
             ["functionName": "__proto__", "url": "https://hooks.example/"],
             ["functionName": 7, "url": "https://hooks.example/"], ["functionName": "f", "url": "ftp://hooks.example/"],

@@ -17,7 +17,7 @@ import Testing
         var body: [String: JSON] = ["dimensions": .object(dimensions)]
         body["at"] = at?.wire
         body["push_hash"] = pushHash.map(JSON.string)
-        let event = try Event(name: name, body: .object(body))
+        let event = try Event(name: name, body: JSON.object(body).serialized)
         try await sandbox.store.write { try EventIntake.take(event, by: caller, in: $0) }
     }
 

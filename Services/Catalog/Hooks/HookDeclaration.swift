@@ -32,14 +32,34 @@ package struct HookDeclaration: Equatable, Sendable {
         guard isTrigger || isFunction else { throw Self.invalid() }
         if isTrigger {
             try Self.check(trigger: name, of: className)
-        } else if !Names.isIdentifier(name) || name == "constructor" {
-            throw Self.invalid("a function's name has letters, digits and _, 128 at most, and begins with a letter")
+        } else if !Self.isFunctionName(name) {
+            throw Self.invalid(
+                "a function's name has letters, digits, _, - and ., 128 at most, and begins with a letter")
         }
         if needsURL, !Self.isCallable(url) {
             throw Self.invalid(
                 "the url must be http or https with a host, without a user, \(Self.urlBytesMax) bytes at most")
         }
     }
+
+    /// Dots part names, as in `shop.prices`; none of the parts is a name that JavaScript gives to something else.
+    private static func isFunctionName(_ name: String) -> Bool {
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        return name.utf8.count <= 128 && name.utf8.first.map(Self.isLetter) == true
+            && parts.allSatisfy { part in
+                !part.isEmpty && !reservedNames.contains(part)
+                    && part.utf8.allSatisfy {
+                        isLetter($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+                            || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-")
+                    }
+            }
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+    }
+
+    private static let reservedNames: Set<Substring> = ["constructor", "prototype", "__proto__"]
 
     private static func invalid(_ reason: String = "") -> ParseError {
         ParseError(.webhookError, "invalid hook declaration" + (reason.isEmpty ? "" : ": \(reason)"))

@@ -8,10 +8,12 @@ struct Admission: Sendable {
     let settings: AdmissionSettings
     let limiter: RateLimiter
     let services: ServiceClient
+    private let onceKeys: OnceKeys
 
-    init(settings: AdmissionSettings, services: ServiceClient) {
+    init(settings: AdmissionSettings, masterKey: String, services: ServiceClient) {
         self.settings = settings
         self.services = services
+        onceKeys = OnceKeys(masterKey: masterKey)
         limiter = RateLimiter(settings.rateRules)
     }
 
@@ -74,7 +76,7 @@ struct Admission: Sendable {
 
     // MARK: Was it here before?
 
-    /// The id under which a request must run only once, or nil when it may run as often as it comes.
+    /// The key under which a request must run only once, or nil when it may run as often as it comes.
     /// - Throws: 107 for an id that is too long.
     func onceId(of request: ParseRequest) throws(ParseError) -> String? {
         guard !settings.onceRoutes.isEmpty, let id = request.headers[Self.requestIdName], !id.isEmpty,
@@ -83,7 +85,7 @@ struct Admission: Sendable {
         guard id.utf8.count <= Self.requestIdBytesMax else {
             throw ParseError(.invalidJSON, "X-Parse-Request-Id has at most \(Self.requestIdBytesMax) bytes.")
         }
-        return id
+        return onceKeys.key(id, request)
     }
 
     /// Runs a request under its id. The id is on the disk before the request begins; it is given back only when the answer says that

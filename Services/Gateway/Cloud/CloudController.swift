@@ -19,8 +19,7 @@ struct CloudController: Sendable {
         let client = OutboundClient(authorities: settings.authorities)
         self.services = services
         registry = HookRegistry(services: services)
-        webhooks = Webhooks(
-            client: client, key: settings.webhookKey, timeout: settings.webhookTimeout, logger: logger)
+        webhooks = Webhooks(client: client, settings: settings, logger: logger)
         hooks = HooksController(registry: registry, services: services)
         jobs = JobsController(services: services, objects: objects)
         logs = LogController(

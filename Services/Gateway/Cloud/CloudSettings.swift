@@ -8,6 +8,8 @@ struct CloudSettings: Sendable {
     let webhookKey: String?
     /// How long a webhook may take; a client waits for as long.
     let webhookTimeout: Duration
+    /// Whether an answer waits for the webhooks that only hear of what was done (`afterSave` and its like).
+    let awaitsAfterHooks: Bool
     /// PEM file of the authorities that certificates are checked against.
     let authorities: String?
     /// Where Apple says what a receipt is worth, and where it does for receipts of its sandbox.
@@ -45,6 +47,7 @@ struct CloudSettings: Sendable {
                 description: "SATCHEL_WEBHOOK_TIMEOUT_SECONDS must be from 1 to 25, not \(seconds).")
         }
         webhookTimeout = .seconds(seconds)
+        awaitsAfterHooks = reader.bool(forKey: "satchel.webhook.await.after", default: false)
         authorities = text("satchel.ca.file")
         receiptURL = try url("satchel.apple.receipt.url", "https://buy.itunes.apple.com/verifyReceipt")
         sandboxReceiptURL = try url(

@@ -2,60 +2,140 @@ import ParseProtocol
 
 /// Which files are taken in: pairs of extension and content type. An allow-list, because the list of what browsers run is never
 /// complete; pairs, because a name that says one thing and a type that says another fool whoever looks at one of them.
-enum FileTypes {
-    private struct Kind {
+package struct FileTypes: Sendable {
+    private struct Kind: Sendable {
         let extensions: [String]
         /// The first is what the file is kept and served as; the others are spellings of clients.
         let types: [String]
     }
 
-    private static let kinds = [
+    /// What Satchel takes in by itself, and what an operator added.
+    private var kinds = standardKinds
+
+    private static let standardKinds = [
         Kind(extensions: ["jpg", "jpeg"], types: ["image/jpeg", "image/jpg", "image/pjpeg"]),
         Kind(extensions: ["png"], types: ["image/png", "image/x-png"]),
         Kind(extensions: ["gif"], types: ["image/gif"]),
         Kind(extensions: ["webp"], types: ["image/webp"]),
-        Kind(extensions: ["heic"], types: ["image/heic"]),
-        Kind(extensions: ["heif"], types: ["image/heif"]),
+        Kind(extensions: ["heic"], types: ["image/heic", "image/heic-sequence"]),
+        Kind(extensions: ["heif"], types: ["image/heif", "image/heif-sequence"]),
+        Kind(extensions: ["tif", "tiff"], types: ["image/tiff"]),
         Kind(extensions: ["avif"], types: ["image/avif"]),
         Kind(extensions: ["bmp"], types: ["image/bmp", "image/x-ms-bmp"]),
         Kind(extensions: ["pdf"], types: ["application/pdf"]),
-        Kind(extensions: ["txt"], types: ["text/plain"]),
+        Kind(extensions: ["txt", "log"], types: ["text/plain"]),
         Kind(extensions: ["csv"], types: ["text/csv"]),
+        Kind(extensions: ["md"], types: ["text/markdown"]),
+        Kind(extensions: ["rtf"], types: ["application/rtf", "text/rtf"]),
+        Kind(extensions: ["ics"], types: ["text/calendar"]),
+        Kind(extensions: ["vcf"], types: ["text/vcard", "text/x-vcard"]),
         Kind(extensions: ["json"], types: ["application/json"]),
         Kind(extensions: ["mp3"], types: ["audio/mpeg", "audio/mp3"]),
         Kind(extensions: ["m4a"], types: ["audio/mp4", "audio/x-m4a", "audio/m4a"]),
         Kind(extensions: ["aac"], types: ["audio/aac"]),
+        Kind(extensions: ["caf"], types: ["audio/x-caf"]),
+        Kind(extensions: ["aif", "aiff"], types: ["audio/aiff", "audio/x-aiff"]),
+        Kind(extensions: ["amr"], types: ["audio/amr"]),
+        Kind(extensions: ["flac"], types: ["audio/flac", "audio/x-flac"]),
+        Kind(extensions: ["opus"], types: ["audio/opus"]),
         Kind(extensions: ["wav"], types: ["audio/wav", "audio/x-wav", "audio/wave", "audio/vnd.wave"]),
         Kind(extensions: ["ogg", "oga"], types: ["audio/ogg"]),
         Kind(extensions: ["mp4"], types: ["video/mp4"]),
         Kind(extensions: ["m4v"], types: ["video/x-m4v"]),
         Kind(extensions: ["mov"], types: ["video/quicktime"]),
-        Kind(extensions: ["webm"], types: ["video/webm"]),
+        Kind(extensions: ["webm"], types: ["video/webm", "audio/webm"]),
+        Kind(extensions: ["3gp"], types: ["video/3gpp", "audio/3gpp"]),
+        Kind(extensions: ["3g2"], types: ["video/3gpp2", "audio/3gpp2"]),
+        Kind(extensions: ["mkv"], types: ["video/x-matroska"]),
+        Kind(extensions: ["avi"], types: ["video/x-msvideo", "video/avi"]),
+        Kind(extensions: ["mpg", "mpeg"], types: ["video/mpeg"]),
+        Kind(extensions: ["doc"], types: ["application/msword"]),
+        Kind(extensions: ["xls"], types: ["application/vnd.ms-excel"]),
+        Kind(extensions: ["ppt"], types: ["application/vnd.ms-powerpoint"]),
+        Kind(extensions: ["docx"], types: ["application/vnd.openxmlformats-officedocument.wordprocessingml.document"]),
+        Kind(extensions: ["xlsx"], types: ["application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"]),
+        Kind(
+            extensions: ["pptx"],
+            types: ["application/vnd.openxmlformats-officedocument.presentationml.presentation"]),
+        Kind(extensions: ["epub"], types: ["application/epub+zip"]),
+        Kind(extensions: ["pkpass"], types: ["application/vnd.apple.pkpass"]),
+        Kind(extensions: ["plist"], types: ["application/x-plist"]),
+        Kind(extensions: ["sqlite", "db"], types: ["application/vnd.sqlite3", "application/x-sqlite3"]),
         Kind(extensions: ["zip"], types: ["application/zip", "application/x-zip-compressed"]),
         Kind(extensions: ["gz"], types: ["application/gzip", "application/x-gzip"]),
         Kind(extensions: ["bin", "dat"], types: [unstated]),
     ]
 
-    /// What clients say that do not know the type.
+    /// What a file is kept as whose type nobody stated.
     private static let unstated = "application/octet-stream"
+    /// What else clients and the libraries under them say that do not know the type: an uploader's bytes, a body in
+    /// memory, and what the PHP SDK says of a name without an extension.
+    private static let spellingsOfUnstated: Set<String> = [
+        "", "binary/octet-stream", "application/x-www-form-urlencoded", "unknown/unknown",
+    ]
+    /// What a browser runs or draws from the shop's own address; no setting takes it in.
+    private static let running = ["html", "svg", "xml", "script", "flash"]
+
+    package static let standard = FileTypes()
+
+    private init() {}
+
+    /// - Parameter added: an operator's list, `dwg=image/vnd.dwg, gpkg=application/geopackage+sqlite3`. An extension that is
+    ///   there already gets the type as another spelling.
+    /// - Throws: for what is no such list, and for types that a browser runs.
+    package init(adding added: String) throws {
+        for entry in added.split(separator: ",") {
+            let parts = entry.lowercased().filter { $0 != " " }.split(separator: "=", omittingEmptySubsequences: false)
+            guard parts.count == 2, Self.isExtension(parts[0]), Self.isType(parts[1]) else {
+                throw ConfigurationProblem(
+                    description:
+                        "SATCHEL_FILE_TYPES: \"\(entry)\" is no extension and type, such as dwg=image/vnd.dwg.")
+            }
+            guard !Self.running.contains(where: { parts[1].contains($0) }) else {
+                throw ConfigurationProblem(
+                    description: "SATCHEL_FILE_TYPES: a browser would run \(parts[1]) as a page of the shop.")
+            }
+            add(String(parts[0]), String(parts[1]))
+        }
+    }
+
+    private mutating func add(_ fileExtension: String, _ type: String) {
+        guard let index = kinds.firstIndex(where: { $0.extensions.contains(fileExtension) }) else {
+            return kinds.append(Kind(extensions: [fileExtension], types: [type]))
+        }
+        kinds[index] = Kind(extensions: kinds[index].extensions, types: kinds[index].types + [type])
+    }
+
+    private static func isExtension(_ text: some StringProtocol) -> Bool {
+        (1...16).contains(text.utf8.count) && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) }
+    }
+
+    private static func isType(_ text: some StringProtocol) -> Bool {
+        let halves = text.split(separator: "/", omittingEmptySubsequences: false)
+        return halves.count == 2 && text.utf8.count <= 100
+            && halves.allSatisfy { half in
+                !half.isEmpty
+                    && half.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "+-._".contains($0)) }
+            }
+    }
 
     /// The name and type a file is kept with.
     /// - Parameters:
     ///   - name: as the client gave it; one without an extension gets that of the type.
     ///   - contentType: as the client gave it; without one, that of the extension counts.
     /// - Throws: 122 for a bad name, 130 for a pair that is not taken in.
-    static func accept(name: String, contentType: String?) throws(ParseError) -> (name: String, contentType: String) {
+    package func accept(name: String, contentType: String?) throws(ParseError) -> (name: String, contentType: String) {
         try FileNames.check(name)
-        let type = try bareType(contentType ?? "")
+        let type = try Self.bareType(contentType ?? "")
         guard let dot = name.lastIndex(of: ".") else {
-            guard let kind = kinds.first(where: { $0.types.contains(type) }) else { throw refused("type \(type)") }
+            guard let kind = kinds.first(where: { $0.types.contains(type) }) else { throw Self.refused("type \(type)") }
             return ("\(name).\(kind.extensions[0])", kind.types[0])
         }
         let fileExtension = name[name.index(after: dot)...].lowercased()
         guard let kind = kinds.first(where: { $0.extensions.contains(fileExtension) }) else {
-            throw refused("extension \(fileExtension)")
+            throw Self.refused("extension \(fileExtension)")
         }
-        guard type == unstated || kind.types.contains(type) else {
+        guard type == Self.unstated || kind.types.contains(type) else {
             throw ParseError(
                 .fileSaveError, "The content type \(type.prefix(60)) does not fit the extension \(fileExtension).")
         }
@@ -71,11 +151,10 @@ enum FileTypes {
         let parts = text.lowercased().split(separator: ";", omittingEmptySubsequences: false).map {
             $0.filter { $0 != " " && $0 != "\"" }
         }
-        // What the PHP SDK says of a name without an extension.
-        guard let type = parts.first, !type.isEmpty, type != "unknown/unknown" else { return unstated }
+        guard let type = parts.first, !spellingsOfUnstated.contains(String(type)) else { return unstated }
         guard parts.count == 1 || (type.hasPrefix("text/") && parts.dropFirst() == ["charset=utf-8"]) else {
             throw ParseError(.fileSaveError, "The content type must not have parameters.")
         }
-        return type
+        return String(type)
     }
 }

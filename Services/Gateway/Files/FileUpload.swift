@@ -24,7 +24,9 @@ struct FileUpload {
 
     /// - Throws: 122 for a bad name, 129 when it is too large, 130 for what is not taken in, 107 for a malformed body, 105 for a
     ///   prohibited key.
-    init(_ request: ParseRequest, named name: String, bytesMax: Int) throws(ParseError) {
+    init(
+        _ request: ParseRequest, named name: String, bytesMax: Int, types: FileTypes = .standard
+    ) throws(ParseError) {
         let stated: String?
         if let body = request.tunnelled {
             guard let text = body["base64"]?.stringValue else { throw Self.invalid }
@@ -42,7 +44,7 @@ struct FileUpload {
             stated = request.headers[.contentType]
         }
         guard content.count <= bytesMax else { throw .fileTooLarge(bytesMax) }
-        (self.name, contentType) = try FileTypes.accept(name: name, contentType: stated)
+        (self.name, contentType) = try types.accept(name: name, contentType: stated)
         guard !content.isEmpty else { throw Self.invalid }
     }
 

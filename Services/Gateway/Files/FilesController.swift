@@ -22,7 +22,8 @@ struct FilesController: Sendable {
         try authorize(principal)
         guard request.path.count == 2 else { throw ParseError(.invalidFileName, "Filename not provided.") }
         let upload = try FileUpload(
-            request, named: String(request.path[1]), bytesMax: configuration.fileBytesMax)
+            request, named: String(request.path[1]), bytesMax: configuration.fileBytesMax,
+            types: configuration.fileTypes)
         let message = SaveFileRequest.with {
             $0.name = FileNames.kept(upload.name, isPrivate: upload.isPrivate)
             $0.contentType = upload.contentType
@@ -48,11 +49,14 @@ struct FilesController: Sendable {
         else { throw ParseError(.fileSaveError, "File upload by \(who) is disabled.") }
     }
 
-    /// `DELETE /files/<name>`.
+    /// `DELETE /files/<name>`, and `DELETE /files/<application id>/<name>`, which is the path of the file's URL.
     func delete(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
-        guard request.path.count == 2 else { throw ParseError(.invalidFileName, "Filename not provided.") }
+        guard request.path.count > 1, let name = request.path.last.map(String.init) else {
+            throw ParseError(.invalidFileName, "Filename not provided.")
+        }
+        guard request.path.count == 2 || request.path[1] == configuration.applicationId else { return .forbidden() }
         _ = try await services.write(
-            "catalog.deleteFile.v1", DeleteFileRequest.with { $0.name = String(request.path[1]) }, for: principal,
+            "catalog.deleteFile.v1", DeleteFileRequest.with { $0.name = name }, for: principal,
             trace: request.requestId)
         return ParseResponse([:])
     }

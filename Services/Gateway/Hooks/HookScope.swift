@@ -28,6 +28,9 @@ struct HookScope: Sendable {
         return table.has(triggers, className) ? table : nil
     }
 
+    /// Whether the client hears of fields that a webhook removed.
+    var tellsRemovals: Bool { ClientSDK(version: request.credentials.clientVersion).knowsRemovals }
+
     /// Headers that prove something; a webhook needs none of them.
     private static let secretHeaders: Set<String> = [
         "authorization", "cookie", "proxy-authorization", "x-parse-master-key", "x-parse-maintenance-key",
@@ -76,7 +79,7 @@ struct HookScope: Sendable {
         guard let url = try await registry.table().url(ofFunction: name) else { return nil }
         var body = try await subject(principal)
         body["functionName"] = .string(name)
-        body["params"] = .object(try request.object)
+        body["params"] = .object(try request.parameters)
         return try await webhooks.call(url, body)
     }
 }

@@ -35,25 +35,25 @@ struct HookedAccounts: Sendable {
         var body = try await scope.subject(principal)
         body["triggerName"] = "afterLogin"
         body["object"] = HookedObject.told(user, of: "_User")
-        scope.webhooks.callLater(url) { [body] in body }
+        await scope.webhooks.callAfter(url) { [body] in body }
     }
 
-    /// The client's document with what the webhook set, and the names of that.
+    /// The client's document with what the webhook set, and that alone.
     /// - Throws: the webhook's refusal.
-    func beforeSave(_ document: JSON) async throws(ParseError) -> (document: JSON, replaced: [String]) {
-        guard let url = table.url(.beforeSave, "_User") else { return (document, []) }
+    func beforeSave(_ document: JSON) async throws(ParseError) -> (document: JSON, replaced: [String: JSON]) {
+        guard let url = table.url(.beforeSave, "_User") else { return (document, [:]) }
         var body = try await scope.subject(principal)
         let object = HookedObject.merged(document, into: nil, of: "_User")
         body["triggerName"] = "beforeSave"
         body["object"] = object
         let fields = HookedObject.replaced(by: try await scope.webhooks.call(url, body), told: object)
-        return (HookedObject.document(document, replacing: fields), fields.keys.sorted())
+        return (HookedObject.document(document, replacing: fields), fields)
     }
 
     func afterSave(_ userId: String) async throws(ParseError) {
         guard let url = table.url(.afterSave, "_User") else { return }
         let subject = try await scope.subject(principal)
-        scope.webhooks.callLater(url) { [scope] in
+        await scope.webhooks.callAfter(url) { [scope] in
             var body = subject
             body["triggerName"] = "afterSave"
             body["object"] = try await scope.object("_User", userId, as: .ofHooks)
@@ -86,7 +86,7 @@ extension AccountsController {
             return ParseResponse(body: body, location: location)
         }
         if !replaced.isEmpty, let stored = try await hooks.scope.object("_User", account.objectID, as: user) {
-            for field in replaced { answer[field] = stored[field] ?? answer[field] }
+            answer = HookedObject.told(answer, replaced, stored: stored, tellsRemovals: hooks.scope.tellsRemovals)
         }
         try await hooks.afterSave(account.objectID)
         return ParseResponse(status: 201, answer, location: location)
@@ -117,8 +117,8 @@ struct HookedSessions: Sendable {
         return body
     }
 
-    func loggedOut(_ told: [String: JSON]) {
-        scope.webhooks.callLater(url) { told }
+    func loggedOut(_ told: [String: JSON]) async {
+        await scope.webhooks.callAfter(url) { told }
     }
 }
 

@@ -1,7 +1,7 @@
 import ParseProtocol
 
 /// Objects as webhooks are told of them, and what a webhook's answer changes.
-enum HookedObject {
+package enum HookedObject {
     /// Never told, and never taken from an answer.
     private static let secrets: Set<String> = ["password", "authData", "sessionToken"]
     /// The service's to set, whatever an answer says.
@@ -56,6 +56,24 @@ enum HookedObject {
         (answer.objectValue ?? [:]).filter { key, value in
             !fixed.contains(key) && !secrets.contains(key) && value.wireType != "Relation" && told[key] != value
         }
+    }
+
+    /// A client's answer with the fields that a webhook set.
+    /// - Parameters:
+    ///   - stored: the object as the client may read it.
+    ///   - tellsRemovals: whether the client knows what `{"__op":"Delete"}` in an answer is.
+    package static func told(
+        _ answer: JSON, _ fields: [String: JSON], stored: JSON, tellsRemovals: Bool
+    ) -> JSON {
+        var answer = answer
+        for (field, value) in fields {
+            if value["__op"] == "Delete" {
+                answer[field] = tellsRemovals ? ["__op": "Delete"] : nil
+            } else {
+                answer[field] = stored[field] ?? answer[field]
+            }
+        }
+        return answer
     }
 
     /// The client's document with a webhook's fields in it.

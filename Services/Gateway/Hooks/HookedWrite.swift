@@ -20,7 +20,7 @@ struct HookedWrite: Sendable {
         var item: Item
         var original: JSON?
         /// Fields that the webhook set.
-        var replaced: [String] = []
+        var replaced: [String: JSON] = [:]
         var isConcerned = false
     }
 
@@ -113,7 +113,7 @@ struct HookedWrite: Sendable {
         body["original"] = told
         let fields = HookedObject.replaced(by: try await scope.webhooks.call(url, body), told: object)
         decided.item.document = HookedObject.document(document, replacing: fields).serialized
-        decided.replaced = fields.keys.sorted()
+        decided.replaced = fields
         return decided
     }
 
@@ -124,7 +124,7 @@ struct HookedWrite: Sendable {
         let isDelete = change.item.change.verb == .delete
         if let url = table.url(isDelete ? .afterDelete : .afterSave, className) {
             let original = change.original.map { HookedObject.told($0, of: className) }
-            scope.webhooks.callLater(url) { [scope] in
+            await scope.webhooks.callAfter(url) { [scope] in
                 var body = subject
                 body["triggerName"] = isDelete ? "afterDelete" : "afterSave"
                 body["original"] = isDelete ? nil : original
@@ -132,10 +132,10 @@ struct HookedWrite: Sendable {
                 return body
             }
         }
-        guard !change.replaced.isEmpty, var answer = try? JSON(reply: outcome.answer) else { return outcome }
+        guard !change.replaced.isEmpty, let answer = try? JSON(reply: outcome.answer) else { return outcome }
         // Read on the caller's behalf: the answer has nothing in it that he may not read.
         guard let stored = try? await scope.object(className, objectId, as: principal) else { return outcome }
-        for field in change.replaced { answer[field] = stored[field] ?? answer[field] }
-        return (outcome.outcome, answer.serialized)
+        let told = HookedObject.told(answer, change.replaced, stored: stored, tellsRemovals: scope.tellsRemovals)
+        return (outcome.outcome, told.serialized)
     }
 }

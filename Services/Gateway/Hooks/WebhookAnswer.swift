@@ -1,8 +1,8 @@
 import Outbound
 import ParseProtocol
 
-/// What a webhook's answer means: `{"success": value}`, `{"error": "text"}` or `{"error": {"code": 1, "message": "text"}}`
-/// (PARSE_PROTOCOL section 11.1). Everything else is a fault of the webhook.
+/// What a webhook's answer means: `{"success": value}`, `{}`, `{"error": "text"}` or `{"error": {"code": 1, "message":
+/// "text"}}` (PARSE_PROTOCOL section 11.1). Everything else is a fault of the webhook.
 enum WebhookAnswer {
     /// As deep as an object's document may be nested.
     private static let depthMax = 40
@@ -10,7 +10,7 @@ enum WebhookAnswer {
     /// Codes with statuses that let SDKs repeat the request (500, 503, 429): what a webhook did must not be done again for its refusal.
     private static let repeating: Set<Int64> = [1, 2, 100]
 
-    /// The value of `success`.
+    /// The value of `success`; null for no result.
     /// - Throws: the webhook's own error, or 143 and 105 for an answer that cannot be taken.
     static func success(status: Int, body: [UInt8]) throws(ParseError) -> JSON {
         guard (200..<300).contains(status) else {
@@ -20,6 +20,8 @@ enum WebhookAnswer {
             throw ParseError(.webhookError, "The webhook's answer is not a JSON object.")
         }
         if let error = members["error"], !error.isNull { throw refusal(error) }
+        // A host whose function returned nothing; Parse Server takes it for no result, too.
+        if members.isEmpty { return .null }
         guard let success = members["success"] else {
             throw ParseError(.webhookError, "The webhook's answer has neither success nor error.")
         }

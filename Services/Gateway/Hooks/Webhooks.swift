@@ -8,6 +8,7 @@ final class Webhooks: Sendable {
     private let client: OutboundClient
     private let key: String?
     private let timeout: Duration
+    private let awaitsAfter: Bool
     private let logger: Logger
     private let later = Atomic<Int>(0)
 
@@ -16,10 +17,11 @@ final class Webhooks: Sendable {
     /// Calls that nobody waits for, under way at once. Past this a webhook is too slow for what happens, and the newest are left out.
     private static let laterMax = 512
 
-    init(client: OutboundClient, key: String?, timeout: Duration, logger: Logger) {
+    init(client: OutboundClient, settings: CloudSettings, logger: Logger) {
         self.client = client
-        self.key = key
-        self.timeout = timeout
+        key = settings.webhookKey
+        timeout = settings.webhookTimeout
+        awaitsAfter = settings.awaitsAfterHooks
         self.logger = logger
     }
 
@@ -46,15 +48,25 @@ final class Webhooks: Sendable {
         }
     }
 
-    /// Calls a webhook that has no say any more. The body is made when its turn comes.
-    func callLater(_ url: String, _ body: @escaping @Sendable () async throws -> [String: JSON]) {
+    /// Calls a webhook that has no say any more, and waits for it where the operator wants the answer to come after it.
+    func callAfter(_ url: String, _ body: @escaping @Sendable () async throws -> [String: JSON]) async {
+        guard awaitsAfter else { return callLater(url, body) }
+        await hear(url, body)
+    }
+
+    /// Its own failures are in the log; the change it is told of stands.
+    private func hear(_ url: String, _ body: () async throws -> [String: JSON]) async {
+        if let body = try? await body() { _ = try? await call(url, body) }
+    }
+
+    /// The body is made when its turn comes.
+    private func callLater(_ url: String, _ body: @escaping @Sendable () async throws -> [String: JSON]) {
         guard later.wrappingAdd(1, ordering: .relaxed).newValue <= Self.laterMax else {
             later.wrappingSubtract(1, ordering: .relaxed)
             return log("Too many calls are under way.", [:])
         }
         Task {
-            // Its own failures are in the log; the change it is told of stands.
-            if let body = try? await body() { _ = try? await call(url, body) }
+            await hear(url, body)
             later.wrappingSubtract(1, ordering: .relaxed)
         }
     }

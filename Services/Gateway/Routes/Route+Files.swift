@@ -11,6 +11,12 @@ extension Route {
             try await $0.router.files.delete($0.request, $0.principal)
         },
         Route(
+            .delete, "/files/{applicationId}/{fileName}", .files, "deleteFileByURL", "Removes a file by its URL.",
+            access: .master
+        ) {
+            try await $0.router.files.delete($0.request, $0.principal)
+        },
+        Route(
             .delete, "/files", .files, "deleteFileWithoutName", "Answers that a file needs a name.", access: .master
         ) {
             try await $0.router.files.delete($0.request, $0.principal)

@@ -31,7 +31,7 @@ extension Route {
         return [
             Route(.get, path, tag, find, "Finds or counts \(nouns).") { call in
                 let className = try call.className(className)
-                try call.keepDevicesPrivate(className, "find")
+                try OwnClasses.keepDevicesPrivate(className, "find", call.principal)
                 return try await call.router.objects.find(className, call.request, call.principal)
             },
             Route(.post, path, tag, create, "Creates one of \(nouns).") { call in
@@ -51,7 +51,7 @@ extension Route {
             },
             Route(.delete, one, tag, "delete\(noun)", "Deletes one \(name).") { call in
                 let className = try call.className(className)
-                try call.keepDevicesPrivate(className, "delete")
+                try OwnClasses.keepDevicesPrivate(className, "delete", call.principal)
                 return try await call.router.objects.delete(className, call["objectId"], call.request, call.principal)
             },
         ]
@@ -66,8 +66,7 @@ extension RouteCall {
         guard Names.isClassName(className) || principal.master && Owners.masterClasses.contains(className) else {
             throw className.hasPrefix("_") ? .internalClass(className, operation) : .invalidClassName(className)
         }
-        // Everybody's sessions are nobody's business: without a user there is nothing to list (PARSE_PROTOCOL section 5.2).
-        if className == "_Session", principal.userID.isEmpty, !principal.master { throw .invalidSession }
+        try OwnClasses.checkSessions(className, principal)
         return className
     }
 
@@ -78,16 +77,6 @@ extension RouteCall {
         case .put: "update"
         case .delete: "delete"
         default: self["objectId"].isEmpty ? "find" : "get"
-        }
-    }
-
-    /// Devices are listed and deleted with the master key only (PARSE_PROTOCOL section 8). Their class says the same; this is the text
-    /// that clients know.
-    fileprivate func keepDevicesPrivate(_ className: String, _ operation: String) throws(ParseError) {
-        guard className != "_Installation" || principal.master else {
-            throw ParseError(
-                .operationForbidden,
-                "Clients aren't allowed to perform the \(operation) operation on the installation collection.")
         }
     }
 }

@@ -148,7 +148,8 @@ public nonisolated struct MergeBag: Sendable {
   public init() {}
 }
 
-/// Kind `analytics.event.v1`: an app event. Sender: gateway. One frame follows: the client's JSON body.
+/// Kind `analytics.event.v1`: an app event; kind `crash.appReport.v1`: the event `_CrashReport`. Sender: gateway. One frame follows: the
+/// client's JSON body. Reply: Accepted with one document frame, `{}`.
 public nonisolated struct AppEvent: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for

@@ -29,7 +29,7 @@ public nonisolated struct ClaimRequest: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// As the client sent it, 1 to 200 bytes.
+  /// The id that the client sent and a digest of its request, 1 to 240 bytes.
   public var requestID: String = String()
 
   /// Milliseconds until the id may be used again, from 1.

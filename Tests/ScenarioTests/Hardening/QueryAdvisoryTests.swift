@@ -82,24 +82,40 @@ import Testing
         try await suite.untilHealthy()
     }
 
-    @Test("2026-30965: redirectClassNameForKey leads nobody but the master key to another class")
-    func advisory2026_30965_redirectionIsForTheMasterKey() async throws {
+    @Test("2026-30965: redirectClassNameForKey shows nobody more than the target class does by its name")
+    func advisory2026_30965_redirectionKeepsTheRightsOfItsTarget() async throws {
         let suite = try await Suite.shared
-        for client in try await ParseClient.attackers(suite) {
-            for (className, key) in [
-                ("ProductReview", "user"), ("_Role", "users"), ("Product", "brand"), ("_Session", "user"),
-                ("Product", "nothing"),
-            ] {
-                let answer = try await client.find(className, [:], ["redirectClassNameForKey": .string(key)])
-                #expect(
-                    answer.status == 400 && answer["results"] == nil && !answer.text.contains("r:"), "\(answer.text)")
-                if className != "_Session" { #expect(answer.code == 119, "\(answer.text)") }
-            }
+        let user = try await Customer.signUp(suite)
+        let holder = "Holder\(Names.random(6))"
+        let related: JSON = ["__op": "AddRelation", "objects": [user.pointer]]
+        let made = try await ParseClient.master(suite).create(
+            holder, ["people": related, "secret": related, "one": user.pointer])
+        #expect(made.status == 201, "\(made.text)")
+        let hidden = try await ParseClient.master(suite).call(
+            .PUT, "/schemas/\(holder)",
+            [
+                "classLevelPermissions": [
+                    "find": ["*": true], "get": ["*": true], "protectedFields": ["*": ["secret"]],
+                ]
+            ])
+        #expect(hidden.status == 200, "\(hidden.text)")
+        func find(_ client: ParseClient, _ className: String, _ key: String) async throws -> ParseClient.Answer {
+            try await client.find(className, [:], ["redirectClassNameForKey": .string(key)])
         }
-        let sub: JSON = [
-            "user": ["$inQuery": ["className": "ProductReview", "where": [:], "redirectClassNameForKey": "user"]]
-        ]
-        #expect(try await ParseClient(suite).find("ProductReview", sub).code == 102)
+        for client in try await ParseClient.attackers(suite) {
+            // Pointers, protected relations and what is no field lead nowhere.
+            for (className, key) in [(holder, "one"), (holder, "secret"), (holder, "none"), ("Product", "brand")] {
+                let answer = try await find(client, className, key)
+                #expect(answer.status == 200 && answer["className"] == .string(className), "\(key): \(answer.text)")
+            }
+            let plain = try await client.find("_User")
+            let redirected = try await find(client, holder, "people")
+            #expect(redirected.status == plain.status && redirected.code == plain.code, "\(redirected.text)")
+            #expect(redirected.results.map(\.objectId) == plain.results.map(\.objectId))
+            #expect(!redirected.text.contains("r:") && !redirected.text.contains(user.email), "\(redirected.text)")
+            let session = try await find(client, "_Session", "user")
+            #expect(!session.text.contains(user.client.sessionToken ?? "r:"), "\(session.text)")
+        }
     }
 
     // MARK: Protected fields and relations

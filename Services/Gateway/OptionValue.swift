@@ -1,0 +1,62 @@
+import Foundation
+import ParseProtocol
+
+/// What a query option's value means, however an SDK wrote it: iOS sends numbers as texts, Android every option as
+/// text, Flutter null and empty texts (Parse Server reads them with JavaScript's `Number()` and by whether they are
+/// truthy).
+package enum OptionValue {
+    /// Null and an empty text say nothing: the option is not there.
+    package static func isAbsent(_ value: JSON) -> Bool { value.isNull || value == "" }
+
+    /// A whole number, as a number or as the text of one.
+    package static func wholeNumber(_ value: JSON) -> Int64? {
+        guard case .string(let text) = value else { return value.intValue }
+        return (try? JSON(parsing: text))?.intValue
+    }
+
+    /// Whether a flag is set: by anything but false, zero, null and an empty text.
+    package static func isSet(_ value: JSON) -> Bool {
+        switch value {
+        case .null: false
+        case .bool(let flag): flag
+        case .int(let number): number != 0
+        case .double(let number): number != 0
+        case .string(let text): !text.isEmpty
+        case .array, .object: true
+        }
+    }
+
+    /// The number of `limit`.
+    /// - Throws: 117.
+    package static func limit(_ value: JSON) throws(ParseError) -> Int64 {
+        guard let limit = wholeNumber(value), limit >= 0 else {
+            throw ParseError(.init(rawValue: 117), "limit must be a whole number from 0.")
+        }
+        return limit
+    }
+
+    /// The number of `skip`.
+    /// - Throws: 118.
+    package static func skip(_ value: JSON, max: Int) throws(ParseError) -> Int64 {
+        guard let skip = wholeNumber(value), (0...Int64(max)).contains(skip) else {
+            throw ParseError(.init(rawValue: 118), "skip must be a whole number from 0 to \(max).")
+        }
+        return skip
+    }
+
+    /// The JSON text of a condition, which may come as an object, as its text, or as that text in JSON quotes; nil when
+    /// there is none.
+    /// - Throws: 102 for anything else.
+    package static func condition(_ value: JSON) throws(ParseError) -> [UInt8]? {
+        switch value {
+        case .null, "", "null": return nil
+        case .object: return value.serialized
+        case .string(let text):
+            guard text.utf8.first == UInt8(ascii: "\""), case .string(let quoted)? = try? JSON(parsing: text) else {
+                return Array(text.utf8)
+            }
+            return Array(quoted.utf8)
+        default: throw ParseError(.invalidQuery, "where must be an object.")
+        }
+    }
+}

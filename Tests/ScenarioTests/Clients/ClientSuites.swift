@@ -1,0 +1,20 @@
+import AsyncHTTPClient
+import ParseProtocol
+import TestSupport
+
+/// A suite behind a proxy that serves it under a path of its own, with request ids, a file type of its operator's and
+/// webhooks that are waited for; started by the first test that asks.
+enum ClientSuites {
+    static let publicURL = "https://shop.example/api/v2/parse"
+
+    static var proxied: WebhookHost { get async throws { try await proxiedStart.value } }
+    private static let proxiedStart = Task {
+        let peer = try await Peer.start("webhook.py")
+        let settings = [
+            "SATCHEL_PUBLIC_URL": publicURL, "SATCHEL_IDEMPOTENCY_PATHS": "classes/Once*,functions/.*,batch",
+            "SATCHEL_FILE_TYPES": "dwg=image/vnd.dwg", "SATCHEL_WEBHOOK_AWAIT_AFTER": "true",
+        ]
+        return WebhookHost(
+            suite: try await Suite.start(settings: WebhookHost.settings(peer).merging(settings) { $1 }), peer: peer)
+    }
+}
