@@ -12,7 +12,7 @@ package enum GenderField {
     package static func convert(_ store: ClassStore, _ logger: Logger) async {
         do {
             try await store.write { transaction in
-                guard try transaction.schema(of: className)["fields"]?[field]?["type"] == "String",
+                guard try JSON(parsing: transaction.schema(of: className))["fields"]?[field]?["type"] == "String",
                     try transaction.count(
                         Query(className: className, where: .object([field: ["$exists": true]])), caller: .master) == 0
                 else { return }

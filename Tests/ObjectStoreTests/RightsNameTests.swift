@@ -25,15 +25,14 @@ import Testing
     @Test func nullGivesTheDefinedPermissionsBack() async throws {
         let closed = ClassPermissions(find: .everybody)
         let test = try await TestStore([ClassDefinition("T", fields: ["x": .string], permissions: closed)])
-        let before = try await test.store.write {
-            try $0.changeClass("T", ["fields": [:]], keeping: [])["classLevelPermissions"]
+        func permissions(after change: JSON) async throws -> JSON? {
+            let shown = try await test.store.write { try $0.changeClass("T", change, keeping: []) }
+            return try JSON(parsing: shown)["classLevelPermissions"]
         }
-        let open: JSON = ["classLevelPermissions": ["create": ["*": true]]]
-        let edited = try await test.store.write { try $0.changeClass("T", open, keeping: [])["classLevelPermissions"] }
+        let before = try await permissions(after: ["fields": [:]])
+        let edited = try await permissions(after: ["classLevelPermissions": ["create": ["*": true]]])
         #expect(edited != before)
-        let reset = try await test.store.write {
-            try $0.changeClass("T", ["classLevelPermissions": .null], keeping: [])["classLevelPermissions"]
-        }
+        let reset = try await permissions(after: ["classLevelPermissions": .null])
         #expect(reset == before)
     }
 

@@ -37,7 +37,7 @@ import UsersService
             try await Self.save(1, in: store)
             // A second start changes nothing.
             await GenderField.convert(store, Self.logger)
-            #expect(try await store.read { try $0.schema(of: "_User")["fields"]?["gender"]?["type"] } == "Number")
+            #expect(try JSON(parsing: try await store.read { try $0.schema(of: "_User") })["fields"]?["gender"]?["type"] == "Number")
         }
     }
 

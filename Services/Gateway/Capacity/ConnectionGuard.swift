@@ -21,6 +21,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private var clock: RepeatedTask?
     /// Requests that were read and not yet answered.
     private var open = 0
+    /// An answer has begun and not ended.
+    private var isAnswering = false
     /// Whether the socket was asked for more and has none: then it is the client who is waited for.
     private var isReading = false
     private var stalledSeconds = 0
@@ -92,6 +94,13 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelReadComplete()
     }
 
+    /// A client that closes its side before its answer has begun has gone, as nginx takes it too: what it asked for is not looked for any
+    /// further, where nothing is changed by that.
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case ChannelEvent.inputClosed = event, open > 0, !isAnswering, !pace.isWatching { context.close(promise: nil) }
+        context.fireUserInboundEventTriggered(event)
+    }
+
     func read(context: ChannelHandlerContext) {
         isReading = true
         context.read()
@@ -100,7 +109,13 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     // MARK: Out
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        if case .end = unwrapOutboundIn(data) { open -= 1 }
+        switch unwrapOutboundIn(data) {
+        case .head: isAnswering = true
+        case .body: break
+        case .end:
+            open -= 1
+            isAnswering = false
+        }
         context.write(data, promise: promise)
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import ParseProtocol
 import TestSupport
+import Testing
 
 /// Parse-SDK-Android: tunnels as iOS does, but every option is a text, `where` too (MOBILE_SDKS section 2).
 struct AndroidSDK: ReplayedSDK {

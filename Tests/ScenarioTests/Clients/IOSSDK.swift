@@ -1,6 +1,7 @@
 import Foundation
 import ParseProtocol
 import TestSupport
+import Testing
 
 /// Parse-SDK-iOS-OSX: reads with parameters are a POST with `_method`, options are texts, slashes are escaped (MOBILE_SDKS section
 /// 1).

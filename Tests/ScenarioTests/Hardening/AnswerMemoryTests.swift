@@ -83,4 +83,32 @@ import Testing
             withExtendedLifetime(idle) {}
         }
     }
+
+    /// T3c: many who ask for as much as a batch may bring, and do not wait for it.
+    @Test(.timeLimit(.minutes(4))) func whoHasGoneIsReadForNoMore() async throws {
+        try await Suite.with { suite in
+            try await fill(suite)
+            let client = ParseClient(suite)
+            let find: JSON = ["method": "GET", "path": "/parse/classes/Heavy?limit=245&keys=text"]
+            let batch: JSON = ["requests": .array(Array(repeating: find, count: 50))]
+            let body = batch.serializedText
+            let before = try MemoryReading(suite, "gateway-1").resident
+            for _ in 0..<20 {
+                let connection = try RawConnection(suite, from: "127.0.0.2", receiveBytes: 4096)
+                let head = "POST /parse/batch HTTP/1.1\n\(Self.head)\nContent-Length: \(body.utf8.count)\n\n"
+                _ = connection.send(Array((head.replacing("\n", with: "\r\n") + body).utf8))
+            }
+            // Each of them would take the reader a tenth of a second for each of its finds.
+            let start = ContinuousClock.now
+            try await eventually("others are answered as if nothing had been", within: .seconds(20)) {
+                let asked = ContinuousClock.now
+                let page = try await client.find("Heavy", [:], ["limit": 245])
+                return page.status == 200 && ContinuousClock.now - asked < .seconds(2)
+            }
+            #expect(ContinuousClock.now - start < .seconds(20))
+            try await eventually("their room is free again", within: .seconds(20)) {
+                try MemoryReading(suite, "gateway-1").resident <= before * 12 / 10 + 40
+            }
+        }
+    }
 }
