@@ -250,7 +250,7 @@ import Testing
     @Test(
         arguments: [
             ("analyticsSeries", ["metric": "profit"], 142), ("analyticsSeries", [:], 142),
-            ("analyticsSeries", ["metric": "event:no blanks"], 160), ("analyticsSeries", ["metric": ["opens"]], 142),
+            ("analyticsSeries", ["metric": "event:line\nbreak"], 160), ("analyticsSeries", ["metric": ["opens"]], 142),
             ("analyticsSeries", ["metric": "opens", "interval": "minute"], 142),
             ("analyticsSeries", ["metric": "opens", "from": "2001-01-01T00:00:00.000Z"], 142),
             ("analyticsSeries", ["metric": "requests", "dimension": "x"], 142),

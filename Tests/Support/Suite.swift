@@ -13,7 +13,10 @@ package final class Suite: Sendable {
 
     /// The suite that most scenarios share; started by the first that asks, stopped when the process ends.
     package static var shared: Suite { get async throws { try await sharedStart.value } }
-    private static let sharedStart = Task { try await Suite.start() }
+    private static let sharedStart = Task {
+        // Hundreds of tests make classes of their own, from one address.
+        try await Suite.start(settings: ["SATCHEL_QUOTAS": "classes=off;fields=off"])
+    }
 
     private init(port: Int, dataDirectory: String, settings: [String: String]) throws {
         url = "http://127.0.0.1:\(port)/parse"

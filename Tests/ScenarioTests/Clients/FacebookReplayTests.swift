@@ -75,7 +75,7 @@ import Testing
         stranger.become(try await stranger.signUp(name, "secret1"))
         let refused = try await stranger.update("_User", stranger.userId, #""authData":{"facebook":\#(data)}"#)
         #expect(refused.status == 400 && refused.code == 208, "\(refused.text)")
-        let unlinked = try await sdk.update("_User", id, #""authData":{"facebook":null}"#)
+        let unlinked = try await other.update("_User", id, #""authData":{"facebook":null}"#)
         #expect(unlinked.status == 200 && unlinked.json["authData"]?["facebook"] == nil, "\(unlinked.text)")
     }
 }

@@ -169,6 +169,8 @@ import Testing
         try #require(token.hasPrefix("r:") && !id.isEmpty)
         let again = try await sdk.serviceLogIn("anonymous", sdk.anonymousData)
         #expect(again.status == 200 && again.json.objectId == id, "200 says that the user is not new: \(again.text)")
+        // The session of the log-in before has ended: there is one for each installation.
+        sdk.become(again)
         let saved = try await sdk.update(
             "_User", id, #""city":"Ulm","authData":{"anonymous":\#(sdk.anonymousData)}"#)
         #expect(saved.status == 200, "\(saved.text)")
@@ -232,7 +234,7 @@ import Testing
         #expect(try await sdk.command("PUT", path, #"{"user":\#(sdk.userPointer)}"#).status == 200)
         #expect(try await sdk.command("GET", path, nil).json["channels"] == ["news"])
         let again = try await sdk.saveInstallation()
-        #expect(again.status == 200 && again.json.objectId == made.json.objectId, "\(again.text)")
+        #expect([200, 201].contains(again.status) && again.json.objectId == made.json.objectId, "\(again.text)")
         // Somebody removed the row: 101 makes the SDK post everything anew.
         _ = try await ParseClient.master(suite).call(.DELETE, "/installations/\(made.json.objectId)")
         let gone = try await sdk.command("PUT", path, #"{"badge":0}"#)

@@ -86,7 +86,7 @@ import Testing
             #expect(read["query"] == .string(query))
             let id = try await master.push(["audience_id": .string(made.objectId), "data": ["alert": "hi"]])
             _ = try await master.pushEnded(id)
-            #expect(suite.devices(of: id) == [device.objectId])
+            #expect(suite.devices(of: id) == [token])
         }
         let bad = try await master.call(
             .POST, "/classes/_Audience", ["name": "Bad", "query": #"{"where":{"a":{"$nothing":1}}}"#])
