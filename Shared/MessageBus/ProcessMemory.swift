@@ -75,7 +75,7 @@ package struct TrimSchedule {
     /// Seconds between two questions.
     package static let intervalSeconds: UInt32 = 2
     /// Growth since the last time that is worth it.
-    private static let growthBytes = 8 << 20
+    private static let growthBytes = 2 << 20
     /// A process that worked less than this share of one core is quiet: nobody waits while its heaps are locked.
     private static let quietShare = 0.25
     /// A process that is never quiet is trimmed nevertheless, every minute.

@@ -15,9 +15,11 @@ final class ReaderPool: @unchecked Sendable {
 
     /// Nanoseconds of processor time after which a read counts as long: many times what a page of a shop takes.
     private static let slice: UInt64 = 50_000_000
-    /// The priority of these threads (nice 5): when processors are scarce, lanes and the writer get three times as much.
-    private static let niceness: Int32 = 5
-    private static let kinds: [ReadQueue.Kind] = [.short, .short, .long]
+    /// The priority of these threads (nice 10): when processors are scarce, lanes and the writer get nine times as much.
+    private static let niceness: Int32 = 10
+    /// No more than there are processors, but one of each kind.
+    private static let kinds: [ReadQueue.Kind] =
+        ProcessInfo.processInfo.activeProcessorCount > 2 ? [.short, .short, .long] : [.short, .long]
 
     private let open: @Sendable () throws -> StoreReader
     private let condition = NSCondition()

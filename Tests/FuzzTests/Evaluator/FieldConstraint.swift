@@ -126,7 +126,8 @@ struct FieldConstraint {
     }
 
     private static func pattern(_ raw: JSON, _ options: JSON?) throws -> Test {
-        guard let text = raw.stringValue, let options = (options ?? "").stringValue else {
+        guard let text = raw.stringValue else { throw Evaluator.Refused.json }
+        guard let options = (options ?? "").stringValue else {
             throw Evaluator.Refused.query
         }
         var flags: NSRegularExpression.Options = []

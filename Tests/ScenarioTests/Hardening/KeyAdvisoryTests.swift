@@ -255,7 +255,8 @@ import Testing
             ["method": "GET", "path": "/parse/classes/Raw%ff"], ["method": "GET", "path": ""],
         ] {
             let answer = try await client.call(.POST, "/batch", ["requests": [item]])
-            #expect(answer.status == 400 && answer.code == 107, "\(item.serializedText): \(answer.text)")
+            let code = answer.json.at(0, "error", "code")
+            #expect(answer.status == 200 && code == 107, "\(item.serializedText): \(answer.text)")
         }
         let tunnelled = ParseClient(try await Suite.shared, style: .tunnelled)
         for options: [String: JSON] in [
