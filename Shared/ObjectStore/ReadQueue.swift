@@ -20,6 +20,10 @@ package struct ReadQueue {
     /// Nanoseconds after which half of what a client used is forgotten.
     private static let halfLife = 10e9
     private static let clientsMax = 4096
+    /// Nanoseconds by which use must differ to count: less is what a few pages of a shop take.
+    private static let step = 25e6
+    /// So many equals have their turns in the order in which they came.
+    private static let equalsInOrder = 8
 
     private struct Item {
         let ticket: Ticket
@@ -90,14 +94,21 @@ package struct ReadQueue {
 
     private func best(_ kind: Kind, _ now: UInt64) -> Int? {
         guard waiting.count > 1 else { return waiting.first?.kind == kind ? 0 : nil }
-        var best: (place: Int, runs: Int, used: Double)?
+        var best: (rank: (Int, Int), first: Int, last: Int, count: Int)?
         var runs: [WorkClient: Int] = [:]
         for item in running.values { runs[item.client, default: 0] += 1 }
         for (place, item) in waiting.enumerated() where item.kind == kind {
-            let candidate = (place, runs[item.client] ?? 0, usage[item.client]?.amount(at: now) ?? 0)
-            // Among equals the one that came first, which stands first.
-            if best.map({ (candidate.1, candidate.2) < ($0.runs, $0.used) }) ?? true { best = candidate }
+            let used = usage[item.client]?.amount(at: now) ?? 0
+            let rank = (runs[item.client] ?? 0, Int(used / Self.step))
+            if let current = best, current.rank == rank {
+                best = (rank, current.first, place, current.count + 1)
+            } else if best.map({ rank < $0.rank }) ?? true {
+                best = (rank, place, place, 1)
+            }
         }
-        return best?.place
+        // Where many come who used nothing yet, in order each would wait for all of them: then the last of them is next.
+        guard let best, best.count > Self.equalsInOrder else { return best?.first }
+        let client = waiting[best.last].client
+        return waiting.firstIndex { $0.kind == kind && $0.client == client }
     }
 }

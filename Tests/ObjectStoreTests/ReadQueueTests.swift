@@ -16,6 +16,15 @@ import Testing
         #expect(queue.next(for: .short, now: 0) == nil)
     }
 
+    @Test func whereManyComeAtOnceTheLastOfThemIsNext() throws {
+        for client in 1...40 { _ = try enter(client) }
+        let newcomer = try (0..<2).map { _ in try enter(99) }
+        #expect(queue.next(for: .short, now: 0)?.ticket == newcomer[0])
+        queue.ended(newcomer[0], used: 5_000_000, now: 0)
+        // So little does not count.
+        #expect(queue.next(for: .short, now: 0)?.ticket == newcomer[1])
+    }
+
     @Test func whoUsedLeastLatelyComesFirst() throws {
         let greedy = try enter(1)
         _ = queue.next(for: .short, now: 0)
