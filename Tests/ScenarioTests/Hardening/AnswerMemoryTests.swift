@@ -49,7 +49,8 @@ import Testing
             for (name, before) in zip(["gateway-1", "catalog-1"], before) {
                 try await eventually("\(name) has its memory back", within: .seconds(30)) {
                     let now = try MemoryReading(suite, name).own
-                    return now <= before.own * 12 / 10 + 2
+                    // Beside it what a heap keeps at its end for the next request (8 MiB), and what lies between blocks in use.
+                    return now <= before.own * 12 / 10 + 12
                 }
             }
         }
