@@ -50,8 +50,9 @@ struct ServiceClient: Sendable {
             request.writes = !key.isEmpty
             request.idempotencyKey = key
             let (hold, writes) = (AnswerHold.current, request.writes)
+            if writes { hold?.changes() }
             // What is left to read of a batch, or of a query with many parts.
-            guard writes || hold?.isAbandoned != true else { throw BusFailure.abandoned }
+            guard hold?.isAbandoned != true else { throw BusFailure.abandoned }
             return try await request.budgeted { request in
                 await withCheckedContinuation { continuation in
                     broker.call(request) { continuation.resume(returning: AnswerHold.admit($0, hold, isDone: writes)) }

@@ -23,7 +23,8 @@ actor BodyGate {
                 waiting[ticket] = continuation
                 guard !isServing else { return }
                 isServing = true
-                Task { await serve() }
+                // Detached: it outlives this request, whose share of memory for answers it must not hold.
+                Task.detached { await self.serve() }
             }
             guard isTurn else { throw BodyReader.full }
         }

@@ -30,6 +30,7 @@ final class ByteHold: Sendable {
     let budget: ByteBudget
     let holder: ByteShares.Holder
     private let connection: (any Channel)?
+    private let isChanging = Atomic(false)
     private let bytes = Mutex(0)
 
     fileprivate init(_ budget: ByteBudget, _ holder: ByteShares.Holder, _ connection: (any Channel)?) {
@@ -38,8 +39,11 @@ final class ByteHold: Sendable {
         self.connection = connection
     }
 
-    /// Nobody waits for the answer any more.
-    var isAbandoned: Bool { connection?.isActive == false }
+    /// Nobody waits for the answer any more, and nothing was changed that must be brought to its end.
+    var isAbandoned: Bool { connection?.isActive == false && !isChanging.load(ordering: .relaxed) }
+
+    /// A change is asked for: what is read from now on belongs to it, such as what webhooks are told afterwards.
+    func changes() { isChanging.store(true, ordering: .relaxed) }
 
     /// Another one of the same holder, for a part of the answer.
     func part() -> ByteHold { ByteHold(budget, holder, connection) }
