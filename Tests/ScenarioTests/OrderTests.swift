@@ -161,6 +161,7 @@ import Testing
     @Test func adminsSeeOrdersWithWhomToReach() async throws {
         let suite = try await Suite.shared
         let shelf = try await Self.shelf(suite)
+        _ = try await Self.paid(suite, shelf)
         let (customer, order) = try await Self.paid(suite, shelf)
         let admin = try await Customer.admin(suite)
         let listed = try await admin.run("orders", ["status": 1, "limit": 100])
