@@ -41,7 +41,7 @@ struct Federation: Sendable {
         }
         let found = try await services.read(
             "\(Owners.service(ofClass: className)).find.v1", Self.message(className, options, filter: filter),
-            for: principal, trace: trace
+            replyingWith: FindReply.self, for: principal, trace: trace
         ).document
         // A plan has no objects.
         guard let hooked, !options.explains else { return found }
@@ -173,7 +173,8 @@ struct Federation: Sendable {
                 }
             }
         }
-        let reply = try await services.read("\(owner).fetch.v1", message, for: principal, trace: trace)
+        let reply = try await services.read(
+            "\(owner).fetch.v1", message, replyingWith: FetchReply.self, for: principal, trace: trace)
         let found = try reply.message(FetchReply.self).found
         guard found.count == reply.documents.count else { throw .internalError }
         var fetched: [Name: Fetched] = [:]

@@ -38,9 +38,10 @@ struct ServiceClient: Sendable {
         return try await send(kind, message, documents, principal, trace, key: RequestIds.next(), timeout: timeout)
     }
 
-    private func send(
-        _ kind: String, _ message: some Message, _ documents: [[UInt8]], _ principal: Principal, _ trace: String,
-        key: String, timeout: Duration
+    /// - Parameter reserved: bytes of `AnswerHold.current` that the reply may take.
+    func send(
+        _ kind: String, _ message: some Message, _ documents: [[UInt8]] = [], _ principal: Principal, _ trace: String,
+        key: String = "", timeout: Duration = .seconds(10), reserved: Int = 0
     ) async throws(ParseError) -> BusReply {
         do {
             var request = try BusRequest(kind, message, timeout: timeout)
@@ -55,7 +56,10 @@ struct ServiceClient: Sendable {
             guard hold?.isAbandoned != true else { throw BusFailure.abandoned }
             return try await request.budgeted { request in
                 await withCheckedContinuation { continuation in
-                    broker.call(request) { continuation.resume(returning: AnswerHold.admit($0, hold, isDone: writes)) }
+                    broker.call(request) { result in
+                        continuation.resume(
+                            returning: AnswerHold.admit(result, hold, reserved: reserved, isDone: writes))
+                    }
                 }
             }
         } catch let failure as BusFailure {

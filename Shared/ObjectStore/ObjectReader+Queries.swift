@@ -3,20 +3,30 @@ import ParseProtocol
 /// Queries: pages, counts, places to go on from, and SQLite's plans for them.
 extension ObjectReader {
     public func find(_ query: Query, caller: Caller) throws -> FoundPage {
+        do {
+            return try page(query, caller)
+        } catch let page as OutgrownAnswer {
+            return FoundPage(body: [], rows: 0, bytesNeeded: page.needed(rows: query.limit))
+        }
+    }
+
+    private func page(_ query: Query, _ caller: Caller) throws -> FoundPage {
         try reading {
             var body: [UInt8] = []
-            body.reserveCapacity(min(max(query.limit, 1), 100) * 1100 + 64)
+            let bytesMax = min(query.answerBytesMax ?? .max, ObjectReader.answerBytesMax)
+            body.reserveCapacity(Self.capacity(for: query))
             body.append(contentsOf: #"{"results":["#.utf8)
             var rows = 0
-            var nextCheck = ObjectReader.bytesPerCheck
+            var nextCheck = min(ObjectReader.bytesPerCheck, bytesMax)
             let cursor = try forEachRow(of: query, caller) { statement, selection, score in
                 if rows > 0 { body.append(UInt8(ascii: ",")) }
                 rows += 1
                 selection.append(statement.bytes(0), objectId: statement.text(1), to: &body)
                 if body.count >= nextCheck {
                     guard body.count <= ObjectReader.answerBytesMax else { throw ObjectReader.answerTooLarge }
+                    guard body.count <= bytesMax else { throw OutgrownAnswer(bytes: body.count, rows: rows) }
                     try connection.timeLimit.check()
-                    nextCheck = body.count + ObjectReader.bytesPerCheck
+                    nextCheck = min(body.count + ObjectReader.bytesPerCheck, max(bytesMax, body.count + 1))
                 }
                 if let score, body.last == UInt8(ascii: "}") {
                     body.removeLast()
@@ -33,6 +43,13 @@ extension ObjectReader {
             body.append(UInt8(ascii: "}"))
             return FoundPage(body: body, rows: rows)
         }
+    }
+
+    /// Room for a page of usual objects, or for all that a large answer was given room for: memory that is not written to costs nothing,
+    /// and growing step by step costs as much as finding the rows.
+    private static func capacity(for query: Query) -> Int {
+        if let bytesMax = query.answerBytesMax, bytesMax > 1 << 20 { return min(bytesMax, answerBytesMax) + 65_536 }
+        return min(max(query.limit, 1), 100) * 1100 + 64
     }
 
     public func documents(_ query: Query, caller: Caller) throws -> [JSON] {

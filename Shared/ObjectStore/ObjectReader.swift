@@ -108,6 +108,13 @@ public class ObjectReader: ObjectReading {
     public func fetch(
         _ className: String, ids: [String], keys: [String], caller: Caller
     ) throws -> [(objectId: String, document: [UInt8])] {
+        try fetch(className, ids: ids, keys: keys, caller: caller, bytesMax: nil)
+    }
+
+    /// - Throws: `OutgrownAnswer` for more than `bytesMax`; nil is as many as the store allows, `ParseError` 102 past that.
+    public func fetch(
+        _ className: String, ids: [String], keys: [String], caller: Caller, bytesMax: Int?
+    ) throws -> [(objectId: String, document: [UInt8])] {
         try reading {
             // An include the caller may not follow finds nothing, and the gateway drops the field; the query does not fail.
             guard let info = schema.classes[className],
@@ -126,6 +133,7 @@ public class ObjectReader: ObjectReading {
                     selection.append(statement.bytes(0), objectId: id, to: &document)
                     bytes += document.count
                     guard bytes <= ObjectReader.answerBytesMax else { throw ObjectReader.answerTooLarge }
+                    guard bytes <= bytesMax ?? bytes else { throw OutgrownAnswer(bytes: bytes, rows: found.count + 1) }
                     if document.count >= 4096 { try connection.timeLimit.check() }
                     found.append((id, document))
                 }

@@ -40,6 +40,7 @@ extension ServiceRoutes {
                     FindReply(), documents: [try reader.explain(Query(message), caller: .master)])
             }
             let page = try reader.find(Query(message), caller: caller(request.envelope.principal, message.className))
+            if page.bytesNeeded > 0 { return try BusReply(FindReply.with { $0.bytesNeeded = UInt32(page.bytesNeeded) }) }
             let body = try completed(
                 ShownAnswer(
                     className: message.className, keys: message.keys, excludeKeys: message.excludeKeys, body: page.body),
@@ -52,10 +53,18 @@ extension ServiceRoutes {
         read("\(name).fetch.v1", FetchRequest.self) { message, request, reader in
             var reply = FetchReply()
             var documents: [[UInt8]] = []
+            var room = message.answerBytesMax == 0 ? nil : Int(message.answerBytesMax)
             for wanted in message.wanted {
-                let found = try reader.fetch(
-                    wanted.className, ids: wanted.objectIds, keys: wanted.keys,
-                    caller: caller(request.envelope.principal, wanted.className))
+                let found: [(objectId: String, document: [UInt8])]
+                do {
+                    found = try reader.fetch(
+                        wanted.className, ids: wanted.objectIds, keys: wanted.keys,
+                        caller: caller(request.envelope.principal, wanted.className), bytesMax: room)
+                } catch let answer as OutgrownAnswer {
+                    let rows = message.wanted.reduce(0) { $0 + $1.objectIds.count }
+                    return try BusReply(FetchReply.with { $0.bytesNeeded = UInt32(answer.needed(rows: rows)) })
+                }
+                room = room.map { left in max(0, found.reduce(left) { $0 - $1.document.count }) }
                 for (objectId, document) in found {
                     reply.found.append(
                         .with {
@@ -276,6 +285,7 @@ extension Query {
         if message.hasAfter { after = message.after }
         foreignClasses = Set(message.foreignClasses)
         hookedClasses = Set(message.hookedClasses)
+        if message.answerBytesMax > 0 { answerBytesMax = Int(message.answerBytesMax) }
     }
 }
 

@@ -110,4 +110,32 @@ import Testing
         #expect(await error { _ = try await test.store.read { try $0.fetch("T", ids: ids, keys: [], caller: ann).count } } == answer)
         #expect(try await test.store.read { try $0.fetch("T", ids: ids, keys: ["name"], caller: ann).count } == 270)
     }
+
+    @Test func anAnswerThatOutgrowsItsRoomIsNotMadeButEstimated() async throws {
+        let test = try await TestStore()
+        let text = JSON.string(String(repeating: "x", count: 130_000))
+        let ids = try await test.store.write { job in
+            try (0..<40).map { _ in try job.create("T", ["text": text], caller: .master).objectId }
+        }
+        func find(_ limit: Int, room: Int?) async throws -> FoundPage {
+            var query = Query(className: "T", limit: limit)
+            query.answerBytesMax = room
+            return try await test.store.read { [query] in try $0.find(query, caller: ann) }
+        }
+        let small = try await find(40, room: 1 << 20)
+        #expect(small.body.isEmpty)
+        #expect((5_200_000...7_000_000).contains(small.bytesNeeded), "\(small.bytesNeeded)")
+        let whole = try await find(40, room: small.bytesNeeded)
+        #expect(whole.bytesNeeded == 0)
+        #expect(whole.rows == 40)
+        #expect(try await find(40, room: nil).body == whole.body)
+        #expect(try await find(7, room: 1 << 20).rows == 7)
+        #expect(try await find(1000, room: 1 << 20).bytesNeeded == 32 << 20)
+        let error = await #expect(throws: OutgrownAnswer.self) {
+            _ = try await test.store.read {
+                try $0.fetch("T", ids: ids, keys: [], caller: ann, bytesMax: 1 << 20).count
+            }
+        }
+        #expect((5_200_000...7_000_000).contains(error?.needed(rows: ids.count) ?? 0))
+    }
 }

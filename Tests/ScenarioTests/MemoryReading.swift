@@ -23,3 +23,21 @@ struct MemoryReading {
         peak = megabytes("VmHWM:")
     }
 }
+
+/// Processor time that a process has used.
+struct ProcessorReading {
+    let seconds: Double
+
+    init(_ suite: Suite, _ replica: String) throws {
+        guard let pid = suite.processId(of: replica) else {
+            throw NeverHappened("\(replica) does not run.")
+        }
+        let text = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
+        // What follows the name in brackets: utime and stime are the 12th and 13th, in ticks of 10 ms (proc(5)).
+        let fields = text.drop { $0 != ")" }.split(separator: " ")
+        guard fields.count > 13, let user = Double(fields[12]), let system = Double(fields[13]) else {
+            throw NeverHappened("\(text) is no line of proc(5).")
+        }
+        seconds = (user + system) / 100
+    }
+}

@@ -8,13 +8,16 @@ enum AnswerHold {
     @TaskLocal static var current: ByteHold?
 
     /// A reply is held as it came and once more on its way out or in, so that it counts twice.
-    private static let copies = 2
+    static let copies = 2
 
     /// Says why a reply cannot be kept. Called on the broker's thread as replies arrive, so that those which wait for a turn are counted.
-    /// - Parameter isDone: the reply is to a change: it was carried out, and whoever asked for it must hear so.
+    /// - Parameters:
+    ///   - reserved: bytes that were taken for it beforehand.
+    ///   - isDone: the reply is to a change: it was carried out, and whoever asked for it must hear so.
     static func admit(
-        _ result: Result<BusReply, BusFailure>, _ hold: ByteHold?, isDone: Bool
+        _ result: Result<BusReply, BusFailure>, _ hold: ByteHold?, reserved: Int, isDone: Bool
     ) -> Result<BusReply, BusFailure> {
+        hold?.release(reserved)
         guard let hold, case .success(let reply) = result else { return result }
         guard isDone || !hold.isAbandoned else { return .failure(.abandoned) }
         let bytes = reply.documents.reduce(reply.body.count) { $0 + $1.count }

@@ -16,6 +16,10 @@ final class ByteBudget: Sendable {
         shares.withLock { $0.take(bytes, for: holder) }
     }
 
+    fileprivate func hasRoom(for bytes: Int, _ holder: ByteShares.Holder) -> Bool {
+        shares.withLock { $0.hasRoom(for: bytes, holder) }
+    }
+
     fileprivate func force(_ bytes: Int, for holder: ByteShares.Holder) {
         shares.withLock { $0.force(bytes, for: holder) }
     }
@@ -63,5 +67,15 @@ final class ByteHold: Sendable {
     func force(_ count: Int) {
         budget.force(count, for: holder)
         bytes.withLock { $0 += count }
+    }
+
+    /// Whether `take` would take so many now.
+    func hasRoom(for count: Int) -> Bool { budget.hasRoom(for: count, holder) }
+
+    /// Gives back what was taken and is not needed any more.
+    func release(_ count: Int) {
+        guard count > 0 else { return }
+        bytes.withLock { $0 -= count }
+        budget.giveBack(count, of: holder)
     }
 }

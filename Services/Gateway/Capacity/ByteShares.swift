@@ -38,14 +38,17 @@ package struct ByteShares {
 
     /// Takes bytes if there is room for all of them.
     package mutating func take(_ bytes: Int, for holder: Holder) -> Bool {
-        let share = takenByNetwork[holder, default: 0] + bytes
-        guard share <= (holder.isKnown ? shareMax.known : shareMax.strangers),
-            taken.strangers + taken.known + bytes <= max,
-            holder.isKnown || taken.strangers + bytes <= strangersMax
-        else { return false }
-        takenByNetwork[holder] = share
+        guard hasRoom(for: bytes, holder) else { return false }
+        takenByNetwork[holder, default: 0] += bytes
         if holder.isKnown { taken.known += bytes } else { taken.strangers += bytes }
         return true
+    }
+
+    /// Whether `take` would take so many bytes.
+    package func hasRoom(for bytes: Int, _ holder: Holder) -> Bool {
+        takenByNetwork[holder, default: 0] + bytes <= (holder.isKnown ? shareMax.known : shareMax.strangers)
+            && taken.strangers + taken.known + bytes <= max
+            && (holder.isKnown || taken.strangers + bytes <= strangersMax)
     }
 
     /// Counts bytes that are there already and that nobody can refuse any more.

@@ -104,6 +104,9 @@ public nonisolated struct FindRequest: Sendable {
   /// Classes with a webhook that decides what is found in them, sent when the query may look into objects that pointers name.
   public var hookedClasses: [String] = []
 
+  /// Bytes that the answer may have before its sender makes room for more; 0: as many as the store allows.
+  public var answerBytesMax: UInt32 = 0
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -120,6 +123,9 @@ public nonisolated struct FindReply: Sendable {
   /// Rows in the answer.
   public var rows: UInt32 = 0
 
+  /// The answer would be larger than answer_bytes_max, by the size of its first rows so many bytes. No frame follows then.
+  public var bytesNeeded: UInt32 = 0
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -133,6 +139,9 @@ public nonisolated struct FetchRequest: Sendable {
   // methods supported on all messages.
 
   public var wanted: [ClassIds] = []
+
+  /// As in FindRequest, for all documents together.
+  public var answerBytesMax: UInt32 = 0
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -163,6 +172,9 @@ public nonisolated struct FetchReply: Sendable {
 
   /// Missing and unreadable objects are left out.
   public var found: [ObjectName] = []
+
+  /// As in FindReply; nothing is found then.
+  public var bytesNeeded: UInt32 = 0
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -474,7 +486,7 @@ nonisolated extension GetReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
 
 nonisolated extension FindRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".FindRequest"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}class_name\0\u{1}where\0\u{1}order\0\u{1}limit\0\u{1}skip\0\u{1}count\0\u{1}keys\0\u{3}exclude_keys\0\u{1}after\0\u{1}explain\0\u{3}foreign_classes\0\u{3}hooked_classes\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}class_name\0\u{1}where\0\u{1}order\0\u{1}limit\0\u{1}skip\0\u{1}count\0\u{1}keys\0\u{3}exclude_keys\0\u{1}after\0\u{1}explain\0\u{3}foreign_classes\0\u{3}hooked_classes\0\u{3}answer_bytes_max\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -494,6 +506,7 @@ nonisolated extension FindRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
       case 10: try { try decoder.decodeSingularBoolField(value: &self.explain) }()
       case 11: try { try decoder.decodeRepeatedStringField(value: &self.foreignClasses) }()
       case 12: try { try decoder.decodeRepeatedStringField(value: &self.hookedClasses) }()
+      case 13: try { try decoder.decodeSingularUInt32Field(value: &self.answerBytesMax) }()
       default: break
       }
     }
@@ -540,6 +553,9 @@ nonisolated extension FindRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
     if !self.hookedClasses.isEmpty {
       try visitor.visitRepeatedStringField(value: self.hookedClasses, fieldNumber: 12)
     }
+    if self.answerBytesMax != 0 {
+      try visitor.visitSingularUInt32Field(value: self.answerBytesMax, fieldNumber: 13)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -556,6 +572,7 @@ nonisolated extension FindRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
     if lhs.explain != rhs.explain {return false}
     if lhs.foreignClasses != rhs.foreignClasses {return false}
     if lhs.hookedClasses != rhs.hookedClasses {return false}
+    if lhs.answerBytesMax != rhs.answerBytesMax {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -563,7 +580,7 @@ nonisolated extension FindRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
 
 nonisolated extension FindReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".FindReply"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}rows\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}rows\0\u{3}bytes_needed\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -572,6 +589,7 @@ nonisolated extension FindReply: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularUInt32Field(value: &self.rows) }()
+      case 2: try { try decoder.decodeSingularUInt32Field(value: &self.bytesNeeded) }()
       default: break
       }
     }
@@ -581,11 +599,15 @@ nonisolated extension FindReply: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
     if self.rows != 0 {
       try visitor.visitSingularUInt32Field(value: self.rows, fieldNumber: 1)
     }
+    if self.bytesNeeded != 0 {
+      try visitor.visitSingularUInt32Field(value: self.bytesNeeded, fieldNumber: 2)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: FindReply, rhs: FindReply) -> Bool {
     if lhs.rows != rhs.rows {return false}
+    if lhs.bytesNeeded != rhs.bytesNeeded {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -593,7 +615,7 @@ nonisolated extension FindReply: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
 
 nonisolated extension FetchRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".FetchRequest"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}wanted\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}wanted\0\u{3}answer_bytes_max\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -602,6 +624,7 @@ nonisolated extension FetchRequest: SwiftProtobuf.Message, SwiftProtobuf._Messag
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
       case 1: try { try decoder.decodeRepeatedMessageField(value: &self.wanted) }()
+      case 2: try { try decoder.decodeSingularUInt32Field(value: &self.answerBytesMax) }()
       default: break
       }
     }
@@ -611,11 +634,15 @@ nonisolated extension FetchRequest: SwiftProtobuf.Message, SwiftProtobuf._Messag
     if !self.wanted.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.wanted, fieldNumber: 1)
     }
+    if self.answerBytesMax != 0 {
+      try visitor.visitSingularUInt32Field(value: self.answerBytesMax, fieldNumber: 2)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: FetchRequest, rhs: FetchRequest) -> Bool {
     if lhs.wanted != rhs.wanted {return false}
+    if lhs.answerBytesMax != rhs.answerBytesMax {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -663,7 +690,7 @@ nonisolated extension ClassIds: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
 
 nonisolated extension FetchReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".FetchReply"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}found\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}found\0\u{3}bytes_needed\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -672,6 +699,7 @@ nonisolated extension FetchReply: SwiftProtobuf.Message, SwiftProtobuf._MessageI
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
       case 1: try { try decoder.decodeRepeatedMessageField(value: &self.found) }()
+      case 2: try { try decoder.decodeSingularUInt32Field(value: &self.bytesNeeded) }()
       default: break
       }
     }
@@ -681,11 +709,15 @@ nonisolated extension FetchReply: SwiftProtobuf.Message, SwiftProtobuf._MessageI
     if !self.found.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.found, fieldNumber: 1)
     }
+    if self.bytesNeeded != 0 {
+      try visitor.visitSingularUInt32Field(value: self.bytesNeeded, fieldNumber: 2)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: FetchReply, rhs: FetchReply) -> Bool {
     if lhs.found != rhs.found {return false}
+    if lhs.bytesNeeded != rhs.bytesNeeded {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

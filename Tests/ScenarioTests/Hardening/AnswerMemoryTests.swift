@@ -112,4 +112,26 @@ import Testing
             }
         }
     }
+
+    /// T3d: many who ask for much at once, from many addresses: no more of it is made than there is room for.
+    @Test(.timeLimit(.minutes(4))) func answersThatHaveNoRoomAreNotMade() async throws {
+        try await Suite.with(settings: ["SATCHEL_ANSWERS_BYTES_MAX": "\(128 << 20)"]) { suite in
+            try await fill(suite)
+            let client = ParseClient(suite)
+            #expect(try await client.find("Heavy", [:], ["limit": 245]).status == 200)
+            let alone = try ProcessorReading(suite, "catalog-1").seconds
+            for _ in 0..<4 { #expect(try await client.find("Heavy", [:], ["limit": 245]).status == 200) }
+            let start = try ProcessorReading(suite, "catalog-1").seconds
+            let one = (start - alone) / 4
+            let idle = try (0..<60).map { index in
+                try RawConnection(suite, from: "127.0.1.\(index + 1)", receiveBytes: 4096)
+            }
+            for connection in idle { connection.send(head: "GET /parse/classes/Heavy?limit=245 HTTP/1.1\n\(Self.head)") }
+            let refused = idle.filter { ($0.read(within: 5000, max: 64) ?? "").hasPrefix("HTTP/1.1 429") }
+            let used = try ProcessorReading(suite, "catalog-1").seconds - start
+            #expect(refused.count >= 50, "\(refused.count) of 60 were refused.")
+            #expect(used < 20 * one + 0.5, "60 cost \(used) s, one \(one) s.")
+            withExtendedLifetime(idle) {}
+        }
+    }
 }
