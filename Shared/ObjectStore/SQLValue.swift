@@ -86,6 +86,11 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public let resultCode: Int32
     public let message: String
 
+    package init(resultCode: Int32, message: String) {
+        self.resultCode = resultCode
+        self.message = message
+    }
+
     /// A UNIQUE or PRIMARY KEY constraint was violated (SQLITE_CONSTRAINT_UNIQUE, _PRIMARYKEY, _ROWID).
     public var isUniqueViolation: Bool { [2067, 1555, 2579].contains(resultCode) }
     public var description: String { "SQLite \(resultCode): \(message)" }

@@ -7,7 +7,7 @@ public enum StorageTrouble: String, Sendable {
     case failing = "The disk fails."
 
     /// SQLITE_FULL; SQLITE_IOERR and SQLITE_CANTOPEN, whatever their extended code (https://www.sqlite.org/rescode.html).
-    init?(_ error: any Error) {
+    package init?(_ error: any Error) {
         guard let error = error as? StoreError else { return nil }
         switch error.resultCode & 0xFF {
         case 13: self = .full

@@ -149,17 +149,29 @@ final class RouteHandler: LaneHandler {
 
     /// Public text for errors meant for clients; everything else is logged and answered with code 1.
     private static func failure(_ error: any Error, _ request: ServiceRequest, _ logger: Logger) -> BusFailure {
-        switch error {
-        case let error as ParseError: return BusFailure(error)
-        case let error as BusFailure: return error
-        case is BinaryDecodingError: return BusFailure(code: 107, "The body of \(request.kind) could not be read.")
-        default:
+        let known = BusFailure(error, of: request.kind)
+        if known == nil || StorageTrouble(error) != nil {
             logger.error(
                 "A request failed.",
                 metadata: [
                     "bus.kind": "\(request.kind)", "request.id": "\(request.envelope.traceID)", "error": "\(error)",
                 ])
-            return BusFailure(.internalError)
+        }
+        return known ?? BusFailure(.internalError)
+    }
+}
+
+extension BusFailure {
+    /// An error as the client may hear it; nil for one that says nothing to him.
+    package init?(_ error: any Error, of kind: String) {
+        switch error {
+        case let error as ParseError: self.init(error)
+        case let error as BusFailure: self = error
+        case is BinaryDecodingError: self.init(code: 107, "The body of \(kind) could not be read.")
+        default:
+            // As for a write: the disk's failure is no fault of ours, and nothing was done.
+            guard let trouble = StorageTrouble(error) else { return nil }
+            self.init(ParseError(.serviceUnavailable, "The data cannot be read now. \(trouble.rawValue)"))
         }
     }
 }
