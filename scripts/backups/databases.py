@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from layout import Refused
 
-# Tries take under a millisecond each, and one is enough unless somebody commits just then.
+# A try takes about a millisecond, and one is enough unless somebody commits just then.
 AGREEMENT_SECONDS_MAX = 30
 
 
