@@ -11,7 +11,8 @@ SERVICES=(gateway catalog users bag payments mail push analytics crash)
 REPLICAS_MAX=16
 SWIFT_VERSION_MIN=6.2 # the dependencies' manifests demand it
 BUILD_PACKAGES=(libzmq3-dev libsqlite3-dev libcurl4-openssl-dev libpcre2-dev zlib1g-dev pkg-config)
-RUN_PACKAGES=(supervisor curl libvips-tools)
+# python3 comes with supervisor, which is written in it; scripts/backup and scripts/restore need its standard library.
+RUN_PACKAGES=(supervisor curl libvips-tools python3)
 # A path of a unix socket is at most 107 bytes (sockaddr_un); the longest of ours is the manager's, which adds its pid
 # while it opens it.
 DATA_PATH_BYTES_MAX=$((107 - $(printf '/sockets/ctl.sock.4194304' | wc -c)))
@@ -108,6 +109,10 @@ open_suite() {
 # change one suite at once. Children that outlive the script must not inherit descriptor 9.
 lock_suite() {
     mkdir -p "$SATCHEL_DATA"/{logs,sockets,supervisor}
+    lock_data
+}
+
+lock_data() {
     exec 9>"$SATCHEL_DATA/scripts.lock"
     flock -w 120 9 || die "another script has been changing this suite for two minutes: $SATCHEL_DATA"
 }
@@ -285,3 +290,12 @@ load_master_key() {
 
 # The credentials of a request by the master key, for `curl -H @-`: a process list shows arguments.
 master_headers() { printf 'X-Parse-Application-Id: %s\nX-Parse-Master-Key: %s\n' "$SATCHEL_APP_ID" "$SATCHEL_MASTER_KEY"; }
+
+# --- Backups ---------------------------------------------------------------------------------------------------
+
+# Runs a command of scripts/backups, with the release of this checkout.
+backups() {
+    local release
+    release=$(sed -nE 's/^public let satchelRelease = "(.*)"$/\1/p' "$ROOT/Shared/ServiceKit/ServiceHost.swift")
+    /usr/bin/python3 -B "$ROOT/scripts/backups" --release "$release" "$@" 9>&-
+}

@@ -32,6 +32,12 @@ final class Crowd: Sendable {
     /// Checkouts answered so far.
     var checkouts: Int { state.withLock { $0.receipts.reduce(0) { $0 + $1.count } } }
 
+    /// What each customer was told so far: the receipts by the purchases' keys.
+    var told: [(customer: Customer, receipts: [String: JSON])] {
+        let receipts = state.withLock { $0.receipts }
+        return zip(customers, receipts).map { ($0, $1) }
+    }
+
     /// From now on requests may get no answer, or a 5xx: the gateway is the one process that has no second.
     func gatewayMayFail() { state.withLock { $0.gatewayMayFail = true } }
 

@@ -90,6 +90,17 @@ package final class Suite: Sendable {
         _ = try await Command.run(["\(checkoutDirectory)/scripts/down"], environment: environment)
     }
 
+    /// Runs a command with the suite's settings and returns what it printed.
+    /// - Throws: `Command.Failed` with the output when the status is not 0.
+    package func command(_ arguments: [String]) async throws -> String {
+        try await Command.run(arguments, environment: environment)
+    }
+
+    /// Runs one of the scripts, `backup` for example, as `command` does.
+    package func script(_ name: String, _ arguments: String...) async throws -> String {
+        try await command(["\(checkoutDirectory)/scripts/\(name)"] + arguments)
+    }
+
     // MARK: - Processes
 
     /// The process manager, which starts processes again that ended.

@@ -1,0 +1,248 @@
+import Foundation
+import ParseProtocol
+import TestSupport
+import Testing
+
+/// The drill of docs/backup.md, with scripts/backup and scripts/restore as an operator runs them. Each scenario has a
+/// suite of its own.
+@Suite(.serialized) struct BackupTests {
+    private typealias Told = [(customer: Customer, receipts: [String: JSON])]
+
+    /// A backup is made while customers buy, everything is deleted and restored: whatever was acknowledged before is
+    /// there once, a repeated purchase gets its receipt, the books of all services agree, and no number comes twice.
+    @Test(.timeLimit(.minutes(5))) func aBackupTakenWhileCustomersBuyIsTheShop() async throws {
+        // Each customer buys more often than an address that is not verified is written to.
+        let unbounded = ["SATCHEL_MAILS_PER_RECIPIENT": "0", "SATCHEL_MAILS_PER_USER": "0"]
+        try await Suite.with(settings: unbounded) { suite in
+            let folder = try TemporaryFolder()
+            defer { folder.remove() }
+            let shelf = try await Shelf.fill(
+                suite, names: (0..<12).map { "Item \($0) \(Names.random(4))" }, stock: 1_000_000)
+            let crowd = try await Crowd(suite, shelf: shelf, count: 12)
+            let master = ParseClient.master(suite)
+            let content = [UInt8](repeating: 7, count: 300_000)
+            let upload = try await master.upload(content, as: "a.bin", type: nil)
+            try #require(upload.status == 201, "\(upload.text)")
+
+            var told: Told = []
+            try await crowd.buyWhile {
+                try await eventually("customers buy") { crowd.checkouts >= 60 }
+                told = crowd.told
+                _ = try await suite.script("backup", folder.path("shop"))
+                let during = crowd.checkouts
+                try await eventually("customers go on") { crowd.checkouts >= during + 20 }
+            }
+            try await suite.down()
+            try FileManager.default.removeItem(atPath: suite.dataDirectory)
+            _ = try await suite.script("restore", folder.path("shop"))
+            _ = try await suite.script("up", "--no-build", "--no-demo")
+            try await suite.untilHealthy()
+
+            try await Self.everyReceiptIsThere(told)
+            #expect(try await master.download(master.path(of: upload.json.text("name"))).body == content)
+            try await Self.booksAgree(suite, shelf, atLeast: told.reduce(0) { $0 + $1.receipts.count })
+            try await Self.numbersGoOn(shelf, after: crowd.told)
+            try await Self.booksAgree(suite, shelf, atLeast: told.reduce(told.count) { $0 + $1.receipts.count })
+        }
+    }
+
+    private static func buy(_ customer: Customer, _ key: String) async throws -> JSON {
+        let answer = try await customer.client.run(
+            "checkout",
+            ["tokenId": "tok_visa", "idempotencyKey": .string(key), "shippingAddress": Customer.address])
+        guard answer.status == 200 else { throw Unexpected("checkout \(key)", answer) }
+        return answer.result
+    }
+
+    private static func everyReceiptIsThere(_ told: Told) async throws {
+        for (customer, receipts) in told {
+            let history = try await customer.client.find("Order", ["orderStatus": 1], ["limit": 1000]).results
+            for (key, receipt) in receipts {
+                let orders = history.filter { $0.objectId == receipt.text("orderId") }
+                #expect(orders.map { $0["orderNo"]?.intValue } == [receipt["orderNo"]?.intValue], "\(key)")
+                let repeated = try await buy(customer, key)
+                #expect(repeated == receipt, "\(key)")
+            }
+        }
+    }
+
+    /// Bag, payments, catalog, analytics and push tell of the same purchases.
+    private static func booksAgree(_ suite: Suite, _ shelf: Shelf, atLeast orders: Int) async throws {
+        try await eventually("what was under way is decided") {
+            try await suite.rows("bag", "SELECT 1 FROM checkouts WHERE state NOT IN ('made', 'failed')").isEmpty
+        }
+        let made = try await suite.rows("bag", "SELECT lines FROM checkouts WHERE state = 'made'")
+        #expect(made.count >= orders)
+        let numbers = try await ParseClient.master(suite).find("Order", ["orderStatus": 1], ["limit": 1000]).results
+            .compactMap { $0["orderNo"]?.intValue }
+        #expect(numbers.count == min(made.count, 1000))
+        #expect(Set(numbers).count == numbers.count, "Order numbers are unique.")
+        let charges = try await suite.rows(
+            "payments", "SELECT count(*), count(DISTINCT orderId) FROM charges WHERE state = 'succeeded'")
+        #expect(charges == [[.int(Int64(made.count)), .int(Int64(made.count))]])
+
+        var sold: [String: Int64] = [:]
+        for row in made {
+            let lines = try JSON(parsing: row.at(0)?.stringValue ?? "").arrayValue ?? []
+            for line in lines { sold[line.text("productId"), default: 0] += line["quantity"]?.intValue ?? 0 }
+        }
+        try await eventually("stock is what was not sold") {
+            let products = try await ParseClient.master(suite).find("Product", ["brand": shelf.pointer]).results
+            return products.count == shelf.names.count
+                && products.allSatisfy { $0["stock"]?.intValue == 1_000_000 - sold[$0.objectId, default: 0] }
+        }
+        for (service, table) in [("analytics", "sales"), ("push", "notifications")] {
+            try await eventually("\(service) heard of each order once") {
+                try await suite.rows(service, "SELECT count(*) FROM \(table)").first?.at(0)?.intValue
+                    == Int64(made.count)
+            }
+        }
+    }
+
+    /// Nobody gets a number that a customer was told, not even one whose order came after the backup.
+    private static func numbersGoOn(_ shelf: Shelf, after told: Told) async throws {
+        var given = Set(told.flatMap(\.receipts.values).compactMap { $0["orderNo"]?.intValue })
+        for (customer, _) in told {
+            let added = try await customer.client.run("addToBag", ["productId": .string(shelf.productIds[0])])
+            guard added.status == 200 else { throw Unexpected("addToBag", added) }
+            let receipt = try await buy(customer, "after-the-restore")
+            let number = try #require(receipt["orderNo"]?.intValue)
+            let isNew = given.insert(number).inserted
+            #expect(isNew, "\(number) was given before.")
+        }
+    }
+
+    /// A backup with a flipped byte, without a file or of a newer release is refused, and then nothing is restored.
+    @Test(.timeLimit(.minutes(3))) func whatIsNotWholeIsRefused() async throws {
+        try await Suite.with { suite in
+            let folder = try TemporaryFolder()
+            defer { folder.remove() }
+            let upload = try await ParseClient.master(suite).upload([1, 2, 3], as: "a.bin", type: nil)
+            try #require(upload.status == 201, "\(upload.text)")
+            let name = upload.json.text("name")
+            let file = "files/\(name.prefix(2))/\(name)"
+            let backup = folder.path("shop")
+            _ = try await suite.script("backup", backup)
+            _ = try await suite.script("restore", "--check", backup)
+            let modes = try FileManager.default.attributesOfItem(atPath: backup)[.posixPermissions] as? NSNumber
+            #expect(modes?.intValue == 0o700, "Nobody else reads the keys.")
+            let again = await Self.refusal { try await suite.script("backup", backup) }
+            #expect(again.contains("is there already"), "\(again)")
+            let whileRunning = await Self.refusal { try await suite.script("restore", backup) }
+            #expect(whileRunning.contains("the suite is running"), "\(whileRunning)")
+
+            let databases = ["catalog", "users", "bag", "payments", "mail", "push", "analytics", "crash"].map {
+                "\($0).sqlite"
+            }
+            let flips = databases + ["bag.born", "users.key", "files.key", file, "manifest.json", "manifest.sha256"]
+            for path in flips {
+                let damaged = try folder.copy("shop")
+                try Self.flipAByte("\(damaged)/\(path)")
+                let refusal = await Self.refusal(restoring: damaged, in: folder)
+                #expect(refusal.contains("is damaged"), "\(path): \(refusal)")
+            }
+            for path in ["crash.sqlite", "users.key", file, "manifest.json", "manifest.sha256"] {
+                let damaged = try folder.copy("shop")
+                try FileManager.default.removeItem(atPath: "\(damaged)/\(path)")
+                let refusal = await Self.refusal(restoring: damaged, in: folder)
+                #expect(refusal.contains(path), "\(path): \(refusal)")
+            }
+            let newer = try folder.copy("shop")
+            let rename = #"""
+                cd "$1"
+                sed -i -E 's/"release": "[0-9]+/&9/' manifest.json
+                sha256sum manifest.json > manifest.sha256
+                """#
+            _ = try await Command.run(["bash", "-c", rename, "bash", newer])
+            let refusal = await Self.refusal(restoring: newer, in: folder)
+            #expect(refusal.contains("with that release or a newer one"), "\(refusal)")
+        }
+    }
+
+    /// What is there is never overwritten: it stays, or it is moved aside when the operator says so.
+    @Test(.timeLimit(.minutes(2))) func dataThatIsThereIsMovedAsideOnlyWhenTold() async throws {
+        try await Suite.with { suite in
+            let folder = try TemporaryFolder()
+            defer { folder.remove() }
+            let backup = folder.path("shop")
+            _ = try await suite.script("backup", backup)
+            let data = folder.path("data")
+            try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: true)
+            try Data("kept".utf8).write(to: URL(fileURLWithPath: data + "/precious"))
+            let restore = "\(checkoutDirectory)/scripts/restore"
+            let refusal = await Self.refusal {
+                try await Command.run([restore, backup], environment: ["SATCHEL_DATA": data])
+            }
+            #expect(refusal.contains("is not empty"), "\(refusal)")
+            #expect(Set(try folder.names("data")) == ["precious", "scripts.lock"])
+            _ = try await Command.run([restore, "--replace", backup], environment: ["SATCHEL_DATA": data])
+            let aside = try #require(try folder.names("data").first { $0.hasPrefix("replaced-") })
+            #expect(try folder.names("data/\(aside)") == ["precious"])
+            #expect(try folder.names("data").contains("bag.sqlite"))
+            #expect(try !folder.names("data").contains("precious"))
+        }
+    }
+
+    /// A backup that is killed or fails leaves nothing that looks like one, and the next one begins anew.
+    @Test(.timeLimit(.minutes(3))) func anInterruptedBackupIsNone() async throws {
+        try await Suite.with { suite in
+            let folder = try TemporaryFolder()
+            defer { folder.remove() }
+            let backup = folder.path("shop")
+            // Killed with all its processes once the first database is being copied.
+            let kill = #"""
+                setsid "$1/scripts/backup" "$2" & pid=$!
+                until compgen -G "$2.part/*.sqlite" > /dev/null || ! kill -0 "$pid"; do :; done
+                kill -9 -- "-$pid"
+                wait "$pid" || true
+                """#
+            _ = try await suite.command(["bash", "-c", kill, "bash", checkoutDirectory, backup])
+            #expect(try folder.names() == ["shop.part"], "It was killed in the middle.")
+            let unfinished = await Self.refusal(restoring: backup + ".part", in: folder)
+            #expect(unfinished.contains("is no backup"), "\(unfinished)")
+            let missing = await Self.refusal(restoring: backup, in: folder)
+            #expect(missing.contains("is no folder"), "\(missing)")
+
+            // A file-size limit stands in for the full disk.
+            let full = #"ulimit -f 16; exec "$1/scripts/backup" "$2""#
+            let failure = await Self.refusal {
+                try await suite.command(["bash", "-c", full, "bash", checkoutDirectory, backup])
+            }
+            #expect(!failure.isEmpty)
+            #expect(try folder.names().filter { $0.hasPrefix("shop") }.isEmpty, "\(failure)")
+
+            _ = try await suite.script("backup", backup)
+            _ = try await suite.script("restore", "--check", backup)
+            #expect(try folder.names().filter { $0.hasPrefix("shop") } == ["shop"])
+        }
+    }
+
+    // MARK: - Tools
+
+    /// What a command says that must fail; empty when it does not fail.
+    private static func refusal(_ command: () async throws -> String) async -> String {
+        do {
+            _ = try await command()
+            return ""
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    /// What scripts/restore says to a backup; empty when it restores it, or leaves something where the data would be.
+    private static func refusal(restoring backup: String, in folder: TemporaryFolder) async -> String {
+        let data = "empty-\(Names.random(6))"
+        let text = await refusal {
+            try await Command.run(
+                ["\(checkoutDirectory)/scripts/restore", backup], environment: ["SATCHEL_DATA": folder.path(data)])
+        }
+        let left = (try? folder.names(data)) ?? []
+        return left == ["scripts.lock"] ? text : ""
+    }
+
+    private static func flipAByte(_ path: String) throws {
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        bytes[bytes.count / 2] ^= 0x20
+        try bytes.write(to: URL(fileURLWithPath: path))
+    }
+}

@@ -1,0 +1,65 @@
+"""The work of scripts/backup and scripts/restore, and of their like in containers (compose/entrypoint).
+
+Needs python3 and nothing else, which Debian's supervisor brings.
+"""
+import argparse
+import os
+import signal
+import sqlite3
+import sys
+
+from layout import Refused, Shop, warn
+from put import check, restore
+from take import take
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="backups")
+    parser.add_argument("--release", required=True, help="the release that runs, 0.1.0")
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name in ("backup", "restore", "check"):
+        command = commands.add_parser(name)
+        command.add_argument("folder")
+        if name == "check":
+            continue
+        place = command.add_mutually_exclusive_group(required=True)
+        place.add_argument("--data", help="the folder with all of a shop's data")
+        place.add_argument("--volumes", help="a folder with a folder for each service")
+        if name == "backup":
+            command.add_argument("--users-key")
+            command.add_argument("--files-key")
+        else:
+            command.add_argument("--replace", action="store_true")
+            command.add_argument("--numbers-above", type=int)
+    return parser.parse_args()
+
+
+def run(given):
+    if given.command == "check":
+        check(os.path.abspath(given.folder), given.release)
+        return
+    shop = Shop(given.data, given.volumes)
+    if given.command == "backup":
+        take(shop, given.folder, given.release, {"users.key": given.users_key, "files.key": given.files_key})
+    else:
+        restore(shop, given.folder, given.release, given.replace, given.numbers_above)
+
+
+def main():
+    os.umask(0o077)
+    # An exception, so that what is half done is removed.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    given = arguments()
+    try:
+        run(given)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except Refused as refusal:
+        warn(f"{given.command}: {refusal}")
+        sys.exit(1)
+    except (OSError, sqlite3.Error, ValueError, KeyError) as error:
+        warn(f"{given.command}: {given.folder}: {type(error).__name__}: {error}")
+        sys.exit(1)
+
+
+main()

@@ -1,0 +1,58 @@
+"""What a shop is on the disk: which files belong to it, and where each of them lies."""
+import os
+import re
+import sys
+
+SERVICES = ("catalog", "users", "bag", "payments", "mail", "push", "analytics", "crash")
+# Texts of one line, made at the first start; the paths of two of them are settings. Those with a star every shop has.
+KEYS = {"master.key": "gateway", "files.key*": "gateway", "users.key*": "users", "crash.key": "crash"}
+# What else cannot be made anew: the first admin's password, the scale, which steps of the set-up are done.
+OTHERS = {"admin.password": "gateway", "scale": "gateway", "setup": "gateway", "bag.numbers": "bag", "files": "catalog"}
+# What a restore puts in place first: a service that finds its certificate and no database does not start.
+BORN = re.compile(r"[a-z]+\.born")
+
+OWNERS = {name.rstrip("*"): owner for name, owner in KEYS.items()} | OTHERS
+OWNERS |= {f"{service}.{kind}": service for service in SERVICES for kind in ("sqlite", "born")}
+
+
+class Refused(Exception):
+    """Why nothing is done, for the operator."""
+
+
+class Shop:
+    """The folders of a shop: one for all that `scripts/up` starts, or one per service as containers have them."""
+
+    def __init__(self, data=None, volumes=None):
+        self.data, self.volumes = data, volumes
+
+    def homes(self):
+        """The folders that services call their data."""
+        if self.data:
+            return [self.data]
+        return [os.path.join(self.volumes, name) for name in ("gateway", *SERVICES)]
+
+    def home(self, name):
+        """The folder that a path of a backup belongs to."""
+        return self.data or os.path.join(self.volumes, OWNERS[name.split("/")[0]])
+
+    def path(self, name):
+        return os.path.join(self.home(name), name)
+
+    def database(self, service):
+        return self.path(f"{service}.sqlite")
+
+
+def is_ours(name):
+    """Whether a path of a manifest is one that a backup may hold: nothing outside the shop's folders."""
+    parts = name.split("/")
+    if parts[0] not in OWNERS or "\0" in name or any(part in ("", ".", "..") for part in parts):
+        return False
+    return len(parts) == {"files": 3, "setup": 2}.get(parts[0], 1)
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def warn(text):
+    print(text, file=sys.stderr, flush=True)

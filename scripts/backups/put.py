@@ -1,0 +1,173 @@
+"""Checks a backup and puts it back as a shop's data, all of it or nothing."""
+import datetime
+import fcntl
+import os
+import shutil
+
+import databases
+import manifest
+from layout import BORN, SERVICES, Refused, say
+
+STAGE = "restore.part"
+# The scripts' lock, which the one who calls this holds.
+LOCK = "scripts.lock"
+# Numbers of orders that may have been made after the backup. They cost nothing.
+SKIPPED_NUMBERS = 10_000
+
+
+def check(folder, release):
+    """Reads all of a backup.
+
+    Throws: Refused when it is not whole.
+    """
+    listed = manifest.load(folder, release)
+    for file in listed["files"]:
+        manifest.require_same(folder, file, *read(folder, file, manifest.measure))
+    inspect(listed, lambda service: os.path.join(folder, f"{service}.sqlite"))
+    say(f"{folder} is whole: {summary(listed)}")
+
+
+def restore(shop, folder, release, replace, numbers_above):
+    """Copies a backup to where the services look, after everything in it was checked.
+
+    replace: what is there is moved into a folder `replaced-<time>` beside it.
+    numbers_above: the highest order number that was ever told to a customer, if somebody knows.
+    Throws: Refused, OSError; unless the last step was under way, everything is as it was then.
+    """
+    folder = os.path.abspath(folder)
+    listed = manifest.load(folder, release)
+    locks = [lock(database) for database in make_way(shop, replace)]
+    known = max(old_numbers(shop), numbers_above or 0)
+    try:
+        first = stage(shop, folder, listed, known)
+    except BaseException:
+        for home in shop.homes():
+            shutil.rmtree(os.path.join(home, STAGE), ignore_errors=True)
+        raise
+    aside = "replaced-" + datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+    for home in shop.homes():
+        settle(home, aside)
+    for descriptor in locks:
+        os.close(descriptor)
+    say(f"Restored {summary(listed)}")
+    waiting = sum(sum(service["outbox"]["waiting"].values()) for service in listed["services"].values())
+    say(f"{waiting} messages between services were on their way; they are delivered when the shop starts.")
+    say(f"Orders are numbered from {first} on. What came after {listed['moment']} is not there: docs/backup.md")
+
+
+def contents(home):
+    """What is in a folder, but for what other restores left there."""
+    names = os.listdir(home) if os.path.isdir(home) else []
+    return [name for name in names if name not in (LOCK, STAGE) and not name.startswith("replaced-")]
+
+
+def make_way(shop, replace):
+    """Looks whether the shop's folders may be filled.
+
+    Returns: the databases that are in them. Throws: Refused.
+    """
+    full = next((home for home in shop.homes() if contents(home)), None)
+    if full and not replace:
+        raise Refused(f"{full} is not empty. With --replace its content is moved aside, into a folder in it.")
+    return [os.path.join(home, name) for home in shop.homes() for name in contents(home) if name.endswith(".sqlite")]
+
+
+def stage(shop, folder, listed, known):
+    """Copies the backup beside the place of each of its files, and checks what was copied.
+
+    Returns: the number of the next order.
+    """
+    for home in shop.homes():
+        shutil.rmtree(os.path.join(home, STAGE), ignore_errors=True)
+        os.makedirs(os.path.join(home, STAGE))
+    for file in listed["files"]:
+        manifest.require_same(folder, file, *read(folder, file, lambda path: bring(shop, path, file["path"])))
+    inspect(listed, lambda service: staged(shop, f"{service}.sqlite"))
+    next_number = raise_numbers(staged(shop, "bag.numbers"), listed, known)
+    for home in shop.homes():
+        manifest.synchronize_all(os.path.join(home, STAGE))
+    return next_number
+
+
+def lock(database):
+    """The lock that a service holds on its database; whoever starts now waits for it."""
+    descriptor = os.open(database, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise Refused(f"{database} is in use. Stop the shop first.") from None
+    return descriptor
+
+
+def staged(shop, name):
+    return os.path.join(shop.home(name), STAGE, name)
+
+
+def bring(shop, source, name):
+    target = staged(shop, name)
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    return manifest.copy(source, target)
+
+
+def read(folder, file, work):
+    try:
+        return work(os.path.join(folder, file["path"]))
+    except FileNotFoundError:
+        raise Refused(f"{folder} is not whole: {file['path']} is missing. Use another backup.") from None
+
+
+def inspect(listed, path):
+    for service in SERVICES:
+        if not any(file["path"] == f"{service}.sqlite" for file in listed["files"]):
+            raise Refused(f"The backup has no {service}.sqlite.")
+        found = databases.inspect(path(service))
+        if found != listed["services"][service]:
+            raise Refused(f"{service}.sqlite is not the database that the manifest names.")
+
+
+def old_numbers(shop):
+    """The highest order number noted in the data that is replaced; 0 when there is none."""
+    try:
+        with open(shop.path("bag.numbers"), encoding="ascii") as file:
+            return int(file.readline(32))
+    except (OSError, ValueError):
+        return 0
+
+
+def raise_numbers(path, listed, known):
+    """Numbers that customers were told after the backup are not given to others: `OrderNumberMark` keeps the highest.
+
+    known: the highest that is known to have been given out; when that is none, many are left out.
+    Returns: the number of the next order.
+    """
+    last = listed["lastOrderNumber"]
+    try:
+        with open(path, encoding="ascii") as file:
+            last = max(last, int(file.readline(32)))
+        os.unlink(path)
+    except (FileNotFoundError, ValueError):
+        pass
+    last = known if known >= last else last + SKIPPED_NUMBERS
+    manifest.write(path, f"{last:020}\n".encode())
+    return last + 1
+
+
+def settle(home, aside):
+    """Moves what is there aside and what was checked into its place, certificates first (`BORN`)."""
+    old = contents(home)
+    if old:
+        os.mkdir(os.path.join(home, aside))
+        for name in sorted(old):
+            os.rename(os.path.join(home, name), os.path.join(home, aside, name))
+    staging = os.path.join(home, STAGE)
+    for name in sorted(os.listdir(staging), key=lambda name: (not BORN.fullmatch(name), name)):
+        os.rename(os.path.join(staging, name), os.path.join(home, name))
+    manifest.synchronize(home)
+    os.rmdir(staging)
+
+
+def summary(listed):
+    size = sum(file["bytes"] for file in listed["files"])
+    shop = f"the shop at {listed['moment']} (release {listed['release']})"
+    return f"{shop}, {len(listed['files'])} files, {size / 1e6:.1f} MB"

@@ -1,0 +1,171 @@
+"""Makes a backup of a shop, running or not, in a folder that appears when it is whole."""
+import datetime
+import fcntl
+import os
+import shutil
+
+import databases
+import manifest
+from layout import KEYS, OTHERS, SERVICES, Refused, say, warn
+
+
+def take(shop, folder, release, key_files):
+    """Writes the backup to `folder`.part and gives it its name at last.
+
+    key_files: paths of keys that are not in the shop's folders, by the name that they have there.
+    Throws: Refused, OSError, sqlite3.Error; then nothing of that name is there.
+    """
+    folder = os.path.abspath(folder)
+    if os.path.lexists(folder):
+        raise Refused(f"{folder} is there already. Each backup is a folder of its own.")
+    part = folder + ".part"
+    lock = begin(part)
+    try:
+        summary = fill(shop, part, release, key_files)
+        os.rename(part, folder)
+        manifest.synchronize(os.path.dirname(folder))
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+    finally:
+        os.close(lock)
+    say(f"Backup {folder}: {summary}")
+    say("It holds the shop's keys and its customers' data: keep it as secret as the shop.")
+
+
+def begin(part):
+    """Makes the folder that the backup is written to, locked as long as this process lives.
+
+    What an interrupted backup left there is removed.
+    """
+    os.makedirs(os.path.dirname(part), exist_ok=True)
+    if os.path.isdir(part):
+        left = lock_folder(part)
+        shutil.rmtree(part)
+        os.close(left)
+    os.mkdir(part)
+    return lock_folder(part)
+
+
+def lock_folder(path):
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise Refused(f"Another backup is being written to {path}.") from None
+    return descriptor
+
+
+def fill(shop, part, release, key_files):
+    begun = now()
+    need_room(part, sum(os.path.getsize(file) for service in SERVICES for file in parts_of(shop.database(service))))
+    moment = copy_databases(shop, part)
+    copy_small(shop, part, key_files)
+    lost = copy_files(shop, part)
+    services = {}
+    for service in SERVICES:
+        services[service] = databases.inspect(os.path.join(part, f"{service}.sqlite"))
+        manifest.write(os.path.join(part, f"{service}.born"), certificate(services[service]))
+    files = list(listed(part))
+    manifest.store(part, {
+        "format": manifest.FORMAT, "release": release, "begunAt": begun, "moment": moment, "finishedAt": now(),
+        "services": services, "files": files, "lostFiles": lost,
+        "lastOrderNumber": databases.last_order_number(os.path.join(part, "bag.sqlite")),
+    })
+    manifest.synchronize_all(part)
+    if lost:
+        warn(f"The contents of {len(lost)} files are missing in the shop itself, such as {lost[0]}. The rest is there.")
+    return f"the shop at {moment}, {len(files)} files, {sum(file['bytes'] for file in files) / 1e6:.1f} MB"
+
+
+def copy_databases(shop, part):
+    sources = [databases.Source(service, shop.database(service)) for service in SERVICES]
+    moment = databases.hold_one_moment(sources)
+    # From here on the shop goes first where both want the processor.
+    os.nice(10)
+    for source in sources:
+        databases.copy(source, os.path.join(part, f"{source.service}.sqlite"))
+        # Until then the log of the database cannot be begun anew and grows.
+        source.close()
+    return time_text(moment)
+
+
+def copy_small(shop, part, key_files):
+    for name in KEYS:
+        path = key_files.get(name.rstrip("*")) or shop.path(name.rstrip("*"))
+        if os.path.exists(path):
+            manifest.copy(os.path.realpath(path), os.path.join(part, name.rstrip("*")))
+        elif name.endswith("*"):
+            raise Refused(f"{path} is not there: without that key a copy of the shop is not the shop.")
+    for name in OTHERS:
+        if name == "setup" and os.path.isdir(shop.path(name)):
+            os.mkdir(os.path.join(part, name))
+            for step in os.listdir(shop.path(name)):
+                manifest.copy(shop.path(f"{name}/{step}"), os.path.join(part, name, step))
+        elif os.path.isfile(shop.path(name)):
+            manifest.copy(shop.path(name), os.path.join(part, name))
+
+
+def copy_files(shop, part):
+    """Copies the contents that the catalog's copy knows. A name is never used for another content.
+
+    Returns: the names whose contents are missing in the shop.
+    """
+    rows = databases.file_rows(os.path.join(part, "catalog.sqlite"))
+    need_room(part, sum(size for _, size in rows))
+    removed, lost = [], []
+    for name, size in rows:
+        relative = f"files/{name[:2]}/{name}"
+        os.makedirs(os.path.join(part, "files", name[:2]), exist_ok=True)
+        try:
+            copied, _ = manifest.copy(shop.path(relative), os.path.join(part, relative))
+            if copied != size:
+                lost.append(name)
+        except FileNotFoundError:
+            (lost if is_known(shop, name) else removed).append(name)
+    if removed:
+        # They were removed after the moment that is copied. Their content cannot be had any more, so they stay removed.
+        databases.forget_files(os.path.join(part, "catalog.sqlite"), removed)
+    return lost
+
+
+def is_known(shop, name):
+    catalog = databases.Source("catalog", shop.database("catalog"))
+    try:
+        return bool(catalog.rows("SELECT 1 FROM files WHERE name = ?", name))
+    finally:
+        catalog.close()
+
+
+def certificate(identity):
+    """The `.born` file of a copy: `BirthCertificate` in Shared/ObjectStore/Durability, of one length as there."""
+    digits = str(identity["generation"])
+    return f'{{"database":"{identity["database"]}","generation":{digits}}}{" " * max(0, 20 - len(digits))}\n'.encode()
+
+
+def listed(part):
+    for path, folders, names in os.walk(part):
+        folders.sort()
+        for name in sorted(names):
+            file = os.path.join(path, name)
+            size, digest = manifest.measure(file)
+            yield {"path": os.path.relpath(file, part), "bytes": size, "sha256": digest}
+
+
+def parts_of(database):
+    return [file for file in (database, database + "-wal") if os.path.isfile(file)]
+
+
+def need_room(folder, size):
+    room = os.statvfs(folder)
+    if room.f_bavail * room.f_frsize < size:
+        raise Refused(f"There is no room for {size / 1e6:.0f} MB in {folder}.")
+
+
+def now():
+    return time_text(datetime.datetime.now(datetime.timezone.utc).timestamp())
+
+
+def time_text(seconds):
+    return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
