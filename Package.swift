@@ -180,7 +180,7 @@ let package = Package(
                 "PaymentsService", "PushService", "UsersService",
             ]),
         .testTarget(name: "AttackTests", dependencies: ["Attack", .product(name: "NIOCore", package: "swift-nio")]),
-        .testTarget(name: "ScenarioTests", dependencies: ["TestSupport", "ParseProtocol"]),
+        .testTarget(name: "ScenarioTests", dependencies: ["TestSupport", "ParseProtocol"], exclude: ["Fixtures"]),
         .testTarget(
             name: "FuzzTests",
             dependencies: [

@@ -8,17 +8,6 @@ package enum ActiveIds {
         case installations = 1
     }
 
-    static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS activeIds(kind INTEGER NOT NULL, day INTEGER NOT NULL, id TEXT NOT NULL,
-        PRIMARY KEY(kind, day, id)) WITHOUT ROWID
-        """,
-        """
-        CREATE TABLE IF NOT EXISTS activeDays(kind INTEGER NOT NULL, day INTEGER NOT NULL, count INTEGER NOT NULL,
-        PRIMARY KEY(kind, day)) WITHOUT ROWID
-        """,
-    ]
-
     /// Different ids a day and kind. Installation ids are the client's word; past this a day's figure stands still.
     private static let idsMax: Int64 = 1_000_000
     /// Days that sets are kept, a year and a month: enough to compare with last year's week.

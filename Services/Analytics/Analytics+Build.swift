@@ -7,8 +7,7 @@ import ServiceKit
 /// Events are cheap to lose with the power and many, so a commit does not wait for the disk. The end of the process loses none.
 package let analyticsPlan = ServicePlan(
     name: "analytics",
-    tables: EventLog.tables + Cardinality.tables + EventCounts.tables + ActiveIds.tables + PushOpens.tables
-        + SalesLog.tables + RequestCountsLog.tables,
+    migrations: analyticsMigrations,
     synchronous: .normal)
 
 func buildAnalytics(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {

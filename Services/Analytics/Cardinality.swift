@@ -3,13 +3,6 @@ import ObjectStore
 /// Bounds how many different names a day may bring. Clients choose the names of events, dimensions and values, and each new one is a
 /// row of a roll-up that is kept for years; past the bound they are counted together.
 enum Cardinality {
-    static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS cardinality(day INTEGER NOT NULL, scope TEXT NOT NULL, count INTEGER NOT NULL,
-        PRIMARY KEY(day, scope)) WITHOUT ROWID
-        """
-    ]
-
     /// What is counted together.
     static let other = "(other)"
 

@@ -3,17 +3,6 @@ import ParseProtocol
 
 /// How often each event happened per hour, and each value of its dimensions per day.
 package enum EventCounts {
-    static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS eventHours(name TEXT NOT NULL, hour INTEGER NOT NULL, count INTEGER NOT NULL,
-        PRIMARY KEY(name, hour)) WITHOUT ROWID
-        """,
-        """
-        CREATE TABLE IF NOT EXISTS dimensionDays(name TEXT NOT NULL, dimension TEXT NOT NULL, day INTEGER NOT NULL,
-        value TEXT NOT NULL, count INTEGER NOT NULL, PRIMARY KEY(name, dimension, day, value)) WITHOUT ROWID
-        """,
-    ]
-
     /// Different events a day. An app has dozens.
     private static let namesMax: Int64 = 500
     /// Different dimensions of an event a day: more than one version of an app sends.

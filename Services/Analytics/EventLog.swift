@@ -3,16 +3,6 @@ import ParseProtocol
 
 /// The events as they came in, in order of arrival.
 package enum EventLog {
-    static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS events(id INTEGER PRIMARY KEY, name TEXT NOT NULL, happenedAt INTEGER NOT NULL,
-        receivedAt INTEGER NOT NULL, userId TEXT, installationId TEXT, pushHash TEXT, dimensions TEXT NOT NULL)
-        """,
-        // The table's id is the index's last column, so the newest of a name are found without sorting.
-        "CREATE INDEX IF NOT EXISTS eventsByName ON events(name)",
-        "CREATE INDEX IF NOT EXISTS eventsByUser ON events(userId) WHERE userId IS NOT NULL",
-    ]
-
     /// The newest are kept: some hundred megabytes, as a rule.
     private static let keptMax: Int64 = 1_000_000
     /// A UUID has 36.

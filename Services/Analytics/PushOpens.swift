@@ -3,14 +3,6 @@ import ParseProtocol
 
 /// How often an app was opened by a tap on a push.
 enum PushOpens {
-    static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS pushOpens(pushHash TEXT PRIMARY KEY, opens INTEGER NOT NULL, firstAt INTEGER NOT NULL,
-        lastAt INTEGER NOT NULL) WITHOUT ROWID
-        """,
-        "CREATE INDEX IF NOT EXISTS pushOpensByTime ON pushOpens(lastAt)",
-    ]
-
     /// Different pushes a day that may open an app for the first time. Hashes are the client's word; a shop sends a few a day.
     private static let newMax: Int64 = 2000
 

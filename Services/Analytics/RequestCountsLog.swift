@@ -4,15 +4,6 @@ import ParseProtocol
 
 /// API requests per hour by what was asked, how, from what and with what outcome, as the gateway counted them.
 package enum RequestCountsLog {
-    static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS requestHours(hour INTEGER NOT NULL, target TEXT NOT NULL, verb TEXT NOT NULL,
-        deviceType TEXT NOT NULL, sdk TEXT NOT NULL, statusClass INTEGER NOT NULL, count INTEGER NOT NULL,
-        PRIMARY KEY(hour, target, verb, deviceType, sdk, statusClass)) WITHOUT ROWID
-        """,
-        "CREATE TABLE IF NOT EXISTS requestReports(gateway TEXT PRIMARY KEY, sequence INTEGER NOT NULL, seenAt INTEGER NOT NULL)",
-    ]
-
     /// Lines a message may have, twice what the gateway sends.
     private static let linesMax = 50_000
     /// Different targets an hour. The gateway folds strange class names, so this is only reached by many gateways together.

@@ -4,25 +4,6 @@ import ParseProtocol
 
 /// The orders that were paid and what became of them, and their sums per hour and currency.
 package enum SalesLog {
-    static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS sales(orderId TEXT PRIMARY KEY, orderNumber INTEGER NOT NULL, userId TEXT NOT NULL,
-        totalMinorUnits INTEGER NOT NULL, currency TEXT NOT NULL, pieces INTEGER NOT NULL, madeAt INTEGER NOT NULL)
-        """,
-        "CREATE INDEX IF NOT EXISTS salesByTime ON sales(madeAt)",
-        "CREATE INDEX IF NOT EXISTS salesByUser ON sales(userId)",
-        """
-        CREATE TABLE IF NOT EXISTS refunds(orderId TEXT NOT NULL, status INTEGER NOT NULL, changedAt INTEGER NOT NULL,
-        minorUnits INTEGER NOT NULL, currency TEXT NOT NULL, PRIMARY KEY(orderId, status, changedAt)) WITHOUT ROWID
-        """,
-        """
-        CREATE TABLE IF NOT EXISTS salesHours(currency TEXT NOT NULL, hour INTEGER NOT NULL, orders INTEGER NOT NULL DEFAULT 0,
-        pieces INTEGER NOT NULL DEFAULT 0, grossMinorUnits INTEGER NOT NULL DEFAULT 0, cancelled INTEGER NOT NULL DEFAULT 0,
-        refunds INTEGER NOT NULL DEFAULT 0, refundedMinorUnits INTEGER NOT NULL DEFAULT 0,
-        PRIMARY KEY(currency, hour)) WITHOUT ROWID
-        """,
-    ]
-
     /// The sums' columns, in the order of `Sums`.
     static let columns = ["orders", "pieces", "grossMinorUnits", "cancelled", "refunds", "refundedMinorUnits"]
 

@@ -39,8 +39,7 @@ package func bagPlan(_ link: HostLink) -> ServicePlan {
         rules: [
             "Order": OrderRules(link: link), "OrderItem": OrderItemRules(link: link), "Address": AddressRules(),
         ],
-        tables: KnownPrices.tables + CheckoutLedger.tables + RefundLedger.tables + OrderNumbers.tables
-            + DeletedUser.tables + MailCause.tables + RefundKeys.tables)
+        migrations: bagMigrations)
 }
 
 func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ link: HostLink) throws {
@@ -82,7 +81,6 @@ func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ link: HostLi
         host: host, ledger: OrderLedger(store: host.store, outbox: host.outbox, currency: currency), runner: refunds, contacts: contacts
     ).install(in: &routes)
     host.whenWriter { await refunds.resumeUnfinished() }
-    host.whenWriter { await OrderStates(store: host.store, logger: host.logger).convert() }
 
     let merges = BagMerges(host: host, currency: currency.code)
     routes.task("bag.merge.v1", MergeBag.self) { try await merges.merge($0, $1) }

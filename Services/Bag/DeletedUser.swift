@@ -35,11 +35,6 @@ package enum DeletedUser {
             [.text(userId), .int(transaction.now.milliseconds)])
     }
 
-    /// Who was deleted: what comes late for them, since messages have no order, must not make them known again.
-    package static let tables = [
-        "CREATE TABLE IF NOT EXISTS deletedUsers(userId TEXT PRIMARY KEY, since INTEGER NOT NULL) WITHOUT ROWID"
-    ]
-
     static func contains(_ userId: String, in transaction: StoreTransaction) throws -> Bool {
         try !transaction.rows("SELECT 1 FROM deletedUsers WHERE userId = ?", [.text(userId)]).isEmpty
     }

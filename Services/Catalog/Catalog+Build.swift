@@ -24,9 +24,7 @@ package func catalogPlan(_ currency: Currency) -> ServicePlan {
             "_Product": InAppProductRules(files: purchasedFiles),
             "_JobStatus": JobStatusRules(), "_JobSchedule": JobScheduleRules(jobs: catalogJobs),
         ],
-        tables: ProductRatings.tables + Reservations.tables + Restocks.tables + ReviewReports.tables + HiddenAuthors.tables
-            + ProductRemoval.tables + ConfigParameters.tables + FileTable.tables + HookDefinitions.tables
-            + JobTables.tables,
+        migrations: catalogMigrations,
         ownsUnknownClasses: true)
 }
 

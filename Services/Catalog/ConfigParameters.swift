@@ -4,13 +4,6 @@ import ParseProtocol
 /// The parameters of Config: values that apps ask for at start and operators change without a release (PARSE_PROTOCOL section 12).
 /// Each has a row of its own, so that two changes at once of different parameters both stay.
 enum ConfigParameters {
-    static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS configParameters(
-            name TEXT PRIMARY KEY, value TEXT NOT NULL, masterKeyOnly INTEGER NOT NULL, changedAt INTEGER NOT NULL)
-        """
-    ]
-
     /// The hosted service's limits, which apps were written for.
     static let countMax: Int64 = 100
     static let bytesMax: Int64 = 131_072

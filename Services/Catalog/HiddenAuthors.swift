@@ -2,14 +2,6 @@ import ObjectStore
 
 /// Whose review of which product was hidden. Without it, an author could delete the hidden review and write the same again.
 enum HiddenAuthors {
-    static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS hiddenAuthors(
-            productId TEXT NOT NULL, userId TEXT NOT NULL, PRIMARY KEY(productId, userId)) WITHOUT ROWID
-        """,
-        "CREATE INDEX IF NOT EXISTS hiddenAuthorsByUser ON hiddenAuthors(userId)",
-    ]
-
     static func contains(_ userId: String, of productId: String, in transaction: StoreTransaction) throws -> Bool {
         try !transaction.rows(
             "SELECT 1 FROM hiddenAuthors WHERE productId = ? AND userId = ?", [.text(productId), .text(userId)]

@@ -5,12 +5,6 @@ import ServiceKit
 /// Keeps `ratingAverage` and `ratingCount` of products right. The sum is kept apart as an integer, so that a review costs the same
 /// whether it is the first or the ten-thousandth, and nothing drifts.
 enum ProductRatings {
-    static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS productRatings(productId TEXT PRIMARY KEY, total INTEGER NOT NULL, count INTEGER NOT NULL)
-        """
-    ]
-
     /// Takes one review's document before and after a change into account; nil where there is none.
     static func change(from before: JSON?, to after: JSON?, in transaction: StoreTransaction) throws {
         let old = before.flatMap(Rating.init)

@@ -14,21 +14,6 @@ package struct Reservations: Sendable {
         self.logger = logger
     }
 
-    package static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS reservations(id TEXT PRIMARY KEY, state TEXT NOT NULL, expiresAt INTEGER NOT NULL,
-        changedAt INTEGER NOT NULL)
-        """,
-        "CREATE INDEX IF NOT EXISTS reservationsByExpiry ON reservations(state, expiresAt)",
-        "CREATE INDEX IF NOT EXISTS reservationsByChange ON reservations(changedAt)",
-        // `taken` are the pieces that are out of stock because of the line: its quantity or, for products without stock, 0.
-        """
-        CREATE TABLE IF NOT EXISTS reservationLines(reservationId TEXT NOT NULL, line INTEGER NOT NULL, productId TEXT NOT NULL,
-        quantity INTEGER NOT NULL, unitPriceMinorUnits INTEGER NOT NULL, name TEXT NOT NULL, taken INTEGER NOT NULL,
-        PRIMARY KEY(reservationId, line))
-        """,
-    ]
-
     /// Takes the lines out of stock, all or nothing, and fixes their prices.
     /// - Throws: 142 when stock is short or the request is out of bounds, 101 for a product that is not for sale.
     package func reserve(

@@ -6,10 +6,6 @@ import ServiceKit
 /// Goods that come back from orders that were cancelled or refunded (`catalog.restock.v1`). Idempotent by the restock's id, which is
 /// kept for good: the same goods come back once.
 package enum Restocks {
-    package static let tables = [
-        "CREATE TABLE IF NOT EXISTS restocks(id TEXT PRIMARY KEY, restockedAt INTEGER NOT NULL) WITHOUT ROWID"
-    ]
-
     /// Puts the lines back into stock. A product that was deleted, or that is no longer counted, has no stock to go back to.
     /// - Throws: 142 for a request that is out of bounds.
     package static func add(_ request: RestockRequest, in transaction: StoreTransaction) throws {

@@ -5,16 +5,6 @@ import ServiceKit
 /// What customers think an admin should look at. A customer reports a review once; an admin's decision about the review closes
 /// the reports there are, and only further customers can open the matter again.
 package enum ReviewReports {
-    static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS reviewReports(
-            reviewId TEXT NOT NULL, userId TEXT NOT NULL, reportedAt INTEGER NOT NULL, isOpen INTEGER NOT NULL,
-            PRIMARY KEY(reviewId, userId)) WITHOUT ROWID
-        """,
-        "CREATE INDEX IF NOT EXISTS openReviewReports ON reviewReports(reportedAt) WHERE isOpen",
-        "CREATE INDEX IF NOT EXISTS reviewReportsByUser ON reviewReports(userId)",
-    ]
-
     package static func add(_ reviewId: String, by userId: String, in transaction: StoreTransaction) throws {
         _ = try transaction.execute(
             "INSERT OR IGNORE INTO reviewReports(reviewId, userId, reportedAt, isOpen) VALUES (?, ?, ?, 1)",

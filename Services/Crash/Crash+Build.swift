@@ -5,8 +5,7 @@ import ParseProtocol
 import ServiceKit
 
 /// The end of the process loses no report that was answered; the end of the power may lose the last second's.
-package let crashPlan = ServicePlan(
-    name: "crash", tables: Projects.tables + EventStore.tables + IssueLog.tables, synchronous: .normal)
+package let crashPlan = ServicePlan(name: "crash", migrations: crashMigrations, synchronous: .normal)
 
 func buildCrash(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
     let settings = try CrashConfiguration(host.configuration)

@@ -4,24 +4,6 @@ import ParseProtocol
 
 /// The apps that report, and the public keys they report with. A key is in every copy of its app: it names, it does not protect.
 package enum Projects {
-    static let tables = [
-        "CREATE TABLE IF NOT EXISTS crashProjects(id INTEGER PRIMARY KEY, name TEXT NOT NULL, createdAt INTEGER NOT NULL)",
-        """
-        CREATE TABLE IF NOT EXISTS crashKeys(publicKey TEXT PRIMARY KEY, projectId INTEGER NOT NULL, createdAt INTEGER NOT NULL,
-        disabledAt INTEGER)
-        """,
-        // A suite that starts for the first time has a project to report to.
-        """
-        INSERT INTO crashProjects(id, name, createdAt) SELECT 1, 'default', CAST(strftime('%s', 'now') AS INTEGER) * 1000
-        WHERE NOT EXISTS (SELECT 1 FROM crashProjects)
-        """,
-        """
-        INSERT INTO crashKeys(publicKey, projectId, createdAt)
-        SELECT lower(hex(randomblob(16))), 1, CAST(strftime('%s', 'now') AS INTEGER) * 1000
-        WHERE NOT EXISTS (SELECT 1 FROM crashKeys)
-        """,
-    ]
-
     /// Of the project that a suite starts with.
     static let defaultId: Int64 = 1
 

@@ -4,7 +4,7 @@ import ObjectStore
 import Outbound
 import ServiceKit
 
-package let mailPlan = ServicePlan(name: "mail", tables: MailQueue.tables + SuppressionList.tables + MailQuotas.tables)
+package let mailPlan = ServicePlan(name: "mail", migrations: mailMigrations)
 
 func buildMail(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
     let configuration = try MailConfiguration(reader: host.configuration.reader)

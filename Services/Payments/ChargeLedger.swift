@@ -15,19 +15,6 @@ package enum ChargeOutcome: Sendable, Hashable {
 /// - `succeeded`, `declined`: decided, and the answer to every repetition;
 /// - `abandoned`: somebody asked what became of it while nothing had, and it never will.
 package enum ChargeLedger {
-    package static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS charges(operationId TEXT PRIMARY KEY, orderId TEXT NOT NULL, userId TEXT NOT NULL,
-        amount INTEGER NOT NULL, currency TEXT NOT NULL, requested TEXT NOT NULL, source TEXT NOT NULL, state TEXT NOT NULL,
-        chargeId TEXT, brand TEXT, lastFour TEXT, failure TEXT, createdAt INTEGER NOT NULL, changedAt INTEGER NOT NULL)
-        """,
-        "CREATE INDEX IF NOT EXISTS chargesByOrder ON charges(orderId)",
-        "CREATE INDEX IF NOT EXISTS chargesOpen ON charges(source) WHERE state = 'created'",
-        "CREATE INDEX IF NOT EXISTS chargesByUser ON charges(userId)",
-        "CREATE INDEX IF NOT EXISTS chargesByTime ON charges(createdAt)",
-        "CREATE INDEX IF NOT EXISTS chargesByProvidersId ON charges(chargeId)",
-    ]
-
     /// What to do about a request.
     package enum Step: Sendable, Hashable {
         case askProvider(ChargeOrder)

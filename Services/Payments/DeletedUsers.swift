@@ -4,10 +4,6 @@ import ParseProtocol
 /// Users whose account was deleted. Their payment methods go, here and at the provider; what they paid stays in the books
 /// without their name.
 package enum DeletedUsers {
-    static let tables = [
-        "CREATE TABLE IF NOT EXISTS deletedUsers(userId TEXT PRIMARY KEY, since INTEGER NOT NULL)"
-    ]
-
     package static func forget(_ userId: String, in transaction: StoreTransaction) throws {
         guard !userId.isEmpty else { return }
         _ = try transaction.execute(

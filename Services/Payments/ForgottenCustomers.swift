@@ -6,10 +6,6 @@ import ServiceKit
 /// Customers whose payment method was deleted here and who must be deleted at the provider too: written down with the deletion,
 /// carried out afterwards, as often as it takes.
 package enum ForgottenCustomers {
-    static let tables = [
-        "CREATE TABLE IF NOT EXISTS forgottenCustomers(customerId TEXT PRIMARY KEY, since INTEGER NOT NULL)"
-    ]
-
     private static let pause = Duration.seconds(5)
     private static let batchMax: Int64 = 50
 

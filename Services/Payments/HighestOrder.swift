@@ -4,10 +4,6 @@ import ObjectStore
 /// The highest number of an order that payments has heard of. The bag asks before it numbers orders, so that a number which its own
 /// file lost is not given out twice.
 package enum HighestOrder {
-    static let tables = [
-        "CREATE TABLE IF NOT EXISTS highestOrder(id INTEGER PRIMARY KEY CHECK (id = 1), orderNumber INTEGER NOT NULL)"
-    ]
-
     package static func note(_ order: OrderMade, in transaction: StoreTransaction) throws {
         try transaction.execute(
             """

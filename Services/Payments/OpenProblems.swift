@@ -4,13 +4,6 @@ import ParseProtocol
 
 /// Why a charge or a refund is still undecided: what the operator sees beside it. Removed when it is decided.
 enum OpenProblems {
-    static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS openProblems(operationId TEXT PRIMARY KEY, attempts INTEGER NOT NULL, problem TEXT NOT NULL,
-        changedAt INTEGER NOT NULL)
-        """
-    ]
-
     /// Enough for a reason and the provider's request id.
     private static let textMax = 300
 

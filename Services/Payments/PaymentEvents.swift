@@ -3,14 +3,6 @@ import ParseProtocol
 
 /// The events that came, each once.
 package enum PaymentEvents {
-    static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS paymentEvents(id INTEGER PRIMARY KEY, eventId TEXT NOT NULL UNIQUE, type TEXT NOT NULL,
-        objectId TEXT NOT NULL, operationId TEXT NOT NULL, amount INTEGER NOT NULL, currency TEXT NOT NULL, effect TEXT NOT NULL,
-        createdAt INTEGER NOT NULL, receivedAt INTEGER NOT NULL)
-        """
-    ]
-
     /// What an event meant here.
     package enum Effect: String, Sendable {
         /// It decided a charge whose answer was lost.

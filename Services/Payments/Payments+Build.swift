@@ -9,9 +9,7 @@ package let paymentsPlan = ServicePlan(
     name: "payments",
     classes: [.paymentMethod],
     rules: ["PaymentMethod": PaymentMethodRules()],
-    tables: ChargeLedger.tables + RefundLedger.tables + OpenProblems.tables + ForgottenCustomers.tables
-        + DeletedUsers.tables + PaymentEvents.tables + SandboxProvider.tables + StripeOperations.tables
-        + HighestOrder.tables)
+    migrations: paymentsMigrations)
 
 func buildPayments(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
     let (provider, webhooks) = try paymentProvider(host)

@@ -11,16 +11,6 @@ package enum RefundOutcome: Sendable, Hashable {
 /// The stored side of a refund, with the recovery points of a charge: no row, `created`, and `succeeded` or `refused`. The
 /// refunds of a charge that are not refused never add up to more than the charge.
 package enum RefundLedger {
-    package static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS refunds(operationId TEXT PRIMARY KEY, chargeOperationId TEXT NOT NULL, requested INTEGER NOT NULL,
-        amount INTEGER NOT NULL, state TEXT NOT NULL, refundId TEXT, failure TEXT, attempts INTEGER NOT NULL DEFAULT 0,
-        dueAt INTEGER NOT NULL, createdAt INTEGER NOT NULL, changedAt INTEGER NOT NULL)
-        """,
-        "CREATE INDEX IF NOT EXISTS refundsByCharge ON refunds(chargeOperationId)",
-        "CREATE INDEX IF NOT EXISTS refundsOpen ON refunds(dueAt) WHERE state = 'created'",
-    ]
-
     package enum Step: Sendable, Hashable {
         case askProvider(RefundOrder)
         case answer(RefundOutcome)

@@ -8,24 +8,6 @@ package struct SandboxProvider: PaymentProvider {
 
     package init(store: ClassStore) { self.store = store }
 
-    package static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS sandboxCustomers(customerId TEXT PRIMARY KEY, key TEXT NOT NULL UNIQUE, token TEXT NOT NULL,
-        email TEXT, deleted INTEGER NOT NULL DEFAULT 0)
-        """,
-        """
-        CREATE TABLE IF NOT EXISTS sandboxCharges(key TEXT PRIMARY KEY, chargeId TEXT NOT NULL, orderId TEXT NOT NULL,
-        source TEXT NOT NULL, amount INTEGER NOT NULL, currency TEXT NOT NULL, failure TEXT, brand TEXT, lastFour TEXT,
-        createdAt INTEGER NOT NULL)
-        """,
-        "CREATE INDEX IF NOT EXISTS sandboxChargesById ON sandboxCharges(chargeId)",
-        """
-        CREATE TABLE IF NOT EXISTS sandboxRefunds(key TEXT PRIMARY KEY, refundId TEXT NOT NULL, chargeId TEXT NOT NULL,
-        amount INTEGER NOT NULL, createdAt INTEGER NOT NULL)
-        """,
-        "CREATE INDEX IF NOT EXISTS sandboxRefundsByCharge ON sandboxRefunds(chargeId)",
-    ]
-
     package func createCustomer(token: String, email: String?, key: String) async throws -> ProviderCustomer {
         let outcome = try await store.write { transaction -> Result<ProviderCustomer, ProviderFailure> in
             guard let card = SandboxCard(token: token) else { return .failure(.noSuch("token", token)) }

@@ -4,14 +4,6 @@ import ParseProtocol
 
 /// What customers hear of their orders. A row for each piece of news, so that none is told twice.
 package enum Notifications {
-    static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS notifications(id INTEGER PRIMARY KEY, userId TEXT NOT NULL, reason TEXT NOT NULL,
-        subject TEXT NOT NULL, madeAt INTEGER NOT NULL, state TEXT NOT NULL DEFAULT 'waiting', UNIQUE(reason, subject))
-        """,
-        "CREATE INDEX IF NOT EXISTS notificationsOfUser ON notifications(userId, id)",
-    ]
-
     /// News of an order that nobody saw for this long is in the order's history.
     private static let lifetime = Duration.seconds(3 * 86_400)
 

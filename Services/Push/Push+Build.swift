@@ -11,7 +11,7 @@ package let pushPlan = ServicePlan(
         "_Installation": InstallationRules(), Audiences.className: AudienceRules(),
         Pushes.statusClass: PushStatusRules(),
     ],
-    tables: Notifications.tables + PushTables.all)
+    migrations: pushMigrations)
 
 func buildPush(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
     let provider = try PushConfiguration.provider(

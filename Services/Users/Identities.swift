@@ -51,19 +51,10 @@ package struct Identity: Hashable, Sendable {
 
 /// The table of names: each belongs to one user.
 enum Identities {
-    static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS identities(kind TEXT NOT NULL, value TEXT NOT NULL, userId TEXT NOT NULL,
-        PRIMARY KEY(kind, value)) WITHOUT ROWID
-        """,
-        "CREATE INDEX IF NOT EXISTS identitiesByUser ON identities(userId, kind)",
-    ]
-
     static func owner(of identity: Identity, _ key: AccountKey, _ reader: some ObjectReading) throws -> String? {
-        // An anonymous id of an earlier release may be there as it is, until it is hashed.
         try reader.rows(
-            "SELECT userId FROM identities WHERE kind = ? AND value IN (?, ?)",
-            [.text(identity.kind.text), .text(identity.storedValue(key)), .text(identity.value)]
+            "SELECT userId FROM identities WHERE kind = ? AND value = ?",
+            [.text(identity.kind.text), .text(identity.storedValue(key))]
         ).first?.text("userId")
     }
 

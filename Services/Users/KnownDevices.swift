@@ -5,14 +5,6 @@ import ParseProtocol
 /// Where an account was signed in to before. A device is its installation id; one that sends none is the network it is in. Both are kept
 /// as keyed hashes.
 package enum KnownDevices {
-    static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS knownDevices(userId TEXT NOT NULL, device TEXT NOT NULL, seenAt INTEGER NOT NULL,
-        PRIMARY KEY(userId, device)) WITHOUT ROWID
-        """,
-        "CREATE INDEX IF NOT EXISTS knownDevicesBySeen ON knownDevices(seenAt)",
-    ]
-
     /// An account's; of more the oldest are forgotten.
     static let perUserMax = 20
     /// A device that was not seen for so long is a new one.

@@ -54,12 +54,6 @@ package struct SessionExtension: Sendable {
 /// A token is no field of its object: only its keyed hash is kept, in a table of its own, so that no read, query or export of sessions
 /// and no copy of the file can tell one.
 package enum Sessions {
-    static let tables = [
-        "CREATE TABLE IF NOT EXISTS sessionTokens(hash TEXT PRIMARY KEY, sessionId TEXT NOT NULL UNIQUE) WITHOUT ROWID",
-        // Sessions whose end the master key chose; use does not extend them.
-        "CREATE TABLE IF NOT EXISTS fixedSessions(sessionId TEXT PRIMARY KEY) WITHOUT ROWID"
-    ]
-
     /// One user's sessions; of more the oldest end. Nobody has so many devices, but a script that signs in each time may.
     static let perUserMax = 100
     /// Apps send UUIDs; a longer text is not kept.
@@ -139,13 +133,8 @@ package enum Sessions {
     }
 
     private static func find(_ token: String, _ key: AccountKey, _ reader: some ObjectReading) throws -> JSON? {
-        if let id = try id(of: token, key, reader) {
-            return try reader.documentIfFound("_Session", id, caller: .master)
-        }
-        // From a file of an earlier release, whose tokens are being hashed at this moment.
-        return try reader.documents(
-            Query(className: "_Session", where: ["sessionToken": .string(token)], limit: 1), caller: .master
-        ).first
+        guard let id = try id(of: token, key, reader) else { return nil }
+        return try reader.documentIfFound("_Session", id, caller: .master)
     }
 
     package static func expiry(of session: JSON) -> Timestamp? {

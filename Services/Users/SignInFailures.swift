@@ -5,14 +5,6 @@ import Synchronization
 /// The counters of wrong tries. A row costs whoever causes it a password's hash or a provider's answer and ends after a quarter of an
 /// hour, so that there are never many.
 package enum SignInFailures {
-    static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS signInFailures(subject TEXT PRIMARY KEY, failures INTEGER NOT NULL, endsAt INTEGER NOT NULL)
-        WITHOUT ROWID
-        """,
-        "CREATE INDEX IF NOT EXISTS signInFailuresByEnd ON signInFailures(endsAt)",
-    ]
-
     static func counters(
         _ subjects: [SignInSubject], _ reader: some ObjectReading
     ) throws -> [SignInSubject: SignInCounter] {

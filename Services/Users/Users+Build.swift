@@ -55,10 +55,8 @@ func buildUsers(_ host: ServiceHost, _ routes: inout ServiceRoutes, rules: UserR
     buildLinks(host, &routes, rules: rules)
 
     host.whenWriter { await housekeeping.seedAdmins() }
-    host.whenWriter { await GenderField.convert(host.store, host.logger) }
     host.whenWriter { await housekeeping.run() }
-    let plainSecrets = PlainSecrets(store: host.store, key: key, logger: host.logger)
-    host.whenWriter { await plainSecrets.convert() }
+    host.whenWriter { await KeyCheck(store: host.store, key: key, logger: host.logger).run() }
 }
 
 /// What has to do with links in mails.

@@ -13,9 +13,7 @@ package func usersPlan(_ rules: UserRules) -> ServicePlan {
         rules: [
             "_User": rules, "_Session": SessionRules(settings: rules.settings, key: rules.key), "_Role": RoleRules(),
         ],
-        tables: Credentials.tables + PasswordHistory.tables + SecondFactors.tables + Identities.tables + AnonymousIds.tables
-            + SignInFailures.tables + KnownDevices.tables + Sessions.tables + MailedTokens.tables
-            + MailQuota.tables + PlainSecrets.tables)
+        migrations: usersMigrations(rules.key))
     // A restricted session sees of users, sessions and roles what everybody sees.
     plan.readingCaller = { $0.restricted && !$0.master ? Caller.anonymous : Caller($0) }
     let own = OwnAnswers(key: rules.key)

@@ -15,6 +15,7 @@ public enum StoreRole: Sendable {
 /// therefore exactly one writing connection, and only that one checkpoints.
 public final class ClassStore: Sendable {
     private let path: String
+    private let migrator: Migrator
     private let writer: WriterThread
     private let readers: ReaderPool
     private let isStopped: StopFlag
@@ -26,23 +27,25 @@ public final class ClassStore: Sendable {
     ///   - allowClassCreation: whether callers without the master key may save objects of new classes.
     ///   - allowCustomObjectId: whether callers may choose the id of an object they create.
     ///   - allowance: what clients may add to classes beyond that.
-    ///   - schema: statements for the service's own tables (`CREATE TABLE IF NOT EXISTS …`), run by each new writer.
+    ///   - migrations: of the tables beside the classes; what the file does not record of them, a new writer does.
     public init(
         path: String, classes: [ClassDefinition], synchronous: Synchronous = .full, allowClassCreation: Bool,
-        allowCustomObjectId: Bool, allowance: any SchemaAllowance = OpenSchema(), schema: [String] = [], logger: Logger
+        allowCustomObjectId: Bool, allowance: any SchemaAllowance = OpenSchema(), migrations: [Migrations] = [], logger: Logger
     ) throws {
         try FileManager.default.createDirectory(
             at: URL(fileURLWithPath: path).deletingLastPathComponent(), withIntermediateDirectories: true)
         self.path = path
+        let migrator = Migrator(migrations)
+        self.migrator = migrator
         writer = WriterThread(
             settings: .init(
-                path: path, classes: classes, tables: schema, synchronous: synchronous,
+                path: path, classes: classes, migrator: migrator, synchronous: synchronous,
                 allowClassCreation: allowClassCreation, allowCustomObjectId: allowCustomObjectId,
                 allowance: allowance),
             logger: logger)
         let isStopped = StopFlag()
         self.isStopped = isStopped
-        readers = ReaderPool { try StoreReader.open(path: path) { isStopped.isRaised } }
+        readers = ReaderPool { try StoreReader.open(path: path, migrator) { isStopped.isRaised } }
     }
 
     public var role: StoreRole { writer.isWriting ? .writer : .reader }
@@ -71,10 +74,10 @@ public final class ClassStore: Sendable {
     /// Whether the file was looked at by whoever writes it; false while this process, after `startWriting`, may still refuse it.
     public var isSettled: Bool { writer.isSettled }
 
-    /// Opens a reader for the calling thread. Waits up to 30 s for a file that is not there yet.
-    /// - Throws: `ParseError` 2 when there is none by then.
+    /// Opens a reader for the calling thread. Waits up to 30 s for a file that is not there yet, or is still brought to this release.
+    /// - Throws: `ParseError` 2 when there is none by then; `DatabaseRefused` when a newer release wrote it.
     public func makeReader() throws -> StoreReader {
-        try StoreReader.open(path: path) { isStopped.isRaised }
+        try StoreReader.open(path: path, migrator) { isStopped.isRaised }
     }
 
     /// Reads on one of the store's own reader threads, on the account of the current task's share. `body` may be called twice: a read

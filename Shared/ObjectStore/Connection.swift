@@ -76,6 +76,9 @@ final class Connection {
         try queue.inDatabase { _ in try body() }
     }
 
+    /// Runs migrations on this connection, in the way of `exclusively`.
+    func migrate(by migrator: DatabaseMigrator) throws { try migrator.migrate(queue) }
+
     /// The prepared statement for this SQL, ready to be bound.
     func statement(_ sql: String) throws -> Statement {
         if let statement = statements[sql] { return statement }

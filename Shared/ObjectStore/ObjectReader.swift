@@ -48,6 +48,9 @@ public class ObjectReader: ObjectReading {
         try connection.limited(to: timeLimit, body)
     }
 
+    /// Whether the file has the class.
+    public func hasClass(_ name: String) -> Bool { schema.classes[name] != nil }
+
     /// Decides by the class alone, for what takes time and should not be done for somebody who is then refused.
     /// - Throws: as a read or write of the class would. Objects' ACLs may still refuse.
     public func authorize(_ action: ClassPermissions.Action, _ className: String, caller: Caller) throws {

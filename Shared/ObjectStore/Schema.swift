@@ -41,25 +41,6 @@ struct Schema: Sendable {
 
     static let empty = Schema(generation: 0, classes: [:])
 
-    /// Statements for the tables every file has.
-    static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS classes(
-            id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, fields TEXT NOT NULL, permissions TEXT NOT NULL,
-            textFields TEXT NOT NULL)
-        """,
-        """
-        CREATE TABLE IF NOT EXISTS relations(
-            class INTEGER NOT NULL, key TEXT NOT NULL, owner TEXT NOT NULL, target TEXT NOT NULL,
-            PRIMARY KEY(class, key, owner, target)) WITHOUT ROWID
-        """,
-        """
-        CREATE TABLE IF NOT EXISTS classEdits(
-            class INTEGER PRIMARY KEY, hasPermissions INTEGER NOT NULL, indexes TEXT NOT NULL)
-        """,
-        "CREATE INDEX IF NOT EXISTS relationsByTarget ON relations(class, key, target, owner)",
-    ]
-
     static func generation(_ connection: Connection) throws -> Int64 {
         let statement = try connection.statement("PRAGMA user_version")
         defer { statement.reset() }

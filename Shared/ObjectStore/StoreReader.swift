@@ -3,18 +3,23 @@ import ParseProtocol
 
 /// A read-only connection. Each belongs to one thread; every read sees all commits made before it.
 public final class StoreReader: ObjectReader {
-    /// Opens the file, and waits for a writer to make it when it is not there yet.
+    /// Opens the file, and waits for a writer to make it, or to bring it to this release, when that is not done yet.
     /// - Parameter isStopped: asked while waiting; true ends it.
-    /// - Throws: `ParseError` 2 when there is none after 30 s.
-    static func open(path: String, isStopped: () -> Bool) throws -> StoreReader {
+    /// - Throws: `ParseError` 2 when there is none after 30 s; `DatabaseRefused` when a newer release wrote it.
+    static func open(path: String, _ migrator: Migrator, isStopped: () -> Bool) throws -> StoreReader {
         let deadline = ContinuousClock.now + .seconds(30)
         while true {
             do {
                 let connection = try Connection(path: path, writing: nil)
+                try migrator.requireKnown(in: connection, path)
                 let schema = try Schema.load(connection)
-                // The writer's first transaction sets the generation last.
-                if schema.generation > 0 { return StoreReader(connection: connection, schema: schema) }
+                // The writer of a new file sets the generation last.
+                if schema.generation > 0, try migrator.isDone(in: connection) {
+                    return StoreReader(connection: connection, schema: schema)
+                }
                 try? connection.close()
+            } catch let refusal as DatabaseRefused {
+                throw refusal
             } catch {
                 // Not there yet, or not a database yet: the same to somebody who waits.
             }

@@ -10,10 +10,10 @@ final class WriterThread: @unchecked Sendable {
         let finish: ((any Error)?) -> Void
     }
 
-    struct Settings {
+    struct Settings: Sendable {
         let path: String
         let classes: [ClassDefinition]
-        let tables: [String]
+        let migrator: Migrator
         let synchronous: Synchronous
         let allowClassCreation: Bool
         let allowCustomObjectId: Bool
@@ -133,9 +133,11 @@ final class WriterThread: @unchecked Sendable {
     }
 
     private func write(_ became: @Sendable () -> Void) throws {
-        let kept = try DatabaseInspection(path: settings.path, synchronous: settings.synchronous, logger: logger)
-            .inspect(lock.descriptor)
+        let kept = try DatabaseInspection(
+            path: settings.path, synchronous: settings.synchronous, migrator: settings.migrator, logger: logger
+        ).inspect(lock.descriptor)
         let connection = try Connection(path: settings.path, writing: settings.synchronous)
+        try settings.migrator.migrate(connection, settings, logger)
         let (schema, certificate) = try connection.exclusively { try prepare(connection, kept) }
         register = try BirthRegister(certificate, beside: settings.path)
         let transaction = StoreTransaction(connection: connection, schema: schema, settings: settings)
@@ -169,13 +171,12 @@ final class WriterThread: @unchecked Sendable {
         if let register { register.note(register.certificate.generation, durably: true) }
     }
 
-    /// Brings tables and classes to what the code knows, in one transaction.
+    /// Brings classes to what the code knows, in one transaction.
     private func prepare(
         _ connection: Connection, _ kept: BirthCertificate?
     ) throws -> (Schema, BirthCertificate) {
         try connection.executeOnce("BEGIN IMMEDIATE")
         do {
-            for statement in Schema.tables + [StoreIdentity.table] + settings.tables { try connection.executeOnce(statement) }
             var schema = try Schema.load(connection)
             let writer = SchemaWriter(connection: connection)
             for definition in settings.classes { try writer.upgrade(to: definition, in: &schema) }

@@ -8,18 +8,6 @@ import SwiftProtobuf
 /// Makes writes repeatable: the answer to a request is kept under its idempotency key in the same transaction as the change,
 /// and a repetition gets that answer, byte for byte, without changing anything.
 public enum KeyedReplies {
-    static let tables = [
-        // In order of time by `id`, so that old rows are found and removed without an index on the time.
-        """
-        CREATE TABLE IF NOT EXISTS keyedReplies(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, keptSince INTEGER NOT NULL,
-        reply BLOB NOT NULL)
-        """,
-        """
-        CREATE TABLE IF NOT EXISTS deliveredReplies(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, keptSince INTEGER NOT NULL,
-        reply BLOB NOT NULL)
-        """,
-    ]
-
     /// A request is repeated within its deadline (10 s) when a replica dies; a minute leaves room for slow hosts.
     private static let keptForRequests = Duration.seconds(60)
     /// An outbox tries for days when the receiver is down.

@@ -11,14 +11,6 @@ import Synchronization
 ///
 /// A receiver sees a message at least once and counts it once, by the key (`KeyedReplies`).
 public final class Outbox: Sendable {
-    static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS outbox(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, body BLOB NOT NULL,
-        attempts INTEGER NOT NULL DEFAULT 0, dueAt INTEGER NOT NULL, lastProblem TEXT)
-        """,
-        "CREATE INDEX IF NOT EXISTS outboxDue ON outbox(dueAt)",
-    ]
-
     /// Messages sent at once. The receiver commits them as one group.
     private static let batchMax: Int64 = 64
 

@@ -29,7 +29,7 @@ public final class ServiceHost: Sendable {
             allowClassCreation: plan.ownsUnknownClasses
                 && configuration.reader.bool(forKey: "satchel.allow.client.class.creation", default: true),
             allowCustomObjectId: configuration.reader.bool(forKey: "satchel.allow.custom.object.id", default: false),
-            allowance: quotas, schema: KeyedReplies.tables + Outbox.tables + plan.tables, logger: logger)
+            allowance: quotas, migrations: [.serviceKit, plan.migrations], logger: logger)
         bus = try BusEndpoint(
             configuration: configuration.bus, service: plan.name, replica: configuration.replica,
             release: satchelRelease,

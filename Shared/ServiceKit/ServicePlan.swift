@@ -10,8 +10,8 @@ public struct ServicePlan: Sendable {
     public let classes: [ClassDefinition]
     /// Rules for the classes that are more than data, by class name.
     public let rules: [String: any ClassRules]
-    /// `CREATE TABLE IF NOT EXISTS` statements for tables beside the object store.
-    public let tables: [String]
+    /// How its tables beside the object store came to their form.
+    public let migrations: Migrations
     public let synchronous: Synchronous
     /// Whether it is the owner of classes that nobody defined (only the catalog is).
     public let ownsUnknownClasses: Bool
@@ -23,13 +23,13 @@ public struct ServicePlan: Sendable {
     public var replySeal: ReplySeal?
 
     public init(
-        name: String, classes: [ClassDefinition] = [], rules: [String: any ClassRules] = [:], tables: [String] = [],
-        synchronous: Synchronous = .full, ownsUnknownClasses: Bool = false
+        name: String, classes: [ClassDefinition] = [], rules: [String: any ClassRules] = [:],
+        migrations: [Migration] = [], synchronous: Synchronous = .full, ownsUnknownClasses: Bool = false
     ) {
         self.name = name
         self.classes = classes
         self.rules = rules
-        self.tables = tables
+        self.migrations = Migrations(name, migrations)
         self.synchronous = synchronous
         self.ownsUnknownClasses = ownsUnknownClasses
     }

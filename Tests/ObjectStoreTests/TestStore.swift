@@ -17,9 +17,11 @@ final class TestStore: Sendable {
     ) async throws {
         ownsFolder = path == nil
         self.path = path ?? NSTemporaryDirectory() + "store-\(UUID().uuidString)/test.sqlite"
+        let migrations = schema.isEmpty ? [] : [Migrations("test", [Migration(1, "tables", schema)])]
         store = try ClassStore(
             path: self.path, classes: classes, synchronous: .normal, allowClassCreation: allowClassCreation,
-            allowCustomObjectId: allowCustomObjectId, schema: schema, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            allowCustomObjectId: allowCustomObjectId, migrations: migrations,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         if startsWriting { await becomeWriter() }
     }
 

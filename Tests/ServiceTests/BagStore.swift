@@ -28,7 +28,7 @@ final class BagStore: Sendable {
         store = try ClassStore(
             path: directory + "/bag.sqlite", classes: plan.classes, allowClassCreation: false,
             allowCustomObjectId: false,
-            schema: plan.tables, logger: logger)
+            migrations: [plan.migrations], logger: logger)
         ledger = CheckoutLedger(store: store, outbox: events)
         orders = OrderLedger(store: store, outbox: events, currency: .standard)
         refunds = RefundLedger(store: store, outbox: events, currency: .standard)

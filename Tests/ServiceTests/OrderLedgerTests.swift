@@ -347,7 +347,7 @@ import Testing
         // Before it is done, both forms are read.
         #expect(await parseCode { _ = try await Self.take(.ship(Shipment()), ids[3], in: bag) } == 142)
         #expect(try await bag.orders.answer(ids[1])["orderStatus"] == 2)
-        await OrderStates(store: bag.store, logger: Logger(label: "test")).convert()
+        try await bag.store.write { try OrderStates.convert(in: $0) }
         for (id, (_, state)) in zip(ids, before) {
             let order = try #require(await bag.document("Order", id))
             #expect(order["orderStatus"] == 1 && order["orderState"] == .string(state))

@@ -18,7 +18,7 @@ import Testing
             logger.logLevel = .critical
             store = try ClassStore(
                 path: directory + "/push.sqlite", classes: pushPlan.classes, allowClassCreation: false,
-                allowCustomObjectId: false, schema: pushPlan.tables, logger: logger)
+                allowCustomObjectId: false, migrations: [pushPlan.migrations], logger: logger)
             await withCheckedContinuation { started in store.startWriting { started.resume() } }
         }
 

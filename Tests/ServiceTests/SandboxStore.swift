@@ -16,7 +16,7 @@ final class SandboxStore: Sendable {
         folder = FileManager.default.temporaryDirectory.appending(path: "satchel-\(Names.random(12))")
         store = try ClassStore(
             path: folder.appending(path: "\(plan.name).sqlite").path, classes: plan.classes, allowClassCreation: false,
-            allowCustomObjectId: true, schema: plan.tables, logger: Logger(label: "test"))
+            allowCustomObjectId: true, migrations: [plan.migrations], logger: Logger(label: "test"))
         await withCheckedContinuation { continuation in
             store.startWriting { continuation.resume() }
         }

@@ -13,30 +13,6 @@ extension Outbox: EventSink {}
 
 /// The stored side of checkouts. Every method is one transaction.
 package struct CheckoutLedger: Sendable {
-    package static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS checkouts(id TEXT PRIMARY KEY, orderId TEXT NOT NULL, customerId TEXT NOT NULL,
-        attempt INTEGER NOT NULL, state TEXT NOT NULL, lines TEXT NOT NULL, expectedAmount INTEGER, source TEXT NOT NULL,
-        email TEXT NOT NULL, orderFields TEXT NOT NULL, priced TEXT, amount INTEGER, currency TEXT, chargeId TEXT, orderNo INTEGER, reply BLOB,
-        createdAt INTEGER NOT NULL, updatedAt INTEGER NOT NULL)
-        """,
-        "CREATE INDEX IF NOT EXISTS checkoutsOfOrder ON checkouts(orderId)",
-        """
-        CREATE INDEX IF NOT EXISTS checkoutsRunningOf ON checkouts(customerId)
-        WHERE state IN ('started', 'reserved', 'charged')
-        """,
-        // An order is paid by one checkout at a time.
-        """
-        CREATE UNIQUE INDEX IF NOT EXISTS checkoutsRunning ON checkouts(orderId)
-        WHERE state IN ('started', 'reserved', 'charged')
-        """,
-        // What a checkout is asked for again by: the client's idempotency key, and the key of each request that reached it.
-        """
-        CREATE TABLE IF NOT EXISTS checkoutKeys(customerId TEXT NOT NULL, key TEXT NOT NULL, checkoutId TEXT NOT NULL,
-        PRIMARY KEY(customerId, key)) WITHOUT ROWID
-        """,
-    ]
-
     let store: ClassStore
     let outbox: any EventSink
     /// Nil where no number was ever given out, as in a test's fresh store.

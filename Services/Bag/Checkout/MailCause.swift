@@ -19,13 +19,6 @@ package struct MailCause: Sendable, Equatable {
         self.network = network
     }
 
-    static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS checkoutMailCauses(checkoutId TEXT PRIMARY KEY, verified INTEGER NOT NULL,
-        network TEXT NOT NULL) WITHOUT ROWID
-        """
-    ]
-
     func keep(for checkoutId: String, in transaction: StoreTransaction) throws {
         try transaction.execute(
             "INSERT INTO checkoutMailCauses(checkoutId, verified, network) VALUES (?, ?, ?)",

@@ -1,33 +1,17 @@
-import Logging
 import ObjectStore
 import ParseProtocol
 
-/// Gives orders of earlier releases, which say by `orderStatus` that they were shipped, delivered, cancelled or refunded, the field
-/// `orderState`. Until it is done, `OrderStatus.init(order:)` reads both forms.
-package struct OrderStates: Sendable {
-    let store: ClassStore
-    let logger: Logger
-
-    package init(store: ClassStore, logger: Logger) {
-        self.store = store
-        self.logger = logger
-    }
-
-    /// Rows in one transaction: some milliseconds, so that other writes get their turn.
+/// Orders of builds before 0.1.0, which say by `orderStatus` that they were shipped, delivered, cancelled or refunded: they get the
+/// field `orderState`.
+package enum OrderStates {
+    private static let className = "Order"
+    /// Orders in memory at once.
     private static let pageRows = 200
-    private static let pause = Duration.seconds(1)
 
-    /// Returns when every order has the new form.
-    package func convert() async {
-        while !Task.isCancelled {
-            do {
-                while try await store.write({ try Self.convertPage(in: $0) }) {}
-                return
-            } catch {
-                logger.error("Orders of before could not be converted.", metadata: ["error": "\(error)"])
-                try? await Task.sleep(for: Self.pause)
-            }
-        }
+    /// Gives every order the new form. What has it already is left as it is.
+    package static func convert(in transaction: StoreTransaction) throws {
+        guard transaction.hasClass(className) else { return }
+        while try convertPage(in: transaction) {}
     }
 
     /// - Returns: whether there may be more.
@@ -38,14 +22,14 @@ package struct OrderStates: Sendable {
             ]
         ]
         let page = try transaction.documents(
-            Query(className: "Order", where: condition, limit: pageRows), caller: .master)
+            Query(className: className, where: condition, limit: pageRows), caller: .master)
         for order in page {
             guard let id = order["objectId"]?.stringValue, let status = OrderStatus(order: order) else {
                 throw ParseError.internalError
             }
             var changes = JSON.object(status.fields)
             changes["updatedAt"] = order["updatedAt"]
-            _ = try transaction.update("Order", id, changes, keepsTimes: true, caller: .master)
+            _ = try transaction.update(className, id, changes, keepsTimes: true, caller: .master)
         }
         return page.count == pageRows
     }

@@ -18,7 +18,7 @@ package enum OrderStatus: Int64, Sendable, CaseIterable {
 
     /// Nil for a state that is none of ours, as an import may bring.
     ///
-    /// Orders of earlier releases say it by `orderStatus` alone, until `OrderStates` has converted them.
+    /// Orders of earlier builds say it by `orderStatus` alone; `OrderStates` converts them.
     init?(order: JSON) {
         switch order["orderStatus"]?.intValue {
         case 0: self = .open

@@ -3,12 +3,6 @@ import ParseProtocol
 
 /// The numbers of orders: 1000001 and up, each used once, also beside orders that were imported with numbers of their own.
 enum OrderNumbers {
-    static let tables = [
-        "CREATE TABLE IF NOT EXISTS counters(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
-        // The first order gets number 1000001.
-        "INSERT INTO counters(name, value) VALUES ('orderNo', 1000000) ON CONFLICT(name) DO NOTHING",
-    ]
-
     /// The largest number an import may bring. Below 2^53, to which clients count exactly, there is room for 7 * 10^12 more.
     static let importedMax: Int64 = 9_000_000_000_000_000
 

@@ -4,10 +4,6 @@ import ParseProtocol
 /// The last price heard of each product that is or was in a bag, so that an order's total can be computed inside a
 /// transaction, which cannot ask the catalog.
 enum KnownPrices {
-    static let tables = [
-        "CREATE TABLE IF NOT EXISTS knownPrices(productId TEXT PRIMARY KEY, unitPriceMinorUnits INTEGER) WITHOUT ROWID"
-    ]
-
     static func remember(_ prices: Prices, in transaction: StoreTransaction) throws {
         for product in prices.asked {
             guard let price = prices.unitPriceMinorUnits[product] else {

@@ -4,13 +4,6 @@ import ParseProtocol
 /// What a refund is asked for again by: the operator's idempotency key, and the key of each request that reached it, which the
 /// gateway repeats when a process dies.
 enum RefundKeys {
-    static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS refundKeys(key TEXT PRIMARY KEY, refundId TEXT NOT NULL, orderId TEXT NOT NULL,
-        requested INTEGER, createdAt INTEGER NOT NULL) WITHOUT ROWID
-        """
-    ]
-
     /// A day is far longer than any request is repeated.
     private static let requestKeysKept = Duration.seconds(86_400)
 

@@ -5,17 +5,6 @@ import ServiceKit
 
 /// The stored side of refunds. Every method is one transaction, or part of one.
 package struct RefundLedger: Sendable {
-    package static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS refunds(id TEXT PRIMARY KEY, orderId TEXT NOT NULL, checkoutId TEXT NOT NULL,
-        purpose TEXT NOT NULL, amount INTEGER NOT NULL, reason TEXT NOT NULL, restock INTEGER NOT NULL, state TEXT NOT NULL,
-        providerId TEXT, problemCode INTEGER, problem TEXT, createdAt INTEGER NOT NULL, changedAt INTEGER NOT NULL)
-        """,
-        "CREATE INDEX IF NOT EXISTS refundsOfOrder ON refunds(orderId, createdAt)",
-        // Money of an order goes back in one refund at a time.
-        "CREATE UNIQUE INDEX IF NOT EXISTS refundsPending ON refunds(orderId) WHERE state = 'pending'",
-    ]
-
     let store: ClassStore
     let outbox: any EventSink
     /// The shop's.

@@ -3,14 +3,6 @@ import ParseProtocol
 
 /// What is known of each file. The row makes a file exist: it is written when the content is safely on the disk.
 package enum FileTable {
-    static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS files(name TEXT PRIMARY KEY, contentType TEXT NOT NULL, size INTEGER NOT NULL, owner TEXT,
-        metadata TEXT NOT NULL, createdAt INTEGER NOT NULL) WITHOUT ROWID
-        """,
-        "CREATE INDEX IF NOT EXISTS filesByOwner ON files(owner, size) WHERE owner IS NOT NULL",
-    ]
-
     package struct Entry: Sendable {
         package let name: String
         package let contentType: String

@@ -5,14 +5,6 @@ import ServiceKit
 
 /// The webhooks that operators declared. The gateway has a copy, which it reads again whenever it changes one.
 enum HookDefinitions {
-    static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS hooks(
-            className TEXT NOT NULL, name TEXT NOT NULL, url TEXT NOT NULL, changedAt INTEGER NOT NULL,
-            PRIMARY KEY(className, name)) WITHOUT ROWID
-        """
-    ]
-
     /// More than any app has. All of them are in one message and in the gateway's memory.
     static let countMax: Int64 = 1000
 

@@ -9,19 +9,6 @@ struct Job: Sendable {
     let run: @Sendable (_ tell: @Sendable (String) async throws -> Void) async throws -> String
 }
 
-/// A job's name and parameters, from the call that starts it until it has ended.
-enum JobTables {
-    static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS jobRuns(
-            id INTEGER PRIMARY KEY, status TEXT NOT NULL UNIQUE, name TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0)
-        """,
-        // When a schedule is due next; no row for one that is not due any more.
-        "CREATE TABLE IF NOT EXISTS jobTimes(schedule TEXT PRIMARY KEY, dueAt INTEGER NOT NULL)",
-        "CREATE INDEX IF NOT EXISTS jobTimesDue ON jobTimes(dueAt)",
-    ]
-}
-
 extension ClassDefinition {
     /// What became of a job. Written by the service, read with the master key.
     static let jobStatus = ClassDefinition(

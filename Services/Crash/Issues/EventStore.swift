@@ -3,28 +3,6 @@ import ParseProtocol
 
 /// The newest events of each issue, as they came but scrubbed.
 package enum EventStore {
-    static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS crashEvents(id INTEGER PRIMARY KEY, projectId INTEGER NOT NULL, eventId TEXT NOT NULL,
-        issueId INTEGER NOT NULL, receivedAt INTEGER NOT NULL, type TEXT NOT NULL, message TEXT NOT NULL, level TEXT NOT NULL,
-        release TEXT NOT NULL, platform TEXT NOT NULL, userId TEXT, bytes INTEGER NOT NULL, event BLOB NOT NULL,
-        UNIQUE(projectId, eventId))
-        """,
-        "CREATE INDEX IF NOT EXISTS crashEventsByIssue ON crashEvents(issueId)",
-        "CREATE INDEX IF NOT EXISTS crashEventsByUser ON crashEvents(userId) WHERE userId IS NOT NULL",
-        // Kept by triggers, so that it is right whatever removes events.
-        "CREATE TABLE IF NOT EXISTS crashBytes(id INTEGER PRIMARY KEY CHECK (id = 1), total INTEGER NOT NULL)",
-        "INSERT INTO crashBytes(id, total) VALUES (1, 0) ON CONFLICT(id) DO NOTHING",
-        """
-        CREATE TRIGGER IF NOT EXISTS crashEventAdded AFTER INSERT ON crashEvents
-        BEGIN UPDATE crashBytes SET total = total + NEW.bytes; END
-        """,
-        """
-        CREATE TRIGGER IF NOT EXISTS crashEventRemoved AFTER DELETE ON crashEvents
-        BEGIN UPDATE crashBytes SET total = total - OLD.bytes; END
-        """,
-    ]
-
     /// Events of an issue: enough to see what they have in common.
     package static let perIssueMax: Int64 = 30
     /// Anybody with the app can upload, so what is kept is bounded; past it the oldest go.

@@ -3,30 +3,6 @@ import ParseProtocol
 
 /// Crashes grouped by what is the same about them, with counts per release.
 package enum IssueLog {
-    static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS issues(id INTEGER PRIMARY KEY, publicId TEXT NOT NULL UNIQUE, projectId INTEGER NOT NULL,
-        fingerprint TEXT NOT NULL, title TEXT NOT NULL, culprit TEXT NOT NULL, level TEXT NOT NULL, platform TEXT NOT NULL,
-        firstSeen INTEGER NOT NULL, lastSeen INTEGER NOT NULL, count INTEGER NOT NULL DEFAULT 0,
-        users INTEGER NOT NULL DEFAULT 0, status TEXT NOT NULL, resolvedIn TEXT NOT NULL DEFAULT '',
-        resolvedAt INTEGER NOT NULL DEFAULT 0, UNIQUE(projectId, fingerprint))
-        """,
-        "CREATE INDEX IF NOT EXISTS issuesByTime ON issues(lastSeen)",
-        """
-        CREATE TABLE IF NOT EXISTS issueReleases(issueId INTEGER NOT NULL, release TEXT NOT NULL, count INTEGER NOT NULL,
-        firstSeen INTEGER NOT NULL, lastSeen INTEGER NOT NULL, PRIMARY KEY(issueId, release)) WITHOUT ROWID
-        """,
-        """
-        CREATE TABLE IF NOT EXISTS issueUsers(issueId INTEGER NOT NULL, userHash TEXT NOT NULL,
-        PRIMARY KEY(issueId, userHash)) WITHOUT ROWID
-        """,
-        "CREATE INDEX IF NOT EXISTS issueUsersByUser ON issueUsers(userHash)",
-        """
-        CREATE TABLE IF NOT EXISTS crashReleases(projectId INTEGER NOT NULL, release TEXT NOT NULL, firstSeen INTEGER NOT NULL,
-        PRIMARY KEY(projectId, release)) WITHOUT ROWID
-        """,
-    ]
-
     /// Issues in all; past it the one that was quiet for longest goes.
     private static let issuesMax: Int64 = 5000
     /// Releases of a project and of an issue that are told apart; releases are the client's word.

@@ -5,20 +5,6 @@ import ParseProtocol
 /// The table of mails. A row is never removed by the service: it is the record of what was sent to whom. What a mail says is
 /// removed once it is sent, because a link in it may be a secret.
 package struct MailQueue: Sendable {
-    static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS mails(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, template TEXT NOT NULL,
-        toAddress TEXT NOT NULL, toName TEXT NOT NULL, model BLOB NOT NULL, messageId TEXT NOT NULL UNIQUE,
-        state TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0, queuedAt INTEGER NOT NULL, dueAt INTEGER NOT NULL,
-        sentAt INTEGER, problem TEXT)
-        """,
-        "DROP INDEX IF EXISTS mailsDue",
-        "CREATE INDEX IF NOT EXISTS mailsFresh ON mails(id) WHERE state = 'queued' AND attempts = 0",
-        "CREATE INDEX IF NOT EXISTS mailsTried ON mails(dueAt) WHERE state = 'queued' AND attempts > 0",
-        "CREATE INDEX IF NOT EXISTS mailsByState ON mails(state, id)",
-        "CREATE INDEX IF NOT EXISTS mailsWithContent ON mails(dueAt) WHERE state <> 'queued' AND length(model) > 0",
-    ]
-
     let store: ClassStore
 
     package init(store: ClassStore) { self.store = store }

@@ -5,14 +5,6 @@ import ParseProtocol
 /// keeps writing to dead addresses is soon taken for a spammer. Addresses are kept in the clear because operators must read them,
 /// and in lower case, since hardly any server tells `Ann@` from `ann@`.
 package enum SuppressionList {
-    static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS suppressedAddresses(address TEXT PRIMARY KEY, reason TEXT NOT NULL, mailId INTEGER NOT NULL,
-        suppressedAt INTEGER NOT NULL)
-        """,
-        "CREATE INDEX IF NOT EXISTS suppressedAddressesByTime ON suppressedAddresses(suppressedAt)",
-    ]
-
     /// Adds the address of a mail that bounced.
     static func add(addressOf mailId: Int64, reason: String, in transaction: StoreTransaction) throws {
         try transaction.execute(

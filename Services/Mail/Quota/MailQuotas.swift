@@ -18,14 +18,6 @@ package struct MailQuotas: Sendable {
         package init() {}
     }
 
-    static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS mailAllowances(subject TEXT PRIMARY KEY, fullAt INTEGER NOT NULL, heldMail INTEGER,
-        dropped INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID
-        """,
-        "CREATE INDEX IF NOT EXISTS mailAllowancesFull ON mailAllowances(fullAt)",
-    ]
-
     /// What becomes of a mail.
     package enum Verdict: Sendable, Equatable {
         case send

@@ -3,13 +3,6 @@ import ParseProtocol
 
 /// What is under way at Stripe, by our operation id: written before the step that it makes repeatable.
 package struct StripeOperations: Sendable {
-    package static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS stripeOperations(key TEXT PRIMARY KEY, intentId TEXT, failure TEXT,
-        isAbandoned INTEGER NOT NULL DEFAULT 0, askedAt INTEGER NOT NULL)
-        """
-    ]
-
     struct Operation: Sendable {
         let key: String
         /// Nil for the older API.

@@ -6,11 +6,6 @@ import ServiceKit
 /// How many mails may be asked for, so that nobody's mailbox is filled by somebody else. Counts do not end with the account that
 /// caused them.
 package enum MailQuota {
-    static let tables = [
-        "CREATE TABLE IF NOT EXISTS mailQuota(subject TEXT PRIMARY KEY, asked INTEGER NOT NULL, endsAt INTEGER NOT NULL) WITHOUT ROWID",
-        "CREATE INDEX IF NOT EXISTS mailQuotaByEnd ON mailQuota(endsAt)",
-    ]
-
     package enum Subject: Sendable {
         case account(String, MailedLink)
         /// A mailbox, whichever accounts name it, by a keyed hash of `AccountNames.mailbox`. The links of a verified account are counted

@@ -8,15 +8,6 @@ import ServiceKit
 /// The secrets in mailed links. Each opens one thing once; here only its SHA-256 is kept, so that nobody who reads the
 /// database can use one.
 package enum MailedTokens {
-    static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS mailedTokens(hash TEXT PRIMARY KEY, link INTEGER NOT NULL, userId TEXT NOT NULL, email TEXT NOT NULL,
-        expiresAt INTEGER NOT NULL, usedAt INTEGER) WITHOUT ROWID
-        """,
-        "CREATE INDEX IF NOT EXISTS mailedTokensByUser ON mailedTokens(userId, link)",
-        "CREATE INDEX IF NOT EXISTS mailedTokensByEnd ON mailedTokens(expiresAt)",
-    ]
-
     /// Whom a link was mailed to.
     package struct Owner: Equatable, Sendable {
         package let userId: String

@@ -7,16 +7,6 @@ import ServiceKit
 /// The users' second factors. Secrets are encrypted and apart from the objects, so that no read, export or query of an object can carry one; the
 /// object says `{"mfa":{"status":"enabled"}}` and nothing else.
 package enum SecondFactors {
-    static let tables = [
-        // `secret` is empty, unless an earlier release stored it and it was not converted yet.
-        "CREATE TABLE IF NOT EXISTS secondFactors(userId TEXT PRIMARY KEY, secret BLOB NOT NULL, usedStep INTEGER NOT NULL) WITHOUT ROWID",
-        "CREATE TABLE IF NOT EXISTS sealedSecrets(userId TEXT PRIMARY KEY, sealed BLOB NOT NULL) WITHOUT ROWID",
-        """
-        CREATE TABLE IF NOT EXISTS recoveryCodes(userId TEXT NOT NULL, hash TEXT NOT NULL, usedAt INTEGER, PRIMARY KEY(userId, hash))
-        WITHOUT ROWID
-        """,
-    ]
-
     /// Its name in `authData`.
     static let name = "mfa"
     /// What the user's object shows of it.
@@ -105,16 +95,13 @@ package enum SecondFactors {
     ) throws -> Int64? {
         let row = try reader.rows(
             """
-            SELECT secret, coalesce(sealed, x'') AS sealed FROM secondFactors LEFT JOIN sealedSecrets USING(userId)
+            SELECT coalesce(sealed, x'') AS sealed FROM secondFactors LEFT JOIN sealedSecrets USING(userId)
             WHERE userId = ?
             """, [.text(userId)]
         ).first
         guard let row else { return nil }
-        let plain = try row.blob("secret")
         // A secret that cannot be opened has no right code: the second factor stands.
-        guard
-            let secret = plain.isEmpty ? key.open(try row.blob("sealed"), for: .secondFactor, of: userId) : plain
-        else { return nil }
+        guard let secret = key.open(try row.blob("sealed"), for: .secondFactor, of: userId) else { return nil }
         return OneTimePassword(secret: secret).step(of: token, at: now)
     }
 

@@ -3,13 +3,6 @@ import ParseProtocol
 
 /// When users chose their passwords, and the hashes of the last ones.
 package enum PasswordHistory {
-    static let tables = [
-        """
-        CREATE TABLE IF NOT EXISTS passwordHistory(userId TEXT NOT NULL, chosenAt INTEGER NOT NULL, hash TEXT NOT NULL,
-        PRIMARY KEY(userId, chosenAt)) WITHOUT ROWID
-        """
-    ]
-
     /// - Parameter max: how many are kept; the newest always is, for its time.
     package static func add(
         _ hash: String, of userId: String, keeping max: Int, in transaction: StoreTransaction

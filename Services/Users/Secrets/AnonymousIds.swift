@@ -4,10 +4,6 @@ import ParseProtocol
 /// The ids in `authData.anonymous`: whoever knows one is that user, so that they are kept like passwords. Sign-ins find the user by a
 /// keyed hash (`Identities`); for the user's own answers the id is kept encrypted. The object only says that there is one.
 enum AnonymousIds {
-    static let tables = [
-        "CREATE TABLE IF NOT EXISTS anonymousIds(userId TEXT PRIMARY KEY, sealed BLOB NOT NULL) WITHOUT ROWID"
-    ]
-
     static let name = AuthProvider.anonymous.rawValue
     /// What the user's object holds in place of the id.
     static let mark: JSON = [:]

@@ -1,63 +1,19 @@
-import Logging
 import ObjectStore
 import ParseProtocol
-import ServiceKit
 
-/// Brings what earlier releases kept in plain text into the form that needs the accounts' key. Until it is done, look-ups find both forms.
-package struct PlainSecrets: Sendable {
-    let store: ClassStore
-    let key: AccountKey
-    let logger: Logger
-
-    package init(store: ClassStore, key: AccountKey, logger: Logger) {
-        self.store = store
-        self.key = key
-        self.logger = logger
-    }
-
-    static let tables = [
-        "CREATE TABLE IF NOT EXISTS accountKey(id INTEGER PRIMARY KEY CHECK(id = 1), digest TEXT NOT NULL)"
-    ]
-
-    /// Rows in one transaction: some milliseconds, so that other writes get their turn.
+/// What builds before 0.1.0 kept in plain text: it gets the form that needs the accounts' key.
+enum PlainSecrets {
+    /// Rows in memory at once.
     private static let pageRows = 200
-    private static let pause = Duration.seconds(1)
 
-    /// Returns when nothing is left in plain text.
-    package func convert() async {
-        while !Task.isCancelled {
-            do {
-                try await checkKey()
-                while try await store.write({ try Self.convertSessions(key, in: $0) }) {}
-                while try await store.write({ try Self.convertSecondFactors(key, in: $0) }) {}
-                var last: String? = ""
-                while let done = last {
-                    last = try await store.write { try Self.convertAnonymousIds(after: done, key, in: $0) }
-                }
-                return
-            } catch {
-                logger.error("Secrets in plain text could not be converted.", metadata: ["error": "\(error)"])
-                try? await Task.sleep(for: Self.pause)
-            }
+    /// Leaves nothing in plain text.
+    static func convert(_ key: AccountKey, in transaction: StoreTransaction) throws {
+        if transaction.hasClass("_Session") {
+            while try convertSessions(key, in: transaction) {}
         }
-    }
-
-    /// Tells the operator when the file was written with another key.
-    private func checkKey() async throws {
-        let digest = key.digest("users.sqlite", for: .keptReply)
-        let known = try await store.write { transaction in
-            let known = try transaction.rows("SELECT digest FROM accountKey").first?.text("digest")
-            if known == nil {
-                try transaction.execute("INSERT INTO accountKey(id, digest) VALUES (1, ?)", [.text(digest)])
-            }
-            return known ?? digest
-        }
-        guard known != digest else { return }
-        logger.critical(
-            """
-            users.key is not the key that users.sqlite was written with: sessions, anonymous users and second factors of before cannot \
-            be recognised. Put the right file back and restart.
-            """)
+        while try convertSecondFactors(key, in: transaction) {}
+        var last: String? = ""
+        while let done = last { last = try convertAnonymousIds(after: done, key, in: transaction) }
     }
 
     /// - Returns: whether there may be more.

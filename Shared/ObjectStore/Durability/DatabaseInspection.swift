@@ -8,6 +8,7 @@ struct DatabaseInspection {
     let path: String
     /// With `.normal` a power failure may lose the last commits; then what is missing at the end is only reported.
     let synchronous: Synchronous
+    let migrator: Migrator
     let logger: Logger
 
     private static let headerBytes = 100
@@ -95,6 +96,7 @@ struct DatabaseInspection {
         let kept: BirthCertificate?
         do {
             connection = try Connection(path: path, writing: nil)
+            try migrator.requireKnown(in: connection, path)
             kept = try StoreIdentity.read(connection)
             try check(connection, bytes: bytes)
         } catch let error as StoreError where [11, 26].contains(error.resultCode & 0xFF) {

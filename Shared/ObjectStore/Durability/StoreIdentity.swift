@@ -2,11 +2,6 @@ import ParseProtocol
 
 /// Which database a file is, in the file itself: one row.
 enum StoreIdentity {
-    static let table = """
-        CREATE TABLE IF NOT EXISTS storeIdentity(id INTEGER PRIMARY KEY CHECK (id = 1), database TEXT NOT NULL,
-        generation INTEGER NOT NULL)
-        """
-
     /// Nil for a database of a release that knew no identities.
     static func read(_ connection: Connection) throws -> BirthCertificate? {
         let isThere = try !connection.rows(

@@ -91,6 +91,7 @@ import Testing
                 "UPDATE o\(classId) SET doc = json_set(doc, '$.authData.anonymous.id', '\(id)') WHERE objectId = '\(user)'")
             try await suite.tamper("users", "UPDATE identities SET value = '\(id)' WHERE kind = 'auth:anonymous'")
             try await suite.tamper("users", "DELETE FROM anonymousIds")
+            try await suite.tamper("users", "DELETE FROM grdb_migrations WHERE identifier = 'users.3.plainSecrets'")
             try await suite.kill("users-1")
             try await suite.untilHealthy()
             #expect(try await ParseClient(suite).call(.POST, "/users", Self.body(id)).objectId == user)

@@ -1,0 +1,91 @@
+import ObjectStore
+
+/// How `catalog.sqlite` came to its form, oldest first. To change a table, append an entry; those of a release stay as
+/// they are (docs/upgrading.md).
+let catalogMigrations = [
+    Migration(1, "tables", catalogTables)
+]
+
+/// The tables of release 0.1.0, whose files record no migrations: what they have already is left as it is.
+private let catalogTables = [
+    // MARK: ProductRatings
+
+    """
+    CREATE TABLE IF NOT EXISTS productRatings(productId TEXT PRIMARY KEY, total INTEGER NOT NULL, count INTEGER NOT NULL)
+    """,
+
+    // MARK: Reservations
+
+    """
+    CREATE TABLE IF NOT EXISTS reservations(id TEXT PRIMARY KEY, state TEXT NOT NULL, expiresAt INTEGER NOT NULL,
+    changedAt INTEGER NOT NULL)
+    """,
+    "CREATE INDEX IF NOT EXISTS reservationsByExpiry ON reservations(state, expiresAt)",
+    "CREATE INDEX IF NOT EXISTS reservationsByChange ON reservations(changedAt)",
+    // `taken` are the pieces that are out of stock because of the line: its quantity or, for products without stock, 0.
+    """
+    CREATE TABLE IF NOT EXISTS reservationLines(reservationId TEXT NOT NULL, line INTEGER NOT NULL, productId TEXT NOT NULL,
+    quantity INTEGER NOT NULL, unitPriceMinorUnits INTEGER NOT NULL, name TEXT NOT NULL, taken INTEGER NOT NULL,
+    PRIMARY KEY(reservationId, line))
+    """,
+
+    // MARK: Restocks
+
+    "CREATE TABLE IF NOT EXISTS restocks(id TEXT PRIMARY KEY, restockedAt INTEGER NOT NULL) WITHOUT ROWID",
+
+    // MARK: ReviewReports
+
+    """
+    CREATE TABLE IF NOT EXISTS reviewReports(
+        reviewId TEXT NOT NULL, userId TEXT NOT NULL, reportedAt INTEGER NOT NULL, isOpen INTEGER NOT NULL,
+        PRIMARY KEY(reviewId, userId)) WITHOUT ROWID
+    """,
+    "CREATE INDEX IF NOT EXISTS openReviewReports ON reviewReports(reportedAt) WHERE isOpen",
+    "CREATE INDEX IF NOT EXISTS reviewReportsByUser ON reviewReports(userId)",
+
+    // MARK: HiddenAuthors
+
+    """
+    CREATE TABLE IF NOT EXISTS hiddenAuthors(
+        productId TEXT NOT NULL, userId TEXT NOT NULL, PRIMARY KEY(productId, userId)) WITHOUT ROWID
+    """,
+    "CREATE INDEX IF NOT EXISTS hiddenAuthorsByUser ON hiddenAuthors(userId)",
+
+    // MARK: ProductRemoval
+
+    "CREATE TABLE IF NOT EXISTS removedProducts(productId TEXT PRIMARY KEY) WITHOUT ROWID",
+
+    // MARK: ConfigParameters
+
+    """
+    CREATE TABLE IF NOT EXISTS configParameters(
+        name TEXT PRIMARY KEY, value TEXT NOT NULL, masterKeyOnly INTEGER NOT NULL, changedAt INTEGER NOT NULL)
+    """,
+
+    // MARK: FileTable
+
+    """
+    CREATE TABLE IF NOT EXISTS files(name TEXT PRIMARY KEY, contentType TEXT NOT NULL, size INTEGER NOT NULL, owner TEXT,
+    metadata TEXT NOT NULL, createdAt INTEGER NOT NULL) WITHOUT ROWID
+    """,
+    "CREATE INDEX IF NOT EXISTS filesByOwner ON files(owner, size) WHERE owner IS NOT NULL",
+
+    // MARK: HookDefinitions
+
+    """
+    CREATE TABLE IF NOT EXISTS hooks(
+        className TEXT NOT NULL, name TEXT NOT NULL, url TEXT NOT NULL, changedAt INTEGER NOT NULL,
+        PRIMARY KEY(className, name)) WITHOUT ROWID
+    """,
+
+    // MARK: Jobs
+
+    // A job's name, from the call that starts it until it has ended.
+    """
+    CREATE TABLE IF NOT EXISTS jobRuns(
+        id INTEGER PRIMARY KEY, status TEXT NOT NULL UNIQUE, name TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0)
+    """,
+    // When a schedule is due next; no row for one that is not due any more.
+    "CREATE TABLE IF NOT EXISTS jobTimes(schedule TEXT PRIMARY KEY, dueAt INTEGER NOT NULL)",
+    "CREATE INDEX IF NOT EXISTS jobTimesDue ON jobTimes(dueAt)",
+]

@@ -1,0 +1,74 @@
+import ObjectStore
+
+/// How `crash.sqlite` came to its form, oldest first. To change a table, append an entry; those of a release stay as
+/// they are (docs/upgrading.md).
+let crashMigrations = [
+    Migration(1, "tables", crashTables)
+]
+
+/// The tables of release 0.1.0, whose files record no migrations: what they have already is left as it is.
+private let crashTables = [
+    // MARK: Projects
+
+    "CREATE TABLE IF NOT EXISTS crashProjects(id INTEGER PRIMARY KEY, name TEXT NOT NULL, createdAt INTEGER NOT NULL)",
+    """
+    CREATE TABLE IF NOT EXISTS crashKeys(publicKey TEXT PRIMARY KEY, projectId INTEGER NOT NULL, createdAt INTEGER NOT NULL,
+    disabledAt INTEGER)
+    """,
+    // A suite that starts for the first time has a project to report to.
+    """
+    INSERT INTO crashProjects(id, name, createdAt) SELECT 1, 'default', CAST(strftime('%s', 'now') AS INTEGER) * 1000
+    WHERE NOT EXISTS (SELECT 1 FROM crashProjects)
+    """,
+    """
+    INSERT INTO crashKeys(publicKey, projectId, createdAt)
+    SELECT lower(hex(randomblob(16))), 1, CAST(strftime('%s', 'now') AS INTEGER) * 1000
+    WHERE NOT EXISTS (SELECT 1 FROM crashKeys)
+    """,
+
+    // MARK: EventStore
+
+    """
+    CREATE TABLE IF NOT EXISTS crashEvents(id INTEGER PRIMARY KEY, projectId INTEGER NOT NULL, eventId TEXT NOT NULL,
+    issueId INTEGER NOT NULL, receivedAt INTEGER NOT NULL, type TEXT NOT NULL, message TEXT NOT NULL, level TEXT NOT NULL,
+    release TEXT NOT NULL, platform TEXT NOT NULL, userId TEXT, bytes INTEGER NOT NULL, event BLOB NOT NULL,
+    UNIQUE(projectId, eventId))
+    """,
+    "CREATE INDEX IF NOT EXISTS crashEventsByIssue ON crashEvents(issueId)",
+    "CREATE INDEX IF NOT EXISTS crashEventsByUser ON crashEvents(userId) WHERE userId IS NOT NULL",
+    // Kept by triggers, so that it is right whatever removes events.
+    "CREATE TABLE IF NOT EXISTS crashBytes(id INTEGER PRIMARY KEY CHECK (id = 1), total INTEGER NOT NULL)",
+    "INSERT INTO crashBytes(id, total) VALUES (1, 0) ON CONFLICT(id) DO NOTHING",
+    """
+    CREATE TRIGGER IF NOT EXISTS crashEventAdded AFTER INSERT ON crashEvents
+    BEGIN UPDATE crashBytes SET total = total + NEW.bytes; END
+    """,
+    """
+    CREATE TRIGGER IF NOT EXISTS crashEventRemoved AFTER DELETE ON crashEvents
+    BEGIN UPDATE crashBytes SET total = total - OLD.bytes; END
+    """,
+
+    // MARK: IssueLog
+
+    """
+    CREATE TABLE IF NOT EXISTS issues(id INTEGER PRIMARY KEY, publicId TEXT NOT NULL UNIQUE, projectId INTEGER NOT NULL,
+    fingerprint TEXT NOT NULL, title TEXT NOT NULL, culprit TEXT NOT NULL, level TEXT NOT NULL, platform TEXT NOT NULL,
+    firstSeen INTEGER NOT NULL, lastSeen INTEGER NOT NULL, count INTEGER NOT NULL DEFAULT 0,
+    users INTEGER NOT NULL DEFAULT 0, status TEXT NOT NULL, resolvedIn TEXT NOT NULL DEFAULT '',
+    resolvedAt INTEGER NOT NULL DEFAULT 0, UNIQUE(projectId, fingerprint))
+    """,
+    "CREATE INDEX IF NOT EXISTS issuesByTime ON issues(lastSeen)",
+    """
+    CREATE TABLE IF NOT EXISTS issueReleases(issueId INTEGER NOT NULL, release TEXT NOT NULL, count INTEGER NOT NULL,
+    firstSeen INTEGER NOT NULL, lastSeen INTEGER NOT NULL, PRIMARY KEY(issueId, release)) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS issueUsers(issueId INTEGER NOT NULL, userHash TEXT NOT NULL,
+    PRIMARY KEY(issueId, userHash)) WITHOUT ROWID
+    """,
+    "CREATE INDEX IF NOT EXISTS issueUsersByUser ON issueUsers(userHash)",
+    """
+    CREATE TABLE IF NOT EXISTS crashReleases(projectId INTEGER NOT NULL, release TEXT NOT NULL, firstSeen INTEGER NOT NULL,
+    PRIMARY KEY(projectId, release)) WITHOUT ROWID
+    """,
+]

@@ -1,0 +1,41 @@
+import ObjectStore
+
+/// How `mail.sqlite` came to its form, oldest first. To change a table, append an entry; those of a release stay as
+/// they are (docs/upgrading.md).
+let mailMigrations = [
+    Migration(1, "tables", mailTables)
+]
+
+/// The tables of release 0.1.0, whose files record no migrations: what they have already is left as it is.
+private let mailTables = [
+    // MARK: MailQueue
+
+    """
+    CREATE TABLE IF NOT EXISTS mails(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, template TEXT NOT NULL,
+    toAddress TEXT NOT NULL, toName TEXT NOT NULL, model BLOB NOT NULL, messageId TEXT NOT NULL UNIQUE,
+    state TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0, queuedAt INTEGER NOT NULL, dueAt INTEGER NOT NULL,
+    sentAt INTEGER, problem TEXT)
+    """,
+    // Of builds before the next two indexes.
+    "DROP INDEX IF EXISTS mailsDue",
+    "CREATE INDEX IF NOT EXISTS mailsFresh ON mails(id) WHERE state = 'queued' AND attempts = 0",
+    "CREATE INDEX IF NOT EXISTS mailsTried ON mails(dueAt) WHERE state = 'queued' AND attempts > 0",
+    "CREATE INDEX IF NOT EXISTS mailsByState ON mails(state, id)",
+    "CREATE INDEX IF NOT EXISTS mailsWithContent ON mails(dueAt) WHERE state <> 'queued' AND length(model) > 0",
+
+    // MARK: SuppressionList
+
+    """
+    CREATE TABLE IF NOT EXISTS suppressedAddresses(address TEXT PRIMARY KEY, reason TEXT NOT NULL, mailId INTEGER NOT NULL,
+    suppressedAt INTEGER NOT NULL)
+    """,
+    "CREATE INDEX IF NOT EXISTS suppressedAddressesByTime ON suppressedAddresses(suppressedAt)",
+
+    // MARK: MailQuotas
+
+    """
+    CREATE TABLE IF NOT EXISTS mailAllowances(subject TEXT PRIMARY KEY, fullAt INTEGER NOT NULL, heldMail INTEGER,
+    dropped INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID
+    """,
+    "CREATE INDEX IF NOT EXISTS mailAllowancesFull ON mailAllowances(fullAt)",
+]

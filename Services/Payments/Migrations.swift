@@ -1,0 +1,85 @@
+import ObjectStore
+
+/// How `payments.sqlite` came to its form, oldest first. To change a table, append an entry; those of a release stay as
+/// they are (docs/upgrading.md).
+let paymentsMigrations = [
+    Migration(1, "tables", paymentsTables)
+]
+
+/// The tables of release 0.1.0, whose files record no migrations: what they have already is left as it is.
+private let paymentsTables = [
+    // MARK: ChargeLedger
+
+    """
+    CREATE TABLE IF NOT EXISTS charges(operationId TEXT PRIMARY KEY, orderId TEXT NOT NULL, userId TEXT NOT NULL,
+    amount INTEGER NOT NULL, currency TEXT NOT NULL, requested TEXT NOT NULL, source TEXT NOT NULL, state TEXT NOT NULL,
+    chargeId TEXT, brand TEXT, lastFour TEXT, failure TEXT, createdAt INTEGER NOT NULL, changedAt INTEGER NOT NULL)
+    """,
+    "CREATE INDEX IF NOT EXISTS chargesByOrder ON charges(orderId)",
+    "CREATE INDEX IF NOT EXISTS chargesOpen ON charges(source) WHERE state = 'created'",
+    "CREATE INDEX IF NOT EXISTS chargesByUser ON charges(userId)",
+    "CREATE INDEX IF NOT EXISTS chargesByTime ON charges(createdAt)",
+    "CREATE INDEX IF NOT EXISTS chargesByProvidersId ON charges(chargeId)",
+
+    // MARK: RefundLedger
+
+    """
+    CREATE TABLE IF NOT EXISTS refunds(operationId TEXT PRIMARY KEY, chargeOperationId TEXT NOT NULL, requested INTEGER NOT NULL,
+    amount INTEGER NOT NULL, state TEXT NOT NULL, refundId TEXT, failure TEXT, attempts INTEGER NOT NULL DEFAULT 0,
+    dueAt INTEGER NOT NULL, createdAt INTEGER NOT NULL, changedAt INTEGER NOT NULL)
+    """,
+    "CREATE INDEX IF NOT EXISTS refundsByCharge ON refunds(chargeOperationId)",
+    "CREATE INDEX IF NOT EXISTS refundsOpen ON refunds(dueAt) WHERE state = 'created'",
+
+    // MARK: OpenProblems
+
+    """
+    CREATE TABLE IF NOT EXISTS openProblems(operationId TEXT PRIMARY KEY, attempts INTEGER NOT NULL, problem TEXT NOT NULL,
+    changedAt INTEGER NOT NULL)
+    """,
+
+    // MARK: ForgottenCustomers
+
+    "CREATE TABLE IF NOT EXISTS forgottenCustomers(customerId TEXT PRIMARY KEY, since INTEGER NOT NULL)",
+
+    // MARK: DeletedUsers
+
+    "CREATE TABLE IF NOT EXISTS deletedUsers(userId TEXT PRIMARY KEY, since INTEGER NOT NULL)",
+
+    // MARK: PaymentEvents
+
+    """
+    CREATE TABLE IF NOT EXISTS paymentEvents(id INTEGER PRIMARY KEY, eventId TEXT NOT NULL UNIQUE, type TEXT NOT NULL,
+    objectId TEXT NOT NULL, operationId TEXT NOT NULL, amount INTEGER NOT NULL, currency TEXT NOT NULL, effect TEXT NOT NULL,
+    createdAt INTEGER NOT NULL, receivedAt INTEGER NOT NULL)
+    """,
+
+    // MARK: SandboxProvider
+
+    """
+    CREATE TABLE IF NOT EXISTS sandboxCustomers(customerId TEXT PRIMARY KEY, key TEXT NOT NULL UNIQUE, token TEXT NOT NULL,
+    email TEXT, deleted INTEGER NOT NULL DEFAULT 0)
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS sandboxCharges(key TEXT PRIMARY KEY, chargeId TEXT NOT NULL, orderId TEXT NOT NULL,
+    source TEXT NOT NULL, amount INTEGER NOT NULL, currency TEXT NOT NULL, failure TEXT, brand TEXT, lastFour TEXT,
+    createdAt INTEGER NOT NULL)
+    """,
+    "CREATE INDEX IF NOT EXISTS sandboxChargesById ON sandboxCharges(chargeId)",
+    """
+    CREATE TABLE IF NOT EXISTS sandboxRefunds(key TEXT PRIMARY KEY, refundId TEXT NOT NULL, chargeId TEXT NOT NULL,
+    amount INTEGER NOT NULL, createdAt INTEGER NOT NULL)
+    """,
+    "CREATE INDEX IF NOT EXISTS sandboxRefundsByCharge ON sandboxRefunds(chargeId)",
+
+    // MARK: StripeOperations
+
+    """
+    CREATE TABLE IF NOT EXISTS stripeOperations(key TEXT PRIMARY KEY, intentId TEXT, failure TEXT,
+    isAbandoned INTEGER NOT NULL DEFAULT 0, askedAt INTEGER NOT NULL)
+    """,
+
+    // MARK: HighestOrder
+
+    "CREATE TABLE IF NOT EXISTS highestOrder(id INTEGER PRIMARY KEY CHECK (id = 1), orderNumber INTEGER NOT NULL)",
+]

@@ -1,0 +1,83 @@
+import Logging
+
+/// Brings a file to the form that this program knows, and tells one that a newer program wrote.
+struct Migrator: Sendable {
+    private let steps: [Migrations.Step]
+    private let known: Set<String>
+
+    /// How long one read of a migration may take: the start waits for it, and nothing else does.
+    private static let readTimeMax = Duration.seconds(3600)
+
+    /// - Parameter lists: run after the object store's own, in this order.
+    init(_ lists: [Migrations]) {
+        steps = Migrations.objectStore.steps + lists.flatMap { $0.steps }
+        known = Set(steps.map { $0.identifier })
+        precondition(known.count == steps.count, "Two lists of migrations have one owner.")
+    }
+
+    /// What the file records; nothing for a new one, and for one of the releases before there were migrations.
+    private static func recorded(in connection: Connection) throws -> Set<String> {
+        let isThere = try !connection.rows(
+            "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", [.text(Connection.migrationTable)]
+        ).isEmpty
+        guard isThere else { return [] }
+        return Set(try connection.rows("SELECT identifier FROM \(Connection.migrationTable)").map { try $0.text(0) })
+    }
+
+    /// Looks at a file before anything is written to it.
+    /// - Throws: `DatabaseRefused` when it records a migration that this program does not know.
+    func requireKnown(in connection: Connection, _ path: String) throws {
+        let unknown = try Self.recorded(in: connection).subtracting(known).sorted()
+        guard !unknown.isEmpty else { return }
+        throw DatabaseRefused(
+            path,
+            "was written by a newer release: it records \(unknown.joined(separator: ", ")), which this one does not know.",
+            "Start that release again, or restore a copy from before the upgrade (docs/upgrading.md).")
+    }
+
+    /// Whether the file has everything that this program's reads rely on.
+    func isDone(in connection: Connection) throws -> Bool {
+        known.isSubset(of: try Self.recorded(in: connection))
+    }
+
+    /// Does what the file does not record yet, each migration in a transaction of its own with its record.
+    /// - Throws: `DatabaseRefused` for a migration that fails, whose changes are undone; `StoreError` when the disk is full or fails.
+    func migrate(_ connection: Connection, _ settings: WriterThread.Settings, _ logger: Logger) throws {
+        let recorded = try connection.exclusively { try Self.recorded(in: connection) }
+        let missing = steps.map { $0.identifier }.filter { !recorded.contains($0) }
+        guard !missing.isEmpty else { return }
+        do {
+            try connection.migrate(
+                steps.map { step in
+                    Connection.Step(identifier: step.identifier) { try Self.run(step.change, on: $0, settings) }
+                })
+        } catch let failure as Connection.StepFailed {
+            if StorageTrouble(failure.reason) != nil { throw failure.reason }
+            throw DatabaseRefused(
+                settings.path,
+                """
+                cannot be brought to this release: its migration \(failure.identifier) failed and was undone \
+                (\(failure.reason)).
+                """,
+                "Go back to the release before, and report it (docs/upgrading.md).")
+        }
+        logger.notice(
+            "store.migrated",
+            metadata: ["store.path": "\(settings.path)", "store.migrations": "\(missing.joined(separator: ", "))"])
+    }
+
+    private static func run(
+        _ change: Migration.Change, on connection: Connection, _ settings: WriterThread.Settings
+    ) throws {
+        switch change {
+        case .statements(let statements):
+            for statement in statements { try connection.executeOnce(statement) }
+        case .code(let code):
+            let transaction = StoreTransaction(
+                connection: connection, schema: try Schema.load(connection), settings: settings)
+            defer { transaction.releaseStatements() }
+            transaction.timeLimit = readTimeMax
+            try code(transaction)
+        }
+    }
+}

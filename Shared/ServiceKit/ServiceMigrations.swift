@@ -1,0 +1,30 @@
+import ObjectStore
+
+extension Migrations {
+    /// How the tables that every service has came to their form, oldest first. To change one, append an entry; those of
+    /// a release stay as they are (docs/upgrading.md).
+    public static let serviceKit = Migrations("service", [Migration(1, "tables", serviceTables)])
+}
+
+/// The tables of release 0.1.0, whose files record no migrations: what they have already is left as it is.
+private let serviceTables = [
+    // MARK: KeyedReplies
+
+    // In order of time by `id`, so that old rows are found and removed without an index on the time.
+    """
+    CREATE TABLE IF NOT EXISTS keyedReplies(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, keptSince INTEGER NOT NULL,
+    reply BLOB NOT NULL)
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS deliveredReplies(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, keptSince INTEGER NOT NULL,
+    reply BLOB NOT NULL)
+    """,
+
+    // MARK: Outbox
+
+    """
+    CREATE TABLE IF NOT EXISTS outbox(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, body BLOB NOT NULL,
+    attempts INTEGER NOT NULL DEFAULT 0, dueAt INTEGER NOT NULL, lastProblem TEXT)
+    """,
+    "CREATE INDEX IF NOT EXISTS outboxDue ON outbox(dueAt)",
+]
