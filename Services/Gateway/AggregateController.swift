@@ -29,7 +29,7 @@ struct AggregateController: Sendable {
             message.explain = options.explains
         }
         let reply = try await services.read(
-            "\(Owners.service(ofClass: className)).aggregate.v1", message, for: principal, trace: request.requestId)
+            Owners.calls(ofClass: className).aggregate, message, for: principal, trace: request.requestId)
         return ParseResponse(body: try reply.document)
     }
 

@@ -40,7 +40,7 @@ struct Federation: Sendable {
             filter = try await resolver.resolve(filter, of: className)
         }
         let found = try await services.read(
-            "\(Owners.service(ofClass: className)).find.v1", Self.message(className, options, filter: filter),
+            Owners.calls(ofClass: className).find, Self.message(className, options, filter: filter),
             for: principal, trace: trace
         ).document
         // A plan has no objects.
@@ -173,8 +173,8 @@ struct Federation: Sendable {
                 }
             }
         }
-        let reply = try await services.read("\(owner).fetch.v1", message, for: principal, trace: trace)
-        let found = try reply.message(FetchReply.self).found
+        let reply = try await services.read(ObjectCalls(of: owner).fetch, message, for: principal, trace: trace)
+        let found = try reply.message.found
         guard found.count == reply.documents.count else { throw .internalError }
         var fetched: [Name: Fetched] = [:]
         for (name, document) in zip(found, reply.documents) {

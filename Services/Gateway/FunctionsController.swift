@@ -18,16 +18,16 @@ struct FunctionsController: Sendable {
             }
             throw ParseError(.scriptFailed, "Invalid function: \"\(name.prefix(128))\"")
         }
-        let kind = "\(owner.service).function.v1"
+        let call = ObjectCalls(of: owner.service).function
         let document = request.query == nil ? request.document : JSON.object(try request.parameters).serialized
         let message = FunctionRequest.with { $0.name = name }
         let reply =
             owner.writes
             ? try await services.write(
-                kind, message, documents: [document], for: principal, trace: request.requestId,
+                call, message, documents: [document], for: principal, trace: request.requestId,
                 timeout: Self.timeout)
             : try await services.read(
-                kind, message, documents: [document], for: principal, trace: request.requestId)
+                call, message, documents: [document], for: principal, trace: request.requestId)
         return ParseResponse(body: Array(#"{"result":"#.utf8) + (try reply.document) + [UInt8(ascii: "}")])
     }
 }

@@ -22,10 +22,11 @@ struct ObjectsController: Sendable {
             $0.keys = options.keys
             $0.excludeKeys = options.excludeKeys
         }
-        let kind = "\(Owners.service(ofClass: className)).get.v1"
         let hooked = try await HookedRead(className, principal)
         let restriction = try await hooked?.before(ids: [objectId], isGet: true)
-        var document = try await services.read(kind, message, for: principal, trace: request.requestId).document
+        var document = try await services.read(
+            Owners.calls(ofClass: className).get, message, for: principal, trace: request.requestId
+        ).document
         if let hooked, let restriction {
             let object = try await hooked.restricted([objectId: try JSON(reply: document)], restriction)[objectId]
             guard let object else { throw .objectNotFound }
@@ -134,9 +135,9 @@ struct ObjectsController: Sendable {
             $0.atomic = atomic
         }
         let reply = try await services.write(
-            "\(service).write.v1", message, documents: changes.map(\.document), for: principal, trace: trace,
+            ObjectCalls(of: service).write, message, documents: changes.map(\.document), for: principal, trace: trace,
             timeout: Self.writeTimeout)
-        let outcomes = try reply.message(WriteReply.self).outcomes
+        let outcomes = try reply.message.outcomes
         guard outcomes.count == changes.count, reply.documents.count == changes.count else { throw .internalError }
         return Array(zip(outcomes, reply.documents))
     }

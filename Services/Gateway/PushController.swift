@@ -18,10 +18,10 @@ struct PushController: Sendable {
             body["where"] = try JSON(reply: try await resolver.resolve(filter, of: "_Installation"))
         }
         let reply = try await services.write(
-            "push.send.v1", SendPushRequest(), documents: [JSON.object(body).serialized], for: principal,
+            PushCalls.send, SendPushRequest(), documents: [JSON.object(body).serialized], for: principal,
             trace: request.requestId)
         var response = ParseResponse(["result": true])
-        response.headers[Self.statusIdName] = try reply.message(SendPushReply.self).pushID
+        response.headers[Self.statusIdName] = try reply.message.pushID
         return response
     }
 

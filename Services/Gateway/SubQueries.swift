@@ -101,7 +101,7 @@ struct SubQueries {
                 group.addTask {
                     do throws(ParseError) {
                         let reply = try await services.read(
-                            "\(owner).lookup.v1", message, for: principal, trace: trace, budget: share)
+                            ObjectCalls(of: owner).lookup, message, for: principal, trace: trace, budget: share)
                         return (owner, .success(reply.documents))
                     } catch {
                         return (owner, .failure(error))

@@ -64,8 +64,8 @@ struct HookScope: Sendable {
             $0.objectID = objectId
         }
         do throws(ParseError) {
-            let kind = "\(Owners.service(ofClass: className)).get.v1"
-            let reply = try await services.read(kind, message, for: principal, trace: request.requestId)
+            let reply = try await services.read(
+                Owners.calls(ofClass: className).get, message, for: principal, trace: request.requestId)
             return HookedObject.told(try JSON(reply: reply.document), of: className)
         } catch  where error.code == .objectNotFound || error.code == .operationForbidden {
             return nil

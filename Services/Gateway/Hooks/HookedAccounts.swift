@@ -68,7 +68,7 @@ extension AccountsController {
         _ request: ParseRequest, _ principal: Principal, _ hooks: HookedAccounts
     ) async throws(ParseError) -> ParseResponse {
         let (document, replaced) = try await hooks.beforeSave(.object(try request.object))
-        let (account, body) = try await ask("users.signup.v1", request, document.serialized, principal)
+        let (account, body) = try await ask(UsersCalls.signUp, request, document.serialized, principal)
         var answer = try JSON(reply: body)
         let user = Principal.with { $0.userID = account.objectID }
         let location = "\(configuration.publicURL)/users/\(account.objectID)"
@@ -79,7 +79,7 @@ extension AccountsController {
             } catch {
                 var session = user
                 session.sessionToken = answer["sessionToken"]?.stringValue ?? ""
-                _ = try await ask("users.logout.v1", request, Array("{}".utf8), session)
+                _ = try await ask(UsersCalls.logOut, request, Array("{}".utf8), session)
                 throw error
             }
             try await hooks.afterLogin(answer)

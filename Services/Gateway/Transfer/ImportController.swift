@@ -102,7 +102,7 @@ enum Transfers {
     ) async throws(ParseError) -> JSON {
         do {
             let reply = try await services.read(
-                "\(Owners.service(ofClass: className)).schemas.v1", SchemasRequest.with { $0.className = className },
+                Owners.calls(ofClass: className).schemas, SchemasRequest.with { $0.className = className },
                 for: .with { $0.master = true }, trace: trace)
             return try JSON(reply: reply.document)
         } catch  where error.code == .invalidClassName {
