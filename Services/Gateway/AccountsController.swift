@@ -8,7 +8,9 @@ struct AccountsController: Sendable {
     let configuration: GatewayConfiguration
 
     func signUp(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
-        if let hooks = try await HookedAccounts(principal) { return try await signUp(request, principal, hooks) }
+        if let hooks = try await HookedAccounts(request.hooks, principal) {
+            return try await signUp(request, principal, hooks)
+        }
         let (account, answer) = try await ask(UsersCalls.signUp, request, request.document, principal)
         return ParseResponse(
             status: account.created ? 201 : 200, body: answer,
@@ -17,7 +19,7 @@ struct AccountsController: Sendable {
 
     func logIn(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
         let parameters = try parameters(request)
-        let hooks = try await HookedAccounts(principal)
+        let hooks = try await HookedAccounts(request.hooks, principal)
         if let hooks, hooks.has(.beforeLogin) {
             // The right user hears of the webhook's refusal, and nobody else. A second factor is not used up by the question.
             let question = try JSON(clientText: parameters).removing(["authData"])
@@ -77,7 +79,7 @@ struct AccountsController: Sendable {
 
     func logOut(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
         guard !principal.sessionToken.isEmpty else { return ParseResponse([:]) }
-        guard let hooks = try await HookedSessions(principal) else {
+        guard let hooks = try await HookedSessions(request.hooks, principal) else {
             return ParseResponse(body: try await ask(UsersCalls.logOut, request, request.document, principal).answer)
         }
         let session = try JSON(reply: try await own(UsersCalls.sessionMe, request, principal).body)

@@ -13,7 +13,7 @@ struct FunctionsController: Sendable {
     {
         guard let owner = Owners.service(ofFunction: name) else {
             // A function at another host. It cannot have the name of one of ours.
-            if let result = try await HookScope.current?.call(function: name, request, principal) {
+            if let result = try await request.hooks?.call(function: name, request, principal) {
                 return ParseResponse(["result": result])
             }
             throw ParseError(.scriptFailed, "Invalid function: \"\(name.prefix(128))\"")

@@ -42,8 +42,7 @@ struct JobsController: Sendable {
         var options = QueryOptions()
         options.limit = 1000
         options.order = ["createdAt"]
-        let answer = try await objects.federation.find(
-            Self.scheduleClass, options, principal, trace: request.requestId)
+        let answer = try await objects.federation.find(Self.scheduleClass, options, principal, for: request)
         return try JSON(reply: answer)["results"]?.arrayValue ?? []
     }
 

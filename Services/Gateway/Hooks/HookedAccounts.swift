@@ -10,8 +10,8 @@ struct HookedAccounts: Sendable {
     private static let triggers: [HookTable.Trigger] = [.beforeSave, .afterSave, .beforeLogin, .afterLogin]
 
     /// Nil when there is no such webhook.
-    init?(_ principal: Principal) async throws(ParseError) {
-        guard let scope = HookScope.current, let table = try await scope.table(with: Self.triggers, "_User") else {
+    init?(_ scope: HookScope?, _ principal: Principal) async throws(ParseError) {
+        guard let scope, let table = try await scope.table(with: Self.triggers, "_User") else {
             return nil
         }
         self.scope = scope
@@ -100,8 +100,8 @@ struct HookedSessions: Sendable {
     private let principal: Principal
 
     /// Nil when there is no such webhook.
-    init?(_ principal: Principal) async throws(ParseError) {
-        guard let scope = HookScope.current,
+    init?(_ scope: HookScope?, _ principal: Principal) async throws(ParseError) {
+        guard let scope,
             let url = try await scope.table(with: [.afterLogout], "_Session")?.url(.afterLogout, "_Session")
         else { return nil }
         self.scope = scope

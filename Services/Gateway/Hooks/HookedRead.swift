@@ -12,8 +12,8 @@ struct HookedRead: Sendable {
     static let triggers: [HookTable.Trigger] = [.beforeFind, .afterFind]
 
     /// Nil when the class has no such webhook.
-    init?(_ className: String, _ principal: Principal) async throws(ParseError) {
-        guard let scope = HookScope.current, let table = try await scope.table(with: Self.triggers, className) else {
+    init?(_ scope: HookScope?, _ className: String, _ principal: Principal) async throws(ParseError) {
+        guard let scope, let table = try await scope.table(with: Self.triggers, className) else {
             return nil
         }
         self.scope = scope

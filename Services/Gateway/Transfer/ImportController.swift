@@ -28,7 +28,7 @@ struct ImportController: Sendable {
             let part = rows[start..<min(start + Self.changesAtOnce, rows.count)]
             let outcomes = try await objects.write(
                 part.map { (Self.change(className), $0.serialized) }, to: Owners.service(ofClass: className),
-                atomic: false, principal, request.requestId)
+                atomic: false, principal, request)
             for (index, outcome) in outcomes.enumerated() {
                 guard outcome.outcome.hasFailure else {
                     imported += 1
