@@ -10,8 +10,8 @@ package let analyticsPlan = ServicePlan(
     migrations: analyticsMigrations,
     synchronous: .normal)
 
-func buildAnalytics(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
-    routes.write("analytics.event.v1", AppEvent.self) { message, request, transaction in
+package func buildAnalytics(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
+    routes.write(framed: AnalyticsCalls.event) { message, request, transaction in
         try EventQuota.admit(bytes: request.documents.first?.count ?? 0, by: request.caller, in: transaction)
         guard let body = request.documents.first else {
             throw ParseError(.invalidJSON, "The request has no document.")
@@ -19,23 +19,20 @@ func buildAnalytics(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
         try EventIntake.take(Event(name: message.name, body: body), by: request.caller, in: transaction)
         return try BusReply(Accepted(), documents: [JSON.object([:]).serialized])
     }
-    routes.write("analytics.requests.v1", RequestCounts.self) { counts, _, transaction in
+    routes.accept(AnalyticsCalls.requests) { counts, _, transaction in
         try RequestCountsLog.add(counts, in: transaction)
-        return try BusReply(Accepted())
     }
-    routes.write("analytics.orderMade.v1", OrderMade.self) { order, _, transaction in
+    let news = NewsCalls(to: analyticsPlan.name)
+    routes.accept(news.orderMade) { order, _, transaction in
         try SalesLog.add(order, in: transaction)
-        return try BusReply(Accepted())
     }
-    routes.write("analytics.orderChanged.v1", OrderChanged.self) { change, _, transaction in
+    routes.accept(news.orderChanged) { change, _, transaction in
         try SalesLog.add(change, in: transaction)
-        return try BusReply(Accepted())
     }
-    routes.write("analytics.userDeleted.v1", UserDeleted.self) { user, _, transaction in
+    routes.accept(news.userDeleted) { user, _, transaction in
         try EventLog.forget(user.userID, in: transaction)
         try ActiveIds.forget(user.userID, in: transaction)
         try SalesLog.forget(user.userID, in: transaction)
-        return try BusReply(Accepted())
     }
     AnalyticsFunctions(
         store: host.store, currency: try Currency.ofShop(host.configuration.reader)

@@ -42,7 +42,7 @@ package func bagPlan(_ link: HostLink) -> ServicePlan {
         migrations: bagMigrations)
 }
 
-func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ link: HostLink) throws {
+package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ link: HostLink) throws {
     let currency = try Currency.ofShop(host.configuration.reader)
     link.use(currency)
     link.connect(host)
@@ -83,9 +83,8 @@ func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ link: HostLi
     host.whenWriter { await refunds.resumeUnfinished() }
 
     let merges = BagMerges(host: host, currency: currency.code)
-    routes.task("bag.merge.v1", MergeBag.self) { try await merges.merge($0, $1) }
-    routes.write("bag.userDeleted.v1", UserDeleted.self) { message, _, transaction in
+    routes.task(framed: BagCalls.merge) { try await merges.merge($0, $1) }
+    routes.accept(NewsCalls(to: "bag").userDeleted) { message, _, transaction in
         try DeletedUser.forget(message.userID, in: transaction)
-        return try BusReply(Accepted())
     }
 }

@@ -26,8 +26,7 @@ struct CustomerContacts: Sendable {
     func contact(of userId: String, traceId: String = "") async -> CustomerContact? {
         guard !userId.isEmpty else { return nil }
         let reply = try? await host.call(
-            "users.contact.v1", ContactRequest.with { $0.userID = userId }, traceId: traceId, timeout: Self.waitMax,
-            reply: ContactReply.self)
+            UsersCalls.contact, ContactRequest.with { $0.userID = userId }, traceId: traceId, timeout: Self.waitMax)
         return reply.map { CustomerContact(email: $0.email, isVerified: $0.emailVerified) }
     }
 

@@ -4,13 +4,23 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// What the rules of products and the running service share.
-private let productPhotos = ProductPhotos()
-private let reviewAuthors = ReviewAuthors()
-private let purchasedFiles = PurchasedFiles()
+/// What the rules of products, which exist before the service runs, share with the running service.
+package struct CatalogLink: Sendable {
+    fileprivate let photos = ProductPhotos()
+    fileprivate let authors = ReviewAuthors()
+    fileprivate let purchases = PurchasedFiles()
+
+    package init() {}
+
+    fileprivate func connect(_ host: ServiceHost, _ files: FileFolder) {
+        photos.connect(host, files)
+        authors.connect(host)
+        purchases.connect(host, files)
+    }
+}
 
 /// Classes, rules and tables of the catalog.
-package func catalogPlan(_ currency: Currency) -> ServicePlan {
+package func catalogPlan(_ currency: Currency, _ link: CatalogLink = CatalogLink()) -> ServicePlan {
     ServicePlan(
         name: "catalog",
         classes: [
@@ -18,64 +28,57 @@ package func catalogPlan(_ currency: Currency) -> ServicePlan {
             .jobSchedule,
         ],
         rules: [
-            "Product": ProductRules(photos: productPhotos, currency: currency),
-            "ProductReview": ReviewRules(authors: reviewAuthors),
+            "Product": ProductRules(photos: link.photos, currency: currency),
+            "ProductReview": ReviewRules(authors: link.authors),
             "FavoriteProduct": FavoriteRules(), "Page": PageRules(),
-            "_Product": InAppProductRules(files: purchasedFiles),
+            "_Product": InAppProductRules(files: link.purchases),
             "_JobStatus": JobStatusRules(), "_JobSchedule": JobScheduleRules(jobs: catalogJobs),
         ],
         migrations: catalogMigrations,
         ownsUnknownClasses: true)
 }
 
-func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ currency: Currency) throws {
+package func buildCatalog(
+    _ host: ServiceHost, _ routes: inout ServiceRoutes, _ currency: Currency, _ link: CatalogLink
+) throws {
     let reservations = Reservations(currency: currency, logger: host.logger)
 
-    routes.read("catalog.price.v1", PriceRequest.self) { message, request, reader in
-        try BusReply(PriceList(currency: currency).price(message, caller: request.caller, in: reader))
+    routes.read(CatalogCalls.price) { message, request, reader in
+        try PriceList(currency: currency).price(message, caller: request.caller, in: reader)
     }
     // These three are idempotent by the reservation's own id, so the answer always tells the present state; a reply kept under
     // the request's key could be out of date.
-    routes.task("catalog.reserve.v1", ReserveRequest.self) { message, request in
-        try await host.store.write { try BusReply(reservations.reserve(message, caller: request.caller, in: $0)) }
+    routes.task(CatalogCalls.reserve) { message, request in
+        try await host.store.write { try reservations.reserve(message, caller: request.caller, in: $0) }
     }
-    routes.task("catalog.commitReservation.v1", CommitReservationRequest.self) { message, _ in
-        try await host.store.write { transaction in
-            try reservations.commit(message.reservationID, in: transaction)
-            return try BusReply(CommitReservationReply())
-        }
+    routes.task(CatalogCalls.commitReservation) { message, _ in
+        try await host.store.write { try reservations.commit(message.reservationID, in: $0) }
+        return CommitReservationReply()
     }
-    routes.task("catalog.releaseReservation.v1", ReleaseReservationRequest.self) { message, _ in
-        try await host.store.write { transaction in
-            try reservations.release(message.reservationID, in: transaction)
-            return try BusReply(ReleaseReservationReply())
-        }
+    routes.task(CatalogCalls.releaseReservation) { message, _ in
+        try await host.store.write { try reservations.release(message.reservationID, in: $0) }
+        return ReleaseReservationReply()
     }
-    routes.write("catalog.restock.v1", RestockRequest.self) { message, _, transaction in
+    routes.accept(CatalogCalls.restock) { message, _, transaction in
         try Restocks.add(message, in: transaction)
-        return try BusReply(Accepted())
     }
-    routes.read("catalog.config.v1", ConfigRequest.self) { _, request, reader in
+    routes.read(framed: CatalogCalls.config) { _, request, reader in
         try BusReply(ConfigReply(), documents: [ConfigParameters.answer(in: reader, caller: request.caller)])
     }
-    routes.write("catalog.setConfig.v1", SetConfigRequest.self) { _, request, transaction in
+    routes.accept(CatalogCalls.setConfig) { _, request, transaction in
         guard request.caller.isMaster else {
             throw ParseError(.operationForbidden, "Only the master key changes Config.")
         }
         try ConfigParameters.apply(request.document(), in: transaction)
-        return try BusReply(Accepted())
     }
-    routes.write("catalog.claimRequest.v1", ClaimRequest.self) { message, _, transaction in
+    routes.accept(CatalogCalls.claimRequest) { message, _, transaction in
         try RequestClaims.claim(message, in: transaction)
-        return try BusReply(Accepted())
     }
-    routes.write("catalog.releaseRequest.v1", ReleaseRequest.self) { message, _, transaction in
+    routes.accept(CatalogCalls.releaseRequest) { message, _, transaction in
         try RequestClaims.release(message.requestID, in: transaction)
-        return try BusReply(Accepted())
     }
-    routes.write("catalog.userDeleted.v1", UserDeleted.self) { message, _, transaction in
+    routes.accept(NewsCalls(to: "catalog").userDeleted) { message, _, transaction in
         try ForgottenUser.forget(message.userID, in: transaction)
-        return try BusReply(Accepted())
     }
     routes.function("nearestStores") { parameters, request in
         let search = try NearestStores(parameters)
@@ -85,10 +88,8 @@ func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ currency
     host.whenWriter { await keepHouse(host, reservations) }
     let files = FileFolder(dataDirectory: host.configuration.dataDirectory)
     let keeper = installFiles(host, files, &routes)
-    productPhotos.connect(host, files)
-    reviewAuthors.connect(host)
-    purchasedFiles.connect(host, files)
-    host.whenWriter { await purchasedFiles.convert() }
+    link.connect(host, files)
+    host.whenWriter { await link.purchases.convert() }
     installHooks(&routes)
     installJobs(host, keeper, &routes)
 }

@@ -7,7 +7,8 @@ struct Catalog {
     static func main() async {
         await runService {
             let currency = try Currency.ofShop()
-            return (catalogPlan(currency), { try buildCatalog($0, &$1, currency) })
+            let link = CatalogLink()
+            return (catalogPlan(currency, link), { try buildCatalog($0, &$1, currency, link) })
         }
     }
 }

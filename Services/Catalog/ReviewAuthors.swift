@@ -47,7 +47,9 @@ final class ReviewAuthors: Sendable {
                 }
             ]
         }
-        guard var request = try? BusRequest("users.fetch.v1", wanted, timeout: Self.waitMax) else { return nil }
+        guard var request = try? BusRequest(ObjectCalls(of: "users").fetch, wanted, timeout: Self.waitMax) else {
+            return nil
+        }
         request.principal = principal
         guard let reply = try? await host.bus.call(request), let user = reply.documents.first,
             let text = (try? JSON(clientText: user))?["displayName"]?.stringValue

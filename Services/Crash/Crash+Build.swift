@@ -7,11 +7,11 @@ import ServiceKit
 /// The end of the process loses no report that was answered; the end of the power may lose the last second's.
 package let crashPlan = ServicePlan(name: "crash", migrations: crashMigrations, synchronous: .normal)
 
-func buildCrash(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
+package func buildCrash(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
     let settings = try CrashConfiguration(host.configuration)
     let intake = ReportIntake(host: host, rates: KeyRates(perMinute: settings.reportsPerMinute))
 
-    routes.task("crash.envelope.v1", CrashReport.self) { message, request in
+    routes.task(framed: CrashCalls.envelope) { message, request in
         do {
             let eventId = try await intake.take(message, request)
             return try BusReply(
@@ -20,14 +20,13 @@ func buildCrash(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
             return try BusReply(CrashAnswer(refusal))
         }
     }
-    routes.task("crash.appReport.v1", AppEvent.self) { _, request in
+    routes.task(framed: CrashCalls.appReport) { _, request in
         try await intake.take(appReport: request)
         return try BusReply(Accepted(), documents: [JSON.object([:]).serialized])
     }
-    routes.write("crash.userDeleted.v1", UserDeleted.self) { user, _, transaction in
+    routes.accept(NewsCalls(to: crashPlan.name).userDeleted) { user, _, transaction in
         try EventStore.forget(user.userID, in: transaction)
         try IssueLog.forget(user.userID, in: transaction)
-        return try BusReply(Accepted())
     }
     CrashFunctions(host: host, dsn: settings.dsn).install(&routes)
     host.whenWriter {

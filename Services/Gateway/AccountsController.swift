@@ -8,8 +8,10 @@ struct AccountsController: Sendable {
     let configuration: GatewayConfiguration
 
     func signUp(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
-        if let hooks = try await HookedAccounts(principal) { return try await signUp(request, principal, hooks) }
-        let (account, answer) = try await ask("users.signup.v1", request, request.document, principal)
+        if let hooks = try await HookedAccounts(request.hooks, principal) {
+            return try await signUp(request, principal, hooks)
+        }
+        let (account, answer) = try await ask(UsersCalls.signUp, request, request.document, principal)
         return ParseResponse(
             status: account.created ? 201 : 200, body: answer,
             location: "\(configuration.publicURL)/users/\(account.objectID)")
@@ -17,14 +19,14 @@ struct AccountsController: Sendable {
 
     func logIn(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
         let parameters = try parameters(request)
-        let hooks = try await HookedAccounts(principal)
+        let hooks = try await HookedAccounts(request.hooks, principal)
         if let hooks, hooks.has(.beforeLogin) {
             // The right user hears of the webhook's refusal, and nobody else. A second factor is not used up by the question.
             let question = try JSON(clientText: parameters).removing(["authData"])
-            let user = try await ask("users.verifyPassword.v1", request, question.serialized, principal).answer
+            let user = try await ask(UsersCalls.verifyPassword, request, question.serialized, principal).answer
             try await hooks.beforeLogin(try JSON(reply: user))
         }
-        let answer = try await ask("users.login.v1", request, parameters, principal).answer
+        let answer = try await ask(UsersCalls.logIn, request, parameters, principal).answer
         try await hooks?.afterLogin(try JSON(reply: answer))
         return ParseResponse(body: answer)
     }
@@ -32,18 +34,18 @@ struct AccountsController: Sendable {
     /// Checks a password without signing in.
     func verifyPassword(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
         ParseResponse(
-            body: try await ask("users.verifyPassword.v1", request, try parameters(request), principal).answer)
+            body: try await ask(UsersCalls.verifyPassword, request, try parameters(request), principal).answer)
     }
 
     /// Prepares a sign-in with a second factor.
     func challenge(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
-        ParseResponse(body: try await ask("users.challenge.v1", request, request.document, principal).answer)
+        ParseResponse(body: try await ask(UsersCalls.challenge, request, request.document, principal).answer)
     }
 
     /// A session for any user, for the master key only.
     func logInAs(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
         return ParseResponse(
-            body: try await ask("users.loginAs.v1", request, try parameters(request), principal).answer)
+            body: try await ask(UsersCalls.logInAs, request, try parameters(request), principal).answer)
     }
 
     /// GET carries its parameters in the query string, and so may POST instead of in the body.
@@ -72,46 +74,47 @@ struct AccountsController: Sendable {
             $0.email = address
         }
         _ = try await services.write(
-            "users.requestMail.v1", message, for: .stranger(request.network), trace: request.requestId)
+            UsersCalls.requestMail, message, for: .stranger(request.network), trace: request.requestId)
     }
 
     func logOut(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
         guard !principal.sessionToken.isEmpty else { return ParseResponse([:]) }
-        guard let hooks = try await HookedSessions(principal) else {
-            return ParseResponse(body: try await ask("users.logout.v1", request, request.document, principal).answer)
+        guard let hooks = try await HookedSessions(request.hooks, principal) else {
+            return ParseResponse(body: try await ask(UsersCalls.logOut, request, request.document, principal).answer)
         }
-        let session = try JSON(reply: try await own("users.sessionMe.v1", request, principal).body)
+        let session = try JSON(reply: try await own(UsersCalls.sessionMe, request, principal).body)
         let told = try await hooks.logOut(of: session)
-        let answer = try await ask("users.logout.v1", request, request.document, principal).answer
+        let answer = try await ask(UsersCalls.logOut, request, request.document, principal).answer
         await hooks.loggedOut(told)
         return ParseResponse(body: answer)
     }
 
     func me(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
-        try await own("users.me.v1", request, principal)
+        try await own(UsersCalls.me, request, principal)
     }
 
     func currentSession(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
-        try await own("users.sessionMe.v1", request, principal)
+        try await own(UsersCalls.sessionMe, request, principal)
     }
 
     /// Something of the session the request came with.
     private func own(
-        _ kind: String, _ request: ParseRequest, _ principal: Principal
+        _ call: Call<AccountRequest, AccountReply>, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
         guard !principal.sessionToken.isEmpty else { throw .invalidSession }
         let reply = try await services.read(
-            kind, accountRequest(request, principal), documents: [Array("{}".utf8)], for: principal,
+            call, accountRequest(request, principal), documents: [Array("{}".utf8)], for: principal,
             trace: request.requestId)
         return ParseResponse(body: try reply.document)
     }
 
     func ask(
-        _ kind: String, _ request: ParseRequest, _ document: [UInt8], _ principal: Principal
+        _ call: Call<AccountRequest, AccountReply>, _ request: ParseRequest, _ document: [UInt8],
+        _ principal: Principal
     ) async throws(ParseError) -> (account: AccountReply, answer: [UInt8]) {
         let reply = try await services.write(
-            kind, accountRequest(request, principal), documents: [document], for: principal, trace: request.requestId)
-        return (try reply.message(), try reply.document)
+            call, accountRequest(request, principal), documents: [document], for: principal, trace: request.requestId)
+        return (try reply.message, try reply.document)
     }
 
     private func accountRequest(_ request: ParseRequest, _ principal: Principal) -> AccountRequest {

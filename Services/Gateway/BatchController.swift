@@ -24,7 +24,7 @@ struct BatchController: Sendable {
         switch body["transaction"] {
         case true?:
             if let refusal = refusals.lazy.compactMap(\.self).first { return refusal }
-            return try await runAtomically(requests, principal)
+            return try await runAtomically(requests, principal, of: request)
         case nil, .null?, false?: break
         default: throw ParseError(.invalidJSON, "transaction must be true or false.")
         }
@@ -46,7 +46,7 @@ struct BatchController: Sendable {
             let end = refusals[index...].firstIndex { $0 != nil } ?? requests.endIndex
             let run = changes(startingAt: index, in: requests[..<end])
             if run.count > 1 {
-                await write(run, principal, request.requestId, to: &answer)
+                await write(run, principal, request, to: &answer)
                 index += run.count
             } else {
                 answer.append(await held(requests[index], principal))
@@ -153,12 +153,12 @@ struct BatchController: Sendable {
     }
 
     private func write(
-        _ changes: [ObjectChange], _ principal: Principal, _ trace: String, to answer: inout BatchAnswer
+        _ changes: [ObjectChange], _ principal: Principal, _ batch: ParseRequest, to answer: inout BatchAnswer
     ) async {
         do throws(ParseError) {
             let outcomes = try await router.objects.write(
                 changes.map { ($0.change, $0.document) }, to: changes[0].service, atomic: false,
-                router.admission.rights(principal, for: ["classes"]), trace)
+                router.admission.rights(principal, for: ["classes"]), batch)
             for (outcome, document) in outcomes {
                 if outcome.hasFailure {
                     answer.append(ParseError(BusFailure(outcome.failure)))
@@ -174,7 +174,7 @@ struct BatchController: Sendable {
 
     /// All or nothing, which one service can promise.
     private func runAtomically(
-        _ requests: [ParseRequest], _ principal: Principal
+        _ requests: [ParseRequest], _ principal: Principal, of batch: ParseRequest
     ) async throws(ParseError) -> ParseResponse {
         let run = changes(startingAt: 0, in: requests[...])
         guard run.count == requests.count else {
@@ -186,7 +186,7 @@ struct BatchController: Sendable {
         guard let first = run.first else { return ParseResponse([]) }
         let outcomes = try await router.objects.write(
             run.map { ($0.change, $0.document) }, to: first.service, atomic: true,
-            router.admission.rights(principal, for: ["classes"]), requests[0].requestId)
+            router.admission.rights(principal, for: ["classes"]), batch)
         var answer = BatchAnswer(bytesMax: router.configuration.capacity.batchAnswerBytesMax)
         for (_, document) in outcomes { answer.append(success: document) }
         return ParseResponse(body: answer.finished())

@@ -8,7 +8,7 @@ struct ConfigController: Sendable {
 
     func get(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
         let reply = try await services.read(
-            "catalog.config.v1", ConfigRequest(), for: principal, trace: request.requestId)
+            CatalogCalls.config, ConfigRequest(), for: principal, trace: request.requestId)
         return ParseResponse(body: try reply.document)
     }
 
@@ -28,7 +28,7 @@ struct ConfigController: Sendable {
         guard objectId == Self.objectId, !names.isEmpty else { throw .objectNotFound }
         let gone = Dictionary(uniqueKeysWithValues: names.map { ($0, ["__op": "Delete"] as JSON) })
         _ = try await services.write(
-            "catalog.setConfig.v1", SetConfigRequest(), documents: [JSON.object(["params": .object(gone)]).serialized],
+            CatalogCalls.setConfig, SetConfigRequest(), documents: [JSON.object(["params": .object(gone)]).serialized],
             for: principal, trace: request.requestId)
         return ParseResponse([:])
     }
@@ -40,13 +40,13 @@ struct ConfigController: Sendable {
             throw ParseError.internalClass("_GlobalConfig", request.method == .delete ? "delete" : "find")
         }
         let reply = try await services.read(
-            "catalog.config.v1", ConfigRequest(), for: principal, trace: request.requestId)
+            CatalogCalls.config, ConfigRequest(), for: principal, trace: request.requestId)
         return try JSON(reply: try reply.document)
     }
 
     func put(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
         _ = try await services.write(
-            "catalog.setConfig.v1", SetConfigRequest(), documents: [request.document], for: principal,
+            CatalogCalls.setConfig, SetConfigRequest(), documents: [request.document], for: principal,
             trace: request.requestId)
         return ParseResponse(["result": true])
     }

@@ -30,18 +30,19 @@ struct Federation: Sendable {
 
     /// A find at the class's owner; sub-queries in the filter are answered first. Returns the JSON of the answer.
     func find(
-        _ className: String, _ options: QueryOptions, _ principal: Principal, trace: String
+        _ className: String, _ options: QueryOptions, _ principal: Principal, for request: ParseRequest
     ) async throws(ParseError) -> [UInt8] {
-        let hooked = try await HookedRead(className, principal)
+        let hooked = try await HookedRead(request.hooks, className, principal)
         let options = try await hooked?.before(options, limitMax: limitMax) ?? options
         var filter = options.filter
         if SubQueries.mayOccur(in: filter) {
-            var resolver = SubQueries(federation: self, principal: principal, trace: trace)
+            var resolver = SubQueries(federation: self, principal: principal, request: request)
             filter = try await resolver.resolve(filter, of: className)
         }
         let found = try await services.read(
-            "\(Owners.service(ofClass: className)).find.v1", Self.message(className, options, filter: filter),
-            replyingWith: FindReply.self, for: principal, trace: trace
+            Owners.calls(ofClass: className).find, inRoom:
+                Self.message(className, options, filter: filter, hooks: request.hooks),
+            for: principal, trace: request.requestId
         ).document
         // A plan has no objects.
         guard let hooked, !options.explains else { return found }
@@ -51,7 +52,9 @@ struct Federation: Sendable {
     }
 
     /// - Parameter filter: the options' filter without sub-queries.
-    static func message(_ className: String, _ options: QueryOptions, filter: [UInt8]) -> FindRequest {
+    static func message(
+        _ className: String, _ options: QueryOptions, filter: [UInt8], hooks: HookScope?
+    ) -> FindRequest {
         FindRequest.with {
             $0.className = className
             $0.where = Data(filter)
@@ -66,7 +69,7 @@ struct Federation: Sendable {
             // Only a name with a dot leads to another object.
             if filter.contains(text: ".") || options.order.contains(where: { $0.utf8.contains(UInt8(ascii: ".")) }) {
                 $0.foreignClasses = Owners.classes(notOf: Owners.service(ofClass: className))
-                $0.hookedClasses = HookScope.current?.registry.last?.classes(with: .beforeFind) ?? []
+                $0.hookedClasses = hooks?.registry.last?.classes(with: .beforeFind) ?? []
             }
         }
     }
@@ -74,7 +77,7 @@ struct Federation: Sendable {
     /// The objects with the tree's pointers replaced, level by level: one request per owner and level (one for each
     /// thousand objects).
     func expand(
-        _ objects: [JSON], _ tree: IncludeTree, _ principal: Principal, trace: String
+        _ objects: [JSON], _ tree: IncludeTree, _ principal: Principal, for request: ParseRequest
     ) async throws(ParseError) -> [JSON] {
         var fetched: [Name: Fetched] = [:]
         var bytes = 0
@@ -91,7 +94,7 @@ struct Federation: Sendable {
                 }
             }
             let wanted = Set(targetsOfLevel).subtracting(fetched.keys)
-            fetched.merge(try await fetch(wanted, principal, trace: trace)) { _, new in new }
+            fetched.merge(try await fetch(wanted, principal, for: request)) { _, new in new }
             for name in targetsOfLevel { bytes += fetched[name]?.bytes ?? 0 }
             guard bytes <= Self.includedBytesMax else { throw Self.tooLarge }
             level = level.flatMap { object, tree in
@@ -132,7 +135,7 @@ struct Federation: Sendable {
     }
 
     private func fetch(
-        _ names: Set<Name>, _ principal: Principal, trace: String
+        _ names: Set<Name>, _ principal: Principal, for request: ParseRequest
     ) async throws(ParseError) -> [Name: Fetched] {
         let allowed = names.filter { Names.isClassName($0.className) && Names.isObjectId($0.objectId) }
         let byOwner = Dictionary(grouping: allowed) { Owners.service(ofClass: $0.className) }
@@ -142,7 +145,7 @@ struct Federation: Sendable {
                     let part = Array(names[start..<min(start + Self.fetchMax, names.count)])
                     group.addTask {
                         do throws(ParseError) {
-                            return .success(try await fetch(part, from: owner, principal, trace: trace))
+                            return .success(try await fetch(part, from: owner, principal, for: request))
                         } catch {
                             return .failure(error)
                         }
@@ -157,12 +160,12 @@ struct Federation: Sendable {
     }
 
     private func fetch(
-        _ names: [Name], from owner: String, _ principal: Principal, trace: String
+        _ names: [Name], from owner: String, _ principal: Principal, for request: ParseRequest
     ) async throws(ParseError) -> [Name: Fetched] {
         let idsByClass = Dictionary(grouping: names, by: \.className).mapValues { $0.map(\.objectId) }
         var hooked: [(className: String, read: HookedRead, restriction: HookedRead.Restriction)] = []
         for (className, ids) in idsByClass {
-            guard let read = try await HookedRead(className, principal) else { continue }
+            guard let read = try await HookedRead(request.hooks, className, principal) else { continue }
             hooked.append((className, read, try await read.before(ids: ids, isGet: false)))
         }
         let message = FetchRequest.with {
@@ -174,8 +177,8 @@ struct Federation: Sendable {
             }
         }
         let reply = try await services.read(
-            "\(owner).fetch.v1", message, replyingWith: FetchReply.self, for: principal, trace: trace)
-        let found = try reply.message(FetchReply.self).found
+            ObjectCalls(of: owner).fetch, inRoom: message, for: principal, trace: request.requestId)
+        let found = try reply.message.found
         guard found.count == reply.documents.count else { throw .internalError }
         var fetched: [Name: Fetched] = [:]
         for (name, document) in zip(found, reply.documents) {

@@ -13,21 +13,21 @@ struct FunctionsController: Sendable {
     {
         guard let owner = Owners.service(ofFunction: name) else {
             // A function at another host. It cannot have the name of one of ours.
-            if let result = try await HookScope.current?.call(function: name, request, principal) {
+            if let result = try await request.hooks?.call(function: name, request, principal) {
                 return ParseResponse(["result": result])
             }
             throw ParseError(.scriptFailed, "Invalid function: \"\(name.prefix(128))\"")
         }
-        let kind = "\(owner.service).function.v1"
+        let call = ObjectCalls(of: owner.service).function
         let document = request.query == nil ? request.document : JSON.object(try request.parameters).serialized
         let message = FunctionRequest.with { $0.name = name }
         let reply =
             owner.writes
             ? try await services.write(
-                kind, message, documents: [document], for: principal, trace: request.requestId,
+                call, message, documents: [document], for: principal, trace: request.requestId,
                 timeout: Self.timeout)
             : try await services.read(
-                kind, message, documents: [document], for: principal, trace: request.requestId)
+                call, message, documents: [document], for: principal, trace: request.requestId)
         return ParseResponse(body: Array(#"{"result":"#.utf8) + (try reply.document) + [UInt8(ascii: "}")])
     }
 }

@@ -10,9 +10,9 @@ struct IntakeController: Sendable {
         _ name: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
         // The one event that is no figure: what the SDKs of hosted Parse report of a crash.
-        let kind = name == Self.crashReport ? "crash.appReport.v1" : "analytics.event.v1"
+        let call = name == Self.crashReport ? CrashCalls.appReport : AnalyticsCalls.event
         let reply = try await services.write(
-            kind, AppEvent.with { $0.name = name }, documents: [request.document], for: principal,
+            call, AppEvent.with { $0.name = name }, documents: [request.document], for: principal,
             trace: request.requestId)
         return ParseResponse(body: reply.documents.first ?? Array("{}".utf8))
     }
@@ -24,7 +24,7 @@ struct IntakeController: Sendable {
     func stripe(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
         let webhook = PaymentWebhook.with { $0.signature = request.headers[Self.stripeSignature] ?? "" }
         _ = try await services.write(
-            "payments.webhook.v1", webhook, documents: [request.body], for: .init(), trace: request.requestId)
+            PaymentsCalls.webhook, webhook, documents: [request.body], for: .init(), trace: request.requestId)
         return ParseResponse(["received": true])
     }
 }

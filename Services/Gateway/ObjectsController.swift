@@ -22,10 +22,11 @@ struct ObjectsController: Sendable {
             $0.keys = options.keys
             $0.excludeKeys = options.excludeKeys
         }
-        let kind = "\(Owners.service(ofClass: className)).get.v1"
-        let hooked = try await HookedRead(className, principal)
+        let hooked = try await HookedRead(request.hooks, className, principal)
         let restriction = try await hooked?.before(ids: [objectId], isGet: true)
-        var document = try await services.read(kind, message, for: principal, trace: request.requestId).document
+        var document = try await services.read(
+            Owners.calls(ofClass: className).get, message, for: principal, trace: request.requestId
+        ).document
         if let hooked, let restriction {
             let object = try await hooked.restricted([objectId: try JSON(reply: document)], restriction)[objectId]
             guard let object else { throw .objectNotFound }
@@ -35,8 +36,7 @@ struct ObjectsController: Sendable {
         guard isOwnUser || !options.include.isEmpty else { return ParseResponse(body: document) }
         var object = try JSON(reply: document)
         if !options.include.isEmpty {
-            let expanded = try await federation.expand(
-                [object], options.include, principal, trace: request.requestId)
+            let expanded = try await federation.expand([object], options.include, principal, for: request)
             object = options.selected(expanded[0])
         }
         // As Parse Server does, whatever fields were asked for: SDKs take an own user without a token for one who is signed out.
@@ -54,14 +54,14 @@ struct ObjectsController: Sendable {
         if let key = options.redirectKey {
             target = try await federation.target(of: key, className, principal, trace: request.requestId)
         }
-        let reply = try await federation.find(target, options, principal, trace: request.requestId)
+        let reply = try await federation.find(target, options, principal, for: request)
         let expands = !options.include.isEmpty && !options.explains
         guard expands || options.redirectKey != nil else { return ParseResponse(body: reply) }
         var answer = try JSON(reply: reply)
         if expands {
             guard case .array(let results) = answer["results"] else { throw .internalError }
             answer["results"] = .array(
-                try await federation.expand(results, options.include, principal, trace: request.requestId)
+                try await federation.expand(results, options.include, principal, for: request)
                     .map(options.selected))
         }
         if options.redirectKey != nil { answer["className"] = .string(target) }
@@ -104,8 +104,7 @@ struct ObjectsController: Sendable {
             if verb == .create { $0.proposedID = Names.objectId() }
         }
         let outcomes = try await write(
-            [(change, request.document)], to: Owners.service(ofClass: className), atomic: true, principal,
-            request.requestId)
+            [(change, request.document)], to: Owners.service(ofClass: className), atomic: true, principal, request)
         guard let first = outcomes.first else { throw .internalError }
         return first
     }
@@ -114,15 +113,15 @@ struct ObjectsController: Sendable {
     /// - Parameter atomic: all or nothing; then a failure is thrown, else it stands in its outcome.
     func write(
         _ changes: [(change: Change, document: [UInt8])], to service: String, atomic: Bool, _ principal: Principal,
-        _ trace: String
+        _ request: ParseRequest
     ) async throws(ParseError) -> [(outcome: WriteOutcome, answer: [UInt8])] {
-        if let scope = HookScope.current, let table = try await HookedWrite.table(scope, for: changes) {
+        if let scope = request.hooks, let table = try await HookedWrite.table(scope, for: changes) {
             let hooked = HookedWrite(scope: scope, table: table, service: service, principal: principal)
             return try await hooked.run(changes, atomic: atomic) { items throws(ParseError) in
-                try await writePlainly(items, to: service, atomic: atomic, principal, trace)
+                try await writePlainly(items, to: service, atomic: atomic, principal, request.requestId)
             }
         }
-        return try await writePlainly(changes, to: service, atomic: atomic, principal, trace)
+        return try await writePlainly(changes, to: service, atomic: atomic, principal, request.requestId)
     }
 
     private func writePlainly(
@@ -134,9 +133,9 @@ struct ObjectsController: Sendable {
             $0.atomic = atomic
         }
         let reply = try await services.write(
-            "\(service).write.v1", message, documents: changes.map(\.document), for: principal, trace: trace,
+            ObjectCalls(of: service).write, message, documents: changes.map(\.document), for: principal, trace: trace,
             timeout: Self.writeTimeout)
-        let outcomes = try reply.message(WriteReply.self).outcomes
+        let outcomes = try reply.message.outcomes
         guard outcomes.count == changes.count, reply.documents.count == changes.count else { throw .internalError }
         return Array(zip(outcomes, reply.documents))
     }

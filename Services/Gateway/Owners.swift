@@ -1,6 +1,11 @@
+import Messages
+
 /// Which service owns what. A class that is not listed belongs to the catalog.
 enum Owners {
     static func service(ofClass className: String) -> String { classes[className] ?? "catalog" }
+
+    /// What the owner of a class answers about it.
+    static func calls(ofClass className: String) -> ObjectCalls { ObjectCalls(of: service(ofClass: className)) }
 
     /// The owner of a cloud function and whether it changes something; nil when there is none of that name.
     static func service(ofFunction name: String) -> (service: String, writes: Bool)? { functions[name] }

@@ -40,7 +40,7 @@ struct PagesController: Sendable {
 
     private func verifyEmail(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
         let token = Self.token(try Self.pairs(request.query ?? ""))
-        switch try await accounts.follow("users.verifyEmail.v1", token, uses: true, for: request) {
+        switch try await accounts.follow(UsersCalls.verifyEmail, token, uses: true, for: request) {
         case .done: return page(.emailVerified)
         case .alreadyVerified: return page(.emailAlreadyVerified)
         case .void, .UNRECOGNIZED: return page(.verificationLinkVoid, 404)
@@ -49,7 +49,7 @@ struct PagesController: Sendable {
 
     private func passwordForm(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
         let token = Self.token(try Self.pairs(request.query ?? ""))
-        guard try await accounts.follow("users.checkReset.v1", token, uses: false, for: request) == .done else {
+        guard try await accounts.follow(UsersCalls.checkReset, token, uses: false, for: request) == .done else {
             return page(.passwordLinkVoid, 404)
         }
         return page(.choosePassword, 200, ["token": token])
@@ -67,7 +67,7 @@ struct PagesController: Sendable {
         }
         do throws(ParseError) {
             let outcome = try await accounts.follow(
-                "users.resetPassword.v1", token, password: password, uses: true, for: request)
+                UsersCalls.resetPassword, token, password: password, uses: true, for: request)
             return outcome == .done ? page(.passwordChanged) : page(.passwordLinkVoid, 404)
         } catch {
             guard error.code == .validationError else { throw error }
@@ -86,7 +86,7 @@ struct PagesController: Sendable {
             throw ParseError(.validationError, "The two passwords are not the same.")
         }
         let outcome = try await accounts.follow(
-            "users.resetPassword.v1", token, password: password, uses: true, for: request)
+            UsersCalls.resetPassword, token, password: password, uses: true, for: request)
         guard outcome == .done else {
             throw ParseError(.otherCause, "Failed to reset password: username / email / token is invalid")
         }
@@ -172,7 +172,8 @@ extension AccountsController {
     /// Follows a link from a mail.
     /// - Parameter uses: whether that uses it up.
     func follow(
-        _ kind: String, _ token: String, password: String = "", uses: Bool, for request: ParseRequest
+        _ call: Call<LinkRequest, LinkReply>, _ token: String, password: String = "", uses: Bool,
+        for request: ParseRequest
     ) async throws(ParseError) -> LinkReply.Outcome {
         guard !token.isEmpty else { return .void }
         let message = LinkRequest.with {
@@ -181,8 +182,8 @@ extension AccountsController {
         }
         let reply =
             uses
-            ? try await services.write(kind, message, for: .stranger(request.network), trace: request.requestId)
-            : try await services.read(kind, message, for: .init(), trace: request.requestId)
-        return try reply.message(LinkReply.self).outcome
+            ? try await services.write(call, message, for: .stranger(request.network), trace: request.requestId)
+            : try await services.read(call, message, for: .init(), trace: request.requestId)
+        return try reply.message.outcome
     }
 }

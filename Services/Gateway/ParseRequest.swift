@@ -38,6 +38,8 @@ struct ParseRequest: Sendable {
     var isCounted = false
     /// What the client hands to webhooks, an object; a batch's requests have the batch's.
     var context: JSON?
+    /// The webhooks that may have a say in it; nil before its route is known, and while there are none at all.
+    var hooks: HookScope?
     /// True inside a batch, where another batch is refused.
     var isInBatch = false
 

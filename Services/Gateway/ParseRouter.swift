@@ -138,9 +138,10 @@ final class ParseRouter: Sendable {
         guard let handler = route.handler else { throw .notBuilt(route.path) }
         var request = request
         if let context = request.credentials.context { request.context = try Self.context(context) }
+        request.hooks = cloud.hooks(for: request)
         let call = RouteCall(router: self, route: route, request: request, principal: principal)
         do {
-            return try await cloud.aroundHooks(request) { try await handler(call) }
+            return try await handler(call)
         } catch let error as ParseError {
             throw error
         } catch {

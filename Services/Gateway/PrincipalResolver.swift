@@ -41,7 +41,7 @@ struct PrincipalResolver: Sendable {
     private func extend(_ token: String, trace: String) {
         Task {
             _ = try? await services.write(
-                "users.extendSession.v1", ExtendSession.with { $0.sessionToken = token }, for: .init(), trace: trace)
+                UsersCalls.extendSession, ExtendSession.with { $0.sessionToken = token }, for: .init(), trace: trace)
         }
     }
 
@@ -58,9 +58,9 @@ struct PrincipalResolver: Sendable {
             return principal
         }
         let reply = try await services.read(
-            "users.session.v1", SessionRequest.with { $0.sessionToken = token },
+            UsersCalls.session, SessionRequest.with { $0.sessionToken = token },
             for: .with { $0.network = admitted.network }, trace: trace)
-        let session: SessionReply = try reply.message()
+        let session = try reply.message
         var principal = Principal()
         principal.userID = session.userID
         principal.roles = Principal.roles(session.roles, restricted: session.restricted)

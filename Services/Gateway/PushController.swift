@@ -14,14 +14,14 @@ struct PushController: Sendable {
         var body = try request.object
         if let condition = body["where"], SubQueries.mayOccur(in: condition.serialized) {
             let filter = condition.stringValue.map { Array($0.utf8) } ?? condition.serialized
-            var resolver = SubQueries(federation: federation, principal: principal, trace: request.requestId)
+            var resolver = SubQueries(federation: federation, principal: principal, request: request)
             body["where"] = try JSON(reply: try await resolver.resolve(filter, of: "_Installation"))
         }
         let reply = try await services.write(
-            "push.send.v1", SendPushRequest(), documents: [JSON.object(body).serialized], for: principal,
+            PushCalls.send, SendPushRequest(), documents: [JSON.object(body).serialized], for: principal,
             trace: request.requestId)
         var response = ParseResponse(["result": true])
-        response.headers[Self.statusIdName] = try reply.message(SendPushReply.self).pushID
+        response.headers[Self.statusIdName] = try reply.message.pushID
         return response
     }
 

@@ -13,9 +13,9 @@ extension Federation {
         let schema: JSON
         do throws(ParseError) {
             let message = SchemasRequest.with { $0.className = className }
-            let kind = "\(Owners.service(ofClass: className)).schemas.v1"
+            let call = Owners.calls(ofClass: className).schemas
             // Of the schema the caller learns one name, that of the class.
-            schema = try JSON(reply: try await services.read(kind, message, for: .ofSchemas, trace: trace).document)
+            schema = try JSON(reply: try await services.read(call, message, for: .ofSchemas, trace: trace).document)
         } catch  where error.code == .invalidClassName {
             return className  // Of a class that does not exist yet nothing is found.
         }

@@ -29,7 +29,8 @@ struct RequestReporter: Service {
         guard let message = tally.message() else { return }
         do {
             _ = try await services.write(
-                "analytics.requests.v1", message, for: .init(), trace: "requests-\(message.sequence)", timeout: timeout)
+                AnalyticsCalls.requests, message, for: .init(), trace: "requests-\(message.sequence)",
+                timeout: timeout)
             tally.acknowledged()
         } catch {
             logger.info(

@@ -11,7 +11,7 @@ struct SchemasController: Sendable {
         var schemas: [[UInt8]] = []
         for service in Owners.objectServices {
             let reply = try await services.read(
-                "\(service).schemas.v1", SchemasRequest(), for: principal, trace: request.requestId)
+                ObjectCalls(of: service).schemas, SchemasRequest(), for: principal, trace: request.requestId)
             let list = try reply.document
             guard list.first == UInt8(ascii: "["), list.last == UInt8(ascii: "]") else { throw .internalError }
             if list.count > 2 { schemas.append(Array(list.dropFirst().dropLast())) }
@@ -24,7 +24,7 @@ struct SchemasController: Sendable {
         _ className: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
         let reply = try await services.read(
-            "\(Owners.service(ofClass: className)).schemas.v1", SchemasRequest.with { $0.className = className },
+            Owners.calls(ofClass: className).schemas, SchemasRequest.with { $0.className = className },
             for: principal, trace: request.requestId)
         return ParseResponse(body: try reply.document)
     }
@@ -79,7 +79,7 @@ struct SchemasController: Sendable {
         _ className: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
         let reply = try await services.write(
-            "\(try owner(className, orOneOf: Owners.masterClasses)).purge.v1",
+            ObjectCalls(of: try owner(className, orOneOf: Owners.masterClasses)).purge,
             SchemaChange.with { $0.className = className }, for: principal, trace: request.requestId,
             timeout: Self.purgeTimeout)
         return ParseResponse(body: try reply.document)
@@ -94,7 +94,7 @@ struct SchemasController: Sendable {
             $0.className = className
         }
         let reply = try await services.write(
-            "\(try owner(className)).schema.v1", message, documents: documents, for: principal,
+            ObjectCalls(of: try owner(className)).schema, message, documents: documents, for: principal,
             trace: request.requestId, timeout: Self.purgeTimeout)
         return ParseResponse(body: try reply.document)
     }

@@ -19,9 +19,9 @@ struct SentryController: Sendable {
             $0.isEvent = path[2] == "store"
         }
         let reply = try await services.write(
-            "crash.envelope.v1", message, documents: [request.body],
+            CrashCalls.envelope, message, documents: [request.body],
             for: .stranger(request.network), trace: request.requestId)
-        let answer: CrashAnswer = try reply.message()
+        let answer = try reply.message
         guard answer.status != 200 else { return Self.readable(ParseResponse(body: try reply.document)) }
         return refusal(answer)
     }

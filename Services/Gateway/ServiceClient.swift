@@ -8,19 +8,21 @@ struct ServiceClient: Sendable {
     let broker: Broker
 
     /// A request that changes nothing; a function that only looks carries its parameters as a document.
-    func read(
-        _ kind: String, _ message: some Message, documents: [[UInt8]] = [], for principal: Principal, trace: String
-    ) async throws(ParseError) -> BusReply {
-        try await send(kind, message, documents, principal, trace, key: "", timeout: .seconds(10))
+    func read<Request, Reply>(
+        _ call: Call<Request, Reply>, _ message: Request, documents: [[UInt8]] = [], for principal: Principal,
+        trace: String
+    ) async throws(ParseError) -> ServiceReply<Reply> {
+        try await send(call, message, documents, principal, trace, key: "", timeout: .seconds(10))
     }
 
     /// The same with a budget of its own, for requests that run at the same time.
-    func read(
-        _ kind: String, _ message: some Message, for principal: Principal, trace: String, budget: RequestBudget?
-    ) async throws(ParseError) -> BusReply {
+    func read<Request, Reply>(
+        _ call: Call<Request, Reply>, _ message: Request, for principal: Principal, trace: String,
+        budget: RequestBudget?
+    ) async throws(ParseError) -> ServiceReply<Reply> {
         do {
             return try await RequestBudget.$current.withValue(budget) {
-                try await read(kind, message, for: principal, trace: trace)
+                try await read(call, message, for: principal, trace: trace)
             }
         } catch let error as ParseError {
             throw error
@@ -30,21 +32,21 @@ struct ServiceClient: Sendable {
     }
 
     /// A request that changes something. It may be repeated when a process dies: the receiver answers it once.
-    func write(
-        _ kind: String, _ message: some Message, documents: [[UInt8]] = [], for principal: Principal, trace: String,
-        timeout: Duration = .seconds(10)
-    ) async throws(ParseError) -> BusReply {
+    func write<Request, Reply>(
+        _ call: Call<Request, Reply>, _ message: Request, documents: [[UInt8]] = [], for principal: Principal,
+        trace: String, timeout: Duration = .seconds(10)
+    ) async throws(ParseError) -> ServiceReply<Reply> {
         guard !principal.readOnly else { throw .readOnlyKey }
-        return try await send(kind, message, documents, principal, trace, key: RequestIds.next(), timeout: timeout)
+        return try await send(call, message, documents, principal, trace, key: RequestIds.next(), timeout: timeout)
     }
 
     /// - Parameter reserved: bytes of `AnswerHold.current` that the reply may take.
-    func send(
-        _ kind: String, _ message: some Message, _ documents: [[UInt8]] = [], _ principal: Principal, _ trace: String,
-        key: String = "", timeout: Duration = .seconds(10), reserved: Int = 0
-    ) async throws(ParseError) -> BusReply {
+    func send<Request, Reply>(
+        _ call: Call<Request, Reply>, _ message: Request, _ documents: [[UInt8]] = [], _ principal: Principal,
+        _ trace: String, key: String = "", timeout: Duration = .seconds(10), reserved: Int = 0
+    ) async throws(ParseError) -> ServiceReply<Reply> {
         do {
-            var request = try BusRequest(kind, message, timeout: timeout)
+            var request = try BusRequest(call, message, timeout: timeout)
             request.documents = documents
             request.principal = principal
             request.traceId = trace
@@ -54,7 +56,7 @@ struct ServiceClient: Sendable {
             if writes { hold?.changes() }
             // What is left to read of a batch, or of a query with many parts.
             guard hold?.isAbandoned != true else { throw BusFailure.abandoned }
-            return try await request.budgeted { request in
+            let reply = try await request.budgeted { request in
                 await withCheckedContinuation { continuation in
                     broker.call(request) { result in
                         continuation.resume(
@@ -62,6 +64,7 @@ struct ServiceClient: Sendable {
                     }
                 }
             }
+            return ServiceReply(body: reply.body, documents: reply.documents)
         } catch let failure as BusFailure {
             throw ParseError(failure)
         } catch {
@@ -70,14 +73,19 @@ struct ServiceClient: Sendable {
     }
 }
 
-extension BusReply {
-    /// The reply's message.
+/// The answer to a call: its message, decoded when somebody looks at it, and its documents.
+struct ServiceReply<Reply: Message>: Sendable {
+    fileprivate let body: [UInt8]
+    let documents: [[UInt8]]
+
     /// - Throws: code 1 when a service answered something else.
-    func message<Reply: Message>(_ type: Reply.Type = Reply.self) throws(ParseError) -> Reply {
-        do {
-            return try Reply(serializedBytes: body)
-        } catch {
-            throw .internalError
+    var message: Reply {
+        get throws(ParseError) {
+            do {
+                return try Reply(serializedBytes: body)
+            } catch {
+                throw .internalError
+            }
         }
     }
 

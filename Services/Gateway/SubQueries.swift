@@ -10,17 +10,17 @@ import ParseProtocol
 struct SubQueries {
     let federation: Federation
     let principal: Principal
-    let trace: String
+    let request: ParseRequest
     private var count = 0
 
     /// Sub-queries in one request, and how deep they nest: past these the client should ask otherwise.
     private static let countMax = 20
     private static let depthMax = 5
 
-    init(federation: Federation, principal: Principal, trace: String) {
+    init(federation: Federation, principal: Principal, request: ParseRequest) {
         self.federation = federation
         self.principal = principal
-        self.trace = trace
+        self.request = request
     }
 
     /// Whether the filter's text names a sub-query at all; most do not and are never decoded here.
@@ -61,7 +61,7 @@ struct SubQueries {
         }
         for index in found.indices {
             found[index] = try await found[index].redirected { key, className throws(ParseError) in
-                try await federation.target(of: key, className, principal, trace: trace)
+                try await federation.target(of: key, className, principal, trace: request.requestId)
             }
         }
         let inner = try await resolve(found.map(\.inner), depth: depth + 1)
@@ -81,27 +81,31 @@ struct SubQueries {
         for (index, (query, filter)) in queries.enumerated() {
             // A class with a webhook is asked like by a find of its own.
             guard case .find(let className, var options, _, _) = query,
-                try await HookedRead(className, principal) != nil
+                try await HookedRead(request.hooks, className, principal) != nil
             else {
                 plain.append(index)
                 continue
             }
             options.filter = JSON.object(filter).serialized
             answers[index] = try query.values(
-                of: try await federation.find(className, options, principal, trace: trace))
+                of: try await federation.find(className, options, principal, for: request))
         }
         let byOwner = Dictionary(grouping: plain) { queries[$0].query.owner }
         let lookups = byOwner.mapValues { indices in
-            LookupRequest.with { $0.lookups = indices.map { queries[$0].query.lookup(filter: queries[$0].filter) } }
+            LookupRequest.with {
+                $0.lookups = indices.map {
+                    queries[$0].query.lookup(filter: queries[$0].filter, hooks: request.hooks)
+                }
+            }
         }
-        let (services, principal, trace) = (federation.services, principal, trace)
+        let (services, principal, trace) = (federation.services, principal, request.requestId)
         let share = RequestBudget.current?.share(among: lookups.count)
         let replies = await withTaskGroup(of: (String, Result<[[UInt8]], ParseError>).self) { group in
             for (owner, message) in lookups {
                 group.addTask {
                     do throws(ParseError) {
                         let reply = try await services.read(
-                            "\(owner).lookup.v1", message, for: principal, trace: trace, budget: share)
+                            ObjectCalls(of: owner).lookup, message, for: principal, trace: trace, budget: share)
                         return (owner, .success(reply.documents))
                     } catch {
                         return (owner, .failure(error))

@@ -100,11 +100,12 @@ enum SubQuery {
     }
 
     /// - Parameter filter: the filter inside, without sub-queries.
-    func lookup(filter: [String: JSON]) -> Lookup {
+    func lookup(filter: [String: JSON], hooks: HookScope?) -> Lookup {
         .with {
             switch self {
             case .find(let className, let options, _, _):
-                $0.find = Federation.message(className, options, filter: JSON.object(filter).serialized)
+                $0.find = Federation.message(
+                    className, options, filter: JSON.object(filter).serialized, hooks: hooks)
             case .members(let members): $0.members = members
             }
         }

@@ -6,7 +6,7 @@ import ServiceKit
 
 package let mailPlan = ServicePlan(name: "mail", migrations: mailMigrations)
 
-func buildMail(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
+package func buildMail(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
     let configuration = try MailConfiguration(reader: host.configuration.reader)
     let composer = MailComposer(
         sender: configuration.sender, shopName: configuration.shopName,
@@ -16,7 +16,7 @@ func buildMail(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
         settings: configuration.sending, logger: host.logger)
 
     let quotas = MailQuotas(configuration.quotas)
-    routes.write("mail.send.v1", SendMailRequest.self) { message, request, transaction in
+    routes.accept(MailCalls.send) { message, request, transaction in
         let verdict = try MailQueue.add(
             message, key: request.envelope.idempotencyKey, quotas: quotas, in: transaction)
         transaction.afterCommit {
@@ -26,10 +26,9 @@ func buildMail(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
             }
             sender.wake()
         }
-        return try BusReply(Accepted())
     }
     // Mails are known by address, not by user; what they said is gone once they are sent.
-    routes.write("mail.userDeleted.v1", UserDeleted.self) { _, _, _ in try BusReply(Accepted()) }
+    routes.accept(NewsCalls(to: mailPlan.name).userDeleted) { _, _, _ in }
     MailFunctions(store: host.store, sender: sender).install(in: &routes)
 
     host.whenWriter { await sender.run() }

@@ -11,33 +11,26 @@ package let paymentsPlan = ServicePlan(
     rules: ["PaymentMethod": PaymentMethodRules()],
     migrations: paymentsMigrations)
 
-func buildPayments(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
+package func buildPayments(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
     let (provider, webhooks) = try paymentProvider(host)
     let charges = Charges(store: host.store, provider: provider, logger: host.logger)
-    routes.task("payments.charge.v1", ChargeRequest.self) { message, _ in
-        try BusReply(await charges.charge(message))
-    }
-    routes.task("payments.findCharge.v1", FindChargeRequest.self) { message, _ in
-        try BusReply(await charges.find(message))
-    }
+    routes.task(PaymentsCalls.charge) { message, _ in try await charges.charge(message) }
+    routes.task(PaymentsCalls.findCharge) { message, _ in try await charges.find(message) }
     let refunds = Refunds(store: host.store, provider: provider, logger: host.logger)
-    routes.task("payments.refund.v1", RefundRequest.self) { message, _ in
-        try BusReply(await refunds.refund(message))
-    }
-    routes.write("payments.orderMade.v1", OrderMade.self) { message, _, transaction in
+    routes.task(PaymentsCalls.refund) { message, _ in try await refunds.refund(message) }
+    let news = NewsCalls(to: paymentsPlan.name)
+    routes.accept(news.orderMade) { message, _, transaction in
         try HighestOrder.note(message, in: transaction)
-        return try BusReply(Accepted())
     }
-    routes.read("payments.highestOrder.v1", HighestOrderRequest.self) { _, _, reader in
-        try BusReply(HighestOrderReply.with { $0.orderNumber = try HighestOrder.number(in: reader) })
+    routes.read(PaymentsCalls.highestOrder) { _, _, reader in
+        try HighestOrderReply.with { $0.orderNumber = try HighestOrder.number(in: reader) }
     }
-    routes.write("payments.userDeleted.v1", UserDeleted.self) { message, _, transaction in
+    routes.accept(news.userDeleted) { message, _, transaction in
         try DeletedUsers.forget(message.userID, in: transaction)
-        return try BusReply(Accepted())
     }
-    routes.task("payments.webhook.v1", PaymentWebhook.self) { message, request in
+    routes.task(PaymentsCalls.webhook) { message, request in
         try await webhooks.receive(request.documents.first ?? [], signature: message.signature)
-        return try BusReply(Accepted())
+        return Accepted()
     }
     PaymentReports(host: host).install(in: &routes)
     PaymentFunctions(host: host, provider: provider).install(in: &routes)

@@ -106,7 +106,7 @@ struct PromotionFunctions: Sendable {
             do {
                 let parameters: JSON = ["pushHash": .string(hash)]
                 var question = try BusRequest(
-                    "analytics.function.v1", FunctionRequest.with { $0.name = "pushOpens" }, timeout: .seconds(3))
+                    ObjectCalls(of: "analytics").function, .with { $0.name = "pushOpens" }, timeout: .seconds(3))
                 question.documents = [parameters.serialized]
                 question.principal = .satchel
                 question.traceId = trace

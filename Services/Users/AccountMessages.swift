@@ -2,7 +2,6 @@ import Messages
 import ObjectStore
 import ParseProtocol
 import ServiceKit
-import SwiftProtobuf
 import Synchronization
 
 /// What the service tells others, through its outbox. Class rules are made before there is an outbox and get this instead.
@@ -14,10 +13,12 @@ package final class AccountMessages: Sendable {
     /// Called once, while the service is built.
     func connect(_ outbox: Outbox) { self.outbox.withLock { $0 = outbox } }
 
-    func add(_ kind: String, _ message: some Message, key: String, in transaction: StoreTransaction) throws {
+    func add<Request, Reply>(
+        _ call: Call<Request, Reply>, _ message: Request, key: String, in transaction: StoreTransaction
+    ) throws {
         // Without an outbox the message would be lost, and what causes it must not happen.
         guard let outbox = outbox.withLock(\.self) else { throw ParseError.internalError }
-        try outbox.add(kind, message, key: key, in: transaction)
+        try outbox.add(call, message, key: key, in: transaction)
     }
 
     func waitUntilDelivered(key: String, within limit: Duration) async {

@@ -5,9 +5,6 @@ import ServiceKit
 
 /// What ends with an account, here and in the other services.
 enum AccountRemoval {
-    /// Every service that knows users.
-    static let informed = ["catalog", "bag", "payments", "mail", "push", "analytics", "crash"]
-
     /// Removes what belongs to a user whose object is gone, and tells the others.
     /// - Parameter untold: a service that hears of it in another way.
     static func finish(
@@ -27,10 +24,10 @@ enum AccountRemoval {
             $0.userID = userId
             $0.deletedAt = transaction.now.milliseconds
         }
-        for service in informed where service != untold {
+        for call in NewsCalls.userDeleted where call.service != untold {
             try messages.add(
-                "\(service).userDeleted.v1", deleted,
-                key: "user:\(userId):deleted:\(transaction.now.milliseconds):\(service)", in: transaction)
+                call, deleted, key: "user:\(userId):deleted:\(transaction.now.milliseconds):\(call.service)",
+                in: transaction)
         }
     }
 }

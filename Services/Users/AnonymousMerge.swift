@@ -20,7 +20,7 @@ enum AnonymousMerge {
             try Identities.isAnonymous(anonymousId, transaction)
         else { return nil }
         try messages.add(
-            "bag.merge.v1",
+            BagCalls.merge,
             MergeBag.with {
                 $0.fromUserID = anonymousId
                 $0.toUserID = userId

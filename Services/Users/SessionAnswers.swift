@@ -10,7 +10,7 @@ enum SessionAnswers {
     /// - Parameter times: of a session that is extended by its use; nil when none is.
     static func principal(
         of token: String, _ key: AccountKey, extension times: SessionExtension?, _ reader: StoreReader
-    ) throws -> BusReply {
+    ) throws -> SessionReply {
         let session = try Sessions.live(token, key, at: .now, reader)
         guard let userId = session["user"]?.pointerTarget?.objectId else { throw ParseError.invalidSession }
         let roles = try RoleHierarchy.roles(of: userId, reader).map(\.name).sorted()
@@ -20,15 +20,14 @@ enum SessionAnswers {
         }
         let isAnonymous = try Identities.isAnonymous(userId, reader)
         let isExtendable = try Sessions.isExtendable(session, times, at: .now, reader)
-        return try BusReply(
-            SessionReply.with {
-                $0.userID = userId
-                $0.roles = roles
-                $0.expiresAt = Sessions.expiry(of: session)?.milliseconds ?? 0
-                $0.anonymous = isAnonymous
-                $0.restricted = session["restricted"] == true
-                $0.extendable = isExtendable
-            })
+        return SessionReply.with {
+            $0.userID = userId
+            $0.roles = roles
+            $0.expiresAt = Sessions.expiry(of: session)?.milliseconds ?? 0
+            $0.anonymous = isAnonymous
+            $0.restricted = session["restricted"] == true
+            $0.extendable = isExtendable
+        }
     }
 
     /// `GET /users/me`: the user of the session the request came with.
@@ -66,14 +65,13 @@ enum SessionAnswers {
     }
 
     /// How to reach a user; empty for one who is not there or left no address.
-    static func contact(of userId: String, _ reader: StoreReader) throws -> BusReply {
+    static func contact(of userId: String, _ reader: StoreReader) throws -> ContactReply {
         let user = try reader.documentIfFound("_User", userId, caller: .master) ?? [:]
-        return try BusReply(
-            ContactReply.with {
-                $0.email = user["email"]?.stringValue ?? ""
-                $0.name = name(of: user)
-                $0.emailVerified = user["emailVerified"] == true
-            })
+        return ContactReply.with {
+            $0.email = user["email"]?.stringValue ?? ""
+            $0.name = name(of: user)
+            $0.emailVerified = user["emailVerified"] == true
+        }
     }
 
     /// What a mail calls a user; may be empty.

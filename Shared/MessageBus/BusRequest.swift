@@ -17,8 +17,10 @@ public struct BusRequest: Sendable {
     public var budget: Int64 = 0
 
     /// A read or a write of `message`, waited for at most `timeout`.
-    public init(_ kind: String, _ message: some Message, timeout: Duration = .seconds(10)) throws {
-        self.init(kind: kind, body: try message.serializedBytes(), timeout: timeout)
+    public init<Request, Reply>(
+        _ call: Call<Request, Reply>, _ message: Request, timeout: Duration = .seconds(10)
+    ) throws {
+        self.init(kind: call.kind, body: try message.serializedBytes(), timeout: timeout)
     }
 
     /// A request whose body is encoded already.

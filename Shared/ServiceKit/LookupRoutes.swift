@@ -13,7 +13,7 @@ extension ServiceRoutes {
     private static let answerBytesMax = 32 << 20
 
     mutating func installLookups(for caller: @escaping @Sendable (Principal, _ className: String) -> Caller) {
-        read("\(host.plan.name).lookup.v1", LookupRequest.self) { message, request, reader in
+        read(framed: ObjectCalls(of: host.plan.name).lookup) { message, request, reader in
             guard message.lookups.count <= Self.lookupsMax else {
                 throw ParseError(.invalidQuery, "At most \(Self.lookupsMax) sub-queries are possible.")
             }

@@ -7,7 +7,7 @@ import ParseProtocol
 /// The kinds every service with Parse objects answers: get, find, fetch and write (Shared/Messages/Protos/objects.proto).
 extension ServiceRoutes {
     mutating func installObjects() {
-        let name = host.plan.name
+        let calls = ObjectCalls(of: host.plan.name)
         let rules = host.plan.rules
         let readingCaller = host.plan.readingCaller
         let completion = host.plan.completion
@@ -21,7 +21,7 @@ extension ServiceRoutes {
             principal.readOnly && className == "_Session" ? .anonymous : readingCaller(principal)
         }
 
-        read("\(name).get.v1", GetRequest.self) { message, request, reader in
+        read(framed: calls.get) { message, request, reader in
             let body = try reader.get(
                 message.className, message.objectID, keys: message.keys, excludeKeys: message.excludeKeys,
                 caller: caller(request.envelope.principal, message.className))
@@ -33,7 +33,7 @@ extension ServiceRoutes {
             ])
         }
 
-        read("\(name).find.v1", FindRequest.self) { message, request, reader in
+        read(framed: calls.find) { message, request, reader in
             if message.explain {
                 try request.requireMaster()
                 return try BusReply(
@@ -50,7 +50,7 @@ extension ServiceRoutes {
 
         installLookups(for: caller)
 
-        read("\(name).fetch.v1", FetchRequest.self) { message, request, reader in
+        read(framed: calls.fetch) { message, request, reader in
             var reply = FetchReply()
             var documents: [[UInt8]] = []
             var room = message.answerBytesMax == 0 ? nil : Int(message.answerBytesMax)
@@ -81,7 +81,7 @@ extension ServiceRoutes {
         }
 
         // From a task and the store's own readers: an aggregate may take seconds, for which no lane should be closed to others.
-        task("\(name).aggregate.v1", AggregateRequest.self) { [host] message, request in
+        task(framed: calls.aggregate) { [host] message, request in
             let caller = caller(request.envelope.principal, message.className)
             let page = try await host.store.read { reader in
                 if !message.distinct.isEmpty {
@@ -97,7 +97,7 @@ extension ServiceRoutes {
                 AggregateReply.with { $0.rows = UInt32(clamping: page.rows) }, documents: [page.body])
         }
 
-        routes["\(name).write.v1"] = .choice { [host] request in
+        routes[calls.write.kind] = .choice { [host] request in
             let message = try WriteRequest(serializedBytes: request.body)
             let proposals = try Self.proposals(message, request)
             // Plain data has nothing to prepare: the lane hands it to the writer without a task in between.

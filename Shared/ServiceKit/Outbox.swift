@@ -32,11 +32,13 @@ public final class Outbox: Sendable {
     }
 
     /// Adds a message to the transaction. `key` names what happened (`order:<id>:mail`); a second message of that key is ignored.
-    public func add(_ kind: String, _ message: some Message, key: String, in transaction: StoreTransaction) throws {
+    public func add<Request, Reply>(
+        _ call: Call<Request, Reply>, _ message: Request, key: String, in transaction: StoreTransaction
+    ) throws {
         _ = try transaction.execute(
             "INSERT INTO outbox(key, kind, body, dueAt) VALUES (?, ?, ?, ?) ON CONFLICT(key) DO NOTHING",
             [
-                .text(KeyedReplies.outboxPrefix + key), .text(kind), .blob(try message.serializedBytes()),
+                .text(KeyedReplies.outboxPrefix + key), .text(call.kind), .blob(try message.serializedBytes()),
                 .int(transaction.now.milliseconds),
             ])
         transaction.afterCommit { [wake] in wake.yield() }

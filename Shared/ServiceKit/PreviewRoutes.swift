@@ -8,7 +8,7 @@ import ParseProtocol
 extension ServiceRoutes {
     mutating func installPreview() {
         let rules = host.plan.rules
-        task("\(host.plan.name).preview.v1", WriteRequest.self) { [host] message, request in
+        task(framed: ObjectCalls(of: host.plan.name).preview) { [host] message, request in
             var changes: [PreviewedChange] = []
             for proposal in try Self.proposals(message, request) {
                 changes.append(

@@ -9,17 +9,17 @@ extension ServiceRoutes {
     private static let purgedAtOnce = 200
 
     mutating func installSchemas() {
-        let name = host.plan.name
+        let calls = ObjectCalls(of: host.plan.name)
         let defined = Dictionary(uniqueKeysWithValues: host.plan.classes.map { ($0.name, Set($0.fields.keys)) })
 
-        read("\(name).schemas.v1", SchemasRequest.self) { message, request, reader in
+        read(framed: calls.schemas) { message, request, reader in
             try request.requireMaster()
             let answer =
                 try message.className.isEmpty ? reader.schemas() : reader.schema(of: message.className)
             return try BusReply(Accepted(), documents: [answer])
         }
 
-        write("\(name).schema.v1", SchemaChange.self) { message, request, transaction in
+        write(framed: calls.schema) { message, request, transaction in
             try request.requireMaster()
             var answer = JSON.object([:]).serialized
             switch message.verb {
@@ -37,7 +37,7 @@ extension ServiceRoutes {
             return try BusReply(Accepted(), documents: [answer])
         }
 
-        task("\(name).purge.v1", SchemaChange.self) { [host] message, request in
+        task(framed: calls.purge) { [host] message, request in
             try request.requireMaster()
             let className = message.className
             let rules = host.plan.rules[className]

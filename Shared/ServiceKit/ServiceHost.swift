@@ -19,7 +19,7 @@ public final class ServiceHost: Sendable {
     private let writerActions = Mutex<[@Sendable () async -> Void]>([])
     private let stopActions = Mutex<[@Sendable (_ limit: Duration) async -> Void]>([])
 
-    init(plan: ServicePlan, configuration: ServiceConfiguration, logger: Logger) throws {
+    package init(plan: ServicePlan, configuration: ServiceConfiguration, logger: Logger) throws {
         self.plan = plan
         self.configuration = configuration
         self.logger = logger
@@ -63,12 +63,11 @@ public final class ServiceHost: Sendable {
 
     /// Asks another service on the caller's behalf or our own.
     /// - Throws: `ParseError`, the other service's error or that it could not be reached.
-    public func call<Reply: Message>(
-        _ kind: String, _ message: some Message, as principal: Principal = .satchel, writes: Bool = false,
-        idempotencyKey: String = "", traceId: String = "", timeout: Duration = .seconds(10),
-        reply: Reply.Type = Reply.self
+    public func call<Request, Reply>(
+        _ call: Call<Request, Reply>, _ message: Request, as principal: Principal = .satchel, writes: Bool = false,
+        idempotencyKey: String = "", traceId: String = "", timeout: Duration = .seconds(10)
     ) async throws -> Reply {
-        var request = try BusRequest(kind, message, timeout: timeout)
+        var request = try BusRequest(call, message, timeout: timeout)
         request.principal = principal
         request.writes = writes
         request.idempotencyKey = idempotencyKey

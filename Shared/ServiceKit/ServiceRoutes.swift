@@ -30,35 +30,82 @@ public struct ServiceRoutes: Sendable {
     private(set) var functions: [String: Function] = [:]
     let host: ServiceHost
 
-    init(host: ServiceHost) { self.host = host }
+    /// What every service answers, and what `build` adds.
+    package init(
+        host: ServiceHost, build: (_ host: ServiceHost, _ routes: inout ServiceRoutes) throws -> Void
+    ) throws {
+        self.host = host
+        installObjects()
+        installPreview()
+        installSchemas()
+        try build(host, &self)
+        installFunctions()
+    }
+
+    /// The kinds that are answered.
+    package var kinds: Set<String> { Set(routes.keys) }
 
     /// Answers on the lane's own thread with its own database connection: the shortest way for a read. `body` must not block
     /// on anything but the database, and has no effects: when it takes more than some milliseconds it is begun anew on one of the store's
     /// reader threads.
-    public mutating func read<Request: Message>(
-        _ kind: String, _ type: Request.Type,
+    public mutating func read<Request, Reply>(
+        _ call: Call<Request, Reply>,
+        _ body: @escaping @Sendable (Request, ServiceRequest, StoreReader) throws -> Reply
+    ) {
+        read(framed: call) { try BusReply(body($0, $1, $2)) }
+    }
+
+    /// As above, for an answer with frames after its message.
+    public mutating func read<Request, Reply>(
+        framed call: Call<Request, Reply>,
         _ body: @escaping @Sendable (Request, ServiceRequest, StoreReader) throws -> BusReply
     ) {
-        routes[kind] = .read { try body(Request(serializedBytes: $0.body), $0, $1) }
+        routes[call.kind] = .read { try body(Request(serializedBytes: $0.body), $0, $1) }
     }
 
     /// Answers from a task, for what waits for other services or for the writer.
-    public mutating func task<Request: Message>(
-        _ kind: String, _ type: Request.Type,
+    public mutating func task<Request, Reply>(
+        _ call: Call<Request, Reply>, _ body: @escaping @Sendable (Request, ServiceRequest) async throws -> Reply
+    ) {
+        task(framed: call) { try BusReply(await body($0, $1)) }
+    }
+
+    /// As above, for an answer with frames after its message.
+    public mutating func task<Request, Reply>(
+        framed call: Call<Request, Reply>,
         _ body: @escaping @Sendable (Request, ServiceRequest) async throws -> BusReply
     ) {
-        routes[kind] = .task { try await body(Request(serializedBytes: $0.body), $0) }
+        routes[call.kind] = .task { try await body(Request(serializedBytes: $0.body), $0) }
     }
 
     /// Answers with one write transaction, once per idempotency key. No task is needed: the lane hands the work to the writer's
     /// thread, which answers after the commit.
-    public mutating func write<Request: Message>(
-        _ kind: String, _ type: Request.Type,
+    public mutating func write<Request, Reply>(
+        _ call: Call<Request, Reply>,
+        _ body: @escaping @Sendable (Request, ServiceRequest, StoreTransaction) throws -> Reply
+    ) {
+        write(framed: call) { try BusReply(body($0, $1, $2)) }
+    }
+
+    /// As above, for an answer with frames after its message.
+    public mutating func write<Request, Reply>(
+        framed call: Call<Request, Reply>,
         _ body: @escaping @Sendable (Request, ServiceRequest, StoreTransaction) throws -> BusReply
     ) {
-        routes[kind] = .write(keyed: true) { request in
+        routes[call.kind] = .write(keyed: true) { request in
             let message = try Request(serializedBytes: request.body)
             return { try body(message, request, $0) }
+        }
+    }
+
+    /// As above, for what is only acknowledged.
+    public mutating func accept<Request>(
+        _ call: Call<Request, Accepted>,
+        _ body: @escaping @Sendable (Request, ServiceRequest, StoreTransaction) throws -> Void
+    ) {
+        write(call) { message, request, transaction in
+            try body(message, request, transaction)
+            return Accepted()
         }
     }
 
@@ -70,7 +117,7 @@ public struct ServiceRoutes: Sendable {
     mutating func installFunctions() {
         guard !functions.isEmpty else { return }
         let functions = functions
-        task("\(host.plan.name).function.v1", FunctionRequest.self) { message, request in
+        task(framed: ObjectCalls(of: host.plan.name).function) { message, request in
             guard let function = functions[message.name] else {
                 throw ParseError(.scriptFailed, "Invalid function: \"\(message.name)\"")
             }

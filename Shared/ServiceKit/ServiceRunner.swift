@@ -43,12 +43,7 @@ private func run(
     try FileManager.default.createDirectory(
         atPath: configuration.dataDirectory + "/sockets", withIntermediateDirectories: true)
     let host = try ServiceHost(plan: plan, configuration: configuration, logger: logger)
-    var routes = ServiceRoutes(host: host)
-    routes.installObjects()
-    routes.installPreview()
-    routes.installSchemas()
-    try build(host, &routes)
-    routes.installFunctions()
+    let routes = try ServiceRoutes(host: host, build: build)
     let group = ServiceGroup(
         services: [RunningService(host: host, routes: routes)], gracefulShutdownSignals: [.sigterm, .sigint],
         logger: logger)

@@ -58,7 +58,7 @@ import Testing
         let hello = Hello.with { $0.service = "catalog" }
         let envelope = Envelope.with {
             $0.form = .request
-            $0.kind = "catalog.find.v1"
+            $0.kind = ObjectCalls(of: "catalog").find.kind
             $0.deadline = 10_000
         }
         dispatcher.request(BusMessage(envelope: envelope), from: "a", now: 1000, &actions)

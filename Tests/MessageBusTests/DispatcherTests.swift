@@ -23,7 +23,7 @@ import Testing
             envelope: .with {
                 $0.version = 1
                 $0.form = .request
-                $0.kind = "catalog.find.v1"
+                $0.kind = ObjectCalls(of: "catalog").find.kind
                 $0.correlation = 77
                 $0.deadline = deadline
                 $0.writes = writes

@@ -179,6 +179,25 @@ import Testing
         }
     }
 
+    @Test func anExportComesPastItsHookOnEveryPage() async throws {
+        let host = try await WebhookHost.shared
+        let name = WebhookHost.name("Game")
+        let client = ParseClient(host.suite)
+        var ids: [String] = []
+        for _ in 1...3 { ids.append(try await client.create(name, ["note": "n"]).objectId) }
+        // The others come after it in an export. The condition replaces the whole one, whatever page it is for.
+        let first = try #require(ids.min())
+        let narrowed: JSON = ["where": ["objectId": .string(first)]]
+        try await host.trigger("beforeFind", name, ["json": ["success": narrowed]])
+        let exported = try await host.master.get("/export/\(name)")
+        #expect(exported.status == 200, "\(exported.text)")
+        #expect(exported.results.map { $0["objectId"]?.stringValue } == [first], "\(exported.text)")
+        let unchanged: JSON = ["success": [:]]
+        try await host.answer("\(name)-beforeFind", ["json": unchanged])
+        let all = try await host.master.get("/export/\(name)")
+        #expect(all.results.compactMap { $0["objectId"]?.stringValue } == ids.sorted(), "\(all.text)")
+    }
+
     @Test func afterFindChangesWhatIsAnswered() async throws {
         let host = try await WebhookHost.shared
         let name = WebhookHost.name("Game")

@@ -44,17 +44,19 @@ final class BagStore: Sendable {
     final class Events: EventSink {
         private let added = Mutex<[(kind: String, key: String, body: [UInt8])]>([])
         /// A second message of a key is ignored, as in the outbox.
-        func add(_ kind: String, _ message: some Message, key: String, in transaction: StoreTransaction) throws {
+        func add<Request, Reply>(
+            _ call: Call<Request, Reply>, _ message: Request, key: String, in transaction: StoreTransaction
+        ) throws {
             let body: [UInt8] = try message.serializedBytes()
             added.withLock { added in
-                if !added.contains(where: { $0.key == key }) { added.append((kind, key, body)) }
+                if !added.contains(where: { $0.key == key }) { added.append((call.kind, key, body)) }
             }
         }
         var kinds: [String] { added.withLock { $0.map(\.kind) } }
 
-        /// The messages of a kind.
-        func all<Sent: Message>(_ kind: String, _ type: Sent.Type) throws -> [Sent] {
-            try added.withLock { $0.filter { $0.kind == kind } }.map { try Sent(serializedBytes: $0.body) }
+        /// The messages of a call.
+        func all<Request, Reply>(_ call: Call<Request, Reply>) throws -> [Request] {
+            try added.withLock { $0.filter { $0.kind == call.kind } }.map { try Request(serializedBytes: $0.body) }
         }
         func forget() { added.withLock { $0 = [] } }
     }
@@ -116,6 +118,9 @@ final class BagStore: Sendable {
                 asked: ["soap", "comb", "secret"], unitPriceMinorUnits: prices ?? ["soap": 350, "comb": 1200]))
     }
 }
+
+/// The kinds of these calls in alphabetical order.
+func sortedKinds(_ calls: [any DeclaredCall]...) -> [String] { calls.joined().map { $0.kind }.sorted() }
 
 func parseCode(_ work: () async throws -> Void) async -> Int? {
     do {

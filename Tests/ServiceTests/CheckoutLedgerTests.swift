@@ -1,5 +1,6 @@
 import BagService
 import Logging
+import Messages
 import ParseProtocol
 import Synchronization
 import Testing
@@ -90,10 +91,8 @@ import Testing
         let line = try #require(await bag.document("OrderItem", item))
         #expect(line["unitPriceMinorUnits"] == 350 && line["name"] == "Soap")
         #expect(
-            bag.events.kinds.sorted() == [
-                "analytics.orderMade.v1", "catalog.commitReservation.v1", "mail.send.v1", "payments.orderMade.v1",
-                "push.orderMade.v1",
-            ])
+            bag.events.kinds.sorted()
+                == sortedKinds(NewsCalls.orderMade, [CatalogCalls.commitReservation, MailCalls.send]))
         _ = try await bag.bag(of: "u2")
         let next = try await bag.start(by: "u2")
         #expect(
@@ -153,7 +152,7 @@ import Testing
             #expect(try await bag.document("Order", order)?["orderStatus"] == 1)
         } else {
             #expect(outcome == .failure(short))
-            #expect(bag.events.kinds == ["catalog.releaseReservation.v1"])
+            #expect(bag.events.kinds == [CatalogCalls.releaseReservation.kind])
             #expect(try await bag.document("Order", order)?["orderStatus"] == 0)
         }
     }
@@ -208,7 +207,7 @@ import Testing
         let runner = Self.runner(bag, services)
         #expect(await runner.outcome(of: id, within: .seconds(20)) == .failure(decline))
         #expect(services.seen.withLock { $0.released } == [id])
-        #expect(bag.events.kinds == ["catalog.releaseReservation.v1"])
+        #expect(bag.events.kinds == [CatalogCalls.releaseReservation.kind])
         let untouched = try #require(await bag.document("Order", order))
         #expect(untouched["orderStatus"] == 0 && untouched["shippingAddress"] == nil)
         let repeated = try await bag.start(by: "u1", keys: ["client:a"])

@@ -88,14 +88,14 @@ import Testing
         #expect(answer["orderState"] == "shipped" && answer["carrier"] == "Post" && answer["shippedAt"]?.wireType == "Date")
         #expect(try await Self.take(.ship(shipment), order, in: bag) == first)
         #expect(
-            bag.events.kinds.sorted() == ["analytics.orderChanged.v1", "mail.send.v1", "push.orderChanged.v1"])
-        let mail = try #require(try bag.events.all("mail.send.v1", SendMailRequest.self).first)
+            bag.events.kinds.sorted() == sortedKinds(NewsCalls.orderChanged, [MailCalls.send]))
+        let mail = try #require(try bag.events.all(MailCalls.send).first)
         #expect(mail.template == "order-shipped" && mail.toAddress == "ann@shop.example")
         let model = try Self.model(mail)
         #expect(model["trackingUrl"] == "https://post.example/X1" && model["orderNo"] == 1_000_001)
         #expect(model["note"] == "Ring twice" && model["giftMessage"] == "For you")
         #expect(model.at("items", 0, "name") == "Soap" && model["refundedMinorUnits"] == nil)
-        let changed = try #require(try bag.events.all("push.orderChanged.v1", OrderChanged.self).first)
+        let changed = try #require(try bag.events.all(NewsCalls(to: "push").orderChanged).first)
         #expect(changed.status == 2 && changed.userID == "u1" && changed.refundedMinorUnits == 0)
     }
 
@@ -106,7 +106,7 @@ import Testing
         bag.events.forget()
         let first = try await Self.take(.deliver, order, in: bag)
         #expect(try await Self.take(.deliver, order, in: bag) == first)
-        #expect(try bag.events.all("mail.send.v1", SendMailRequest.self).map(\.template) == ["order-delivered"])
+        #expect(try bag.events.all(MailCalls.send).map(\.template) == ["order-delivered"])
         #expect(try await bag.document("Order", order)?["deliveredAt"]?.wireType == "Date")
     }
 
@@ -126,15 +126,14 @@ import Testing
         #expect(cancelled["refundState"] == "done" && cancelled["cancelReason"] == "Changed my mind")
         #expect(cancelled["cancelledAt"]?.wireType == "Date" && cancelled["refundedAt"] == cancelled["cancelledAt"])
         #expect(
-            bag.events.kinds.sorted() == [
-                "analytics.orderChanged.v1", "catalog.restock.v1", "mail.send.v1", "push.orderChanged.v1",
-            ])
-        let restock = try #require(try bag.events.all("catalog.restock.v1", RestockRequest.self).first)
+            bag.events.kinds.sorted()
+                == sortedKinds(NewsCalls.orderChanged, [CatalogCalls.restock, MailCalls.send]))
+        let restock = try #require(try bag.events.all(CatalogCalls.restock).first)
         #expect(restock.restockID == "order:\(order)" && restock.lines.map(\.quantity) == [2])
-        let mail = try #require(try bag.events.all("mail.send.v1", SendMailRequest.self).first)
+        let mail = try #require(try bag.events.all(MailCalls.send).first)
         #expect(mail.template == "order-cancelled" && mail.toAddress == "new@shop.example")
         #expect(try Self.model(mail)["refundedMinorUnits"] == 700 && Self.model(mail)["reason"] == "Changed my mind")
-        #expect(try bag.events.all("analytics.orderChanged.v1", OrderChanged.self).map(\.refundedMinorUnits) == [700])
+        #expect(try bag.events.all(NewsCalls(to: "analytics").orderChanged).map(\.refundedMinorUnits) == [700])
         // Asking again gets what is stored, and nothing moves.
         #expect(try await Self.take(.cancel, order, in: bag) == .done(try await bag.orders.answer(order)))
         #expect(await runner.progress(of: id, within: .seconds(20)) == .done)
@@ -204,7 +203,7 @@ import Testing
         bag.events.forget()
         let first = try await Self.begin(.refund(200), order, in: bag, reason: "Broken")
         #expect(await runner.progress(of: first, within: .seconds(20)) == .done)
-        #expect(!bag.events.kinds.contains("catalog.restock.v1"))
+        #expect(!bag.events.kinds.contains(CatalogCalls.restock.kind))
         #expect(try await bag.document("Order", order)?["orderState"] == "refunded")
         // T8a: the same again is a second refund, unless it comes under the key of the first.
         var keyed = OrderLedger.Wish(.refund(100), by: nil)
@@ -225,8 +224,8 @@ import Testing
         #expect(await runner.progress(of: rest, within: .seconds(20)) == .done)
         #expect(try await bag.document("Order", order)?["refundedTotal"] == 700)
         #expect(payments.total == 700)
-        #expect(try bag.events.all("catalog.restock.v1", RestockRequest.self).count == 1)
-        let mails = try bag.events.all("mail.send.v1", SendMailRequest.self).map(Self.model)
+        #expect(try bag.events.all(CatalogCalls.restock).count == 1)
+        let mails = try bag.events.all(MailCalls.send).map(Self.model)
         #expect(mails.map { $0["refundedMinorUnits"] } == [200, 100, 400] && mails.first?["reason"] == "Broken")
     }
 
@@ -277,7 +276,7 @@ import Testing
             return
         }
         #expect(answer["orderState"] == "cancelled")
-        #expect(bag.events.kinds.sorted() == ["analytics.orderChanged.v1", "push.orderChanged.v1"])
+        #expect(bag.events.kinds.sorted() == sortedKinds(NewsCalls.orderChanged))
     }
 
     // MARK: The list

@@ -8,7 +8,7 @@ import Testing
 /// Who gets mail about an order, and what an order knows of where it goes.
 @Suite struct OrderMailTests {
     private static func mails(_ bag: BagStore) throws -> [SendMailRequest] {
-        try bag.events.all("mail.send.v1", SendMailRequest.self)
+        try bag.events.all(MailCalls.send)
     }
 
     /// A paid order of u1, whose account has no address.

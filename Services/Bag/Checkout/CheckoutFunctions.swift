@@ -107,7 +107,7 @@ struct CheckoutFunctions: Sendable {
     ) async throws -> Customer {
         let traceId = request.envelope.traceID
         async let contact = host.call(
-            "users.contact.v1", ContactRequest.with { $0.userID = userId }, traceId: traceId, reply: ContactReply.self)
+            UsersCalls.contact, ContactRequest.with { $0.userID = userId }, traceId: traceId)
         let profile =
             wanted.shippingAddress == nil && wanted.addressId == nil
             ? try await host.objects("_User", ids: [userId], as: request.envelope.principal, traceId: traceId)[userId]

@@ -69,8 +69,8 @@ extension CheckoutLedger {
     ) throws {
         let key = "checkout:\(checkout.id)"
         try outbox.add(
-            "catalog.commitReservation.v1", CommitReservationRequest.with { $0.reservationID = checkout.id },
-            key: "\(key):commit", in: transaction)
+            CatalogCalls.commitReservation, .with { $0.reservationID = checkout.id }, key: "\(key):commit",
+            in: transaction)
         let made = OrderMade.with {
             $0.orderID = checkout.orderId
             $0.orderNumber = orderNo
@@ -80,8 +80,8 @@ extension CheckoutLedger {
             $0.pieces = UInt32(clamping: receipt.priced.lines.reduce(0) { $0 + $1.quantity })
             $0.madeAt = transaction.now.milliseconds
         }
-        for service in ["analytics", "push", "payments"] {
-            try outbox.add("\(service).orderMade.v1", made, key: "\(key):\(service)", in: transaction)
+        for call in NewsCalls.orderMade {
+            try outbox.add(call, made, key: "\(key):\(call.service)", in: transaction)
         }
         let cause = try MailCause.of(checkout, in: transaction)
         try confirm(receipt, to: checkout.email, name: receipt.customerName, cause, key: "\(key):mail", in: transaction)
@@ -102,6 +102,6 @@ extension CheckoutLedger {
             $0.model = Data(receipt.mailModel.serialized)
             cause.fill(&$0)
         }
-        try outbox.add("mail.send.v1", mail, key: key, in: transaction)
+        try outbox.add(MailCalls.send, mail, key: key, in: transaction)
     }
 }

@@ -2,11 +2,12 @@ import Messages
 import ObjectStore
 import ParseProtocol
 import ServiceKit
-import SwiftProtobuf
 
 /// Where events go that must reach another service: the outbox, or a test's list.
 package protocol EventSink: Sendable {
-    func add(_ kind: String, _ message: some Message, key: String, in transaction: StoreTransaction) throws
+    func add<Request, Reply>(
+        _ call: Call<Request, Reply>, _ message: Request, key: String, in transaction: StoreTransaction
+    ) throws
 }
 
 extension Outbox: EventSink {}
@@ -123,7 +124,7 @@ package struct CheckoutLedger: Sendable {
             try Self.finish(checkout, .failure(error), reply: error.body.serialized, orderNo: nil, in: transaction)
             // Also when nothing was reserved as far as we know: an answer may have been lost.
             try outbox.add(
-                "catalog.releaseReservation.v1", ReleaseReservationRequest.with { $0.reservationID = checkout.id },
+                CatalogCalls.releaseReservation, .with { $0.reservationID = checkout.id },
                 key: "checkout:\(checkout.id):release", in: transaction)
         }
         return .failure(error)

@@ -2,7 +2,6 @@ import MessageBus
 import Messages
 import ParseProtocol
 import ServiceKit
-import SwiftProtobuf
 
 /// The steps of a checkout that other services take. Each can be asked any number of times with the same outcome.
 package protocol CheckoutStepping: Sendable {
@@ -38,7 +37,7 @@ struct CheckoutSteps: CheckoutStepping {
                 }
             }
         }
-        return await ask("catalog.reserve.v1", request, key: "\(checkout.id):reserve", reply: ReserveReply.self) {
+        return await ask(CatalogCalls.reserve, request, key: "\(checkout.id):reserve") {
             CheckoutMachine.StepFailure(reserving: $0)
         }.map { reply in
             let products = reply.lines.map {
@@ -63,7 +62,7 @@ struct CheckoutSteps: CheckoutStepping {
             case .nothing: break
             }
         }
-        return await ask("payments.charge.v1", request, key: "\(checkout.id):charge", reply: ChargeReply.self) {
+        return await ask(PaymentsCalls.charge, request, key: "\(checkout.id):charge") {
             CheckoutMachine.StepFailure(charging: $0)
         }.map(\.chargeID)
     }
@@ -71,7 +70,7 @@ struct CheckoutSteps: CheckoutStepping {
     /// Without a key: an answer that is kept could be out of date when it is asked again.
     func findCharge(for checkout: Checkout) async -> Result<String, CheckoutMachine.StepFailure> {
         let request = FindChargeRequest.with { $0.operationID = checkout.id }
-        return await ask("payments.findCharge.v1", request, key: "", reply: ChargeReply.self) {
+        return await ask(PaymentsCalls.findCharge, request, key: "") {
             CheckoutMachine.StepFailure(charging: $0)
         }.map(\.chargeID)
     }
@@ -79,26 +78,36 @@ struct CheckoutSteps: CheckoutStepping {
     func releaseSoon(_ checkout: Checkout) async {
         let request = ReleaseReservationRequest.with { $0.reservationID = checkout.id }
         _ = await ask(
-            "catalog.releaseReservation.v1", request, key: "\(checkout.id):release", timeout: .seconds(2),
-            reply: ReleaseReservationReply.self
+            CatalogCalls.releaseReservation, request, key: "\(checkout.id):release", timeout: .seconds(2)
         ) { CheckoutMachine.StepFailure(reserving: $0) }
     }
 
-    private func ask<Reply: Message>(
-        _ kind: String, _ message: some Message, key: String, timeout: Duration = .seconds(10), reply: Reply.Type,
+    private func ask<Request, Reply>(
+        _ call: Call<Request, Reply>, _ message: Request, key: String, timeout: Duration = .seconds(10),
         meaning: (BusFailure) -> CheckoutMachine.StepFailure
     ) async -> Result<Reply, CheckoutMachine.StepFailure> {
         do {
-            var request = try BusRequest(kind, message, timeout: timeout)
-            request.principal = .satchel
-            request.writes = true
-            request.idempotencyKey = key
-            return .success(try Reply(serializedBytes: try await bus.call(request).body))
+            return .success(try await bus.ask(call, message, key: key, timeout: timeout))
         } catch let failure as BusFailure {
             return .failure(meaning(failure))
         } catch {
             return .failure(.undecided)  // An answer that cannot be read tells nothing.
         }
+    }
+}
+
+extension BusEndpoint {
+    /// A step that another service takes: a write of the shop's own.
+    /// - Parameter key: the step's idempotency key.
+    /// - Throws: `BusFailure`, and what SwiftProtobuf throws for an answer that cannot be read.
+    func ask<Request, Reply>(
+        _ call: Call<Request, Reply>, _ message: Request, key: String, timeout: Duration = .seconds(10)
+    ) async throws -> Reply {
+        var request = try BusRequest(call, message, timeout: timeout)
+        request.principal = .satchel
+        request.writes = true
+        request.idempotencyKey = key
+        return try Reply(serializedBytes: try await self.call(request).body)
     }
 }
 

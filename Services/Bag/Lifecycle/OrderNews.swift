@@ -32,8 +32,8 @@ struct OrderNews {
             $0.currency = priced.currency
             $0.changedAt = transaction.now.milliseconds
         }
-        for service in ["analytics", "push"] {
-            try outbox.add("\(service).orderChanged.v1", changed, key: "\(key):\(service)", in: transaction)
+        for call in NewsCalls.orderChanged {
+            try outbox.add(call, changed, key: "\(key):\(call.service)", in: transaction)
         }
         // An account without an address ordered with one that came with the order.
         let known = contact?.email ?? ""
@@ -49,7 +49,7 @@ struct OrderNews {
                 addressVerified: contact?.isVerified == true && !known.isEmpty, byShop: byShop, userId: order.customerId
             ).fill(&$0)
         }
-        try outbox.add("mail.send.v1", mail, key: "\(key):mail", in: transaction)
+        try outbox.add(MailCalls.send, mail, key: "\(key):mail", in: transaction)
     }
 
     private var template: String? {

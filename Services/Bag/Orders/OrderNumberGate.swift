@@ -22,8 +22,7 @@ package final class OrderNumberGate: Sendable {
         while !Task.isCancelled {
             do {
                 let heard = try await host.call(
-                    "payments.highestOrder.v1", HighestOrderRequest(), timeout: .seconds(3),
-                    reply: HighestOrderReply.self
+                    PaymentsCalls.highestOrder, HighestOrderRequest(), timeout: .seconds(3)
                 ).orderNumber
                 return try await open(host.store, heardByPayments: heard)
             } catch {

@@ -29,8 +29,7 @@ struct Catalog: Sendable {
                 }
             }
         }
-        let reply = try await host.call(
-            "catalog.price.v1", request, as: principal, traceId: traceId, reply: PriceReply.self)
+        let reply = try await host.call(CatalogCalls.price, request, as: principal, traceId: traceId)
         var prices = Prices(asked: products)
         for line in reply.lines where products.contains(line.productID) {
             guard (0...Price.minorUnitsMax).contains(line.unitPriceMinorUnits) else { continue }
@@ -69,7 +68,7 @@ extension ServiceHost {
                 }
             ]
         }
-        var request = try BusRequest("\(owner).fetch.v1", wanted)
+        var request = try BusRequest(ObjectCalls(of: owner).fetch, wanted)
         request.principal = principal
         request.traceId = traceId
         do {

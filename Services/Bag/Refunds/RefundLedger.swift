@@ -165,7 +165,7 @@ package struct RefundLedger: Sendable {
                 }
             }
         }
-        try outbox.add("catalog.restock.v1", message, key: "\(id):restock", in: transaction)
+        try outbox.add(CatalogCalls.restock, message, key: "\(id):restock", in: transaction)
     }
 }
 

@@ -20,12 +20,7 @@ struct RefundSteps: RefundStepping {
             $0.amountMinorUnits = refund.amount
         }
         do {
-            var request = try BusRequest("payments.refund.v1", message, timeout: .seconds(10))
-            request.principal = .satchel
-            request.writes = true
-            request.idempotencyKey = "\(refund.id):refund"
-            let reply = try RefundReply(serializedBytes: try await bus.call(request).body)
-            return .success(reply.refundID)
+            return .success(try await bus.ask(PaymentsCalls.refund, message, key: "\(refund.id):refund").refundID)
         } catch let failure as BusFailure {
             let step = CheckoutMachine.StepFailure(charging: failure)  // Payments says no with the same codes.
             // Somebody gave everything back at the provider: the money is where a cancellation wants it.

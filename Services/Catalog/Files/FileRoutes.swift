@@ -8,12 +8,12 @@ import ServiceKit
 @discardableResult
 func installFiles(_ host: ServiceHost, _ folder: FileFolder, _ routes: inout ServiceRoutes) -> FileKeeper {
     let keeper = FileKeeper(host: host, folder: folder, quota: FileQuota(quotas: host.quotas))
-    routes.task("catalog.saveFile.v1", SaveFileRequest.self) { message, request in
+    routes.task(FileCalls.save) { message, request in
         try await keeper.save(message, request)
-        return try BusReply(Accepted())
+        return Accepted()
     }
     // On a thread of the store's readers, because it may wait for the disk: a lane must not.
-    routes.task("catalog.file.v1", FileRequest.self) { message, _ in
+    routes.task(framed: FileCalls.get) { message, _ in
         try await host.store.read { reader in
             guard let entry = try FileTable.find(message.name, in: reader) else { throw ParseError.objectNotFound }
             let part =
@@ -27,7 +27,7 @@ func installFiles(_ host: ServiceHost, _ folder: FileFolder, _ routes: inout Ser
                 }, documents: [part])
         }
     }
-    routes.write("catalog.deleteFile.v1", DeleteFileRequest.self) { message, request, transaction in
+    routes.accept(FileCalls.delete) { message, request, transaction in
         guard request.caller.isMaster else {
             throw ParseError(.operationForbidden, "Only the master key deletes files.")
         }
@@ -35,7 +35,6 @@ func installFiles(_ host: ServiceHost, _ folder: FileFolder, _ routes: inout Ser
             throw ParseError(.fileDeleteError, "Could not delete file.")
         }
         transaction.afterCommit { folder.remove(message.name) }
-        return try BusReply(Accepted())
     }
     host.whenWriter { await keeper.sweepForEver() }
     return keeper

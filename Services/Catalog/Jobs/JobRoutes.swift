@@ -15,13 +15,11 @@ func installJobs(_ host: ServiceHost, _ keeper: FileKeeper, _ routes: inout Serv
             Job(name: "sweepFiles") { _ in "\(try await keeper.sweepAbandoned()) files removed." },
         ], host: host)
     precondition(Set(runner.jobs.keys) == catalogJobs, "Schedules know other jobs than there are.")
-    routes.read("catalog.jobs.v1", JobsRequest.self) { _, _, _ in
-        try BusReply(JobsReply.with { $0.names = catalogJobs.sorted() })
-    }
-    routes.write("catalog.startJob.v1", StartJob.self) { message, request, transaction in
+    routes.read(JobCalls.names) { _, _, _ in JobsReply.with { $0.names = catalogJobs.sorted() } }
+    routes.write(JobCalls.start) { message, request, transaction in
         try request.requireMaster()
         let id = try runner.start(message.name, request.document(), source: "api", in: transaction)
-        return try BusReply(StartJobReply.with { $0.statusID = id })
+        return StartJobReply.with { $0.statusID = id }
     }
     host.whenWriter { await runner.runForEver() }
 }

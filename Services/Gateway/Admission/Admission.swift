@@ -96,11 +96,11 @@ struct Admission: Sendable {
             $0.requestID = id
             $0.lifetimeMs = Int64(settings.onceSeconds) * 1000
         }
-        _ = try await services.write("catalog.claimRequest.v1", claim, for: .init(), trace: trace)
+        _ = try await services.write(CatalogCalls.claimRequest, claim, for: .init(), trace: trace)
         let answer = await run()
         if answer.status == 503 {
             _ = try? await services.write(
-                "catalog.releaseRequest.v1", ReleaseRequest.with { $0.requestID = id }, for: .init(), trace: trace)
+                CatalogCalls.releaseRequest, ReleaseRequest.with { $0.requestID = id }, for: .init(), trace: trace)
         }
         return answer
     }

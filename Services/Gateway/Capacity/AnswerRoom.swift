@@ -31,17 +31,17 @@ extension ServiceClient {
     /// Reads without making more than there is room for.
     /// - Throws: 155 when there is no room for the answer.
     func read<Request: RoomedRequest, Reply: RoomedReply>(
-        _ kind: String, _ request: Request, replyingWith: Reply.Type, for principal: Principal, trace: String
-    ) async throws(ParseError) -> BusReply {
-        guard let hold = AnswerHold.current else { return try await read(kind, request, for: principal, trace: trace) }
-        var request = request
+        _ call: Call<Request, Reply>, inRoom message: Request, for principal: Principal, trace: String
+    ) async throws(ParseError) -> ServiceReply<Reply> {
+        guard let hold = AnswerHold.current else { return try await read(call, message, for: principal, trace: trace) }
+        var request = message
         let hasRoom = hold.hasRoom(for: AnswerHold.copies * 2 * Self.usualBytes)
         request.answerBytesMax = UInt32(hasRoom ? Self.usualBytes : Self.scarceBytes)
         var reserved = 0
         for attempt in 0... {
-            let reply = try await send(kind, request, [], principal, trace, reserved: reserved)
+            let reply = try await send(call, request, [], principal, trace, reserved: reserved)
             guard reply.documents.isEmpty else { return reply }
-            let needed = Int(try reply.message(Reply.self).bytesNeeded)
+            let needed = Int(try reply.message.bytesNeeded)
             guard needed > 0 else { return reply }
             reserved = AnswerHold.copies * needed
             guard hold.take(reserved) else { throw AnswerHold.full }

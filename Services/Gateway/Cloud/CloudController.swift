@@ -36,10 +36,6 @@ struct CloudController: Sendable {
             links: configuration.fileLinks, signer: configuration.fileSigner)
     }
 
-    /// Runs a request's handler with the webhooks at hand.
-    func aroundHooks(
-        _ request: ParseRequest, _ work: () async throws -> ParseResponse
-    ) async throws -> ParseResponse {
-        try await HookScope.around(registry, webhooks, services, request, work)
-    }
+    /// The webhooks that may have a say in a request; nil when there are none at all.
+    func hooks(for request: ParseRequest) -> HookScope? { HookScope(registry, webhooks, services, request) }
 }

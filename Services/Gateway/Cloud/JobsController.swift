@@ -18,17 +18,17 @@ struct JobsController: Sendable {
         if name == nil { name = parameters.removeValue(forKey: "jobName")?.stringValue }
         guard let name else { throw ParseError(.scriptFailed, "Invalid job.") }
         let reply = try await services.write(
-            "catalog.startJob.v1", StartJob.with { $0.name = name }, documents: [JSON.object(parameters).serialized],
+            JobCalls.start, StartJob.with { $0.name = name }, documents: [JSON.object(parameters).serialized],
             for: principal, trace: request.requestId)
         var response = ParseResponse([:])
-        response.headers[Self.statusIdName] = try reply.message(StartJobReply.self).statusID
+        response.headers[Self.statusIdName] = try reply.message.statusID
         return response
     }
 
     /// The jobs there are, and those with a schedule.
     func names(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
-        let reply = try await services.read("catalog.jobs.v1", JobsRequest(), for: principal, trace: request.requestId)
-        let names = try reply.message(JobsReply.self).names.map(JSON.string)
+        let reply = try await services.read(JobCalls.names, JobsRequest(), for: principal, trace: request.requestId)
+        let names = try reply.message.names.map(JSON.string)
         let inUse = try await allSchedules(request, principal).compactMap { $0["jobName"] }
         return ParseResponse(["in_use": .array(inUse), "jobs": .array(names)])
     }
@@ -42,8 +42,7 @@ struct JobsController: Sendable {
         var options = QueryOptions()
         options.limit = 1000
         options.order = ["createdAt"]
-        let answer = try await objects.federation.find(
-            Self.scheduleClass, options, principal, trace: request.requestId)
+        let answer = try await objects.federation.find(Self.scheduleClass, options, principal, for: request)
         return try JSON(reply: answer)["results"]?.arrayValue ?? []
     }
 

@@ -81,7 +81,7 @@ struct SecurityController: Sendable {
         var schemas: [JSON] = []
         for service in Owners.objectServices {
             let reply = try await services.read(
-                "\(service).schemas.v1", SchemasRequest(), for: .ofHooks, trace: request.requestId)
+                ObjectCalls(of: service).schemas, SchemasRequest(), for: .ofHooks, trace: request.requestId)
             schemas += try JSON(reply: reply.document).arrayValue ?? []
         }
         func open(_ actions: [String], _ isWanted: (String) -> Bool) -> [String] {

@@ -30,7 +30,7 @@ struct FilesController: Sendable {
             $0.metadata = .init(upload.metadata)
         }
         _ = try await services.write(
-            "catalog.saveFile.v1", message, documents: [upload.content], for: principal, trace: request.requestId,
+            FileCalls.save, message, documents: [upload.content], for: principal, trace: request.requestId,
             timeout: Self.saveTimeout)
         let url = configuration.fileLinks.url(of: message.name, signedBy: configuration.fileSigner)
         return ParseResponse(status: 201, ["name": .string(message.name), "url": .string(url)], location: url)
@@ -56,7 +56,7 @@ struct FilesController: Sendable {
         }
         guard request.path.count == 2 || request.path[1] == configuration.applicationId else { return .forbidden() }
         _ = try await services.write(
-            "catalog.deleteFile.v1", DeleteFileRequest.with { $0.name = name }, for: principal,
+            FileCalls.delete, DeleteFileRequest.with { $0.name = name }, for: principal,
             trace: request.requestId)
         return ParseResponse([:])
     }
@@ -174,8 +174,8 @@ struct FilesController: Sendable {
             $0.length = UInt32(clamping: length)
         }
         do {
-            let reply = try await services.read("catalog.file.v1", message, for: .init(), trace: trace)
-            return (try reply.message(), reply.documents.first ?? [])
+            let reply = try await services.read(FileCalls.get, message, for: .init(), trace: trace)
+            return (try reply.message, reply.documents.first ?? [])
         } catch {
             guard error.code == .objectNotFound else { throw error }
             return nil

@@ -28,8 +28,8 @@ final class HookRegistry: Sendable {
     func table() async throws(ParseError) -> HookTable {
         let (known, generation) = state.withLock { ($0.table, $0.generation) }
         if let known { return known }
-        let reply = try await services.read("catalog.hooks.v1", HooksRequest(), for: .init(), trace: RequestIds.next())
-        let table = HookTable(try reply.message(HooksReply.self).hooks)
+        let reply = try await services.read(HookCalls.list, HooksRequest(), for: .init(), trace: RequestIds.next())
+        let table = HookTable(try reply.message.hooks)
         state.withLock { state in
             guard state.generation == generation else { return }
             state.table = table

@@ -2,24 +2,25 @@ import HTTPTypes
 import Messages
 import ParseProtocol
 
-/// What the webhooks of one request have in common. It is bound to the request's task while there may be webhooks at all, so that reads
-/// deep in an include or a sub-query come past them, and a suite without webhooks pays for one look.
-struct HookScope: Sendable {
-    @TaskLocal static var current: HookScope?
-
+/// What the webhooks of one request have in common. The request carries it along (`ParseRequest.hooks`) while there may
+/// be webhooks at all, so that reads deep in an include or a sub-query come past them; a suite without webhooks pays
+/// for one look.
+///
+/// A class, because the request that it is about carries it.
+final class HookScope: Sendable {
     let registry: HookRegistry
     let webhooks: Webhooks
     let services: ServiceClient
+    /// As it was before it carried this along.
     let request: ParseRequest
 
-    /// Runs a request's handler.
-    static func around(
-        _ registry: HookRegistry, _ webhooks: Webhooks, _ services: ServiceClient, _ request: ParseRequest,
-        _ work: () async throws -> ParseResponse
-    ) async throws -> ParseResponse {
-        if let known = registry.known, known.isEmpty { return try await work() }
-        let scope = HookScope(registry: registry, webhooks: webhooks, services: services, request: request)
-        return try await $current.withValue(scope) { try await work() }
+    /// Nil when it is known that there are no webhooks.
+    init?(_ registry: HookRegistry, _ webhooks: Webhooks, _ services: ServiceClient, _ request: ParseRequest) {
+        if let known = registry.known, known.isEmpty { return nil }
+        self.registry = registry
+        self.webhooks = webhooks
+        self.services = services
+        self.request = request
     }
 
     /// The table, when the class has one of the triggers.
@@ -64,8 +65,8 @@ struct HookScope: Sendable {
             $0.objectID = objectId
         }
         do throws(ParseError) {
-            let kind = "\(Owners.service(ofClass: className)).get.v1"
-            let reply = try await services.read(kind, message, for: principal, trace: request.requestId)
+            let reply = try await services.read(
+                Owners.calls(ofClass: className).get, message, for: principal, trace: request.requestId)
             return HookedObject.told(try JSON(reply: reply.document), of: className)
         } catch  where error.code == .objectNotFound || error.code == .operationForbidden {
             return nil

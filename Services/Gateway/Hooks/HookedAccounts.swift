@@ -10,8 +10,8 @@ struct HookedAccounts: Sendable {
     private static let triggers: [HookTable.Trigger] = [.beforeSave, .afterSave, .beforeLogin, .afterLogin]
 
     /// Nil when there is no such webhook.
-    init?(_ principal: Principal) async throws(ParseError) {
-        guard let scope = HookScope.current, let table = try await scope.table(with: Self.triggers, "_User") else {
+    init?(_ scope: HookScope?, _ principal: Principal) async throws(ParseError) {
+        guard let scope, let table = try await scope.table(with: Self.triggers, "_User") else {
             return nil
         }
         self.scope = scope
@@ -68,7 +68,7 @@ extension AccountsController {
         _ request: ParseRequest, _ principal: Principal, _ hooks: HookedAccounts
     ) async throws(ParseError) -> ParseResponse {
         let (document, replaced) = try await hooks.beforeSave(.object(try request.object))
-        let (account, body) = try await ask("users.signup.v1", request, document.serialized, principal)
+        let (account, body) = try await ask(UsersCalls.signUp, request, document.serialized, principal)
         var answer = try JSON(reply: body)
         let user = Principal.with { $0.userID = account.objectID }
         let location = "\(configuration.publicURL)/users/\(account.objectID)"
@@ -79,7 +79,7 @@ extension AccountsController {
             } catch {
                 var session = user
                 session.sessionToken = answer["sessionToken"]?.stringValue ?? ""
-                _ = try await ask("users.logout.v1", request, Array("{}".utf8), session)
+                _ = try await ask(UsersCalls.logOut, request, Array("{}".utf8), session)
                 throw error
             }
             try await hooks.afterLogin(answer)
@@ -100,8 +100,8 @@ struct HookedSessions: Sendable {
     private let principal: Principal
 
     /// Nil when there is no such webhook.
-    init?(_ principal: Principal) async throws(ParseError) {
-        guard let scope = HookScope.current,
+    init?(_ scope: HookScope?, _ principal: Principal) async throws(ParseError) {
+        guard let scope,
             let url = try await scope.table(with: [.afterLogout], "_Session")?.url(.afterLogout, "_Session")
         else { return nil }
         self.scope = scope

@@ -12,8 +12,8 @@ struct HookedRead: Sendable {
     static let triggers: [HookTable.Trigger] = [.beforeFind, .afterFind]
 
     /// Nil when the class has no such webhook.
-    init?(_ className: String, _ principal: Principal) async throws(ParseError) {
-        guard let scope = HookScope.current, let table = try await scope.table(with: Self.triggers, className) else {
+    init?(_ scope: HookScope?, _ className: String, _ principal: Principal) async throws(ParseError) {
+        guard let scope, let table = try await scope.table(with: Self.triggers, className) else {
             return nil
         }
         self.scope = scope
@@ -110,7 +110,7 @@ struct HookedRead: Sendable {
             $0.keys = ["objectId"]
         }
         let reply = try await scope.services.read(
-            "\(Owners.service(ofClass: className)).find.v1", message, for: .ofHooks, trace: scope.request.requestId)
+            Owners.calls(ofClass: className).find, message, for: .ofHooks, trace: scope.request.requestId)
         let rows = try JSON(reply: reply.document)["results"]?.arrayValue ?? []
         return Set(rows.compactMap { $0["objectId"]?.stringValue })
     }

@@ -80,9 +80,9 @@ struct HookedWrite: Sendable {
     private func originals(of items: [Item]) async throws(ParseError) -> [Result<JSON?, ParseError>] {
         let message = WriteRequest.with { $0.changes = items.map(\.change) }
         let reply = try await services.write(
-            "\(service).preview.v1", message, documents: items.map(\.document), for: principal, trace: trace,
+            ObjectCalls(of: service).preview, message, documents: items.map(\.document), for: principal, trace: trace,
             timeout: .seconds(30))
-        let outcomes = try reply.message(PreviewReply.self).outcomes
+        let outcomes = try reply.message.outcomes
         guard outcomes.count == items.count, reply.documents.count == items.count else { throw .internalError }
         return zip(outcomes, reply.documents).map { outcome, document in
             outcome.hasFailure

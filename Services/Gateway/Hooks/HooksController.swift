@@ -78,7 +78,7 @@ struct HooksController: Sendable {
         }
         // Also when it fails: nobody knows what became of a change whose answer was lost.
         defer { registry.forget() }
-        _ = try await services.write("catalog.setHook.v1", message, for: principal, trace: request.requestId)
+        _ = try await services.write(HookCalls.set, message, for: principal, trace: request.requestId)
         return ParseResponse(hook.json)
     }
 }

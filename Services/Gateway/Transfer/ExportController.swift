@@ -30,8 +30,8 @@ struct ExportController: Sendable {
         // The first page and the schema are read before the answer begins, so that an error can still be one.
         let pages = ExportPages(
             className: className, condition: filter.isEmpty ? [:] : try JSON(clientText: filter), rows: Self.pageRows,
-            federation: federation, principal: principal, trace: request.requestId)
-        let first = try await pages.after(nil)
+            federation: federation, principal: principal, request: request)
+        let first = try await pages.page(after: "")
         let columns =
             format == "csv"
             ? CSVColumn.all(of: try await Transfers.schema(of: className, services, trace: request.requestId)) : []
@@ -45,9 +45,9 @@ struct ExportController: Sendable {
             try await writer.write(ByteBuffer(bytes: head))
             var page = first
             var isFirst = true
-            while !page.isEmpty {
+            while true {
                 var bytes: [UInt8] = []
-                for object in page {
+                for object in page.objects {
                     if format == "csv" {
                         bytes += CSVTable.line(columns.map { $0.text(object[$0.name]) })
                     } else {
@@ -56,9 +56,10 @@ struct ExportController: Sendable {
                         isFirst = false
                     }
                 }
-                try await writer.write(ByteBuffer(bytes: bytes))
+                if !bytes.isEmpty { try await writer.write(ByteBuffer(bytes: bytes)) }
+                guard let next = page.next else { break }
                 // Ending the connection tells the client that the file is not complete.
-                page = try await pages.after(page.last?["objectId"]?.stringValue)
+                page = try await pages.page(after: next)
             }
             try await writer.write(ByteBuffer(bytes: tail))
             try await writer.finish(nil)
@@ -67,22 +68,31 @@ struct ExportController: Sendable {
     }
 }
 
-/// The objects of a class in pages by id: what others write meanwhile makes no page skip or repeat an object.
+/// The objects of a class in pages by id: what others write meanwhile makes no page skip or repeat an object. A webhook has its
+/// say in each page and none in where the next one begins.
 private struct ExportPages: Sendable {
     let className: String
     let condition: JSON
     let rows: Int
     let federation: Federation
     let principal: Principal
-    let trace: String
+    let request: ParseRequest
 
-    func after(_ objectId: String?) async throws(ParseError) -> [JSON] {
+    struct Page: Sendable {
+        let objects: [JSON]
+        /// Where the next page begins; nil when nothing came any more.
+        let next: String?
+    }
+
+    /// - Parameter cursor: empty for the first page.
+    func page(after cursor: String) async throws(ParseError) -> Page {
         var options = QueryOptions()
-        let filter: JSON = objectId.map { ["$and": [condition, ["objectId": ["$gt": .string($0)]]]] } ?? condition
-        options.filter = filter.serialized
+        options.filter = condition.serialized
         options.order = ["objectId"]
         options.limit = rows
-        let answer = try JSON(reply: try await federation.find(className, options, principal, trace: trace))
-        return answer["results"]?.arrayValue ?? []
+        options.after = cursor
+        let answer = try JSON(reply: try await federation.find(className, options, principal, for: request))
+        let next = answer["cursor"]?.stringValue ?? cursor
+        return Page(objects: answer["results"]?.arrayValue ?? [], next: next == cursor ? nil : next)
     }
 }

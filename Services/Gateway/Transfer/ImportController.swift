@@ -28,7 +28,7 @@ struct ImportController: Sendable {
             let part = rows[start..<min(start + Self.changesAtOnce, rows.count)]
             let outcomes = try await objects.write(
                 part.map { (Self.change(className), $0.serialized) }, to: Owners.service(ofClass: className),
-                atomic: false, principal, request.requestId)
+                atomic: false, principal, request)
             for (index, outcome) in outcomes.enumerated() {
                 guard outcome.outcome.hasFailure else {
                     imported += 1
@@ -102,7 +102,7 @@ enum Transfers {
     ) async throws(ParseError) -> JSON {
         do {
             let reply = try await services.read(
-                "\(Owners.service(ofClass: className)).schemas.v1", SchemasRequest.with { $0.className = className },
+                Owners.calls(ofClass: className).schemas, SchemasRequest.with { $0.className = className },
                 for: .with { $0.master = true }, trace: trace)
             return try JSON(reply: reply.document)
         } catch  where error.code == .invalidClassName {

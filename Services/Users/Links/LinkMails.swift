@@ -19,7 +19,7 @@ package struct LinkMails: Sendable {
         .connectionFailed, "Too many mails were asked for from this address. Please try again later.")
 
     /// Takes a request for a mail. Nothing here looks at accounts, so that neither the answer nor its time tells whether there is one:
-    /// the outbox brings the request back as `users.mailLink.v1`.
+    /// the outbox brings the request back as `UsersCalls.mailLink`.
     /// - Throws: 125 for what is no address, 100 when the client asks too often.
     func request(_ message: MailRequest, from network: String, in transaction: StoreTransaction) throws {
         guard AccountNames.isEmail(message.email) else {
@@ -34,7 +34,7 @@ package struct LinkMails: Sendable {
             $0.link = message.link
             $0.email = message.email
         }
-        try messages.add("users.mailLink.v1", link, key: "mailLink:\(Names.random(20))", in: transaction)
+        try messages.add(UsersCalls.mailLink, link, key: "mailLink:\(Names.random(20))", in: transaction)
     }
 
     /// Mails a link to the holder of an address, if it has one and it is due.
@@ -121,6 +121,6 @@ package struct LinkMails: Sendable {
             $0.userID = owner.userId
         }
         try messages.add(
-            "mail.send.v1", mail, key: "user:\(owner.userId):link:\(Names.random(20))", in: transaction)
+            MailCalls.send, mail, key: "user:\(owner.userId):link:\(Names.random(20))", in: transaction)
     }
 }

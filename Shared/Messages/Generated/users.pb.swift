@@ -113,7 +113,7 @@ public nonisolated struct ExtendSession: Sendable {
   public init() {}
 }
 
-/// Kinds `users.login.v1`, `users.verifyPassword.v1`, `users.challenge.v1`, `users.loginAs.v1`, `users.signup.v1`, `users.logout.v1`, `users.me.v1`, `users.become.v1`,
+/// Kinds `users.login.v1`, `users.verifyPassword.v1`, `users.challenge.v1`, `users.loginAs.v1`, `users.signup.v1`, `users.logout.v1`, `users.me.v1`,
 /// `users.sessionMe.v1`. Sender: gateway. One frame follows: the client's JSON body. Reply: AccountReply with one frame, the JSON answer.
 public nonisolated struct AccountRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the

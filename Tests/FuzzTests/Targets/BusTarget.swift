@@ -8,7 +8,9 @@ import SwiftProtobuf
 struct BusTarget: FuzzTarget {
     let name = "bus"
     let testInputs = 1500
-    let dictionary = ["catalog.find.v1", "users.session.v1", "\u{08}\u{01}", "\u{10}\u{01}", "\u{12}", "\u{1A}"]
+    let dictionary = BusTarget.kinds + ["\u{08}\u{01}", "\u{10}\u{01}", "\u{12}", "\u{1A}"]
+
+    private static let kinds = [ObjectCalls(of: "catalog").find.kind, UsersCalls.session.kind]
 
     /// All of Shared/Messages/Protos, as `everyMessageIsFuzzed` checks.
     static let messages: [any Message.Type] = [
@@ -38,7 +40,7 @@ struct BusTarget: FuzzTarget {
         var envelope = Envelope()
         envelope.version = random.chance(95) ? BusMessage.version : UInt32(random.below(100))
         envelope.form = Envelope.Form(rawValue: random.below(6)) ?? .request
-        envelope.kind = random.pick(["catalog.find.v1", "users.session.v1", "", "nothing", ".."])
+        envelope.kind = random.pick(Self.kinds + ["", "nothing", ".."])
         envelope.correlation = UInt64(random.below(1000))
         if random.chance(30) {
             envelope.failure = Failure.with {

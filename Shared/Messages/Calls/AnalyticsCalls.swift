@@ -1,0 +1,9 @@
+/// What `analytics` answers beside its functions.
+public enum AnalyticsCalls {
+    /// An app event. Sender: gateway.
+    public static let event = Call<AppEvent, Accepted>("analytics.event.v1")
+    /// Counts of API requests that were answered. Sender: gateway.
+    public static let requests = Call<RequestCounts, Accepted>("analytics.requests.v1")
+
+    static let all: [any DeclaredCall] = [event, requests]
+}

@@ -1,0 +1,38 @@
+import SwiftProtobuf
+
+/// A question that one process asks another: the kind that names it on the bus, the message that asks and the one that
+/// answers.
+///
+/// Each is declared once, in this folder, with who sends it and who answers it; nothing else in the suite writes a kind
+/// down. What travels as documents beside the messages is said in Protos.
+public struct Call<Request: Message, Reply: Message>: Sendable, Hashable {
+    /// As it stands in the envelope, explicit and versioned: `catalog.reserve.v1`. Processes of two releases talk to
+    /// each other while the suite is updated, so that it never changes.
+    public let kind: String
+
+    init(_ kind: String) { self.kind = kind }
+}
+
+/// A call without its types, for lists of them.
+public protocol DeclaredCall: Sendable {
+    var kind: String { get }
+}
+
+extension Call: DeclaredCall {}
+
+extension DeclaredCall {
+    /// The service that answers, the kind's first component.
+    public var service: String { String(kind.prefix { $0 != "." }) }
+}
+
+/// All calls of the suite. Tests hold that no two have the same kind and that each has a sender and a receiver.
+public enum Calls {
+    public static let all: [any DeclaredCall] = {
+        let areas: [[any DeclaredCall]] = [
+            AnalyticsCalls.all, BagCalls.all, CatalogCalls.all, CrashCalls.all, FileCalls.all, HookCalls.all,
+            JobCalls.all, MailCalls.all, NewsCalls.all, ObjectCalls.all, PaymentsCalls.all, PushCalls.all,
+            UsersCalls.all,
+        ]
+        return areas.flatMap { $0 }
+    }()
+}

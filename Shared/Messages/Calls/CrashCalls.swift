@@ -1,0 +1,9 @@
+/// What `crash` answers beside its functions.
+public enum CrashCalls {
+    /// A crash report from a Sentry SDK. Sender: gateway.
+    public static let envelope = Call<CrashReport, CrashAnswer>("crash.envelope.v1")
+    /// The app event `_CrashReport`. Sender: gateway.
+    public static let appReport = Call<AppEvent, Accepted>("crash.appReport.v1")
+
+    static let all: [any DeclaredCall] = [envelope, appReport]
+}

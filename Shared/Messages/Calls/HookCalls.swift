@@ -1,0 +1,9 @@
+/// The definitions of webhooks, which `catalog` keeps.
+public enum HookCalls {
+    /// Every definition. Sender: gateway.
+    public static let list = Call<HooksRequest, HooksReply>("catalog.hooks.v1")
+    /// Creates, changes or removes a definition. Sender: gateway.
+    public static let set = Call<HookChange, Accepted>("catalog.setHook.v1")
+
+    static let all: [any DeclaredCall] = [list, set]
+}

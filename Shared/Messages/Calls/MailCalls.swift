@@ -1,0 +1,7 @@
+/// What `mail` answers beside its functions.
+public enum MailCalls {
+    /// Queues a mail. Sender: the outboxes of bag and users.
+    public static let send = Call<SendMailRequest, Accepted>("mail.send.v1")
+
+    static let all: [any DeclaredCall] = [send]
+}

@@ -1,0 +1,44 @@
+/// What every service answers about the Parse objects that it keeps, and its cloud functions. The kinds begin with the
+/// service's name.
+public struct ObjectCalls: Sendable {
+    private let service: String
+
+    /// - Parameter service: who keeps the objects.
+    public init(of service: String) { self.service = service }
+
+    // Objects. Sender: gateway; of `fetch` also services that show objects of another one.
+    public var get: Call<GetRequest, GetReply> { Call("\(service).get.v1") }
+    public var find: Call<FindRequest, FindReply> { Call("\(service).find.v1") }
+    /// Many objects by id.
+    public var fetch: Call<FetchRequest, FetchReply> { Call("\(service).fetch.v1") }
+    /// What a filter of another service's class needs.
+    public var lookup: Call<LookupRequest, LookupReply> { Call("\(service).lookup.v1") }
+    public var aggregate: Call<AggregateRequest, AggregateReply> { Call("\(service).aggregate.v1") }
+    public var write: Call<WriteRequest, WriteReply> { Call("\(service).write.v1") }
+    /// A write that is tried and undone, before a webhook hears of it.
+    public var preview: Call<WriteRequest, PreviewReply> { Call("\(service).preview.v1") }
+
+    // Classes. Sender: gateway.
+    public var schemas: Call<SchemasRequest, Accepted> { Call("\(service).schemas.v1") }
+    /// Creates, changes or drops a class.
+    public var schema: Call<SchemaChange, Accepted> { Call("\(service).schema.v1") }
+    /// Removes every object of a class.
+    public var purge: Call<SchemaChange, Accepted> { Call("\(service).purge.v1") }
+
+    /// A cloud function. Sender: gateway, and push, which asks analytics.
+    public var function: Call<FunctionRequest, FunctionReply> { Call("\(service).function.v1") }
+
+    /// The services that keep classes.
+    public static let keepers = ["bag", "catalog", "payments", "push", "users"]
+    /// The services that have cloud functions.
+    public static let performers = ["analytics", "bag", "catalog", "crash", "mail", "payments", "push", "users"]
+
+    private var ofObjects: [any DeclaredCall] {
+        [get, find, fetch, lookup, aggregate, write, preview, schemas, schema, purge]
+    }
+
+    static let all: [any DeclaredCall] = {
+        let functions: [any DeclaredCall] = performers.map { ObjectCalls(of: $0).function }
+        return keepers.flatMap { ObjectCalls(of: $0).ofObjects } + functions
+    }()
+}

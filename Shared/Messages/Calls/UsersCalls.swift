@@ -1,0 +1,41 @@
+/// What `users` answers beside its objects and functions.
+public enum UsersCalls {
+    // Signing up and in. Sender: gateway.
+    public static let signUp = Call<AccountRequest, AccountReply>("users.signup.v1")
+    public static let logIn = Call<AccountRequest, AccountReply>("users.login.v1")
+    /// Checks a password without signing in.
+    public static let verifyPassword = Call<AccountRequest, AccountReply>("users.verifyPassword.v1")
+    /// Prepares a sign-in with a second factor.
+    public static let challenge = Call<AccountRequest, AccountReply>("users.challenge.v1")
+    /// A session for any user, for the master key.
+    public static let logInAs = Call<AccountRequest, AccountReply>("users.loginAs.v1")
+    public static let logOut = Call<AccountRequest, AccountReply>("users.logout.v1")
+    /// The user of the session that a request came with.
+    public static let me = Call<AccountRequest, AccountReply>("users.me.v1")
+    /// That session.
+    public static let sessionMe = Call<AccountRequest, AccountReply>("users.sessionMe.v1")
+
+    /// Who is behind a session token. Sender: gateway.
+    public static let session = Call<SessionRequest, SessionReply>("users.session.v1")
+    /// A session is in use and lasts longer. Sender: gateway.
+    public static let extendSession = Call<ExtendSession, Accepted>("users.extendSession.v1")
+
+    /// Somebody asks for a mail with a link. Sender: gateway.
+    public static let requestMail = Call<MailRequest, Accepted>("users.requestMail.v1")
+    /// Makes a link and mails it, if the address is somebody's. Sender: users' own outbox.
+    public static let mailLink = Call<MailLink, Accepted>("users.mailLink.v1")
+    /// Follows a link that verifies an address. Sender: gateway.
+    public static let verifyEmail = Call<LinkRequest, LinkReply>("users.verifyEmail.v1")
+    /// Looks whether a link that resets a password is good. Sender: gateway.
+    public static let checkReset = Call<LinkRequest, LinkReply>("users.checkReset.v1")
+    /// Follows a link that resets a password. Sender: gateway.
+    public static let resetPassword = Call<LinkRequest, LinkReply>("users.resetPassword.v1")
+
+    /// How to reach a user. Sender: bag.
+    public static let contact = Call<ContactRequest, ContactReply>("users.contact.v1")
+
+    static let all: [any DeclaredCall] = [
+        signUp, logIn, verifyPassword, challenge, logInAs, logOut, me, sessionMe, session, extendSession, requestMail,
+        mailLink, verifyEmail, checkReset, resetPassword, contact,
+    ]
+}

@@ -1,0 +1,86 @@
+import Foundation
+import TestSupport
+
+/// What the sources say about calls: where they are declared, and who sends them.
+///
+/// A text is looked for, not a meaning. A sender is a line of Services that names a declaration: `CatalogCalls.price`, or
+/// of a family `ObjectCalls(of: …).find`, `Owners.calls(ofClass: …).find` and `NewsCalls.orderMade`. Lines that begin with
+/// `routes.` register a receiver.
+struct CallSources {
+    struct Declaration {
+        /// `CatalogCalls`.
+        let type: String
+        /// `price`.
+        let name: String
+        /// Of a family what comes after the service's name, else the kind.
+        let kind: String
+        let isFamily: Bool
+    }
+
+    static let folder = "Shared/Messages/Calls"
+
+    private(set) var declarations: [Declaration] = []
+    /// Texts in the folder that look like kinds; each is a declaration's.
+    private(set) var kindsInFolder = 0
+
+    init() throws {
+        for path in try Self.files(in: Self.folder) {
+            let type = URL(fileURLWithPath: path).deletingPathExtension().lastPathComponent
+            let text = try String(contentsOfFile: path, encoding: .utf8)
+            for match in text.matches(of: #/static let (\w+) = Call<\w+, \w+>\(\s*"([^"]+)"\)/#) {
+                declarations.append(
+                    Declaration(type: type, name: String(match.1), kind: String(match.2), isFamily: false))
+            }
+            for match in text.matches(of: #/var (\w+): Call<\w+, \w+> \{ Call\("\\\(service\)([^"]+)"\) \}/#) {
+                declarations.append(
+                    Declaration(type: type, name: String(match.1), kind: String(match.2), isFamily: true))
+            }
+            kindsInFolder += text.matches(of: #/\.[A-Za-z]+\.v[0-9]+"/#).count
+        }
+    }
+
+    /// Whether a line of Services sends the call.
+    func isSent(_ call: Declaration, by lines: [String]) -> Bool {
+        lines.contains { line in
+            if Self.names(line, "\(call.type).\(call.name)") { return true }
+            return call.type == "ObjectCalls" && Self.names(line, ").\(call.name)")
+                && (line.contains("ObjectCalls(of: ") || line.contains("Owners.calls(ofClass: "))
+        }
+    }
+
+    /// The lines of Services that name calls and are neither comments nor register receivers.
+    static func sendingLines() throws -> [String] {
+        try files(in: "Services").flatMap { path in
+            try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+                .filter { $0.contains("Calls") || $0.contains("Owners.calls") }
+                .map { $0.trimmingCharacters(in: .whitespaces) }
+                .filter { !$0.hasPrefix("//") && !$0.hasPrefix("routes.") }
+        }
+    }
+
+    /// Lines of Services and Shared outside the folder with a text that looks like a kind.
+    static func strayKinds() throws -> [String] {
+        try (files(in: "Services") + files(in: "Shared")).filter { !$0.contains("/\(folder)/") }.flatMap { path in
+            let text = try String(contentsOfFile: path, encoding: .utf8)
+            guard text.contains(".v") else { return [String]() }
+            return text.split(separator: "\n").filter { $0.contains(#/\.[A-Za-z]+\.v[0-9]+"/#) }
+                .map { "\(path): \($0)" }
+        }
+    }
+
+    /// Whether the line has the name, and not only as the beginning of a longer one.
+    private static func names(_ line: String, _ name: String) -> Bool {
+        line.ranges(of: name).contains { range in
+            guard range.upperBound < line.endIndex else { return true }
+            let next = line[range.upperBound]
+            return !next.isLetter && !next.isNumber && next != "_"
+        }
+    }
+
+    /// The Swift files below a folder of the checkout.
+    private static func files(in folder: String) throws -> [String] {
+        let root = "\(checkoutDirectory)/\(folder)"
+        return try FileManager.default.subpathsOfDirectory(atPath: root).filter { $0.hasSuffix(".swift") }.sorted()
+            .map { "\(root)/\($0)" }
+    }
+}
