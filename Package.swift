@@ -131,10 +131,7 @@ let package = Package(
         .executableTarget(
             name: "Setup",
             dependencies: [
-                "ParseProtocol",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
+                "Outbound", "ParseProtocol",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "scripts/setup"
