@@ -34,8 +34,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-protobuf", exact: "1.39.0"),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
-        .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
-        .package(url: "https://github.com/vapor/jwt-kit", exact: "5.7.1"),
         .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
         .package(url: "https://github.com/apple/swift-configuration", exact: "1.4.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
@@ -50,9 +48,13 @@ let package = Package(
 
         .systemLibrary(name: "CCurl", path: "Shared/CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CZlib", path: "Shared/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        .systemLibrary(
+            name: "COpenSSL", path: "Shared/COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
 
         // Shared modules, lowest first. A module only knows the ones above it.
         .target(name: "ParseProtocol", path: "Shared/ParseProtocol"),
+        .target(name: "Cryptography", dependencies: ["COpenSSL"], path: "Shared/Cryptography"),
+        .target(name: "SignedTokens", dependencies: ["Cryptography", "ParseProtocol"], path: "Shared/SignedTokens"),
         .target(
             name: "Messages",
             dependencies: [.product(name: "SwiftProtobuf", package: "swift-protobuf")],
@@ -94,38 +96,28 @@ let package = Package(
         .executableTarget(
             name: "GatewayService",
             dependencies: [
-                "MessageBus", "Messages", "Outbound", "ParseProtocol",
+                "Cryptography", "MessageBus", "Messages", "Outbound", "ParseProtocol",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Mustache", package: "swift-mustache"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "Configuration", package: "swift-configuration"),
-                .product(name: "Crypto", package: "swift-crypto"),
             ],
             path: "Services/Gateway",
             resources: [.copy("Pages"), .copy("OpenAPI")]
         ),
         service("Catalog"),
-        service(
-            "Users",
-            dependencies: [
-                "Outbound",
-                .product(name: "JWTKit", package: "jwt-kit"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "CryptoExtras", package: "swift-crypto"),
-            ]),
+        service("Users", dependencies: ["Cryptography", "Outbound", "SignedTokens"]),
         service("Bag"),
-        service("Payments", dependencies: ["Outbound", .product(name: "Crypto", package: "swift-crypto")]),
+        service("Payments", dependencies: ["Cryptography", "Outbound"]),
         service("Mail", dependencies: ["Outbound", .product(name: "Mustache", package: "swift-mustache")]),
         service(
             "Push",
             dependencies: [
-                "Outbound",
-                .product(name: "JWTKit", package: "jwt-kit"),
-                .product(name: "Crypto", package: "swift-crypto"),
+                "Cryptography", "Outbound", "SignedTokens",
                 .product(name: "Configuration", package: "swift-configuration"),
             ]),
         service("Analytics"),
-        service("Crash", dependencies: ["CZlib", .product(name: "Crypto", package: "swift-crypto")]),
+        service("Crash", dependencies: ["CZlib", "Cryptography"]),
 
         // Tools behind scripts/up, scripts/load-demo, scripts/bench and scripts/attack.
         .executableTarget(
@@ -167,6 +159,7 @@ let package = Package(
         .testTarget(
             name: "MessageBusTests",
             dependencies: ["MessageBus", "Messages", "CZeroMQ", .product(name: "Logging", package: "swift-log")]),
+        .testTarget(name: "CryptographyTests", dependencies: ["Cryptography", "SignedTokens", "ParseProtocol"]),
         .testTarget(name: "OutboundTests", dependencies: ["Outbound", "TestSupport", "ParseProtocol"]),
         .testTarget(name: "ObjectStoreTests", dependencies: ["ObjectStore", "ParseProtocol"]),
         .testTarget(
