@@ -24,8 +24,6 @@ let package = Package(
         .executable(name: "analytics", targets: ["AnalyticsService"]),
         .executable(name: "crash", targets: ["CrashService"]),
         .executable(name: "satchel-setup", targets: ["Setup"]),
-        .executable(name: "satchel-bench", targets: ["Benchmarks"]),
-        .executable(name: "satchel-attack", targets: ["Attack"]),
     ],
     dependencies: [
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
@@ -38,7 +36,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-configuration", exact: "1.4.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
-        .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
     ],
     targets: [
         // C libraries from Debian.
@@ -119,7 +116,7 @@ let package = Package(
         service("Analytics"),
         service("Crash", dependencies: ["CZlib", "Cryptography"]),
 
-        // Tools behind scripts/up, scripts/load-demo, scripts/bench and scripts/attack.
+        // The tool behind scripts/up and scripts/load-demo.
         .executableTarget(
             name: "Setup",
             dependencies: [
@@ -128,6 +125,24 @@ let package = Package(
             ],
             path: "scripts/setup"
         ),
+    ]
+)
+
+// Everything beside the shop itself. `scripts/up` and the Containerfile leave it out with SATCHEL_SHOP_ONLY=1, because
+// AsyncHTTPClient comes with it, and behind that a TLS library of hundreds of C files; plain `swift build` and
+// `swift test` have all of it. Both share .build: a target that is in both is compiled in the same way, so that going
+// from one to the other plans anew and compiles only what was left out. `--product` would not do: SwiftPM takes one at
+// a time and plans anew for each.
+if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
+    package.dependencies += [
+        .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0")
+    ]
+    package.products += [
+        .executable(name: "satchel-bench", targets: ["Benchmarks"]),
+        .executable(name: "satchel-attack", targets: ["Attack"]),
+    ]
+    package.targets += [
+        // Tools behind scripts/bench and scripts/attack.
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
@@ -181,4 +196,4 @@ let package = Package(
             exclude: ["Corpus"]
         ),
     ]
-)
+}

@@ -70,6 +70,9 @@ build() {
     fi
 }
 
+# What scripts/up starts, without tests, benchmarks and attacks; Package.swift says why that is another package.
+build_shop() { SATCHEL_SHOP_ONLY=1 build; }
+
 # Where it does not overwrite its line of progress, SwiftPM writes thousands of them: passes on one in 20 seconds.
 thin_progress() {
     local line next=0
