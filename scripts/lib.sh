@@ -10,7 +10,7 @@ ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 SERVICES=(gateway catalog users bag payments mail push analytics crash)
 REPLICAS_MAX=16
 SWIFT_VERSION_MIN=6.2 # the dependencies' manifests demand it
-BUILD_PACKAGES=(libzmq3-dev libsqlite3-dev libcurl4-openssl-dev libpcre2-dev zlib1g-dev pkg-config)
+BUILD_PACKAGES=(libzmq3-dev libsqlite3-dev libcurl4-openssl-dev libssl-dev libpcre2-dev zlib1g-dev pkg-config)
 # python3 comes with supervisor, which is written in it; scripts/backup and scripts/restore need its standard library.
 RUN_PACKAGES=(supervisor curl libvips-tools python3)
 # A path of a unix socket is at most 107 bytes (sockaddr_un); the longest of ours is the manager's, which adds its pid
@@ -70,6 +70,9 @@ build() {
         (cd "$ROOT" && swift build -c release "$@" </dev/null) 2>&1 | thin_progress
     fi
 }
+
+# What scripts/up starts, without tests, benchmarks and attacks; Package.swift says why that is another package.
+build_shop() { SATCHEL_SHOP_ONLY=1 build; }
 
 # Where it does not overwrite its line of progress, SwiftPM writes thousands of them: passes on one in 20 seconds.
 thin_progress() {

@@ -1,5 +1,5 @@
 import Configuration
-import Crypto
+import Cryptography
 import Foundation
 import Logging
 import MessageBus

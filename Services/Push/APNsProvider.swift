@@ -39,7 +39,7 @@ struct APNsProvider: PushProvider {
     }
 
     private func attempt(_ delivery: Delivery, _ topic: String) async -> (answer: ProviderAnswer, token: String?) {
-        guard let bearer = try? await token.current() else { return (.none("NoToken"), nil) }
+        guard let bearer = try? token.current() else { return (.none("NoToken"), nil) }
         var headers: [(name: String, value: String)] = [
             ("authorization", "bearer \(bearer)"), ("apns-id", delivery.name), ("apns-topic", topic),
             ("apns-push-type", delivery.payload.isBackground ? "background" : "alert"),

@@ -1,5 +1,5 @@
-import Foundation
-import JWTKit
+import ParseProtocol
+import SignedTokens
 import Synchronization
 
 /// The signed token that says to APNs who we are. It is valid for an hour and must not be renewed more often than every 20
@@ -10,35 +10,26 @@ final class APNsToken: Sendable {
         let madeAt: ContinuousClock.Instant
     }
 
-    private struct Claims: JWTPayload {
-        let iss: String
-        let iat: Int
-        func verify(using algorithm: some JWTAlgorithm) async throws {}
-    }
-
-    private let keys = JWTKeyCollection()
-    private let key: ES256PrivateKey
-    private let keyId: String
+    private let signer: TokenSigner
     private let teamId: String
     private let signed = Mutex<Signed?>(nil)
 
     private static let lifetime = Duration.seconds(50 * 60)
 
-    /// - Throws: when `pem` is no P-256 key.
-    init(pem: String, keyId: String, teamId: String) throws {
-        key = try ES256PrivateKey(pem: pem)
-        self.keyId = keyId
+    /// - Throws: `TokenProblem.key` when `pem` is no P-256 key.
+    init(pem: String, keyId: String, teamId: String) throws(TokenProblem) {
+        let signer = try TokenSigner(pem: pem, keyId: keyId)
+        guard signer.algorithm == .es256 else { throw .key }
+        self.signer = signer
         self.teamId = teamId
     }
 
     /// The token to send now.
-    func current() async throws -> String {
+    func current() throws(TokenProblem) -> String {
         let now = ContinuousClock.now
         if let signed = signed.withLock({ $0 }), now - signed.madeAt < Self.lifetime { return signed.text }
-        let id = JWKIdentifier(string: keyId)
-        await keys.add(ecdsa: key, kid: id)
-        let claims = Claims(iss: teamId, iat: Int(Date.now.timeIntervalSince1970))
-        let new = Signed(text: try await keys.sign(claims, kid: id), madeAt: now)
+        let issued = Timestamp.now.milliseconds / 1000
+        let new = Signed(text: try signer.token(["iss": .string(teamId), "iat": .int(issued)]), madeAt: now)
         // Others may have signed at the same time; one of the tokens is enough.
         return signed.withLock { signed in
             if let other = signed, now - other.madeAt < Self.lifetime { return other.text }

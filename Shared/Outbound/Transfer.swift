@@ -66,6 +66,7 @@ final class Transfer {
         try set(CURLOPT_URL, request.url)
         try setTimeout(request.timeout)
         if !request.isRepeatable { try set(CURLOPT_FRESH_CONNECT, 1) }
+        if request.isDirect { try set(CURLOPT_NOPROXY, "*") }
         switch request.version {
         case .automatic: break
         case .http2:

@@ -34,6 +34,14 @@ import UsersService
         #expect(try PasswordHash(phc: text)?.matches("pleaseletmein") == true)
     }
 
+    /// What is in databases stays valid: another library made this one.
+    @Test func aHashThatWasStoredBeforeMatches() throws {
+        let text = "$scrypt$ln=14,r=8,p=2$AAECAwQFBgcICQoLDA0ODw$oKcp9IX4je0hywMP4cCpcXqSskw4yX1IByH017xEofo"
+        #expect(try PasswordHash(phc: text)?.matches("an old password") == true)
+        #expect(try PasswordHash(phc: text)?.matches("an old passwore") == false)
+        #expect(PasswordHash(phc: text)?.phc == text)
+    }
+
     @Test func verifyingAgainstNobodyIsAlwaysWrong() async throws {
         let hasher = PasswordHasher(cost: Self.cost)
         let client = HashingClient("network:7f000001")

@@ -30,6 +30,19 @@ import UsersService
         #expect(try testAccountKey.seal(plain, for: .anonymousId, of: "u1") != sealed, "Each time another.")
     }
 
+    /// What is in databases stays readable: HKDF, HMAC and AES-GCM of another library made these.
+    @Test func whatWasStoredBeforeMeansTheSame() {
+        #expect(
+            other.digest("r:0", for: .sessionToken)
+                == "a40141b841a1c6ba1d2991b9013b96f3fe50a24f3154d07c8d9122e9b8531fdb")
+        let box: [UInt8] = [
+            0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11,
+            0xDA, 0x73, 0xAA, 0x05, 0x86, 0x11, 0xA6, 0x64, 0x92, 0xF9, 0xF1, 0xFB, 0x21, 0x9B, 0x82, 0xC3,
+            0xD4, 0x5B, 0x20, 0x72,
+        ]
+        #expect(other.open(box, for: .anonymousId, of: "u1") == Array("0b4a".utf8))
+    }
+
     /// Of replicas that start together one makes the key, and all have it.
     @Test func manyStartsMakeOneKey() async throws {
         let path = NSTemporaryDirectory() + "key-\(Names.random(10))/users.key"

@@ -6,7 +6,7 @@ extension Gateway {
         var body = fields
         body["username"] = .string(username)
         do {
-            let answer = try await send(.POST, "/users", body: .object(body))
+            let answer = try await send(.post, "/users", body: .object(body))
             guard let id = answer["objectId"]?.stringValue else {
                 throw SetupError.unexpectedAnswer(request: "POST /users")
             }
@@ -20,7 +20,7 @@ extension Gateway {
     /// The objectId of a role, made when it is not there. Only the master key may change a role made here.
     func role(named name: String) async throws -> String {
         if let id = try await firstId("/roles", where: ["name": .string(name)]) { return id }
-        let answer = try await send(.POST, "/roles", body: ["name": .string(name), "ACL": [:]])
+        let answer = try await send(.post, "/roles", body: ["name": .string(name), "ACL": [:]])
         guard let id = answer["objectId"]?.stringValue else {
             throw SetupError.unexpectedAnswer(request: "POST /roles")
         }
@@ -28,7 +28,7 @@ extension Gateway {
     }
 
     private func firstId(_ path: String, where condition: JSON) async throws -> String? {
-        let answer = try await send(.GET, path, query: ["where": condition, "limit": 1])
+        let answer = try await send(.get, path, query: ["where": condition, "limit": 1])
         return answer["results"]?.arrayValue?.first?["objectId"]?.stringValue
     }
 }

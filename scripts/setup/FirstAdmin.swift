@@ -30,7 +30,7 @@ struct FirstAdmin: AsyncParsableCommand {
             let roleId = try await gateway.role(named: role)
             let member = JSON.pointer("_User", user.objectId)
             _ = try await gateway.send(
-                .PUT, "/roles/\(roleId)", body: ["users": ["__op": "AddRelation", "objects": [member]]])
+                .put, "/roles/\(roleId)", body: ["users": ["__op": "AddRelation", "objects": [member]]])
             let state = user.isNew ? "signed up" : "exists already, password unchanged"
             writeLine("\(username) (\(state)) is a member of \(role).")
         }

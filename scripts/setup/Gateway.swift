@@ -1,7 +1,5 @@
-import AsyncHTTPClient
 import Foundation
-import NIOCore
-import NIOHTTP1
+import Outbound
 import ParseProtocol
 
 /// Where requests go and who sends them.
@@ -17,99 +15,88 @@ struct Endpoint: Sendable {
 /// A Parse REST client with the master key.
 struct Gateway: Sendable {
     let endpoint: Endpoint
-    private let http: HTTPClient
+    private let http: OutboundClient
 
     /// A batch of 200 answers within a second; a minute is for a machine under load.
-    private static let timeout = TimeAmount.seconds(60)
+    private static let timeout = Duration.seconds(60)
     /// 1,000 objects at the protocol's limit of 128 KB never come back here; 16 MB is ample for our pages.
     private static let answerBytesMax = 16 << 20
     /// How often a 503 is tried before it is reported.
     static let attemptsMax = 6
 
-    /// Runs `body` with a client and closes its connections afterwards.
+    /// Runs `body` with a client, whose connections end with it.
     static func connected<Result: Sendable>(
         to endpoint: Endpoint, _ body: (Gateway) async throws -> Result
     ) async throws -> Result {
-        // A redirect must not carry the master key to another host.
-        let configuration = HTTPClient.Configuration(
-            redirectConfiguration: .disallow, timeout: .init(connect: .seconds(5)))
-        return try await HTTPClient.withHTTPClient(configuration: configuration) {
-            try await body(Gateway(endpoint: endpoint, http: $0))
-        }
+        try await body(Gateway(endpoint: endpoint, http: OutboundClient()))
     }
 
     /// Sends a request that may safely be repeated, and repeats it while the answer is 503.
     /// - Parameter path: relative to the mount, for example `/classes/Product`.
     /// - Throws: `SetupError.refused` for any answer outside 200...299, `unreachable` without one.
     func send(
-        _ method: HTTPMethod, _ path: String, query: [String: JSON] = [:], body: JSON? = nil
+        _ method: OutboundRequest.Method, _ path: String, query: [String: JSON] = [:], body: JSON? = nil
     ) async throws -> JSON {
-        for _ in 1..<Gateway.attemptsMax {
-            do {
-                return try await sendOnce(method, path, query: query, body: body)
-            } catch SetupError.refused(_, _, _, let retryAfter?) {
-                try await Task.sleep(for: retryAfter)
-            }
-        }
-        return try await sendOnce(method, path, query: query, body: body)
-    }
-
-    /// Sends a request exactly once, for those whose repetition would do something twice.
-    func sendOnce(
-        _ method: HTTPMethod, _ path: String, query: [String: JSON] = [:], body: JSON? = nil
-    ) async throws -> JSON {
-        try await perform(method, path, query: query, content: body.map { ("application/json", $0.serialized) })
+        try await repeated(method, path + Gateway.queryText(query), body.map { ("application/json", $0.serialized) })
     }
 
     /// Uploads a file, and again while the answer is 503.
     /// - Returns: `{"name":…,"url":…}`.
     func upload(_ bytes: [UInt8], as name: String, contentType: String) async throws -> JSON {
+        try await repeated(.post, "/files/\(name)", (contentType, bytes))
+    }
+
+    private func repeated(
+        _ method: OutboundRequest.Method, _ path: String, _ content: (type: String, bytes: [UInt8])?
+    ) async throws -> JSON {
         for _ in 1..<Gateway.attemptsMax {
             do {
-                return try await perform(.POST, "/files/\(name)", content: (contentType, bytes))
+                return try await perform(method, path, content)
             } catch SetupError.refused(_, _, _, let retryAfter?) {
                 try await Task.sleep(for: retryAfter)
             }
         }
-        return try await perform(.POST, "/files/\(name)", content: (contentType, bytes))
+        return try await perform(method, path, content)
     }
 
     private func perform(
-        _ method: HTTPMethod, _ path: String, query: [String: JSON] = [:], content: (type: String, bytes: [UInt8])?
+        _ method: OutboundRequest.Method, _ path: String, _ content: (type: String, bytes: [UInt8])?
     ) async throws -> JSON {
-        let request = "\(method.rawValue) \(endpoint.mount)\(path)"
-        var message = HTTPClientRequest(url: endpoint.base + path + Gateway.queryText(query))
-        message.method = method
-        message.headers.add(name: "X-Parse-Application-Id", value: endpoint.applicationId)
-        message.headers.add(name: "X-Parse-Master-Key", value: endpoint.masterKey)
+        let name = "\(method.rawValue) \(endpoint.mount)\(path.prefix { $0 != "?" })"
+        var request = OutboundRequest(
+            method, endpoint.base + path,
+            headers: [
+                ("X-Parse-Application-Id", endpoint.applicationId), ("X-Parse-Master-Key", endpoint.masterKey),
+            ], timeout: Gateway.timeout)
         if let content {
-            message.headers.add(name: "Content-Type", value: content.type)
-            message.body = .bytes(content.bytes)
+            request.headers.append(("Content-Type", content.type))
+            request.body = content.bytes
         }
-        let response: HTTPClientResponse
-        let bytes: ByteBuffer
-        do {
-            response = try await http.execute(message, timeout: Gateway.timeout)
-            bytes = try await response.body.collect(upTo: Gateway.answerBytesMax)
-        } catch let error as CancellationError {
-            throw error
+        request.answerBytesMax = Gateway.answerBytesMax
+        request.isRepeatable = true
+        // The master key is for nobody in between.
+        request.isDirect = true
+        let response: OutboundResponse
+        do throws(OutboundFailure) {
+            response = try await http.send(request)
         } catch {
-            throw SetupError.unreachable(request: request, reason: "\(error)")
+            guard error.reason != .cancelled else { throw CancellationError() }
+            throw SetupError.unreachable(request: name, reason: "\(error)")
         }
-        let answer = try? JSON(parsing: bytes.readableBytesView)
-        guard (200..<300).contains(response.status.code) else {
+        let answer = try? JSON(parsing: response.body)
+        guard (200..<300).contains(response.status) else {
             throw SetupError.refused(
-                request: request, status: Int(response.status.code), error: answer.flatMap(ParseError.init(answer:)),
-                retryAfter: response.status == .serviceUnavailable ? Gateway.retryAfter(response.headers) : nil)
+                request: name, status: response.status, error: answer.flatMap(ParseError.init(answer:)),
+                retryAfter: response.status == 503 ? Gateway.retryAfter(response.headers["retry-after"]) : nil)
         }
-        guard let answer else { throw SetupError.unexpectedAnswer(request: request) }
+        guard let answer else { throw SetupError.unexpectedAnswer(request: name) }
         return answer
     }
 
     /// The wait a 503 asks for in whole seconds (RFC 9110, section 10.2.3), between 0.2 and 30 seconds; one second
     /// when it does not say.
-    private static func retryAfter(_ headers: HTTPHeaders) -> Duration {
-        guard let seconds = headers.first(name: "Retry-After").flatMap(Int.init) else { return .seconds(1) }
+    private static func retryAfter(_ header: String?) -> Duration {
+        guard let seconds = header.flatMap({ Int($0) }) else { return .seconds(1) }
         return max(.milliseconds(200), .seconds(min(seconds, 30)))
     }
 

@@ -26,7 +26,7 @@ struct Loader: Sendable {
         let path = className == "_User" ? "/users" : "/classes/\(className)"
         // In the body, because a condition with many texts is too long for a URL.
         let answer = try await gateway.send(
-            .POST, path,
+            .post, path,
             body: [
                 "_method": "GET", "where": condition, "keys": .string(keys), "order": "objectId",
                 "limit": .int(Int64(Loader.pageSize)),
@@ -43,7 +43,7 @@ struct Loader: Sendable {
     func create(_ className: String, _ batch: [JSON]) async throws {
         guard !batch.isEmpty else { return }
         for attempt in 1... {
-            let answer = try await gateway.send(.POST, "/import/\(className)", body: .array(batch))
+            let answer = try await gateway.send(.post, "/import/\(className)", body: .array(batch))
             guard let failures = answer["failures"]?.arrayValue else {
                 throw SetupError.unexpectedAnswer(request: "POST /import/\(className)")
             }
@@ -71,7 +71,7 @@ struct Loader: Sendable {
         for className in classNames {
             do {
                 _ = try await gateway.send(
-                    .PUT, "/schemas/\(className)", body: ["fields": ["demoKey": ["__op": "Delete"]]])
+                    .put, "/schemas/\(className)", body: ["fields": ["demoKey": ["__op": "Delete"]]])
             } catch let error as SetupError where error.code == .classNotEmpty || error.code == .invalidClassName {
                 continue  // There is no such field, or no such class.
             }

@@ -36,7 +36,7 @@ struct Products: AsyncParsableCommand {
     /// The lowest indexes that are not in the catalog yet, as many as products are missing. An interrupted load leaves
     /// gaps, because batches are in flight at the same time.
     private func absentIndexes(_ loader: Loader) async throws -> [Int] {
-        let answer = try await loader.gateway.send(.GET, "/classes/Product", query: ["limit": 0, "count": 1])
+        let answer = try await loader.gateway.send(.get, "/classes/Product", query: ["limit": 0, "count": 1])
         guard let stored = answer["count"]?.intValue else {
             throw SetupError.unexpectedAnswer(request: "GET /classes/Product")
         }

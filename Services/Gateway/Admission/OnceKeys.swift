@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import Foundation
 
 /// What a repetition is known by. The id alone is not enough: iOS SDKs from 4.1 to 6.1.1 send one for all requests of a

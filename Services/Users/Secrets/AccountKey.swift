@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import Foundation
 import ParseProtocol
 
@@ -36,17 +36,12 @@ package struct AccountKey: Sendable {
     /// Encrypts with AES-GCM.
     /// - Parameter owner: whose it is; it cannot be opened as somebody else's.
     package func seal(_ plain: [UInt8], for purpose: Purpose, of owner: String) throws -> [UInt8] {
-        let box = try AES.GCM.seal(plain, using: key(for: purpose), authenticating: Data(owner.utf8))
-        // Nonces of the standard length have a combined form.
-        guard let combined = box.combined else { throw CryptoKitError.incorrectParameterSize }
-        return Array(combined)
+        try AES.GCM.seal(plain, using: key(for: purpose), authenticating: Data(owner.utf8)).combined
     }
 
     /// - Returns: nil for what was not sealed with this key, for this purpose and owner.
     package func open(_ sealed: [UInt8], for purpose: Purpose, of owner: String) -> [UInt8]? {
-        guard let box = try? AES.GCM.SealedBox(combined: sealed),
-            let plain = try? AES.GCM.open(box, using: key(for: purpose), authenticating: Data(owner.utf8))
-        else { return nil }
-        return Array(plain)
+        guard let box = try? AES.GCM.SealedBox(combined: sealed) else { return nil }
+        return try? AES.GCM.open(box, using: key(for: purpose), authenticating: Data(owner.utf8))
     }
 }

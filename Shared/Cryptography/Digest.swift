@@ -1,0 +1,32 @@
+import COpenSSL
+
+/// A digest or an authentication code: its bytes. Two are compared in constant time.
+public struct Digest: RandomAccessCollection, Equatable, Sendable {
+    private let bytes: [UInt8]
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    public var startIndex: Int { bytes.startIndex }
+    public var endIndex: Int { bytes.endIndex }
+    public subscript(position: Int) -> UInt8 { bytes[position] }
+
+    public func withContiguousStorageIfAvailable<R>(_ body: (UnsafeBufferPointer<UInt8>) throws -> R) rethrows -> R? {
+        try bytes.withContiguousStorageIfAvailable(body)
+    }
+
+    public static func == (a: Digest, b: Digest) -> Bool { areEqual(a, b) }
+}
+
+/// Whether both hold the same bytes. Only their lengths, which are no secret, change the time it takes.
+func areEqual(_ a: some Sequence<UInt8>, _ b: some Sequence<UInt8>) -> Bool {
+    withBytes(of: a) { a in
+        withBytes(of: b) { b in
+            a.count == b.count && CRYPTO_memcmp(a.baseAddress, b.baseAddress, a.count) == 0
+        }
+    }
+}
+
+/// The bytes in one piece, copied only where they are not in one.
+func withBytes<Result>(of data: some Sequence<UInt8>, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+    data.withContiguousStorageIfAvailable(body) ?? Array(data).withUnsafeBufferPointer(body)
+}

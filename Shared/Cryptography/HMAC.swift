@@ -1,0 +1,61 @@
+/// A keyed hash (RFC 2104).
+public struct HMAC<Hash: HashFunction> {
+    public typealias MAC = Digest
+
+    private var inner = Hash()
+    private var outer = Hash()
+
+    public init(key: SymmetricKey) {
+        var block = key.withUnsafeBytes { $0.count > Hash.blockByteCount ? Array(Hash.hash(data: $0)) : Array($0) }
+        block += [UInt8](repeating: 0, count: Hash.blockByteCount - block.count)
+        inner.update(data: block.map { $0 ^ 0x36 })
+        outer.update(data: block.map { $0 ^ 0x5C })
+    }
+
+    public mutating func update(data: some Sequence<UInt8>) { inner.update(data: data) }
+
+    /// The code of everything up to now.
+    public func finalize() -> MAC {
+        var outer = outer
+        outer.update(data: inner.finalize())
+        return outer.finalize()
+    }
+
+    public static func authenticationCode(for data: some Sequence<UInt8>, using key: SymmetricKey) -> MAC {
+        var code = HMAC(key: key)
+        code.update(data: data)
+        return code.finalize()
+    }
+
+    /// Compares in constant time.
+    public static func isValidAuthenticationCode(
+        _ code: some Sequence<UInt8>, authenticating data: some Sequence<UInt8>, using key: SymmetricKey
+    ) -> Bool {
+        areEqual(code, authenticationCode(for: data, using: key))
+    }
+}
+
+/// Keys from a key (RFC 5869), without salt.
+public enum HKDF<Hash: HashFunction> {
+    /// - Parameters:
+    ///   - info: what the new key is for.
+    ///   - outputByteCount: at most 255 digests.
+    public static func deriveKey(
+        inputKeyMaterial key: SymmetricKey, info: some Sequence<UInt8>, outputByteCount: Int
+    ) -> SymmetricKey {
+        precondition((0...255 * Hash.byteCount).contains(outputByteCount), "HKDF makes no key of that length.")
+        // No salt is a salt of zeros, and HMAC fills its key with zeros.
+        let root = key.withUnsafeBytes {
+            HMAC<Hash>.authenticationCode(for: $0, using: SymmetricKey(data: [UInt8]()))
+        }
+        let (rootKey, info) = (SymmetricKey(data: root), Array(info))
+        var (bytes, block): ([UInt8], [UInt8]) = ([], [])
+        var number: UInt8 = 0
+        while bytes.count < outputByteCount {
+            number += 1
+            block = Array(HMAC<Hash>.authenticationCode(for: block + info + [number], using: rootKey))
+            bytes += block
+        }
+        return SymmetricKey(data: bytes.prefix(outputByteCount))
+    }
+}

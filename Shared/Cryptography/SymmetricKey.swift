@@ -1,0 +1,37 @@
+import COpenSSL
+
+/// A secret of any length. Its memory is wiped when nobody holds it any more; two are compared in constant time.
+public struct SymmetricKey: Sendable, Equatable {
+    private let secret: Secret
+
+    public init(data: some Sequence<UInt8>) { secret = Secret(data) }
+
+    /// Length in bytes.
+    public var byteCount: Int { secret.bytes.count }
+
+    public func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+        try body(UnsafeRawBufferPointer(secret.bytes))
+    }
+
+    public static func == (a: SymmetricKey, b: SymmetricKey) -> Bool {
+        a.withUnsafeBytes { a in b.withUnsafeBytes { b in areEqual(a, b) } }
+    }
+
+    private final class Secret: Sendable {
+        /// Written by `init` only.
+        nonisolated(unsafe) let bytes: UnsafeMutableRawBufferPointer
+
+        init(_ data: some Sequence<UInt8>) {
+            bytes = withBytes(of: data) { data in
+                let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: data.count, alignment: 16)
+                bytes.copyBytes(from: data)
+                return bytes
+            }
+        }
+
+        deinit {
+            OPENSSL_cleanse(bytes.baseAddress, bytes.count)
+            bytes.deallocate()
+        }
+    }
+}
