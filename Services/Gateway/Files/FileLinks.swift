@@ -34,40 +34,76 @@ struct FileLinks: Sendable {
         "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
     }
 
+    /// A File without a url in a body: where its name begins and ends, and how many spaces the name has.
+    private struct Place {
+        let start: Int
+        let end: Int
+        let spaces: Int
+    }
+
     /// The body with a url in every File that has none. Looks at bytes and decodes nothing: most answers have no File.
     func linked(_ body: [UInt8]) -> [UInt8] {
-        guard var found = Self.find(in: body, from: 0) else { return body }
-        var output: [UInt8] = []
-        output.reserveCapacity(body.count + 1024)
-        var copied = 0
-        while true {
-            let start = found + Self.opening.count
-            var end = start
-            while end < body.count, FileNames.isNameByte(body[end]) { end += 1 }
-            // Other names are not those of our files, or the File has a url already.
-            if end + 1 < body.count, body[end] == UInt8(ascii: "\""), body[end + 1] == UInt8(ascii: "}") {
-                output.append(contentsOf: body[copied...end])
-                output.append(contentsOf: #","url":"#.utf8)
-                output.append(contentsOf: baseInJSON)
-                for byte in body[start..<end] {
-                    if byte == UInt8(ascii: " ") { output.append(contentsOf: "%20".utf8) } else { output.append(byte) }
+        body.withUnsafeBytes { bytes in
+            let places = Self.places(in: bytes)
+            guard !places.isEmpty, let source = bytes.baseAddress else { return body }
+            let member = Array(#","url":"#.utf8) + baseInJSON
+            let count = places.reduce(bytes.count) { $0 + member.count + ($1.end - $1.start) + 2 * $1.spaces + 1 }
+            return Array(unsafeUninitializedCapacity: count) { output, filled in
+                guard let target = UnsafeMutableRawPointer(output.baseAddress) else { return }
+                var copied = 0
+                func copy(_ from: UnsafeRawPointer, _ count: Int) {
+                    memcpy(target + filled, from, count)
+                    filled += count
                 }
-                output.append(UInt8(ascii: "\""))
-                copied = end + 1
+                for place in places {
+                    // The name with its closing quote.
+                    copy(source + copied, place.end + 1 - copied)
+                    member.withUnsafeBytes { if let member = $0.baseAddress { copy(member, $0.count) } }
+                    if place.spaces == 0 {
+                        copy(source + place.start, place.end - place.start)
+                    } else {
+                        for byte in bytes[place.start..<place.end] {
+                            let isSpace = byte == UInt8(ascii: " ")
+                            for byte in isSpace ? Array("%20".utf8) : [byte] {
+                                output[filled] = byte
+                                filled += 1
+                            }
+                        }
+                    }
+                    output[filled] = UInt8(ascii: "\"")
+                    filled += 1
+                    copied = place.end + 1
+                }
+                copy(source + copied, bytes.count - copied)
             }
-            guard let next = Self.find(in: body, from: end) else { break }
-            found = next
         }
-        output.append(contentsOf: body[copied...])
-        return output
+    }
+
+    private static func places(in bytes: UnsafeRawBufferPointer) -> [Place] {
+        var places: [Place] = []
+        var position = 0
+        while let found = find(in: bytes, from: position) {
+            let start = found + opening.count
+            var (end, spaces) = (start, 0)
+            while end < bytes.count, FileNames.isNameByte(bytes[end]) {
+                if bytes[end] == UInt8(ascii: " ") { spaces += 1 }
+                end += 1
+            }
+            // Other names are not those of our files, or the File has a url already.
+            if end + 1 < bytes.count, bytes[end] == UInt8(ascii: "\""), bytes[end + 1] == UInt8(ascii: "}") {
+                places.append(Place(start: start, end: end, spaces: spaces))
+            }
+            position = end
+        }
+        return places
     }
 
     /// The position of the F in `opening`. Capital letters are rare in JSON, so that `memchr` passes over most of a body at its speed.
     private static let anchor = 11
 
-    private static func find(in body: [UInt8], from start: Int) -> Int? {
-        body.withUnsafeBytes { bytes in
-            guard let base = bytes.baseAddress else { return nil }
+    private static func find(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
+        guard let base = bytes.baseAddress else { return nil }
+        return opening.withUnsafeBytes { opening in
             var position = start + anchor
             while position < bytes.count {
                 guard let found = memchr(base + position, Int32(opening[anchor]), bytes.count - position) else {
@@ -75,7 +111,9 @@ struct FileLinks: Sendable {
                 }
                 position = UnsafeRawPointer(found) - base
                 let first = position - anchor
-                if bytes.count - first >= opening.count, memcmp(base + first, opening, opening.count) == 0 {
+                if bytes.count - first >= opening.count, let wanted = opening.baseAddress,
+                    memcmp(base + first, wanted, opening.count) == 0
+                {
                     return first
                 }
                 position += 1
