@@ -226,9 +226,10 @@ package struct UserRules: ClassRules {
 extension UserRules {
     /// Answers `POST /users`.
     func signUp(_ message: AccountRequest, _ request: ServiceRequest, host: ServiceHost) async throws -> BusReply {
+        let object = try request.document()
+        try ProposedChange.requireUnnamed(object)
         var change = ProposedChange(
-            verb: .create, className: "_User", objectId: nil, object: try request.document(),
-            principal: request.envelope.principal)
+            verb: .create, className: "_User", objectId: nil, object: object, principal: request.envelope.principal)
         try await prepareSignUp(&change)
         let reply = try await host.commit(request) { [change] transaction in
             var signUp = try self.signUp(change)

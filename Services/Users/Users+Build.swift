@@ -7,7 +7,7 @@ func buildUsers(_ host: ServiceHost, _ routes: inout ServiceRoutes, rules: UserR
     let (settings, key) = (rules.settings, rules.key)
     rules.messages.connect(host.outbox)
     rules.records.connect(host.store)
-    let signIn = SignIn(host: host, hasher: signIns, settings: settings, messages: rules.messages, key: key)
+    let signIn = SignIn(host: host, hasher: signIns, rules: rules)
     let housekeeping = Housekeeping(host: host, idleUsers: IdleUsers(settings: settings, messages: rules.messages))
 
     routes.task("users.signup.v1", AccountRequest.self) { message, request in
