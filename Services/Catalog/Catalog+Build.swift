@@ -25,7 +25,7 @@ package func catalogPlan(_ currency: Currency) -> ServicePlan {
             "_JobStatus": JobStatusRules(), "_JobSchedule": JobScheduleRules(jobs: catalogJobs),
         ],
         tables: ProductRatings.tables + Reservations.tables + Restocks.tables + ReviewReports.tables + HiddenAuthors.tables
-            + ProductRemoval.tables + ConfigParameters.tables + FileTable.tables + HookDefinitions.tables
+            + AuthorRenames.tables + ProductRemoval.tables + ConfigParameters.tables + FileTable.tables + HookDefinitions.tables
             + JobTables.tables,
         ownsUnknownClasses: true)
 }
@@ -79,6 +79,10 @@ func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ currency
         try ForgottenUser.forget(message.userID, in: transaction)
         return try BusReply(Accepted())
     }
+    routes.write("catalog.userRenamed.v1", UserRenamed.self) { message, _, transaction in
+        try AuthorRenames.take(message, in: transaction)
+        return try BusReply(Accepted())
+    }
     routes.function("nearestStores") { parameters, request in
         let search = try NearestStores(parameters)
         return try .result(await host.store.read { try search.find(in: $0, caller: request.caller) })
@@ -98,7 +102,7 @@ func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ currency
 /// Reservations live for a minute at least, so that a few seconds more do not matter.
 private let expiryPause = Duration.seconds(3)
 
-/// Returns stock of reservations that expired, and removes what deleted products left.
+/// Returns stock of reservations that expired, removes what deleted products left, and renames authors of reviews.
 private func keepHouse(_ host: ServiceHost, _ reservations: Reservations) async {
     while !Task.isCancelled {
         do {
@@ -109,10 +113,11 @@ private func keepHouse(_ host: ServiceHost, _ reservations: Reservations) async 
             let isMoreToRemove = try await host.store.write { try ProductRemoval.goOn(in: $0) }
             // Without old ids nothing is written.
             let areIdsLeft = try await host.store.write { try RequestClaims.removeExpired(in: $0) }
-            if isMoreLeft || isMoreToRemove || areIdsLeft { continue }
+            let areNamesLeft = try await host.store.write { try AuthorRenames.goOn(in: $0) }
+            if isMoreLeft || isMoreToRemove || areIdsLeft || areNamesLeft { continue }
         } catch {
             host.logger.error(
-                "Expired reservations or what deleted products left could not be cleared away.",
+                "Expired reservations, what deleted products left or former names could not be cleared away.",
                 metadata: ["error": "\(error)"])
         }
         try? await Task.sleep(for: expiryPause)

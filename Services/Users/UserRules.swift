@@ -154,6 +154,8 @@ package struct UserRules: ClassRules {
         switch change.verb {
         case .create: return
         case .update:
+            try DisplayName.tellChange(
+                of: outcome.objectId, from: outcome.before, to: outcome.after, messages: messages, in: transaction)
             let email = outcome.after?["email"]
             if email != outcome.before?["email"] {
                 try mails.addressChanged(

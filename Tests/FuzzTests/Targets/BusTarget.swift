@@ -16,7 +16,7 @@ struct BusTarget: FuzzTarget {
         CommitReservationReply.self, ReleaseReservationRequest.self, ReleaseReservationReply.self,
         PriceRequest.self, PriceReply.self, ConfigRequest.self, ConfigReply.self, SetConfigRequest.self,
         Envelope.self, Principal.self, Hello.self, Failure.self, Forget.self, SendMailRequest.self,
-        OrderMade.self, OrderChanged.self, UserDeleted.self, MergeBag.self, AppEvent.self, Accepted.self,
+        OrderMade.self, OrderChanged.self, UserDeleted.self, UserRenamed.self, MergeBag.self, AppEvent.self, Accepted.self,
         SaveFileRequest.self, FileRequest.self, FileReply.self, DeleteFileRequest.self, Hook.self,
         HooksRequest.self, HooksReply.self, HookChange.self, ClaimRequest.self, ReleaseRequest.self,
         StartJob.self, StartJobReply.self, JobsRequest.self, JobsReply.self, LookupRequest.self, Lookup.self,
