@@ -2,15 +2,15 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// `catalog.userRenamed.v1`: what authors of reviews are called now. Reviews that have a former name of the account get the newest one, in
-/// the background and some at a time; a name that the author gave to one review alone stays.
+/// `catalog.userRenamed.v1`: what authors of reviews are called now. Reviews that have a former name of the account get
+/// the newest one, in the background and some at a time; a name that the author gave to one review alone stays.
 ///
 /// Messages may come twice and in any order: the newest name is kept, and each former one once.
 package enum AuthorRenames {
     static let tables = [
         """
-        CREATE TABLE IF NOT EXISTS renamedAuthors(userId TEXT PRIMARY KEY, name TEXT NOT NULL, renamedAt INTEGER NOT NULL)
-        WITHOUT ROWID
+        CREATE TABLE IF NOT EXISTS renamedAuthors(userId TEXT PRIMARY KEY, name TEXT NOT NULL,
+        renamedAt INTEGER NOT NULL) WITHOUT ROWID
         """,
         """
         CREATE TABLE IF NOT EXISTS formerNames(userId TEXT NOT NULL, name TEXT NOT NULL, PRIMARY KEY(userId, name))

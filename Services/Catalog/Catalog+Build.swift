@@ -25,8 +25,8 @@ package func catalogPlan(_ currency: Currency) -> ServicePlan {
             "_JobStatus": JobStatusRules(), "_JobSchedule": JobScheduleRules(jobs: catalogJobs),
         ],
         tables: ProductRatings.tables + Reservations.tables + Restocks.tables + ReviewReports.tables + HiddenAuthors.tables
-            + AuthorRenames.tables + ProductRemoval.tables + ConfigParameters.tables + FileTable.tables + HookDefinitions.tables
-            + JobTables.tables,
+            + AuthorRenames.tables + ProductRemoval.tables + ConfigParameters.tables + FileTable.tables
+            + HookDefinitions.tables + JobTables.tables,
         ownsUnknownClasses: true)
 }
 

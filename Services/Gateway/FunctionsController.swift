@@ -19,7 +19,8 @@ struct FunctionsController: Sendable {
             throw ParseError(.scriptFailed, "Invalid function: \"\(name.prefix(128))\"")
         }
         let kind = "\(owner.service).function.v1"
-        let document = request.query == nil ? request.document : JSON.object(try request.parameters(asTexts: false)).serialized
+        let document =
+            request.query == nil ? request.document : JSON.object(try request.parameters(asTexts: false)).serialized
         let message = FunctionRequest.with { $0.name = name }
         let reply =
             owner.writes

@@ -117,8 +117,8 @@ struct ParseRequest: Sendable {
     private static let listOptions: Set<String> = ["keys", "excludeKeys", "include", "order"]
 
     /// The body of a function with the parameters of the query string, which win.
-    /// - Parameter asTexts: a value of the query string is a text, and of a repeated name a list of texts: what Parse Server gives to cloud
-    ///   code. Otherwise it is JSON if it parses, so that functions that ask for a number get one.
+    /// - Parameter asTexts: a value of the query string is a text, and of a repeated name a list of texts: what Parse
+    ///   Server gives to cloud code. Otherwise it is JSON if it parses, for functions that ask for a number.
     /// - Throws: 107.
     func parameters(asTexts: Bool) throws(ParseError) -> [String: JSON] {
         guard let query, !query.isEmpty else { return try object }

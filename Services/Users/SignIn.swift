@@ -15,8 +15,8 @@ package struct SignInRequest: Sendable, Equatable {
     package let links: [String: JSON]
 
     /// - Parameter takesLinks: whether proofs of providers are looked at.
-    /// - Throws: 200 without a name, 201 without a password, 101 for a name longer than any, 252 with a proof that nobody would look at,
-    ///   141 for what cannot be the code of a second factor.
+    /// - Throws: 200 without a name, 201 without a password, 101 for a name longer than any, 252 with a proof that
+    ///   nobody would look at, 141 for what cannot be the code of a second factor.
     package init(_ body: JSON, takesLinks: Bool = false) throws {
         username = try SignInRequest.name(body["username"])
         email = try SignInRequest.name(body["email"])
@@ -29,7 +29,8 @@ package struct SignInRequest: Sendable, Equatable {
         // A query string carries it as a text.
         if case .string(let text)? = authData { authData = (try? JSON(parsing: text)) ?? authData }
         if authData?.isNull == true { authData = nil }
-        // What nobody checks must not look as if it had been checked. An app that gave its anonymous id up says so with null.
+        // What nobody checks must not look as if it had been checked. An app that gave its anonymous id up says so with
+        // null.
         guard let providers = (authData ?? [:]).objectValue?.filter({ $0.key != SecondFactors.name }),
             takesLinks || providers.values.allSatisfy(\.isNull)
         else { throw AuthProvider.unsupported }
@@ -88,9 +89,10 @@ struct SignIn: Sendable {
         let hasCode: Bool
     }
 
-    /// Opens a session. The session that the client came with is only looked at for an anonymous user's bag. Whoever knows the password may
-    /// bring a provider's proof, and is linked with it, as in Parse Server.
-    /// - Throws: beside what `SignInRequest` throws 253 for what cannot be a proof, 101 for one that does not hold, 208 for another user's.
+    /// Opens a session. The session that the client came with is only looked at for an anonymous user's bag. Whoever
+    /// knows the password may bring a provider's proof, and is linked with it, as in Parse Server.
+    /// - Throws: beside what `SignInRequest` throws 253 for what cannot be a proof, 101 for one that does not hold, 208
+    ///   for another user's.
     func answer(_ message: AccountRequest, _ request: ServiceRequest) async throws -> BusReply {
         let wanted = try SignInRequest(try request.document(), takesLinks: true)
         let links = try SignInLinks(wanted.links)

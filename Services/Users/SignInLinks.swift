@@ -2,7 +2,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The links that somebody brings who signs in with a password: proofs of providers, which are added, and nulls, which remove.
+/// The links that somebody brings who signs in with a password: proofs of providers, which are added, and nulls, which
+/// remove.
 struct SignInLinks: Sendable {
     private let fields: AccountFields
 
@@ -15,7 +16,7 @@ struct SignInLinks: Sendable {
     var proofs: [AuthProof] { fields.proofs }
 
     /// Asks the providers, when the password was right. A wrong proof is a guess of whoever knows the password.
-    /// - Throws: 101 for a proof that does not hold, 252 for a provider that is not configured, 2 when nobody can tell now.
+    /// - Throws: 101 for a proof that does not hold, 252 for a provider that is not configured, 2 when nobody can tell.
     func verify(for userId: String, _ providers: IdentityProviders, _ store: ClassStore) async throws {
         guard !proofs.isEmpty else { return }
         let guesser = SignInSubject.owner(userId)

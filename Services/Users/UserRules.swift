@@ -124,6 +124,9 @@ package struct UserRules: ClassRules {
             change.notes["repeatsEmail"] = true
         }
         change.object = .object(try update.settleNames(of: userId, key, in: transaction))
+        if let acl = change.object["ACL"], acl != stored["ACL"] {
+            try PublicUsers.isChosen(userId, in: transaction)
+        }
         if update.taken.contains(where: { $0.kind == .email }), settings.verifiesEmail,
             update.changes["emailVerified"] == nil
         {

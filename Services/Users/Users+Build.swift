@@ -56,6 +56,7 @@ func buildUsers(_ host: ServiceHost, _ routes: inout ServiceRoutes, rules: UserR
 
     host.whenWriter { await housekeeping.seedAdmins() }
     host.whenWriter { await GenderField.convert(host.store, host.logger) }
+    host.whenWriter { await PublicUsers.apply(settings.showsUsers, to: host.store, host.logger) }
     host.whenWriter { await housekeeping.run() }
     let plainSecrets = PlainSecrets(store: host.store, key: key, logger: host.logger)
     host.whenWriter { await plainSecrets.convert() }

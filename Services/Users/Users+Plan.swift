@@ -15,7 +15,7 @@ package func usersPlan(_ rules: UserRules) -> ServicePlan {
         ],
         tables: Credentials.tables + PasswordHistory.tables + SecondFactors.tables + Identities.tables + AnonymousIds.tables
             + SignInFailures.tables + KnownDevices.tables + Sessions.tables + MailedTokens.tables
-            + MailQuota.tables + PlainSecrets.tables)
+            + MailQuota.tables + PlainSecrets.tables + PublicUsers.tables)
     // A restricted session sees of users, sessions and roles what everybody sees.
     plan.readingCaller = { $0.restricted && !$0.master ? Caller.anonymous : Caller($0) }
     let own = OwnAnswers(key: rules.key)

@@ -11,8 +11,8 @@ public struct Query: Sendable {
     /// Adds `count`, the number of all matches.
     public var wantsCount: Bool
     /// Fields wanted; empty means all. `objectId`, `createdAt`, `updatedAt` and `ACL` are always there. A
-    /// dotted name reaches into Objects, and into those in arrays. `$score` is the rank of a `$text` search, which takes the place of a
-    /// field `score`.
+    /// dotted name reaches into Objects, and into those in arrays. `$score` is the rank of a `$text` search, which
+    /// takes the place of a field `score`.
     public var keys: [String]
     /// Keys that mean all fields and the rank.
     static let allAndScore = ["*", "$score"]

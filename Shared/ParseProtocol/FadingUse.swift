@@ -1,7 +1,7 @@
 import Foundation
 
-/// How much each of many used lately, of which half is forgotten after a while: who used least is next where many wait. Pure: time is an
-/// argument, in nanoseconds of any clock that does not go back.
+/// How much each of many used lately, of which half is forgotten after a while: who used least is next where many wait.
+/// Pure: time is an argument, in nanoseconds of any clock that does not go back.
 package struct FadingUse<Key: Hashable & Sendable>: Sendable {
     private struct Use {
         var amount: Double

@@ -53,7 +53,7 @@ import Testing
         #expect(try await client.get(path)["score"] == 11)
     }
 
-    /// Once a change is asked for, it is brought to its end: it is made, and whoever hears of changes hears of this one.
+    /// Once a change is asked for, it is brought to its end: it is made, and whoever hears of changes hears of it.
     @Test(arguments: [false, true])
     func aClientThatGoesBeforeItsAnswerKeepsNothingFromWebhooks(_ isBatch: Bool) async throws {
         let host = try await WebhookHost.shared

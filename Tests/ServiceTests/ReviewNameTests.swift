@@ -157,6 +157,8 @@ import Testing
             try AuthorRenames.take(Self.renamed("Ann", "Anna", at: 1), in: transaction)
             try ForgottenUser.forget("alice", in: transaction)
         }
-        #expect(try await sandbox.count("SELECT (SELECT count(*) FROM formerNames) + count(*) FROM renamedAuthors") == 0)
+        for table in ["formerNames", "renamedAuthors"] {
+            #expect(try await sandbox.count("SELECT count(*) FROM \(table)") == 0)
+        }
     }
 }

@@ -89,7 +89,7 @@ import Testing
         #expect(removed.json == [["success": [:]], ["success": [:]]], "\(removed.text)")
     }
 
-    /// `Parse.serverURL` is the outer URL, whose path stands in the batch; a proxy takes its prefix off the request's own.
+    /// `Parse.serverURL` is the outer URL, whose path stands in the batch; a proxy takes its prefix off the request's.
     @Test func batchesBehindAProxy() async throws {
         let sdk = SDK(try await ClientSuites.proxied.suite)
         let className = "Proxy\(Names.random(6))"
