@@ -6,18 +6,18 @@ import Testing
 /// The line of large bodies as requests meet it. Id T7 of docs/hardening.md.
 @Suite struct BodyGateTests {
     /// What a request has as long as anything works for it, like its hold on the memory for answers.
-    private final class Held: Sendable {
+    final class Held: Sendable {
         private let end: End
 
         init(_ end: End) { self.end = end }
         deinit { end.hasCome.store(true, ordering: .relaxed) }
     }
 
-    private final class End: Sendable {
+    final class End: Sendable {
         let hasCome = Atomic(false)
     }
 
-    @TaskLocal private static var held: Held?
+    @TaskLocal static var held: Held?
 
     /// Whoever finds the line empty begins to serve it, and the serving goes on for those who came later.
     @Test func whoeverHasATurnLeavesNothingInTheLine() async throws {
