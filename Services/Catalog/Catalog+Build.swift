@@ -80,6 +80,9 @@ package func buildCatalog(
     routes.accept(NewsCalls(to: "catalog").userDeleted) { message, _, transaction in
         try ForgottenUser.forget(message.userID, in: transaction)
     }
+    routes.accept(CatalogCalls.userRenamed) { message, _, transaction in
+        try AuthorRenames.take(message, in: transaction)
+    }
     routes.function("nearestStores") { parameters, request in
         let search = try NearestStores(parameters)
         return try .result(await host.store.read { try search.find(in: $0, caller: request.caller) })
@@ -97,7 +100,7 @@ package func buildCatalog(
 /// Reservations live for a minute at least, so that a few seconds more do not matter.
 private let expiryPause = Duration.seconds(3)
 
-/// Returns stock of reservations that expired, and removes what deleted products left.
+/// Returns stock of reservations that expired, removes what deleted products left, and renames authors of reviews.
 private func keepHouse(_ host: ServiceHost, _ reservations: Reservations) async {
     while !Task.isCancelled {
         do {
@@ -108,10 +111,11 @@ private func keepHouse(_ host: ServiceHost, _ reservations: Reservations) async 
             let isMoreToRemove = try await host.store.write { try ProductRemoval.goOn(in: $0) }
             // Without old ids nothing is written.
             let areIdsLeft = try await host.store.write { try RequestClaims.removeExpired(in: $0) }
-            if isMoreLeft || isMoreToRemove || areIdsLeft { continue }
+            let areNamesLeft = try await host.store.write { try AuthorRenames.goOn(in: $0) }
+            if isMoreLeft || isMoreToRemove || areIdsLeft || areNamesLeft { continue }
         } catch {
             host.logger.error(
-                "Expired reservations or what deleted products left could not be cleared away.",
+                "Expired reservations, what deleted products left or former names could not be cleared away.",
                 metadata: ["error": "\(error)"])
         }
         try? await Task.sleep(for: expiryPause)

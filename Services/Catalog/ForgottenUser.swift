@@ -22,6 +22,7 @@ package enum ForgottenUser {
         }
         try ReviewReports.forget(user: userId, in: transaction)
         try HiddenAuthors.forget(user: userId, in: transaction)
+        try AuthorRenames.forget(user: userId, in: transaction)
     }
 
     /// Each page is looked up anew: what was done no longer matches.

@@ -6,7 +6,8 @@ import Synchronization
 
 /// The name that a review shows, `authorName`: what its author calls himself in public, and nothing else of the user.
 ///
-/// It is what the author sends with the review, else the `displayName` of the account, and stays with the review.
+/// It is what the author sends with the review, else the `displayName` of the account, and stays with the review; when
+/// the account's name changes, so does that of the reviews that have it (`AuthorRenames`).
 final class ReviewAuthors: Sendable {
     private let connected = Mutex<ServiceHost?>(nil)
 

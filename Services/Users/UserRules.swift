@@ -124,6 +124,9 @@ package struct UserRules: ClassRules {
             change.notes["repeatsEmail"] = true
         }
         change.object = .object(try update.settleNames(of: userId, key, in: transaction))
+        if let acl = change.object["ACL"], acl != stored["ACL"] {
+            try PublicUsers.isChosen(userId, in: transaction)
+        }
         if update.taken.contains(where: { $0.kind == .email }), settings.verifiesEmail,
             update.changes["emailVerified"] == nil
         {
@@ -154,6 +157,8 @@ package struct UserRules: ClassRules {
         switch change.verb {
         case .create: return
         case .update:
+            try DisplayName.tellChange(
+                of: outcome.objectId, from: outcome.before, to: outcome.after, messages: messages, in: transaction)
             let email = outcome.after?["email"]
             if email != outcome.before?["email"] {
                 try mails.addressChanged(
@@ -226,9 +231,10 @@ package struct UserRules: ClassRules {
 extension UserRules {
     /// Answers `POST /users`.
     func signUp(_ message: AccountRequest, _ request: ServiceRequest, host: ServiceHost) async throws -> BusReply {
+        let object = try request.document()
+        try ProposedChange.requireUnnamed(object)
         var change = ProposedChange(
-            verb: .create, className: "_User", objectId: nil, object: try request.document(),
-            principal: request.envelope.principal)
+            verb: .create, className: "_User", objectId: nil, object: object, principal: request.envelope.principal)
         try await prepareSignUp(&change)
         let reply = try await host.commit(request) { [change] transaction in
             var signUp = try self.signUp(change)

@@ -9,7 +9,7 @@ package func buildUsers(
     let (settings, key) = (rules.settings, rules.key)
     rules.messages.connect(host.outbox)
     rules.records.connect(host.store)
-    let signIn = SignIn(host: host, hasher: signIns, settings: settings, messages: rules.messages, key: key)
+    let signIn = SignIn(host: host, hasher: signIns, rules: rules)
     let housekeeping = Housekeeping(host: host, idleUsers: IdleUsers(settings: settings, messages: rules.messages))
 
     routes.task(framed: UsersCalls.signUp) { message, request in
@@ -54,6 +54,7 @@ package func buildUsers(
     buildLinks(host, &routes, rules: rules)
 
     host.whenWriter { await housekeeping.seedAdmins() }
+    host.whenWriter { await PublicUsers.apply(settings.showsUsers, to: host.store, host.logger) }
     host.whenWriter { await housekeeping.run() }
     host.whenWriter { await KeyCheck(store: host.store, key: key, logger: host.logger).run() }
 }

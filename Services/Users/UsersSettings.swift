@@ -30,7 +30,8 @@ package struct UsersSettings: Sendable {
     package var revokesSessions = true
     /// `SATCHEL_ANONYMOUS_DAYS`: how long nobody may use an anonymous user before the account ends, 0 for ever, to 3650.
     package var anonymousDays = 0
-    /// `SATCHEL_PUBLIC_USERS`: whether everybody may read a new user, without e-mail and authData, as on hosted Parse.
+    /// `SATCHEL_PUBLIC_USERS`: whether everybody may read users who chose no ACL, without e-mail and authData, as on
+    /// hosted Parse.
     package var showsUsers = false
     /// Base of links in mails.
     package var applicationURL = "http://127.0.0.1:1337/parse/apps/satchel"

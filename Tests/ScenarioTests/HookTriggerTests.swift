@@ -53,6 +53,39 @@ import Testing
         #expect(try await client.get(path)["score"] == 11)
     }
 
+    /// Once a change is asked for, it is brought to its end: it is made, and whoever hears of changes hears of it.
+    @Test(arguments: [false, true])
+    func aClientThatGoesBeforeItsAnswerKeepsNothingFromWebhooks(_ isBatch: Bool) async throws {
+        let host = try await WebhookHost.shared
+        let name = WebhookHost.name("Gone")
+        try await host.trigger(
+            "beforeSave", name, ["how": "slow", "seconds": 2, "json": ["success": ["checked": true]]])
+        try await host.trigger("afterSave", name)
+        let object: JSON = ["score": 7]
+        let item: JSON = ["method": "POST", "path": .string("/parse/classes/\(name)"), "body": object]
+        let body = (isBatch ? ["requests": [item]] : object).serializedText
+        do {
+            let connection = try RawConnection(host.suite)
+            let path = isBatch ? "batch" : "classes/\(name)"
+            let head = """
+                POST /parse/\(path) HTTP/1.1
+                Host: x
+                X-Parse-Application-Id: satchel
+                Content-Length: \(body.utf8.count)
+
+
+                """
+            connection.send(Array((head.replacing("\n", with: "\r\n") + body).utf8))
+            try await eventually("the first webhook decides") { host.calls("\(name)-beforeSave").count == 1 }
+            withExtendedLifetime(connection) {}
+        }
+        try await eventually("the second one is told") { !host.calls("\(name)-afterSave").isEmpty }
+        let told = host.calls("\(name)-afterSave").first?.at("body", "object")
+        #expect(told?["score"] == 7 && told?["checked"] == true && told?.objectId.isEmpty == false)
+        let stored = try await ParseClient(host.suite).find(name).results
+        #expect(stored.map(\.objectId) == [told?.objectId ?? ""], "\(stored)")
+    }
+
     @Test func beforeSaveRefusesWithItsText() async throws {
         let host = try await WebhookHost.shared
         let name = WebhookHost.name("Game")

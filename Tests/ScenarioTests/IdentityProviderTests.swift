@@ -130,6 +130,35 @@ import Testing
         }
     }
 
+    /// As in Parse Server: never instead of the password, and what is proven beside it is linked.
+    @Test func aProofBesideThePasswordIsLinked() async throws {
+        try await withProviders { suite, peer in
+            let customer = try await Customer.signUp(suite)
+            let alone = try await ParseClient(suite).call(.POST, "/login", ["authData": Self.facebook("41")])
+            #expect(alone.code == 200, "\(alone.text)")
+            func logIn(_ authData: JSON, password: String? = nil) async throws -> ParseClient.Answer {
+                var pair = customer.pair(authData)
+                if let password { pair["password"] = .string(password) }
+                return try await ParseClient(suite).call(.POST, "/login", pair)
+            }
+            let guessed = try await logIn(Self.facebook("41"), password: "wrong")
+            #expect(guessed.code == 101 && peer.reports().isEmpty, "Nobody is asked for a wrong password.")
+            let refused = try await logIn(Self.facebook("41", token: "forged"))
+            #expect(refused.code == 101 && refused["sessionToken"] == nil, "\(refused.text)")
+            let linked = try await logIn(Self.facebook("41"))
+            try #require(linked.status == 200 && linked.objectId == customer.userId, "\(linked.text)")
+            #expect(linked["authData"] == Self.facebook("41") && linked["sessionToken"] != nil)
+            #expect(try await signUp(suite, Self.facebook("41")).objectId == customer.userId)
+            let other = try await Customer.signUp(suite)
+            let taken = try await ParseClient(suite).call(.POST, "/login", other.pair(Self.facebook("41")))
+            #expect(taken.code == 208 && taken["sessionToken"] == nil, "\(taken.text)")
+            // An app's old anonymous id is no link of an account with a password.
+            #expect(try await logIn(["anonymous": ["id": "0123456789"]]).status == 200)
+            #expect(try await logIn(["facebook": .null]).status == 200)
+            #expect(try await signUp(suite, Self.facebook("41")).status == 201)
+        }
+    }
+
     @Test func anAnonymousUserBecomesAFullOneByAProvider() async throws {
         try await withProviders { suite, _ in
             let (client, userId) = try await Customer.anonymous(suite)
@@ -217,13 +246,12 @@ import Testing
                 #expect(answer.status == 400 && answer.code == code, "\(authData.serializedText): \(answer.text)")
             }
             let customer = try await Customer.signUp(suite)
-            let login = try await ParseClient(suite).call(
-                .POST, "/login",
-                [
-                    "username": .string(customer.email), "password": .string(customer.password),
-                    "authData": Self.facebook("1"),
-                ])
-            #expect(login.code == 252, "Nothing looks like a check that is none: \(login.text)")
+            let verified = try await ParseClient(suite).call(
+                .POST, "/verifyPassword", customer.pair(Self.facebook("1")))
+            #expect(verified.code == 252, "Nothing looks like a check that is none: \(verified.text)")
+            let unknown = try await ParseClient(suite).call(
+                .POST, "/login", customer.pair(["myspace": ["id": "1"]]))
+            #expect(unknown.code == 252, "\(unknown.text)")
             let dotted = try await customer.client.call(
                 .PUT, "/users/\(customer.userId)", ["authData.facebook.id": "10001"])
             #expect(dotted.code == 105, "\(dotted.text)")
@@ -302,5 +330,12 @@ import Testing
         }
         #expect(problem?.description.contains("The service cannot run.") == true)
         #expect(problem?.description.contains(named) == true, "\(problem?.description ?? "")")
+    }
+}
+
+extension Customer {
+    /// The body of a sign-in with a password and more.
+    fileprivate func pair(_ authData: JSON) -> JSON {
+        ["username": .string(email), "password": .string(password), "authData": authData]
     }
 }

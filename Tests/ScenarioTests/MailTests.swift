@@ -9,7 +9,7 @@ import Testing
     private static let password = "hunter2-\(Names.random(8))"
 
     /// A suite that sends by SMTP, with the login and the encryption that a real one has.
-    private static func with(
+    static func with(
         pause: String = "0", _ settings: [String: String] = [:], _ body: (Suite, Peer) async throws -> Void
     ) async throws {
         let authority = FileManager.default.temporaryDirectory.path + "/authority-\(Names.random(10)).pem"

@@ -219,4 +219,24 @@ import Testing
         #expect(try await found([:]) == shelf.names.sorted())
         #expect(try await found(["$caseSensitive": true, "$language": "en"]) == [shelf.names[0]])
     }
+
+    /// The rank is no field of the objects, so that it is sent because it was asked for, beside whatever else is.
+    @Test func theRankStaysBesideAnIncludeOfEverything() async throws {
+        let suite = try await Suite.shared
+        let word = "Qyx\(Names.random(5))"
+        let shelf = try await Shelf.fill(suite, names: ["\(word) cream"])
+        let condition: JSON = ["brand": shelf.pointer, "name": ["$text": ["$search": ["$term": .string(word)]]]]
+        func found(_ options: [String: JSON]) async throws -> JSON? {
+            try await ParseClient(suite).find("Product", condition, options).results.first
+        }
+        for keys in ["$score", "$score,name", "unitPrice,$score"] {
+            let row = try await found(["includeAll": true, "keys": .string(keys)])
+            #expect((row?["score"]?.doubleValue ?? 0) > 0, "\(keys): \(row?.serializedText ?? "")")
+            #expect(row?.at("brand", "title") != nil && row?["createdAt"] != nil)
+            #expect((row?["name"] != nil) == keys.contains("name"))
+            #expect((row?["unitPrice"] != nil) == keys.contains("unitPrice"))
+        }
+        let unasked = try await found(["includeAll": true, "keys": "name"])
+        #expect(unasked?["name"] != nil && unasked?["score"] == nil)
+    }
 }

@@ -80,6 +80,35 @@ import Testing
         #expect(try await Self.ratings(suite, product) == [5, 1])
     }
 
+    @Test func aNewDisplayNameReachesTheReviewsThatShowTheOldOne() async throws {
+        let suite = try await Suite.shared
+        let (first, second) = (try await Self.product(suite), try await Self.product(suite))
+        let customer = try await Customer.signUp(suite)
+        func rename(_ name: JSON) async throws {
+            let answer = try await customer.client.call(
+                .PUT, "/users/\(customer.userId)", ["displayName": name])
+            try #require(answer.status == 200, "\(answer.text)")
+        }
+        try await rename("Ann of Ulm")
+        let review = try await Self.review(first, 4, by: customer.client)
+        #expect(review["authorName"] == "Ann of Ulm", "\(review.text)")
+        let own: JSON = ["product": .pointer("Product", second), "content": "Hm.", "authorName": "A shopper"]
+        let other = try await customer.client.create("ProductReview", own)
+        for name in ["Anna of Ulm", "Ann of Bern"] as [JSON] {
+            try await rename(name)
+            try await eventually("the review shows the new name", within: .seconds(20)) {
+                try await ParseClient(suite).get("/classes/ProductReview/\(review.objectId)")["authorName"] == name
+            }
+        }
+        try await rename(["__op": "Delete"])
+        try await eventually("the review shows no name", within: .seconds(20)) {
+            try await ParseClient(suite).get("/classes/ProductReview/\(review.objectId)")["authorName"] == nil
+        }
+        let kept = try await ParseClient(suite).get("/classes/ProductReview/\(other.objectId)")
+        #expect(kept["authorName"] == "A shopper", "\(kept.text)")
+        #expect(try await Self.ratings(suite, first) == [4, 1])
+    }
+
     @Test func onlySignedUpUsersReviewAndOnlyWithWholeStars() async throws {
         let suite = try await Suite.shared
         let product = try await Self.product(suite)

@@ -55,13 +55,15 @@ import Testing
         let (client, name) = (ParseClient(host.suite), WebhookHost.name("params"))
         try await host.function(name, ["json": ["success": 1]])
         let answer = try await client.send(
-            .POST, "/functions/\(name)?a=x&b=2&c=%7B%22d%22%3A1%7D", headers: client.credentials,
+            .POST, "/functions/\(name)?a=x&b=2&c=%7B%22d%22%3A1%7D&f=1&f=true&f=", headers: client.credentials,
             body: Array(#"{"a":"body","e":true}"#.utf8))
         #expect(answer.result == 1, "\(answer.text)")
         #expect(
-            host.calls(name).last?.at("body", "params") == ["a": "x", "b": 2, "c": ["d": 1], "e": true],
+            host.calls(name).last?.at("body", "params") == [
+                "a": "x", "b": "2", "c": #"{"d":1}"#, "e": true, "f": ["1", "true", ""],
+            ],
             "\(host.calls(name))")
-        // And one of Satchel's own.
+        // One of Satchel's own asks for a number.
         let shelf = try await Shelf.fill(host.suite, names: ["q \(Names.random(6))"])
         let customer = try await Customer.signUp(host.suite).client
         let bag = try await customer.send(

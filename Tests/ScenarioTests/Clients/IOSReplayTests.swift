@@ -161,6 +161,27 @@ import Testing
         #expect(mixed.last == ["success": [:]])
     }
 
+    /// From 1.12 the shop's URL is any. A proxy takes its prefix off the request's path; those inside a batch keep it.
+    @Test func batchesBehindAProxy() async throws {
+        let sdk = IOSSDK(try await ClientSuites.proxied.suite, .new)
+        let path = "/api/v2/parse/classes/Proxy\(Names.random(6))"
+        func batch(_ items: [String]) async throws -> [JSON] {
+            let answer = try await sdk.command("POST", "batch", #"{"requests":[\#(items.joined(separator: ","))]}"#)
+            #expect(answer.status == 200, "\(answer.text)")
+            return answer.json.arrayValue ?? []
+        }
+        let made = try await batch((1...2).map { #"{"method":"POST","path":"\#(path)","body":{"n":\#($0)}}"# })
+        let ids = made.compactMap { $0.at("success", "objectId")?.stringValue }
+        try #require(ids.count == 2, "\(made)")
+        let mixed = try await batch([
+            #"{"method":"PUT","path":"\#(path)/\#(ids[0])","body":{"n":-1}}"#,
+            #"{"method":"DELETE","path":"\#(path)/\#(ids[1])"}"#,
+            #"{"method":"DELETE","path":"\#(path)/\#(ids[1])"}"#,
+        ])
+        #expect(mixed.count == 3 && mixed.first?.at("success", "updatedAt") != nil, "\(mixed)")
+        #expect(mixed.dropFirst().first == ["success": [:]] && mixed.last?.at("error", "code") == 101, "\(mixed)")
+    }
+
     @Test(arguments: IOSSDK.Version.allCases)
     func usersComeAndGo(_ version: IOSSDK.Version) async throws {
         var sdk = IOSSDK(try await Suite.shared, version)

@@ -89,6 +89,25 @@ import Testing
         #expect(removed.json == [["success": [:]], ["success": [:]]], "\(removed.text)")
     }
 
+    /// `Parse.serverURL` is the outer URL, whose path stands in the batch; a proxy takes its prefix off the request's.
+    @Test func batchesBehindAProxy() async throws {
+        let sdk = SDK(try await ClientSuites.proxied.suite)
+        let className = "Proxy\(Names.random(6))"
+        let path = "/api/v2/parse/classes/\(className)"
+        let items = (0..<20).map { #"{"method":"POST","body":{"n":\#($0)},"path":"\#(path)"}"# }
+        let saved = try await sdk.request("POST", "batch", #""requests":[\#(items.joined(separator: ","))]"#)
+        let ids = (saved.json.arrayValue ?? []).compactMap { $0.at("success", "objectId")?.stringValue }
+        try #require(ids.count == 20, "\(saved.text)")
+        let more = #"{"method":"POST","body":{"n":20},"path":"\#(path)"}"#
+        let atomic = try await sdk.request("POST", "batch", #""requests":[\#(more)],"transaction":true"#)
+        #expect(atomic.json.at(0, "success", "objectId") != nil, "\(atomic.text)")
+        let removal = #"{"method":"DELETE","path":"\#(path)/\#(ids[0])","body":{}}"#
+        let removed = try await sdk.request("POST", "batch", #""requests":[\#(removal)]"#)
+        #expect(removed.json == [["success": [:]]], "\(removed.text)")
+        let left = try await sdk.request("GET", "classes/\(className)", #""where":{},"limit":0,"count":1"#)
+        #expect(left.json == ["results": [], "count": 20], "\(left.text)")
+    }
+
     @Test func usersSignUpInAndOut() async throws {
         var sdk = SDK(try await Suite.shared)
         let name = "\(Names.random(8).lowercased())@js.example"

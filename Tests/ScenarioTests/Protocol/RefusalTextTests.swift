@@ -177,6 +177,26 @@ import Testing
             try await $0.client.call(
                 .POST, "/users", ["username": .string($0.className), "password": "secret1", "email": "nothing"])
         },
+        .init(105, "Invalid field name: className.") {
+            try await $0.client.call(
+                .POST, "/users", ["username": .string($0.className), "password": "secret1", "className": "_User"])
+        },
+        .init(105, "Invalid field name: className.") {
+            let anonymous: JSON = ["anonymous": ["id": .string("id\(Names.random(20))")]]
+            return try await $0.client.call(.POST, "/classes/_User", ["authData": anonymous, "className": "_User"])
+        },
+        .init(105, "Invalid field name: className.") {
+            let anonymous: JSON = ["authData": ["anonymous": ["id": .string("id\(Names.random(20))")]]]
+            let known = try await $0.client.call(.POST, "/users", anonymous)
+            try #require(known.status == 201, "\(known.text)")
+            var again = anonymous
+            again["className"] = "_User"
+            return try await $0.client.call(.POST, "/users", again)
+        },
+        .init(105, "Invalid field name: className.") {
+            let customer = try await Customer.signUp($0.suite)
+            return try await customer.client.call(.PUT, "/users/\(customer.userId)", ["className": "_User"])
+        },
         .init(200, "username/email is required.") { try await $0.client.call(.POST, "/login", ["password": "secret1"]) },
         .init(101, "Invalid username/password.") {
             try await $0.client.call(.POST, "/login", ["username": .string($0.className), "password": "secret1"])
