@@ -54,7 +54,7 @@ package enum Projects {
             "INSERT INTO crashProjects(name, createdAt) VALUES (?, ?) RETURNING id", [.text(name), now]
         ).first?.int("id")
         guard let id else { throw ParseError.internalError }
-        let key = SentryEnvelope.randomHex(32)
+        let key = Hex.random(bytes: 16)
         try add(key, to: id, in: transaction)
         return (String(id), key)
     }

@@ -229,11 +229,5 @@ package enum Sessions {
     }
 
     /// `r:` and 128 random bits in hex.
-    static func newToken() -> String {
-        var generator = SystemRandomNumberGenerator()
-        let digits = (0..<32).map { _ in
-            String(UInt8.random(in: 0..<16, using: &generator), radix: 16)
-        }
-        return "r:" + digits.joined()
-    }
+    static func newToken() -> String { "r:" + Hex.random(bytes: 16) }
 }

@@ -42,8 +42,7 @@ struct FacebookProvider: IdentityProvider {
 
     private func ask(_ path: String, _ token: String) async throws(ProviderProblem) -> JSON {
         let signature = HMAC<SHA256>.authenticationCode(for: Data(token.utf8), using: secret)
-        let hex = signature.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         return try await client.object(
-            "\(url)\(path)?fields=id&access_token=\(token.percentEncoded)&appsecret_proof=\(hex)")
+            "\(url)\(path)?fields=id&access_token=\(token.percentEncoded)&appsecret_proof=\(signature.hex)")
     }
 }
