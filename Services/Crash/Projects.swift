@@ -120,9 +120,10 @@ struct DefaultKeyFile: Sendable {
                 .text("publicKey")
         }
         guard let key else { return }
-        guard
-            FileManager.default.createFile(
-                atPath: path, contents: Data(key.utf8), attributes: [.posixPermissions: 0o600])
-        else { throw Problem(description: "\(path) cannot be written.") }
+        do throws(DurableFile.Failure) {
+            try DurableFile.write(Array(key.utf8), to: path)
+        } catch {
+            throw Problem(description: "\(path) cannot be written: \(error).")
+        }
     }
 }

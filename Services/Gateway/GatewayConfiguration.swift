@@ -169,17 +169,23 @@ private struct MasterKeyFile {
     let path: String
 
     func key() throws -> String {
-        if let text = try? String(contentsOfFile: path, encoding: .utf8) {
-            let key = text.trimmingCharacters(in: .whitespacesAndNewlines)
-            // An empty file, left by a full disk, must not make an empty header the master key.
-            guard key.count >= 20 else { throw ConfigurationProblem(description: "\(path) holds no key; remove it.") }
-            return key
+        if let known = try read() { return known }
+        do throws(DurableFile.Failure) {
+            // Complete or not there: an empty file, left by a full disk, would be no key for ever after.
+            try DurableFile.write(
+                Array(Names.random(40).utf8), to: path, draft: "\(path).\(Names.random(12))", taken: .keep)
+        } catch {
+            throw ConfigurationProblem(description: "\(path) cannot be written: \(error).")
         }
-        let key = Names.random(40)
-        guard
-            FileManager.default.createFile(
-                atPath: path, contents: Data(key.utf8), attributes: [.posixPermissions: 0o600])
-        else { throw ConfigurationProblem(description: "\(path) cannot be written.") }
+        guard let made = try read() else { throw ConfigurationProblem(description: "\(path) could not be made.") }
+        return made
+    }
+
+    private func read() throws -> String? {
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
+        let key = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        // An empty file must not make an empty header the master key.
+        guard key.count >= 20 else { throw ConfigurationProblem(description: "\(path) holds no key; remove it.") }
         return key
     }
 }

@@ -29,47 +29,22 @@ public struct KeyFile: Sendable {
             guard access(path, F_OK) != 0 else { throw Problem(description: "\(path) cannot be read.") }
             return nil
         }
-        let digits = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines).utf8
-        let bytes = stride(from: 0, to: digits.count - 1, by: 2).compactMap { offset in
-            UInt8(String(decoding: Array(digits.dropFirst(offset).prefix(2)), as: UTF8.self), radix: 16)
-        }
-        guard digits.count == Self.bytes * 2, bytes.count == Self.bytes else {
+        let digits = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        guard let bytes = [UInt8](hex: digits), bytes.count == Self.bytes else {
             throw Problem(description: "\(path) holds no key. Put the file back from a copy of the data directory.")
         }
         return bytes
     }
 
     private func make() throws {
-        var generator = SystemRandomNumberGenerator()
-        let text = (0..<Self.bytes * 2).map { _ in
-            String(UInt8.random(in: 0..<16, using: &generator), radix: 16)
-        }.joined()
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        let draft = "\(path).\(Names.random(12))"
-        let file = open(draft, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw Problem(description: "\(path) cannot be written: \(Self.reason(errno)).") }
-        let bytes = Array(text.utf8)
-        let isWritten = write(file, bytes, bytes.count) == bytes.count && fsync(file) == 0
-        let problem = errno
-        let isClosed = close(file) == 0
-        defer { unlink(draft) }
-        guard isWritten, isClosed else {
-            throw Problem(description: "\(path) cannot be written: \(Self.reason(problem)).")
+        do throws(DurableFile.Failure) {
+            // A name that is taken is another replica's key, which counts.
+            try DurableFile.write(
+                Array(Hex.random(bytes: Self.bytes).utf8), to: path, draft: "\(path).\(Names.random(12))", taken: .keep)
+        } catch {
+            throw Problem(description: "\(path) cannot be written: \(error).")
         }
-        // A name that is taken is another replica's key, which counts.
-        guard link(draft, path) == 0 || errno == EEXIST else {
-            throw Problem(description: "\(path) cannot be written: \(Self.reason(errno)).")
-        }
-        try sync(folder)
     }
-
-    private func sync(_ folder: String) throws {
-        let directory = open(folder, O_RDONLY | O_CLOEXEC)
-        guard directory >= 0 else { throw Problem(description: "\(folder): \(Self.reason(errno)).") }
-        defer { close(directory) }
-        guard fsync(directory) == 0 else { throw Problem(description: "\(folder): \(Self.reason(errno)).") }
-    }
-
-    private static func reason(_ code: Int32) -> String { String(cString: strerror(code)) }
 }
