@@ -24,7 +24,7 @@ package enum Notifications {
 
     /// The customer's devices hear what became of the order. A status that needs no words is passed over.
     package static func add(_ order: OrderChanged, in transaction: StoreTransaction) throws {
-        if order.status >= 0, order.refundedMinorUnits > 0 {
+        if OrderStatus(event: order.status)?.isGivenUp != true, order.refundedMinorUnits > 0 {
             // A part of the money goes back and the order goes on, which can happen more than once.
             return try add(
                 reason: "orderRefunded:\(order.changedAt)", orderId: order.orderID, userId: order.userID,
@@ -75,12 +75,12 @@ package enum OrderTexts {
 
     /// Nil for a status that is nobody's news.
     package static func changed(_ number: Int64, status: Int32) -> String? {
-        switch status {
-        case 2: "Order \(number) is on its way."
-        case 3: "Order \(number) has been delivered."
-        case -1: "Order \(number) has been cancelled."
-        case -2: "Order \(number) has been refunded."
-        default: nil
+        switch OrderStatus(event: status) {
+        case .shipped: "Order \(number) is on its way."
+        case .delivered: "Order \(number) has been delivered."
+        case .cancelled: "Order \(number) has been cancelled."
+        case .refunded: "Order \(number) has been refunded."
+        case .open, .made, nil: nil
         }
     }
 }
