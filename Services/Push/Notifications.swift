@@ -1,6 +1,7 @@
 import Messages
 import ObjectStore
 import ParseProtocol
+import ServiceKit
 
 /// What customers hear of their orders. A row for each piece of news, so that none is told twice.
 package enum Notifications {
@@ -55,14 +56,8 @@ package enum Notifications {
     package static func forget(_ userId: String, in transaction: StoreTransaction) throws {
         _ = try transaction.execute("DELETE FROM deliveries WHERE userId = ?", [.text(userId)])
         _ = try transaction.execute("DELETE FROM notifications WHERE userId = ?", [.text(userId)])
-        let owned = Query(
-            className: "_Installation", where: ["user": .pointer("_User", userId)], limit: 1000, keys: ["objectId"])
-        while true {
-            let ids = try transaction.documents(owned, caller: .master).compactMap { $0["objectId"]?.stringValue }
-            for id in ids {
-                _ = try transaction.update("_Installation", id, ["user": ["__op": "Delete"]], caller: .master)
-            }
-            if ids.count < 1000 { return }
+        try transaction.forEach("_Installation", of: userId, "user") { id, _ in
+            _ = try transaction.update("_Installation", id, ["user": ["__op": "Delete"]], caller: .master)
         }
     }
 }
