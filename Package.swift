@@ -5,7 +5,7 @@ import PackageDescription
 func service(_ name: String, dependencies: [Target.Dependency] = []) -> Target {
     .executableTarget(
         name: "\(name)Service",
-        dependencies: ["ServiceKit", "ObjectStore", "MessageBus", "Messages", "ParseProtocol"] + dependencies,
+        dependencies: ["ServiceKit", "ProcessKit", "ObjectStore", "MessageBus", "Messages", "ParseProtocol"] + dependencies,
         path: "Services/\(name)",
         resources: name == "Mail" ? [.copy("Templates")] : []
     )
@@ -63,7 +63,6 @@ let package = Package(
             name: "MessageBus",
             dependencies: [
                 "CZeroMQ", "Messages",
-                .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ],
@@ -78,12 +77,20 @@ let package = Package(
             ],
             path: "Shared/ObjectStore"
         ),
+        .target(
+            name: "ProcessKit",
+            dependencies: [
+                "MessageBus", "Messages", "ParseProtocol",
+                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "Shared/ProcessKit"
+        ),
         .target(name: "Outbound", dependencies: ["CCurl"], path: "Shared/Outbound"),
         .target(
             name: "ServiceKit",
             dependencies: [
-                "MessageBus", "Messages", "ObjectStore", "ParseProtocol",
-                .product(name: "Configuration", package: "swift-configuration"),
+                "MessageBus", "Messages", "ObjectStore", "ParseProtocol", "ProcessKit",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
@@ -94,11 +101,10 @@ let package = Package(
         .executableTarget(
             name: "GatewayService",
             dependencies: [
-                "MessageBus", "Messages", "Outbound", "ParseProtocol",
+                "MessageBus", "Messages", "Outbound", "ParseProtocol", "ProcessKit",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Mustache", package: "swift-mustache"),
                 .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             path: "Services/Gateway",
@@ -122,7 +128,6 @@ let package = Package(
                 "Outbound",
                 .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "Configuration", package: "swift-configuration"),
             ]),
         service("Analytics"),
         service("Crash", dependencies: ["CZlib", .product(name: "Crypto", package: "swift-crypto")]),
@@ -175,7 +180,8 @@ let package = Package(
         .testTarget(
             name: "ServiceTests",
             dependencies: [
-                "ServiceKit", "ObjectStore", "MessageBus", "Messages", "Outbound", "ParseProtocol", "TestSupport",
+                "ServiceKit", "ProcessKit", "ObjectStore", "MessageBus", "Messages", "Outbound", "ParseProtocol",
+                "TestSupport",
                 "AnalyticsService", "BagService", "CatalogService", "CrashService", "GatewayService", "MailService",
                 "PaymentsService", "PushService", "UsersService",
             ]),

@@ -39,7 +39,7 @@ func buildAnalytics(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
         return try BusReply(Accepted())
     }
     AnalyticsFunctions(
-        store: host.store, currency: try Currency.ofShop(host.configuration.reader)
+        store: host.store, currency: try Currency.ofShop(host.configuration.settings)
     ).install(&routes)
     let logBytesMax = host.quotas.settings.ceiling(.eventLogBytesMax)
     host.whenWriter { await Retention(store: host.store, logger: host.logger, logBytesMax: logBytesMax).run() }

@@ -9,7 +9,7 @@ package let crashPlan = ServicePlan(
     name: "crash", tables: Projects.tables + EventStore.tables + IssueLog.tables, synchronous: .normal)
 
 func buildCrash(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
-    let settings = try CrashConfiguration(host.configuration)
+    let settings = try CrashConfiguration(host.configuration.settings)
     let intake = ReportIntake(host: host, rates: KeyRates(perMinute: settings.reportsPerMinute))
 
     routes.task("crash.envelope.v1", CrashReport.self) { message, request in

@@ -1,6 +1,7 @@
 import Foundation
 import ObjectStore
 import ParseProtocol
+import ProcessKit
 
 /// The apps that report, and the public keys they report with. A key is in every copy of its app: it names, it does not protect.
 package enum Projects {
@@ -101,16 +102,12 @@ package enum Projects {
 struct DefaultKeyFile: Sendable {
     let path: String
 
-    struct Problem: Error, CustomStringConvertible {
-        let description: String
-    }
-
     /// Writes the file when there is none, else makes its key one of the default project's.
     func match(_ store: ClassStore) async throws {
         if let text = try? String(contentsOfFile: path, encoding: .utf8) {
             let key = text.trimmingCharacters(in: .whitespacesAndNewlines)
             guard key.utf8.count == 32, key.allSatisfy(\.isHexDigit) else {
-                throw Problem(description: "\(path) holds no key of 32 hex digits.")
+                throw StartupProblem("\(path) holds no key of 32 hex digits.")
             }
             return try await store.write { try Projects.add(key, to: Projects.defaultId, in: $0) }
         }
@@ -123,7 +120,7 @@ struct DefaultKeyFile: Sendable {
         do throws(DurableFile.Failure) {
             try DurableFile.write(Array(key.utf8), to: path)
         } catch {
-            throw Problem(description: "\(path) cannot be written: \(error).")
+            throw StartupProblem("\(path) cannot be written: \(error).")
         }
     }
 }

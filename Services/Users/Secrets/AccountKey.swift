@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import ParseProtocol
+import ProcessKit
 
 /// The key under which `users` keeps what opens accounts, so that a copy of its database is not a set of keys.
 ///
