@@ -5,7 +5,8 @@ import PackageDescription
 func service(_ name: String, dependencies: [Target.Dependency] = []) -> Target {
     .executableTarget(
         name: "\(name)Service",
-        dependencies: ["ServiceKit", "ProcessKit", "ObjectStore", "MessageBus", "Messages", "ParseProtocol"] + dependencies,
+        dependencies: ["ServiceKit", "ProcessKit", "ObjectStore", "MessageBus", "Messages", "ParseProtocol"]
+            + dependencies,
         path: "Services/\(name)",
         resources: name == "Mail" ? [.copy("Templates")] : []
     )

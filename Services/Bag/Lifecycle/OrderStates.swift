@@ -52,7 +52,7 @@ package struct OrderStates: Sendable {
     }
 
     /// Values of `orderStatus` that are not the bag's and not a made order's.
-    private static let former = OrderStatus.ofMadeOrders.map(\.rawValue).filter { $0 != OrderStatus.made.wireStatus }.map(JSON.int)
+    private static let former = OrderStatus.ofMadeOrders.filter { $0 != .made }.map { JSON.int($0.rawValue) }
 
     /// What a save with the master key says of an order's state, in the form of this release: exports of earlier ones are imported,
     /// and an operator's own tools go on.
