@@ -35,7 +35,7 @@ package func buildAnalytics(_ host: ServiceHost, _ routes: inout ServiceRoutes) 
         try SalesLog.forget(user.userID, in: transaction)
     }
     AnalyticsFunctions(
-        store: host.store, currency: try Currency.ofShop(host.configuration.reader)
+        store: host.store, currency: try Currency.ofShop(host.configuration.settings)
     ).install(&routes)
     let logBytesMax = host.quotas.settings.ceiling(.eventLogBytesMax)
     host.whenWriter { await Retention(store: host.store, logger: host.logger, logBytesMax: logBytesMax).run() }

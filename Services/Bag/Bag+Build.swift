@@ -43,7 +43,7 @@ package func bagPlan(_ link: HostLink) -> ServicePlan {
 }
 
 package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ link: HostLink) throws {
-    let currency = try Currency.ofShop(host.configuration.reader)
+    let currency = try Currency.ofShop(host.configuration.settings)
     link.use(currency)
     link.connect(host)
     let bag = BagFunctions(host: host, currency: currency.code)
@@ -57,10 +57,10 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ link
     host.whenWriter { await numbers.open(host) }
     let ledger = CheckoutLedger(
         store: host.store, outbox: host.outbox, numbers: numbers,
-        copies: try OrderCopies(host.configuration.reader))
+        copies: try OrderCopies(host.configuration.settings))
     let runner = CheckoutRunner(ledger: ledger, steps: CheckoutSteps(bus: host.bus), logger: host.logger)
     let checkout = CheckoutFunctions(
-        host: host, ledger: ledger, runner: runner, chargeAnswer: try ChargeAnswer(host.configuration.reader))
+        host: host, ledger: ledger, runner: runner, chargeAnswer: try ChargeAnswer(host.configuration.settings))
     routes.function("checkout") { try await checkout.checkout($0, $1) }
     routes.function("chargeCustomer") { parameters, request in
         try await checkout.charge(request) { try CheckoutRequest(chargeCustomer: parameters) }

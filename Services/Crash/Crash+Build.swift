@@ -8,7 +8,7 @@ import ServiceKit
 package let crashPlan = ServicePlan(name: "crash", migrations: crashMigrations, synchronous: .normal)
 
 package func buildCrash(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
-    let settings = try CrashConfiguration(host.configuration)
+    let settings = try CrashConfiguration(host.configuration.settings)
     let intake = ReportIntake(host: host, rates: KeyRates(perMinute: settings.reportsPerMinute))
 
     routes.task(framed: CrashCalls.envelope) { message, request in

@@ -51,7 +51,7 @@ struct ReportIntake: Sendable {
         try host.quotas.take(of: .crashReports, by: request.caller)
         let report = try JSON(clientText: body)
         guard case .object = report else { throw ParseError(.invalidJSON, "A crash report is a JSON object.") }
-        let event = StoredEvent(AppCrashReport.event(report), eventId: SentryEnvelope.randomHex(32))
+        let event = StoredEvent(AppCrashReport.event(report), eventId: Hex.random(bytes: 16))
         try await host.store.write { try IssueLog.add(event, projectId: Projects.defaultId, in: $0) }
     }
 

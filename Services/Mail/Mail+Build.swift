@@ -7,7 +7,7 @@ import ServiceKit
 package let mailPlan = ServicePlan(name: "mail", migrations: mailMigrations)
 
 package func buildMail(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
-    let configuration = try MailConfiguration(reader: host.configuration.reader)
+    let configuration = try MailConfiguration(host.configuration.settings)
     let composer = MailComposer(
         sender: configuration.sender, shopName: configuration.shopName,
         templates: try MailTemplates(replacements: configuration.templatesFolder))

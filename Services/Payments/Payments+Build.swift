@@ -40,26 +40,21 @@ package func buildPayments(_ host: ServiceHost, _ routes: inout ServiceRoutes) t
 
 /// `SATCHEL_PAYMENTS`: the embedded sandbox, or Stripe.
 private func paymentProvider(_ host: ServiceHost) throws -> (any PaymentProvider, Webhooks) {
-    let reader = host.configuration.reader
-    switch reader.string(forKey: "satchel.payments", default: "sandbox") {
+    let settings = host.configuration.settings
+    switch settings.text("satchel.payments", default: "sandbox") {
     case "sandbox":
         return (
             SandboxProvider(store: host.store), Webhooks(store: host.store, secret: nil, logger: host.logger)
         )
     case "stripe":
-        let configuration = try StripeConfiguration(reader: reader)
-        let outbound = OutboundClient(authorities: reader.string(forKey: "satchel.ca.file"))
+        let configuration = try StripeConfiguration(settings)
+        let outbound = OutboundClient(authorities: settings["satchel.ca.file"])
         let client = StripeClient(configuration, outbound: outbound, logger: host.logger)
         return (
             StripeProvider(api: configuration.api, client: client, store: host.store),
             Webhooks(store: host.store, secret: configuration.webhookSecret, logger: host.logger)
         )
-    case let name: throw UnknownPaymentProvider(name: name)
+    // Starting with the sandbox instead of the provider that was meant would give goods away.
+    default: throw settings.wrong("satchel.payments", "is unknown; it is sandbox or stripe.")
     }
-}
-
-/// Starting with the sandbox instead of the provider that was meant would give goods away.
-struct UnknownPaymentProvider: Error, CustomStringConvertible {
-    let name: String
-    var description: String { "SATCHEL_PAYMENTS=\(name) is unknown; it is sandbox or stripe." }
 }

@@ -15,7 +15,7 @@ package let pushPlan = ServicePlan(
 
 package func buildPush(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
     let provider = try PushConfiguration.provider(
-        reader: host.configuration.reader, dataDirectory: host.configuration.dataDirectory)
+        host.configuration.settings, dataDirectory: host.configuration.dataDirectory)
     let sender = PushSender(store: host.store, provider: provider, logger: host.logger)
     let spreader = PushSpreader(store: host.store, sender: sender, logger: host.logger)
 

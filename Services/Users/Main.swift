@@ -6,10 +6,10 @@ struct Users {
     static func main() async {
         await runService {
             let configuration = try ServiceConfiguration(service: usersName)
-            let hashers = PasswordHashers(configuration)
+            let hashers = try PasswordHashers(configuration.settings)
             let rules = UserRules(
-                hasher: hashers.newPasswords, providers: try IdentityProviders(configuration.reader),
-                settings: try UsersSettings(configuration.reader), messages: AccountMessages(),
+                hasher: hashers.newPasswords, providers: try IdentityProviders(configuration.settings),
+                settings: try UsersSettings(configuration.settings), messages: AccountMessages(),
                 key: try AccountKeyFile(configuration).key())
             return (usersPlan(rules), { buildUsers($0, &$1, rules: rules, signIns: hashers.signIns) })
         }

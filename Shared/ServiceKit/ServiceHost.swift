@@ -4,6 +4,7 @@ import MessageBus
 import Messages
 import ObjectStore
 import ParseProtocol
+import ProcessKit
 import SwiftProtobuf
 import Synchronization
 
@@ -27,8 +28,8 @@ public final class ServiceHost: Sendable {
         store = try ClassStore(
             path: configuration.databasePath(plan.name), classes: plan.classes, synchronous: plan.synchronous,
             allowClassCreation: plan.ownsUnknownClasses
-                && configuration.reader.bool(forKey: "satchel.allow.client.class.creation", default: true),
-            allowCustomObjectId: configuration.reader.bool(forKey: "satchel.allow.custom.object.id", default: false),
+                && (try configuration.settings.flag("satchel.allow.client.class.creation", default: true)),
+            allowCustomObjectId: configuration.settings.flag("satchel.allow.custom.object.id", default: false),
             allowance: quotas, migrations: [.serviceKit, plan.migrations], logger: logger)
         bus = try BusEndpoint(
             configuration: configuration.bus, service: plan.name, replica: configuration.replica,
@@ -87,9 +88,6 @@ public final class ServiceHost: Sendable {
     }
 }
 
-/// The release that services report, in scripts/status and `serverInfo`.
-public let satchelRelease = "0.1.0"
-
 extension Principal {
     /// Satchel acting for itself, with every right.
     public static var satchel: Principal { Principal.with { $0.master = true } }
@@ -124,27 +122,5 @@ extension ServiceRequest {
     public func document(_ index: Int = 0) throws -> JSON {
         guard documents.indices.contains(index) else { throw ParseError(.invalidJSON, "The request has no document.") }
         return try JSON(clientText: documents[index])
-    }
-}
-
-extension ParseError {
-    public init(_ failure: BusFailure) {
-        self.init(
-            Code(rawValue: Int(failure.failure.code)), failure.failure.message,
-            details: failure.failure.details.isEmpty ? nil : try? JSON(parsing: failure.failure.details))
-        if failure.failure.retryAfter > 0 { retryAfterSeconds = Int(failure.failure.retryAfter) }
-    }
-}
-
-extension BusFailure {
-    public init(_ error: ParseError) {
-        self.init(
-            Failure.with {
-                $0.code = Int32(clamping: error.code.rawValue)
-                $0.message = error.message
-                $0.retriable = error.code == .serviceUnavailable
-                if let details = error.details { $0.details = Data(details.serialized) }
-                if let seconds = error.retryAfterSeconds { $0.retryAfter = UInt32(clamping: seconds) }
-            })
     }
 }

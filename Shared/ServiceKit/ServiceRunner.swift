@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import MessageBus
 import ObjectStore
+import ProcessKit
 import ServiceLifecycle
 
 /// Runs a service until SIGTERM or SIGINT: the whole of a service's entry file is one call of this.
@@ -22,7 +23,7 @@ public func runService(
         )
 ) async {
     ProcessMemory.keepSmall()
-    LoggingSystem.bootstrap(StreamLogHandler.standardError)
+    ProcessStart.setUpLogging()
     do {
         let (plan, build) = try make()
         try await run(plan, build)
@@ -37,11 +38,8 @@ private func run(
     _ plan: ServicePlan, _ build: @Sendable (_ host: ServiceHost, _ routes: inout ServiceRoutes) throws -> Void
 ) async throws {
     let configuration = try ServiceConfiguration(service: plan.name)
-    var logger = Logger(label: configuration.replica)
-    logger.logLevel = configuration.logLevel
-    umask(0o077)  // Databases and spools hold customers' data.
-    try FileManager.default.createDirectory(
-        atPath: configuration.dataDirectory + "/sockets", withIntermediateDirectories: true)
+    let logger = configuration.start.makeLogger(configuration.replica)
+    try configuration.start.makeDataDirectory()
     let host = try ServiceHost(plan: plan, configuration: configuration, logger: logger)
     let routes = try ServiceRoutes(host: host, build: build)
     let group = ServiceGroup(

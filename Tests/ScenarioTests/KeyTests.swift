@@ -222,6 +222,8 @@ import Testing
         ("SATCHEL_IDEMPOTENCY_PATHS", "(a+)+"), ("SATCHEL_IDEMPOTENCY_SECONDS", "0"),
         ("SATCHEL_TRUSTED_PROXIES", "everybody"), ("SATCHEL_MAINTENANCE_KEY_IPS", "10.0.0.0/99"),
         ("SATCHEL_ALLOW_ORIGINS", "shop.example"), ("SATCHEL_SKIP_MAX", "-1"),
+        ("SATCHEL_LIMIT_MAX", "ten"), ("SATCHEL_LOG_LEVEL", "loud"), ("SATCHEL_LOG_REQUESTS", "maybe"),
+        ("SATCHEL_CLIENT_SCHEMA", "open"), ("SATCHEL_FILE_UPLOAD", "everybody"),
     ])
     func aSettingThatCannotWorkStopsTheStart(name: String, value: String) async throws {
         let problem = try await Self.problem([name: value, "SATCHEL_MASTER_KEY": "m-\(Names.random(8))"])

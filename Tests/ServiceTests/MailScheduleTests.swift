@@ -1,7 +1,7 @@
-import Configuration
 import MailService
 import Outbound
 import ParseProtocol
+import ProcessKit
 import Testing
 
 /// What becomes of a mail after an attempt, when all mails wait, and what is wrong with settings. No I/O.
@@ -83,8 +83,7 @@ import Testing
     // MARK: - Settings
 
     private static func configuration(_ settings: [String: String]) throws -> MailConfiguration {
-        try MailConfiguration(
-            reader: ConfigReader(provider: EnvironmentVariablesProvider(environmentVariables: settings)))
+        try MailConfiguration(Settings(settings))
     }
 
     @Test func theProviderIsChosenBySettingsAlone() throws {

@@ -1,6 +1,7 @@
 import Foundation
 import ObjectStore
 import ParseProtocol
+import ProcessKit
 import ServiceKit
 import Synchronization
 import TestSupport
@@ -126,7 +127,7 @@ import Testing
         "favoritesMax=1/1s per ip", "files=9999999999999999/1s per ip", "off=1", "files=on", "files=1/1s per ip=2",
     ])
     func aQuotaThatMeansNothingIsRefused(text: String) {
-        #expect(throws: QuotaSettings.Problem.self) { try QuotaSettings(text) }
+        #expect(throws: StartupProblem.self) { try QuotaSettings(text) }
     }
 
     @Test func settingsChangeOnlyWhatTheyName() throws {

@@ -1,6 +1,7 @@
 import Foundation
 import ObjectStore
 import ParseProtocol
+import ProcessKit
 import Testing
 import UsersService
 
@@ -65,7 +66,7 @@ import UsersService
         let path = NSTemporaryDirectory() + "key-\(Names.random(10))"
         defer { try? FileManager.default.removeItem(atPath: path) }
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
-        #expect(throws: AccountKeyFile.Problem.self) { try AccountKeyFile(path: path).key() }
+        #expect(throws: StartupProblem.self) { try AccountKeyFile(path: path).key() }
         #expect(FileManager.default.contents(atPath: path) == Data(text.utf8))
     }
 

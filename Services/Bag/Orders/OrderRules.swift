@@ -46,7 +46,7 @@ package struct OrderRules: ClassRules {
         let userId = try change.customerId
         let present = try transaction.document("Order", objectId, caller: change.caller)
         guard present["customer"]?.pointerTarget?.objectId == userId else { throw ParseError.objectNotFound }
-        guard present["orderStatus"]?.intValue == 0 else {
+        guard OrderStatus.isOpen(present) else {
             throw ParseError(.operationForbidden, "An order that was made cannot be changed.")
         }
         try CheckoutLedger.requireNotBeingPaid(objectId, in: transaction)

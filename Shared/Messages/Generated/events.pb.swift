@@ -99,7 +99,7 @@ public nonisolated struct OrderChanged: Sendable {
 
   public var userID: String = String()
 
-  /// The order's new status: 2 shipped, 3 delivered, -1 cancelled, -2 refunded.
+  /// The order's new status: 2 shipped, 3 delivered, -1 cancelled, -2 refunded (`OrderStatus` in Shared/ParseProtocol).
   public var status: Int32 = 0
 
   /// What goes back to the customer, 0 when nothing does.
