@@ -42,7 +42,9 @@ func buildAnalytics(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
         store: host.store, currency: try Currency.ofShop(host.configuration.reader)
     ).install(&routes)
     let logBytesMax = host.quotas.settings.ceiling(.eventLogBytesMax)
-    host.whenWriter { await Retention(store: host.store, logger: host.logger, logBytesMax: logBytesMax).run() }
+    host.whenWriter("retention", every: Retention.pause, problem: "Old figures could not be removed.") {
+        try await Retention(store: host.store, logBytesMax: logBytesMax).removeSome() ? .more : .idle
+    }
 }
 
 /// Which events are taken: each is a row that is kept for long.

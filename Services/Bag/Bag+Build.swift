@@ -5,7 +5,7 @@ import ParseProtocol
 import ServiceKit
 
 /// Classes, rules and tables of the bag service.
-package func bagPlan(_ link: HostLink) -> ServicePlan {
+package func bagPlan(_ currency: Currency) -> ServicePlan {
     // Objects are private by their ACL; nobody adds fields, because clients' fields pass a list in the rules.
     let permissions = ClassPermissions(
         find: .signedIn, count: .signedIn, get: .signedIn, create: .signedIn, update: .signedIn, delete: .signedIn)
@@ -36,17 +36,18 @@ package func bagPlan(_ link: HostLink) -> ServicePlan {
                 indexes: [["customer"]], permissions: permissions),
             .address,
         ],
-        rules: [
-            "Order": OrderRules(link: link), "OrderItem": OrderItemRules(link: link), "Address": AddressRules(),
-        ],
         tables: KnownPrices.tables + CheckoutLedger.tables + RefundLedger.tables + OrderNumbers.tables
-            + DeletedUser.tables + MailCause.tables + RefundKeys.tables)
+            + DeletedUser.tables + MailCause.tables + RefundKeys.tables
+    ) { host in
+        let prices = BagPrices(host: host)
+        return [
+            "Order": OrderRules(prices: prices, currency: currency.code), "OrderItem": OrderItemRules(prices: prices),
+            "Address": AddressRules(),
+        ]
+    }
 }
 
-func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ link: HostLink) throws {
-    let currency = try Currency.ofShop(host.configuration.reader)
-    link.use(currency)
-    link.connect(host)
+func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ currency: Currency) throws {
     let bag = BagFunctions(host: host, currency: currency.code)
     routes.function("bag") { _, request in try await bag.view(request) }
     routes.function("addToBag") { try await bag.add($0, $1) }
@@ -55,7 +56,9 @@ func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ link: HostLi
 
     let numbers = OrderNumberGate(
         mark: OrderNumberMark(path: host.configuration.dataDirectory + "/bag.numbers"), logger: host.logger)
-    host.whenWriter { await numbers.open(host) }
+    host.whenWriter("orders.numbers", every: OrderNumberGate.pause, problem: "Order numbers could not be agreed upon.") {
+        await numbers.open(host) ? .finished : .idle
+    }
     let ledger = CheckoutLedger(
         store: host.store, outbox: host.outbox, numbers: numbers,
         copies: try OrderCopies(host.configuration.reader))
@@ -72,7 +75,10 @@ func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ link: HostLi
             try await checkout.charge(request) { try CheckoutRequest(chargeToken: parameters) }
         }
     }
-    host.whenWriter { await runner.resumeUnfinished() }
+    host.whenWriter("checkouts", every: .seconds(1), problem: "Unfinished checkouts could not be read.") {
+        try await runner.resumeUnfinished()
+        return .finished
+    }
 
     let contacts = CustomerContacts(host: host)
     let refunds = RefundRunner(
@@ -81,8 +87,14 @@ func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ link: HostLi
     OrderFunctions(
         host: host, ledger: OrderLedger(store: host.store, outbox: host.outbox, currency: currency), runner: refunds, contacts: contacts
     ).install(in: &routes)
-    host.whenWriter { await refunds.resumeUnfinished() }
-    host.whenWriter { await OrderStates(store: host.store, logger: host.logger).convert() }
+    host.whenWriter("refunds", every: .seconds(1), problem: "Unfinished refunds could not be read.") {
+        try await refunds.resumeUnfinished()
+        return .finished
+    }
+    host.whenWriter("orders.states", every: .seconds(1), problem: "Orders of before could not be converted.") {
+        try await OrderStates(store: host.store).convert()
+        return .finished
+    }
 
     let merges = BagMerges(host: host, currency: currency.code)
     routes.task("bag.merge.v1", MergeBag.self) { try await merges.merge($0, $1) }

@@ -4,11 +4,6 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// What the rules of products and the running service share.
-private let productPhotos = ProductPhotos()
-private let reviewAuthors = ReviewAuthors()
-private let purchasedFiles = PurchasedFiles()
-
 /// Classes, rules and tables of the catalog.
 package func catalogPlan(_ currency: Currency) -> ServicePlan {
     ServicePlan(
@@ -17,17 +12,20 @@ package func catalogPlan(_ currency: Currency) -> ServicePlan {
             .category, .product, .inAppProduct, .productReview, .favoriteProduct, .store, .page, .requestClaim, .jobStatus,
             .jobSchedule,
         ],
-        rules: [
-            "Product": ProductRules(photos: productPhotos, currency: currency),
-            "ProductReview": ReviewRules(authors: reviewAuthors),
-            "FavoriteProduct": FavoriteRules(), "Page": PageRules(),
-            "_Product": InAppProductRules(files: purchasedFiles),
-            "_JobStatus": JobStatusRules(), "_JobSchedule": JobScheduleRules(jobs: catalogJobs),
-        ],
         tables: ProductRatings.tables + Reservations.tables + Restocks.tables + ReviewReports.tables + HiddenAuthors.tables
             + ProductRemoval.tables + ConfigParameters.tables + FileTable.tables + HookDefinitions.tables
             + JobTables.tables,
-        ownsUnknownClasses: true)
+        ownsUnknownClasses: true
+    ) { host in
+        let files = FileFolder(dataDirectory: host.configuration.dataDirectory)
+        return [
+            "Product": ProductRules(photos: ProductPhotos(store: host.store, folder: files), currency: currency),
+            "ProductReview": ReviewRules(authors: ReviewAuthors(bus: host.bus)),
+            "FavoriteProduct": FavoriteRules(), "Page": PageRules(),
+            "_Product": InAppProductRules(files: PurchasedFiles(store: host.store, folder: files)),
+            "_JobStatus": JobStatusRules(), "_JobSchedule": JobScheduleRules(jobs: catalogJobs),
+        ]
+    }
 }
 
 func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ currency: Currency) throws {
@@ -84,13 +82,14 @@ func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ currency
         return try .result(await host.store.read { try search.find(in: $0, caller: request.caller) })
     }
     ReviewFunctions(host: host).install(in: &routes)
-    host.whenWriter { await keepHouse(host, reservations) }
+    keepHouse(host, reservations)
     let files = FileFolder(dataDirectory: host.configuration.dataDirectory)
     let keeper = installFiles(host, files, &routes)
-    productPhotos.connect(host, files)
-    reviewAuthors.connect(host)
-    purchasedFiles.connect(host, files)
-    host.whenWriter { await purchasedFiles.convert() }
+    let purchasedFiles = PurchasedFiles(store: host.store, folder: files)
+    host.whenWriter("purchases", every: .seconds(1), problem: "Files of products could not be made private.") {
+        try await purchasedFiles.convert()
+        return .finished
+    }
     installHooks(&routes)
     installJobs(host, keeper, &routes)
 }
@@ -99,22 +98,18 @@ func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ currency
 private let expiryPause = Duration.seconds(3)
 
 /// Returns stock of reservations that expired, and removes what deleted products left.
-private func keepHouse(_ host: ServiceHost, _ reservations: Reservations) async {
-    while !Task.isCancelled {
-        do {
-            let isMoreLeft = try await host.store.write { transaction in
-                try reservations.forgetOld(in: transaction)
-                return try reservations.expire(in: transaction)
-            }
-            let isMoreToRemove = try await host.store.write { try ProductRemoval.goOn(in: $0) }
-            // Without old ids nothing is written.
-            let areIdsLeft = try await host.store.write { try RequestClaims.removeExpired(in: $0) }
-            if isMoreLeft || isMoreToRemove || areIdsLeft { continue }
-        } catch {
-            host.logger.error(
-                "Expired reservations or what deleted products left could not be cleared away.",
-                metadata: ["error": "\(error)"])
+private func keepHouse(_ host: ServiceHost, _ reservations: Reservations) {
+    host.whenWriter(
+        "house", every: expiryPause,
+        problem: "Expired reservations or what deleted products left could not be cleared away."
+    ) {
+        let isMoreLeft = try await host.store.write { transaction in
+            try reservations.forgetOld(in: transaction)
+            return try reservations.expire(in: transaction)
         }
-        try? await Task.sleep(for: expiryPause)
+        let isMoreToRemove = try await host.store.write { try ProductRemoval.goOn(in: $0) }
+        // Without old ids nothing is written.
+        let areIdsLeft = try await host.store.write { try RequestClaims.removeExpired(in: $0) }
+        return isMoreLeft || isMoreToRemove || areIdsLeft ? .more : .idle
     }
 }

@@ -31,12 +31,9 @@ func buildCrash(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
         return try BusReply(Accepted())
     }
     CrashFunctions(host: host, dsn: settings.dsn).install(&routes)
-    host.whenWriter {
-        do {
-            try await DefaultKeyFile(path: host.configuration.dataDirectory + "/crash.key").match(host.store)
-        } catch {
-            host.logger.error("The file with the crash key cannot be used.", metadata: ["error": "\(error)"])
-        }
+    host.whenWriter("key", every: .seconds(300), problem: "The file with the crash key cannot be used.") {
+        try await DefaultKeyFile(path: host.configuration.dataDirectory + "/crash.key").match(host.store)
+        return .finished
     }
 }
 

@@ -13,7 +13,7 @@ func buildMail(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
         templates: try MailTemplates(replacements: configuration.templatesFolder))
     let sender = MailSender(
         queue: MailQueue(store: host.store), composer: composer, transport: try transport(configuration, host),
-        settings: configuration.sending, logger: host.logger)
+        settings: configuration.sending, background: host.background, logger: host.logger)
 
     let quotas = MailQuotas(configuration.quotas)
     routes.write("mail.send.v1", SendMailRequest.self) { message, request, transaction in
@@ -32,8 +32,17 @@ func buildMail(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
     routes.write("mail.userDeleted.v1", UserDeleted.self) { _, _, _ in try BusReply(Accepted()) }
     MailFunctions(store: host.store, sender: sender).install(in: &routes)
 
-    host.whenWriter { await sender.run() }
-    host.whenWriter { await forgetContent(host) }
+    host.background.add(sender.work)
+    // Nothing waits for it.
+    host.whenWriter(
+        "content", every: .seconds(3600), problem: "What old mails say could not be removed."
+    ) {
+        try await host.store.write {
+            try MailQueue.forgetContent(in: $0)
+            try MailQuotas.forgetFull(in: $0)
+        }
+        return .idle
+    }
     host.whenStopping { await sender.stop(within: $0) }
 }
 
@@ -48,20 +57,5 @@ private func transport(_ configuration: MailConfiguration, _ host: ServiceHost) 
         return SMTPTransport(settings, client: OutboundClient(authorities: configuration.authorities))
     case .mailgun(let settings):
         return MailgunTransport(settings, client: OutboundClient(authorities: configuration.authorities))
-    }
-}
-
-/// Once an hour; nothing waits for it.
-private func forgetContent(_ host: ServiceHost) async {
-    while !Task.isCancelled {
-        do {
-            try await host.store.write {
-                try MailQueue.forgetContent(in: $0)
-                try MailQuotas.forgetFull(in: $0)
-            }
-        } catch {
-            host.logger.error("What old mails say could not be removed.", metadata: ["error": "\(error)"])
-        }
-        try? await Task.sleep(for: .seconds(3600))
     }
 }

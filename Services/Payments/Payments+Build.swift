@@ -8,10 +8,10 @@ import ServiceKit
 package let paymentsPlan = ServicePlan(
     name: "payments",
     classes: [.paymentMethod],
-    rules: ["PaymentMethod": PaymentMethodRules()],
     tables: ChargeLedger.tables + RefundLedger.tables + OpenProblems.tables + ForgottenCustomers.tables
         + DeletedUsers.tables + PaymentEvents.tables + SandboxProvider.tables + StripeOperations.tables
-        + HighestOrder.tables)
+        + HighestOrder.tables
+) { _ in ["PaymentMethod": PaymentMethodRules()] }
 
 func buildPayments(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
     let (provider, webhooks) = try paymentProvider(host)
@@ -43,8 +43,16 @@ func buildPayments(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
     }
     PaymentReports(host: host).install(in: &routes)
     PaymentFunctions(host: host, provider: provider).install(in: &routes)
-    host.whenWriter { await ForgottenCustomers.remove(host, provider) }
-    host.whenWriter { await refunds.finish() }
+    host.whenWriter(
+        "customers", every: ForgottenCustomers.pause, problem: "Forgotten customers could not be read or stored."
+    ) {
+        try await ForgottenCustomers.removeDue(host.store, provider, host.logger)
+        return .idle
+    }
+    host.whenWriter("refunds", every: Refunds.pause, problem: "Undecided refunds could not be read or stored.") {
+        try await refunds.finishDue()
+        return .idle
+    }
 }
 
 /// `SATCHEL_PAYMENTS`: the embedded sandbox, or Stripe.

@@ -7,11 +7,10 @@ struct Users {
         await runService {
             let configuration = try ServiceConfiguration(service: usersName)
             let hashers = PasswordHashers(configuration)
-            let rules = UserRules(
+            let means = AccountMeans(
                 hasher: hashers.newPasswords, providers: try IdentityProviders(configuration.reader),
-                settings: try UsersSettings(configuration.reader), messages: AccountMessages(),
-                key: try AccountKeyFile(configuration).key())
-            return (usersPlan(rules), { buildUsers($0, &$1, rules: rules, signIns: hashers.signIns) })
+                settings: try UsersSettings(configuration.reader), key: try AccountKeyFile(configuration).key())
+            return (usersPlan(means), { buildUsers($0, &$1, means, signIns: hashers.signIns) })
         }
     }
 }

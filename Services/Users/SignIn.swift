@@ -57,12 +57,12 @@ struct SignIn: Sendable {
     let host: ServiceHost
     let hasher: PasswordHasher
     let settings: UsersSettings
-    let messages: AccountMessages
+    let messages: Outbox
     let key: AccountKey
     private let paces = NetworkPaces()
 
     init(
-        host: ServiceHost, hasher: PasswordHasher, settings: UsersSettings, messages: AccountMessages, key: AccountKey
+        host: ServiceHost, hasher: PasswordHasher, settings: UsersSettings, messages: Outbox, key: AccountKey
     ) {
         self.host = host
         self.hasher = hasher

@@ -3,12 +3,10 @@ import Messages
 import ServiceKit
 
 /// Registers what the service answers beside the reads and writes of its classes.
-func buildUsers(_ host: ServiceHost, _ routes: inout ServiceRoutes, rules: UserRules, signIns: PasswordHasher) {
-    let (settings, key) = (rules.settings, rules.key)
-    rules.messages.connect(host.outbox)
-    rules.records.connect(host.store)
-    let signIn = SignIn(host: host, hasher: signIns, settings: settings, messages: rules.messages, key: key)
-    let housekeeping = Housekeeping(host: host, idleUsers: IdleUsers(settings: settings, messages: rules.messages))
+func buildUsers(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ means: AccountMeans, signIns: PasswordHasher) {
+    let (settings, key) = (means.settings, means.key)
+    let rules = UserRules(means, host: host)
+    let signIn = SignIn(host: host, hasher: signIns, settings: settings, messages: host.outbox, key: key)
 
     routes.task("users.signup.v1", AccountRequest.self) { message, request in
         try await rules.signUp(message, request, host: host)
@@ -54,11 +52,16 @@ func buildUsers(_ host: ServiceHost, _ routes: inout ServiceRoutes, rules: UserR
     }
     buildLinks(host, &routes, rules: rules)
 
-    host.whenWriter { await housekeeping.seedAdmins() }
-    host.whenWriter { await GenderField.convert(host.store, host.logger) }
-    host.whenWriter { await housekeeping.run() }
+    Housekeeping(host: host, idleUsers: IdleUsers(settings: settings, messages: host.outbox)).install()
+    host.whenWriter("gender", every: .seconds(1), problem: "The type of gender could not be changed.") {
+        await GenderField.convert(host.store, host.logger)
+        return .finished
+    }
     let plainSecrets = PlainSecrets(store: host.store, key: key, logger: host.logger)
-    host.whenWriter { await plainSecrets.convert() }
+    host.whenWriter("secrets", every: .seconds(1), problem: "Secrets in plain text could not be converted.") {
+        try await plainSecrets.convert()
+        return .finished
+    }
 }
 
 /// What has to do with links in mails.

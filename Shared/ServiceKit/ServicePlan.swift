@@ -8,8 +8,8 @@ public struct ServicePlan: Sendable {
     /// First component of the kinds it answers, and of its file `<name>.sqlite`.
     public let name: String
     public let classes: [ClassDefinition]
-    /// Rules for the classes that are more than data, by class name.
-    public let rules: [String: any ClassRules]
+    /// Makes the rules for the classes that are more than data, by class name, with what they need of the running service. Called once.
+    public let rules: @Sendable (ServiceHost) -> [String: any ClassRules]
     /// `CREATE TABLE IF NOT EXISTS` statements for tables beside the object store.
     public let tables: [String]
     public let synchronous: Synchronous
@@ -23,8 +23,9 @@ public struct ServicePlan: Sendable {
     public var replySeal: ReplySeal?
 
     public init(
-        name: String, classes: [ClassDefinition] = [], rules: [String: any ClassRules] = [:], tables: [String] = [],
-        synchronous: Synchronous = .full, ownsUnknownClasses: Bool = false
+        name: String, classes: [ClassDefinition] = [], tables: [String] = [], synchronous: Synchronous = .full,
+        ownsUnknownClasses: Bool = false,
+        rules: @escaping @Sendable (ServiceHost) -> [String: any ClassRules] = { _ in [:] }
     ) {
         self.name = name
         self.classes = classes

@@ -29,8 +29,13 @@ public struct ServiceRoutes: Sendable {
     var routes: [String: Route] = [:]
     private(set) var functions: [String: Function] = [:]
     let host: ServiceHost
+    /// The rules of the service's classes, by class name.
+    let rules: [String: any ClassRules]
 
-    init(host: ServiceHost) { self.host = host }
+    init(host: ServiceHost) {
+        self.host = host
+        rules = host.plan.rules(host)
+    }
 
     /// Answers on the lane's own thread with its own database connection: the shortest way for a read. `body` must not block
     /// on anything but the database, and has no effects: when it takes more than some milliseconds it is begun anew on one of the store's

@@ -174,7 +174,7 @@ import Testing
         let other = BagStore.Events()
         let ledger = RefundLedger(store: bag.store, outbox: other, currency: .standard)
         let runner = RefundRunner(ledger: ledger, steps: Payments(lost: 1), logger: Logger(label: "test")) { _ in nil }
-        await runner.resumeUnfinished()
+        try await runner.resumeUnfinished()
         #expect(await runner.progress(of: id, within: .seconds(20)) == .done)
         #expect(try await bag.document("Order", order)?["orderState"] == "cancelled")
         #expect(other.kinds.count == 4)
@@ -347,7 +347,7 @@ import Testing
         // Before it is done, both forms are read.
         #expect(await parseCode { _ = try await Self.take(.ship(Shipment()), ids[3], in: bag) } == 142)
         #expect(try await bag.orders.answer(ids[1])["orderStatus"] == 2)
-        await OrderStates(store: bag.store, logger: Logger(label: "test")).convert()
+        try await OrderStates(store: bag.store).convert()
         for (id, (_, state)) in zip(ids, before) {
             let order = try #require(await bag.document("Order", id))
             #expect(order["orderStatus"] == 1 && order["orderState"] == .string(state))

@@ -20,20 +20,11 @@ package final class CheckoutRunner: Sendable {
     }
 
     /// Goes on with what a crash interrupted. Called when this process became the writer.
-    package func resumeUnfinished() async {
-        while true {
-            do {
-                let ids = try await ledger.unfinished()
-                for id in ids { flights.begin(id) { [self] in await drive(id) } }
-                if !ids.isEmpty {
-                    logger.notice("Checkouts go on.", metadata: ["checkout.count": "\(ids.count)"])
-                }
-                return
-            } catch {
-                logger.error("Unfinished checkouts could not be read.", metadata: ["error": "\(error)"])
-                try? await Task.sleep(for: .seconds(1))
-            }
-        }
+    /// - Throws: what the store throws; then nothing was begun.
+    package func resumeUnfinished() async throws {
+        let ids = try await ledger.unfinished()
+        for id in ids { flights.begin(id) { [self] in await drive(id) } }
+        if !ids.isEmpty { logger.notice("Checkouts go on.", metadata: ["checkout.count": "\(ids.count)"]) }
     }
 
     // MARK: - Performing

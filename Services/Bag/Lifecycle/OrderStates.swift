@@ -1,4 +1,3 @@
-import Logging
 import ObjectStore
 import ParseProtocol
 
@@ -6,28 +5,16 @@ import ParseProtocol
 /// `orderState`. Until it is done, `OrderStatus.init(order:)` reads both forms.
 package struct OrderStates: Sendable {
     let store: ClassStore
-    let logger: Logger
 
-    package init(store: ClassStore, logger: Logger) {
-        self.store = store
-        self.logger = logger
-    }
+    package init(store: ClassStore) { self.store = store }
 
     /// Rows in one transaction: some milliseconds, so that other writes get their turn.
     private static let pageRows = 200
-    private static let pause = Duration.seconds(1)
 
-    /// Returns when every order has the new form.
-    package func convert() async {
-        while !Task.isCancelled {
-            do {
-                while try await store.write({ try Self.convertPage(in: $0) }) {}
-                return
-            } catch {
-                logger.error("Orders of before could not be converted.", metadata: ["error": "\(error)"])
-                try? await Task.sleep(for: Self.pause)
-            }
-        }
+    /// Returns when every order has the new form. What was done stays done when it is begun anew.
+    /// - Throws: what the store throws; `CancellationError`.
+    package func convert() async throws {
+        while try await store.write({ try Self.convertPage(in: $0) }) { try Task.checkCancellation() }
     }
 
     /// - Returns: whether there may be more.

@@ -17,20 +17,23 @@ package final class OrderNumberGate: Sendable {
         self.logger = logger
     }
 
-    /// Runs when this process became the writer, until payments answered.
-    func open(_ host: ServiceHost) async {
-        while !Task.isCancelled {
-            do {
-                let heard = try await host.call(
-                    "payments.highestOrder.v1", HighestOrderRequest(), timeout: .seconds(3),
-                    reply: HighestOrderReply.self
-                ).orderNumber
-                return try await open(host.store, heardByPayments: heard)
-            } catch {
-                logger.warning(
-                    "Orders wait for payments to say which numbers were given out.", metadata: ["error": "\(error)"])
-                try? await Task.sleep(for: .milliseconds(250))
-            }
+    /// Between two questions to payments. No order is made meanwhile, so that it does not grow.
+    static let pause = Duration.milliseconds(250)
+
+    /// Asks payments once; done when this process became the writer, until payments answered.
+    /// - Returns: whether it is open.
+    func open(_ host: ServiceHost) async -> Bool {
+        do {
+            let heard = try await host.call(
+                "payments.highestOrder.v1", HighestOrderRequest(), timeout: .seconds(3),
+                reply: HighestOrderReply.self
+            ).orderNumber
+            try await open(host.store, heardByPayments: heard)
+            return true
+        } catch {
+            logger.warning(
+                "Orders wait for payments to say which numbers were given out.", metadata: ["error": "\(error)"])
+            return false
         }
     }
 

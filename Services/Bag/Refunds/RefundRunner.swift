@@ -37,18 +37,11 @@ package final class RefundRunner: Sendable {
     }
 
     /// Goes on with what a crash interrupted. Called when this process became the writer.
-    package func resumeUnfinished() async {
-        while true {
-            do {
-                let ids = try await ledger.unfinished()
-                for id in ids { flights.begin(id) { [self] in await drive(id) } }
-                if !ids.isEmpty { logger.notice("Refunds go on.", metadata: ["refund.count": "\(ids.count)"]) }
-                return
-            } catch {
-                logger.error("Unfinished refunds could not be read.", metadata: ["error": "\(error)"])
-                try? await Task.sleep(for: .seconds(1))
-            }
-        }
+    /// - Throws: what the store throws; then nothing was begun.
+    package func resumeUnfinished() async throws {
+        let ids = try await ledger.unfinished()
+        for id in ids { flights.begin(id) { [self] in await drive(id) } }
+        if !ids.isEmpty { logger.notice("Refunds go on.", metadata: ["refund.count": "\(ids.count)"]) }
     }
 
     // MARK: - Performing

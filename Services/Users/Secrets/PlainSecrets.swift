@@ -21,24 +21,17 @@ package struct PlainSecrets: Sendable {
 
     /// Rows in one transaction: some milliseconds, so that other writes get their turn.
     private static let pageRows = 200
-    private static let pause = Duration.seconds(1)
 
-    /// Returns when nothing is left in plain text.
-    package func convert() async {
-        while !Task.isCancelled {
-            do {
-                try await checkKey()
-                while try await store.write({ try Self.convertSessions(key, in: $0) }) {}
-                while try await store.write({ try Self.convertSecondFactors(key, in: $0) }) {}
-                var last: String? = ""
-                while let done = last {
-                    last = try await store.write { try Self.convertAnonymousIds(after: done, key, in: $0) }
-                }
-                return
-            } catch {
-                logger.error("Secrets in plain text could not be converted.", metadata: ["error": "\(error)"])
-                try? await Task.sleep(for: Self.pause)
-            }
+    /// Returns when nothing is left in plain text. What was done stays done when it is begun anew.
+    /// - Throws: what the store throws; `CancellationError`.
+    package func convert() async throws {
+        try await checkKey()
+        while try await store.write({ try Self.convertSessions(key, in: $0) }) { try Task.checkCancellation() }
+        while try await store.write({ try Self.convertSecondFactors(key, in: $0) }) { try Task.checkCancellation() }
+        var last: String? = ""
+        while let done = last {
+            try Task.checkCancellation()
+            last = try await store.write { try Self.convertAnonymousIds(after: done, key, in: $0) }
         }
     }
 
