@@ -100,6 +100,7 @@ package enum Projects {
 /// started anew.
 struct DefaultKeyFile: Sendable {
     let path: String
+    private let disk = BlockingQueue("crash-key")
 
     struct Problem: Error, CustomStringConvertible {
         let description: String
@@ -107,7 +108,8 @@ struct DefaultKeyFile: Sendable {
 
     /// Writes the file when there is none, else makes its key one of the default project's.
     func match(_ store: ClassStore) async throws {
-        if let text = try? String(contentsOfFile: path, encoding: .utf8) {
+        let text = await disk.run { [path] in try? String(contentsOfFile: path, encoding: .utf8) }
+        if let text {
             let key = text.trimmingCharacters(in: .whitespacesAndNewlines)
             guard key.utf8.count == 32, key.allSatisfy(\.isHexDigit) else {
                 throw Problem(description: "\(path) holds no key of 32 hex digits.")
@@ -120,9 +122,10 @@ struct DefaultKeyFile: Sendable {
                 .text("publicKey")
         }
         guard let key else { return }
-        guard
+        let isWritten = await disk.run { [path] in
             FileManager.default.createFile(
                 atPath: path, contents: Data(key.utf8), attributes: [.posixPermissions: 0o600])
-        else { throw Problem(description: "\(path) cannot be written.") }
+        }
+        guard isWritten else { throw Problem(description: "\(path) cannot be written.") }
     }
 }

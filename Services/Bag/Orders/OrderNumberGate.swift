@@ -11,6 +11,7 @@ package final class OrderNumberGate: Sendable {
     private let mark: OrderNumberMark
     private let logger: Logger
     private let isOpen = Mutex(false)
+    private let disk = BlockingQueue("order-number-mark")
 
     package init(mark: OrderNumberMark, logger: Logger) {
         self.mark = mark
@@ -40,7 +41,7 @@ package final class OrderNumberGate: Sendable {
     /// - Parameter heardByPayments: 0 when payments heard of no order.
     /// - Throws: when the mark or the database cannot be used.
     package func open(_ store: ClassStore, heardByPayments: Int64) async throws {
-        let marked = try mark.open()
+        let marked = try await disk.run { [mark] in try mark.open() }
         let known = try await store.write { transaction in
             let known = try OrderNumbers.last(in: transaction)
             try OrderNumbers.raise(to: max(marked, heardByPayments), in: transaction)

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import ParseProtocol
 
 /// Writes each mail to a file `<name>.eml`, for development and for shops that collect mails themselves.
 ///
@@ -7,6 +8,7 @@ import Glibc
 /// synchronised. A mail that a crash makes us write again has the same name and bytes.
 package struct SpoolTransport: MailTransport {
     private let directory: String
+    private let queue = BlockingQueue("mail-spool")
 
     /// - Throws: when the folder cannot be made.
     package init(directory: String) throws {
@@ -16,6 +18,10 @@ package struct SpoolTransport: MailTransport {
     }
 
     package func send(_ message: MailMessage, name: String) async throws(MailProblem) {
+        try await queue.run { [self] () throws(MailProblem) -> Void in try write(message, name: name) }
+    }
+
+    private func write(_ message: MailMessage, name: String) throws(MailProblem) {
         let path = "\(directory)/\(name).eml"
         let unfinished = "\(directory)/.\(name).tmp"
         try Self.write(message.bytes, to: unfinished)
