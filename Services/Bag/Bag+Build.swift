@@ -56,7 +56,9 @@ func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ currency: Cu
 
     let numbers = OrderNumberGate(
         mark: OrderNumberMark(path: host.configuration.dataDirectory + "/bag.numbers"), logger: host.logger)
-    host.whenWriter("orders.numbers", every: OrderNumberGate.pause, problem: "Order numbers could not be agreed upon.") {
+    host.whenWriter(
+        "orders.numbers", every: OrderNumberGate.pause, problem: "Order numbers could not be agreed upon."
+    ) {
         await numbers.open(host) ? .finished : .idle
     }
     let ledger = CheckoutLedger(

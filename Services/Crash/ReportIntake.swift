@@ -68,8 +68,8 @@ struct ReportIntake: Sendable {
         let event: StoredEvent?
     }
 
-    /// Everything that takes memory happens here, on the thread for it: one report is unpacked at a time, and what waits for the database
-    /// is one event's text.
+    /// Everything that takes memory happens here, on the thread for it: one report is unpacked at a time, and what
+    /// waits for the database is one event's text.
     private static func read(_ body: [UInt8], _ encoding: ContentEncoding, isEvent: Bool) throws -> Report {
         let bytes: [UInt8]
         do {

@@ -34,9 +34,7 @@ func buildMail(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
 
     host.background.add(sender.work)
     // Nothing waits for it.
-    host.whenWriter(
-        "content", every: .seconds(3600), problem: "What old mails say could not be removed."
-    ) {
+    host.whenWriter("content", every: .seconds(3600), problem: "What old mails say could not be removed.") {
         try await host.store.write {
             try MailQueue.forgetContent(in: $0)
             try MailQuotas.forgetFull(in: $0)

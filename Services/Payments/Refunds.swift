@@ -68,7 +68,8 @@ package struct Refunds: Sendable {
     /// Asked at once; each may take as long as the provider's time-out.
     private static let batchMax: Int64 = 16
 
-    /// One round, which only the writer does. Each refund is put off before it is asked for, so that a crash cannot make the rounds faster.
+    /// One round, which only the writer does. Each refund is put off before it is asked for, so that a crash cannot
+    /// make the rounds faster.
     package func finishDue(at now: Timestamp = .now) async throws {
         let due = try await store.read { try RefundLedger.due(at: now, limit: Self.batchMax, in: $0) }
         guard !due.isEmpty else { return }

@@ -5,7 +5,8 @@ import ServiceKit
 import Synchronization
 
 /// Sends deliveries that are due, in the process that writes. A row goes only after the provider has answered: what is under way
-/// when the process dies is sent again, under the same name. A process that is told to stop waits for these answers and writes them down.
+/// when the process dies is sent again, under the same name. A process that is told to stop waits for these answers and
+/// writes them down.
 package final class PushSender: Sendable {
     private struct Books {
         var underWay: Set<Int64> = []
@@ -39,7 +40,8 @@ package final class PushSender: Sendable {
     /// There may be something to send.
     package func wake() { wakeUp.ring() }
 
-    /// Sending and writing down. The interval finds deliveries whose next attempt is due, and what an earlier process left.
+    /// Sending and writing down. The interval finds deliveries whose next attempt is due, and what an earlier process
+    /// left.
     package var work: BackgroundWork {
         BackgroundWork(
             "push.send", every: Self.pause, problem: "The deliveries could not be worked on.", logger: logger,
@@ -51,8 +53,8 @@ package final class PushSender: Sendable {
         }
     }
 
-    /// Begins nothing more and waits until what is with the provider is answered and written down. What is not by then is sent again by
-    /// the next process, under the same name.
+    /// Begins nothing more and waits until what is with the provider is answered and written down. What is not by then
+    /// is sent again by the next process, under the same name.
     package func stop(within limit: Duration) async {
         books.withLock { $0.isStopping = true }
         let end = ContinuousClock.now + limit
@@ -61,7 +63,8 @@ package final class PushSender: Sendable {
         }
         let left = books.withLock { $0.underWay.count }
         guard left > 0 else { return }
-        logger.warning("Notifications were not answered in time and are sent again.", metadata: ["push.count": "\(left)"])
+        logger.warning(
+            "Notifications were not answered in time and are sent again.", metadata: ["push.count": "\(left)"])
     }
 
     // MARK: - Sending

@@ -64,8 +64,8 @@ public final class BusEndpoint: Sendable {
         for lane in lanes { lane.thread.mailbox.post(.setProblem(problem)) }
     }
 
-    /// Asks for no more requests, and waits until the gateway has heard it: after that none comes. Those under way can still be
-    /// answered, and calls of our own go on.
+    /// Asks for no more requests, and waits until the gateway has heard it: after that none comes. Those under way can
+    /// still be answered, and calls of our own go on.
     /// - Parameter limit: for a gateway that is not there.
     public func leave(within limit: Duration) async {
         let end = ContinuousClock.now + limit

@@ -78,7 +78,8 @@ package struct Dispatcher<Origin> {
         dispatchWaiting(hello.service[...], now: now, &actions)
     }
 
-    /// A process stops taking requests and finishes those it has. Whichever of its lanes says so first speaks for the others.
+    /// A process stops taking requests and finishes those it has. Whichever of its lanes says so first speaks for the
+    /// others.
     package mutating func goodbye(_ id: LaneID, now: BusClock.Milliseconds) {
         guard let leaving = lanes[id] else { return }
         lanes[id]?.lastHeard = now
@@ -200,8 +201,8 @@ package struct Dispatcher<Origin> {
         }
     }
 
-    /// Whoever waits for a service of which a replica is leaving waits for what comes after it: the next writer, or the process started
-    /// again. The time for a lane to appear begins when it has left.
+    /// Whoever waits for a service of which a replica is leaving waits for what comes after it: the next writer, or the
+    /// process started again. The time for a lane to appear begins when it has left.
     private mutating func waitForSuccessors(now: BusClock.Milliseconds) {
         let services = Set(lanes.values.filter(\.isLeaving).map { $0.hello.service[...] })
         guard !services.isEmpty else { return }

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Everything that a service does in the background. The service's lifecycle owns it: it starts when the process becomes the writer and
-/// ends, all of it, before the store closes.
+/// Everything that a service does in the background. The service's lifecycle owns it: it starts when the process
+/// becomes the writer and ends, all of it, before the store closes.
 public final class BackgroundGroup: Sendable {
     private struct State {
         var works: [BackgroundWork] = []
@@ -52,7 +52,8 @@ public final class BackgroundGroup: Sendable {
         if isLast { ended.ring() }
     }
 
-    /// Cancels everything and waits for its end. What has not ended by then goes on as it would after a crash: from what is stored.
+    /// Cancels everything and waits for its end. What has not ended by then goes on as it would after a crash: from
+    /// what is stored.
     package func stop(within limit: Duration) async {
         let tasks = state.withLock { state -> [Task<Void, Never>] in
             state.isClosed = true

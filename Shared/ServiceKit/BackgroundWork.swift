@@ -1,9 +1,11 @@
 import Logging
 
-/// A piece of work that a service does by itself: one round after the other, each begun by a wake-up or when the interval is over.
+/// A piece of work that a service does by itself: one round after the other, each begun by a wake-up or when the
+/// interval is over.
 ///
-/// A round that fails is logged and tried again after a pause that grows (`BackgroundPace`). A wake-up during a round begins another one
-/// right after it; wake-ups that come together are one. Cancelling the task ends every pause at once; a round under way ends by itself.
+/// A round that fails is logged and tried again after a pause that grows (`BackgroundPace`). A wake-up during a round
+/// begins another one right after it; wake-ups that come together are one. Cancelling the task ends every pause at
+/// once; a round under way ends by itself.
 public final class BackgroundWork: Sendable {
     /// What a round found out.
     public enum Round: Sendable {

@@ -79,13 +79,16 @@ public final class Outbox: Sendable {
         return false
     }
 
-    /// Delivering, which only the writer does. The interval finds rows whose next attempt is due, and what an earlier process left.
+    /// Delivering, which only the writer does. The interval finds rows whose next attempt is due, and what an earlier
+    /// process left.
     var work: BackgroundWork {
         BackgroundWork(
-            "outbox", every: .milliseconds(500), problem: "The outbox could not be read.", logger: logger, wakeUp: wakeUp
+            "outbox", every: .milliseconds(500), problem: "The outbox could not be read.", logger: logger,
+            wakeUp: wakeUp
         ) { [self] in
             for destination in try await dueDestinations() where busy.withLock({ $0.insert(destination).inserted }) {
-                // A message stays stored until it was taken, and may be for this very service, which takes nothing any more.
+                // A message stays stored until it was taken, and may be for this very service, which takes nothing any
+                // more.
                 background.begin(isAwaited: false) { [self] in await deliver(to: destination) }
             }
             return .idle

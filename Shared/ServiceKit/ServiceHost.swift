@@ -47,7 +47,8 @@ public final class ServiceHost: Sendable {
         outbox = Outbox(store: store, bus: bus, background: background, logger: logger)
     }
 
-    /// Adds background work that only the writer does, such as finishing what a crash interrupted. Called while the service is built.
+    /// Adds background work that only the writer does, such as finishing what a crash interrupted. Called while the
+    /// service is built.
     /// - Parameters:
     ///   - interval: the longest pause after a round that went well.
     ///   - problem: what the log says of a round that failed.

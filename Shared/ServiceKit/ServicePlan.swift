@@ -8,7 +8,8 @@ public struct ServicePlan: Sendable {
     /// First component of the kinds it answers, and of its file `<name>.sqlite`.
     public let name: String
     public let classes: [ClassDefinition]
-    /// Makes the rules for the classes that are more than data, by class name, with what they need of the running service. Called once.
+    /// Makes the rules for the classes that are more than data, by class name, with what they need of the running
+    /// service. Called once.
     public let rules: @Sendable (ServiceHost) -> [String: any ClassRules]
     /// `CREATE TABLE IF NOT EXISTS` statements for tables beside the object store.
     public let tables: [String]

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// A bell that one task waits for: until somebody rings it, the time is over or the task is cancelled, whichever comes first.
+/// A bell that one task waits for: until somebody rings it, the time is over or the task is cancelled, whichever comes
+/// first.
 ///
 /// A ring while nobody waits is kept for the next wait. Several rings are one.
 public final class WakeUp: Sendable {

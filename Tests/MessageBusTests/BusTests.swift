@@ -130,7 +130,8 @@ import Testing
         }
     }
 
-    /// Writes without a key, of which one that is lost could not be repeated: whoever leaves has answered all that it was sent.
+    /// Writes without a key, of which one that is lost could not be repeated: whoever leaves has answered all that it
+    /// was sent.
     @Test func aServiceThatLeavesLosesNothingThatWasSentToIt() async throws {
         let configuration = try ipc()
         try await withBus(configuration) { broker in
@@ -163,7 +164,8 @@ import Testing
 
     @Test func anEndpointThatNeverStartedRefusesCallsOnceItIsStopped() async throws {
         let endpoint = try BusEndpoint(
-            configuration: try ipc(), service: "catalog", replica: "catalog-1", release: "test", laneCount: 2, logger: logger)
+            configuration: try ipc(), service: "catalog", replica: "catalog-1", release: "test", laneCount: 2,
+            logger: logger)
         endpoint.stop()
         let failure = await #expect(throws: BusFailure.self) { try await endpoint.call(request("users.echo.v1")) }
         #expect(failure?.failure.retriable == true)

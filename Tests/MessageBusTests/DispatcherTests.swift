@@ -240,7 +240,8 @@ import Testing
         #expect(subject.lanes[first] != nil)
     }
 
-    /// A writer that takes its time to leave, and one that comes after it: nobody who waited hears that nothing is there.
+    /// A writer that takes its time to leave, and one that comes after it: nobody who waited hears that nothing is
+    /// there.
     @Test func whoWaitsForALeavingWriterWaitsForTheNextOne() {
         _ = after { $0.hello(first, hello(writer: true), now: 0, &$1) }
         subject.goodbye(first, now: 0)

@@ -5,8 +5,9 @@ import Testing
 
 /// Processes that are told to stop, as at an update, while they are at work: nobody notices.
 @Suite(.serialized) struct GracefulRestartTests {
-    /// Every replica of what customers wait for is restarted twice, and each service that has one replica once, while customers browse
-    /// and buy: nobody is told of an error, nobody has to ask again, and every answered checkout is there once.
+    /// Every replica of what customers wait for is restarted twice, and each service that has one replica once, while
+    /// customers browse and buy: nobody is told of an error, nobody has to ask again, and every answered checkout is
+    /// there once.
     @Test(.timeLimit(.minutes(5))) func customersDoNotNoticeRestarts() async throws {
         let scale = ["catalog": 2, "bag": 2, "users": 2, "payments": 2]
         let text = scale.map { "\($0)=\($1)" }.sorted().joined(separator: ",")
@@ -41,7 +42,8 @@ import Testing
         func end() { over.withLock { $0 = true } }
     }
 
-    /// Every create that was answered is there once, with one replica, whose clients wait for the process that comes after it.
+    /// Every create that was answered is there once, with one replica, whose clients wait for the process that comes
+    /// after it.
     @Test(.timeLimit(.minutes(3))) func aRestartOfTheOnlyReplicaLosesNoAnsweredWrite() async throws {
         try await Suite.with { suite in
             let traffic = Traffic()

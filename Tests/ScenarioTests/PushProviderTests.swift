@@ -206,8 +206,8 @@ import Testing
         }
     }
 
-    /// Each answer takes two seconds. The process is told to stop twice while 200 notifications are with the provider: it waits for their
-    /// answers, begins nothing more, and the next process goes on.
+    /// Each answer takes two seconds. The process is told to stop twice while 200 notifications are with the provider:
+    /// it waits for their answers, begins nothing more, and the next process goes on.
     @Test func aRestartedSenderSendsToEveryDeviceOnce() async throws {
         try await withAPNs(["wait=2"]) { suite, master, peer in
             let all = tokens("ok", 600)

@@ -122,7 +122,8 @@ struct FileKeeper: Sendable {
     }
 }
 
-/// Since when the files are this process's own: what is older belongs to one that is gone, also when a sweep is tried again.
+/// Since when the files are this process's own: what is older belongs to one that is gone, also when a sweep is tried
+/// again.
 private final class SweepStart: Sendable {
     private let start = Mutex<Date?>(nil)
 

@@ -52,8 +52,8 @@ struct PurchasedFiles: Sendable {
 
     private static let pageRows = 100
 
-    /// Gives products whose file everybody who knows its name could fetch a private one. Returns when it is done; what was done stays done
-    /// when it is begun anew.
+    /// Gives products whose file everybody who knows its name could fetch a private one. Returns when it is done; what
+    /// was done stays done when it is begun anew.
     /// - Throws: what the store and the folder throw; `CancellationError`.
     func convert() async throws {
         var last: String? = ""
