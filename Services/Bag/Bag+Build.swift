@@ -64,7 +64,8 @@ func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ currency: Cu
     let ledger = CheckoutLedger(
         store: host.store, outbox: host.outbox, numbers: numbers,
         copies: try OrderCopies(host.configuration.reader))
-    let runner = CheckoutRunner(ledger: ledger, steps: CheckoutSteps(bus: host.bus), logger: host.logger)
+    let runner = CheckoutRunner(
+        ledger: ledger, steps: CheckoutSteps(bus: host.bus), background: host.background, logger: host.logger)
     let checkout = CheckoutFunctions(
         host: host, ledger: ledger, runner: runner, chargeAnswer: try ChargeAnswer(host.configuration.reader))
     routes.function("checkout") { try await checkout.checkout($0, $1) }
@@ -85,7 +86,7 @@ func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ currency: Cu
     let contacts = CustomerContacts(host: host)
     let refunds = RefundRunner(
         ledger: RefundLedger(store: host.store, outbox: host.outbox, currency: currency), steps: RefundSteps(bus: host.bus),
-        logger: host.logger, contact: { await contacts.contact(of: $0) })
+        background: host.background, logger: host.logger, contact: { await contacts.contact(of: $0) })
     OrderFunctions(
         host: host, ledger: OrderLedger(store: host.store, outbox: host.outbox, currency: currency), runner: refunds, contacts: contacts
     ).install(in: &routes)

@@ -1,14 +1,19 @@
 import Logging
 import ParseProtocol
+import ServiceKit
 
 /// Drives checkouts to their end, each by one task in the process that writes, whoever still waits for it.
 package final class CheckoutRunner: Sendable {
     private let ledger: CheckoutLedger
     private let steps: any CheckoutStepping
     private let logger: Logger
-    private let flights = SingleFlight<CheckoutOutcome>()
+    private let flights: SingleFlight<CheckoutOutcome>
 
-    package init(ledger: CheckoutLedger, steps: any CheckoutStepping, logger: Logger) {
+    package init(
+        ledger: CheckoutLedger, steps: any CheckoutStepping, background: BackgroundGroup = BackgroundGroup(),
+        logger: Logger
+    ) {
+        flights = SingleFlight(background: background)
         self.ledger = ledger
         self.steps = steps
         self.logger = logger
@@ -29,18 +34,21 @@ package final class CheckoutRunner: Sendable {
 
     // MARK: - Performing
 
-    private func drive(_ id: String) async -> CheckoutOutcome {
-        let record = await load(id)
+    /// Nil when the service stops first; what was done is stored.
+    private func drive(_ id: String) async -> CheckoutOutcome? {
+        guard let record = await load(id) else { return nil }
         var machine = CheckoutMachine(record.checkout, at: record.point)
         var action = machine.resume()
-        while true {
+        while !Task.isCancelled {
             if case .answer(let outcome) = action { return outcome }
             action = await perform(action, of: record.checkout, &machine)
         }
+        if case .answer(let outcome) = action { return outcome }
+        return nil
     }
 
-    private func load(_ id: String) async -> CheckoutRecord {
-        while true {
+    private func load(_ id: String) async -> CheckoutRecord? {
+        while !Task.isCancelled {
             do {
                 return try await ledger.load(id)
             } catch {
@@ -48,6 +56,7 @@ package final class CheckoutRunner: Sendable {
                 try? await Task.sleep(for: .seconds(1))
             }
         }
+        return nil
     }
 
     private func perform(
