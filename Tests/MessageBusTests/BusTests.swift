@@ -142,9 +142,9 @@ import Testing
             let answers = try await withThrowingTaskGroup(of: String.self) { group in
                 for n in 0..<2000 {
                     group.addTask { [self] in
-                        var request = request("catalog.echo.v1", "\(n)", timeout: .seconds(30))
-                        request.writes = n.isMultiple(of: 2)
-                        return String(decoding: try await broker.call(request).body, as: UTF8.self)
+                        var echo = request("catalog.echo.v1", "\(n)", timeout: .seconds(30))
+                        echo.writes = n.isMultiple(of: 2)
+                        return String(decoding: try await broker.call(echo).body, as: UTF8.self)
                     }
                 }
                 await leaving.leave(within: .seconds(30))

@@ -55,7 +55,8 @@ import Testing
     @Test func thePauseAfterAnErrorGrowsAndIsBounded() {
         var pace = BackgroundPace(interval: .milliseconds(10))
         let pauses = (0..<70).map { _ in pace.next(after: .failed) }
-        #expect(pauses.prefix(5) == [250, 500, 1000, 2000, 4000].map { .backOff(.milliseconds($0)) })
+        let growing: [BackgroundPace.Next] = [250, 500, 1000, 2000, 4000].map { .backOff(.milliseconds($0)) }
+        #expect(Array(pauses.prefix(5)) == growing)
         #expect(pauses.dropFirst(5).allSatisfy { $0 == .backOff(.seconds(5)) })
         // What went well makes the next error a first one.
         #expect(pace.next(after: .idle) == .wait(.milliseconds(10)))
