@@ -29,12 +29,9 @@ package func buildCrash(_ host: ServiceHost, _ routes: inout ServiceRoutes) thro
         try IssueLog.forget(user.userID, in: transaction)
     }
     CrashFunctions(host: host, dsn: settings.dsn).install(&routes)
-    host.whenWriter {
-        do {
-            try await DefaultKeyFile(path: host.configuration.dataDirectory + "/crash.key").match(host.store)
-        } catch {
-            host.logger.error("The file with the crash key cannot be used.", metadata: ["error": "\(error)"])
-        }
+    host.whenWriter("key", every: .seconds(300), problem: "The file with the crash key cannot be used.") {
+        try await DefaultKeyFile(path: host.configuration.dataDirectory + "/crash.key").match(host.store)
+        return .finished
     }
 }
 

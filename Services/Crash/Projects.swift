@@ -83,10 +83,12 @@ package enum Projects {
 /// started anew.
 struct DefaultKeyFile: Sendable {
     let path: String
+    private let disk = BlockingQueue("crash-key")
 
     /// Writes the file when there is none, else makes its key one of the default project's.
     func match(_ store: ClassStore) async throws {
-        if let text = try? String(contentsOfFile: path, encoding: .utf8) {
+        let text = await disk.run { [path] in try? String(contentsOfFile: path, encoding: .utf8) }
+        if let text {
             let key = text.trimmingCharacters(in: .whitespacesAndNewlines)
             guard key.utf8.count == 32, key.allSatisfy(\.isHexDigit) else {
                 throw StartupProblem("\(path) holds no key of 32 hex digits.")
@@ -99,10 +101,12 @@ struct DefaultKeyFile: Sendable {
                 .text("publicKey")
         }
         guard let key else { return }
-        do throws(DurableFile.Failure) {
-            try DurableFile.write(Array(key.utf8), to: path)
-        } catch {
-            throw StartupProblem("\(path) cannot be written: \(error).")
+        try await disk.run { [path] () throws(StartupProblem) -> Void in
+            do throws(DurableFile.Failure) {
+                try DurableFile.write(Array(key.utf8), to: path)
+            } catch {
+                throw StartupProblem("\(path) cannot be written: \(error).")
+            }
         }
     }
 }

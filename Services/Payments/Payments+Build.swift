@@ -8,8 +8,8 @@ import ServiceKit
 package let paymentsPlan = ServicePlan(
     name: "payments",
     classes: [.paymentMethod],
-    rules: ["PaymentMethod": PaymentMethodRules()],
-    migrations: paymentsMigrations)
+    migrations: paymentsMigrations
+) { _ in ["PaymentMethod": PaymentMethodRules()] }
 
 package func buildPayments(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
     let (provider, webhooks) = try paymentProvider(host)
@@ -34,8 +34,16 @@ package func buildPayments(_ host: ServiceHost, _ routes: inout ServiceRoutes) t
     }
     PaymentReports(host: host).install(in: &routes)
     PaymentFunctions(host: host, provider: provider).install(in: &routes)
-    host.whenWriter { await ForgottenCustomers.remove(host, provider) }
-    host.whenWriter { await refunds.finish() }
+    host.whenWriter(
+        "customers", every: ForgottenCustomers.pause, problem: "Forgotten customers could not be read or stored."
+    ) {
+        try await ForgottenCustomers.removeDue(host.store, provider, host.logger)
+        return .idle
+    }
+    host.whenWriter("refunds", every: Refunds.pause, problem: "Undecided refunds could not be read or stored.") {
+        try await refunds.finishDue()
+        return .idle
+    }
 }
 
 /// `SATCHEL_PAYMENTS`: the embedded sandbox, or Stripe.

@@ -8,7 +8,7 @@ enum AccountRemoval {
     /// Removes what belongs to a user whose object is gone, and tells the others.
     /// - Parameter untold: a service that hears of it in another way.
     static func finish(
-        _ userId: String, untold: String? = nil, messages: AccountMessages, in transaction: StoreTransaction
+        _ userId: String, untold: String? = nil, messages: Outbox, in transaction: StoreTransaction
     ) throws {
         try Credentials.remove(of: userId, in: transaction)
         try SecondFactors.remove(of: userId, in: transaction)

@@ -1,6 +1,7 @@
 import Messages
 import ObjectStore
 import ParseProtocol
+import ServiceKit
 
 /// What a user is called in public, `displayName`. The catalog keeps it with reviews and hears of every change.
 enum DisplayName {
@@ -10,7 +11,7 @@ enum DisplayName {
 
     /// Tells of a change in the transaction that makes it.
     static func tellChange(
-        of userId: String, from before: JSON?, to after: JSON?, messages: AccountMessages,
+        of userId: String, from before: JSON?, to after: JSON?, messages: Outbox,
         in transaction: StoreTransaction
     ) throws {
         guard before?[field] != after?[field] else { return }

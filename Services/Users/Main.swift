@@ -7,11 +7,10 @@ struct Users {
         await runService {
             let configuration = try ServiceConfiguration(service: usersName)
             let hashers = try PasswordHashers(configuration.settings)
-            let rules = UserRules(
+            let means = AccountMeans(
                 hasher: hashers.newPasswords, providers: try IdentityProviders(configuration.settings),
-                settings: try UsersSettings(configuration.settings), messages: AccountMessages(),
-                key: try AccountKeyFile(configuration).key())
-            return (usersPlan(rules), { buildUsers($0, &$1, rules: rules, signIns: hashers.signIns) })
+                settings: try UsersSettings(configuration.settings), key: try AccountKeyFile(configuration).key())
+            return (usersPlan(means), { buildUsers($0, &$1, means, signIns: hashers.signIns) })
         }
     }
 }

@@ -1,4 +1,3 @@
-import Logging
 import ObjectStore
 import ParseProtocol
 import ServiceKit
@@ -11,7 +10,6 @@ import ServiceKit
 package enum PublicUsers {
     /// Users in one transaction: some milliseconds, so that other writes get their turn.
     private static let pageRows = 200
-    private static let pause = Duration.seconds(1)
 
     /// The ACL of a user who is shown.
     package static func acl(of userId: String) -> JSON {
@@ -42,21 +40,16 @@ package enum PublicUsers {
     // MARK: The start
 
     /// Brings all users in line with the setting. Returns when they are; what was done already is not done again.
-    package static func apply(_ areShown: Bool, to store: ClassStore, _ logger: Logger) async {
-        while !Task.isCancelled {
-            do {
-                if areShown {
-                    var last: String? = ""
-                    while let done = last { last = try await showPage(after: done, in: store) }
-                } else {
-                    while try await store.write({ try hidePage(in: $0) }) {}
-                }
-                return
-            } catch {
-                logger.error(
-                    "Users could not be shown or hidden as SATCHEL_PUBLIC_USERS says.", metadata: ["error": "\(error)"])
-                try? await Task.sleep(for: pause)
-            }
+    /// - Throws: what the store throws; `CancellationError`.
+    package static func apply(_ areShown: Bool, to store: ClassStore) async throws {
+        guard areShown else {
+            while try await store.write({ try hidePage(in: $0) }) { try Task.checkCancellation() }
+            return
+        }
+        var last: String? = ""
+        while let done = last {
+            try Task.checkCancellation()
+            last = try await showPage(after: done, in: store)
         }
     }
 

@@ -62,7 +62,7 @@ struct SignIn: Sendable {
     let hasher: PasswordHasher
     let providers: IdentityProviders
     let settings: UsersSettings
-    let messages: AccountMessages
+    let messages: Outbox
     let key: AccountKey
     private let paces = NetworkPaces()
 

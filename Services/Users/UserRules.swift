@@ -9,20 +9,18 @@ package struct UserRules: ClassRules {
     let hasher: PasswordHasher
     let providers: IdentityProviders
     let settings: UsersSettings
-    let messages: AccountMessages
     let key: AccountKey
-    let records = AccountRecords()
+    let messages: Outbox
+    let store: ClassStore
     private let paces = NetworkPaces()
 
-    package init(
-        hasher: PasswordHasher, providers: IdentityProviders, settings: UsersSettings, messages: AccountMessages,
-        key: AccountKey
-    ) {
-        self.hasher = hasher
-        self.providers = providers
-        self.settings = settings
-        self.messages = messages
-        self.key = key
+    init(_ means: AccountMeans, host: ServiceHost) {
+        hasher = means.hasher
+        providers = means.providers
+        settings = means.settings
+        key = means.key
+        messages = host.outbox
+        store = host.store
     }
 
     private var mails: LinkMails { LinkMails(settings: settings, messages: messages, key: key) }
@@ -30,7 +28,7 @@ package struct UserRules: ClassRules {
     package func prepare(_ change: inout ProposedChange) async throws {
         // Before anything that depends on the user or on other users is looked at.
         try UserRules.authorize(change)
-        try await records.authorize(change)
+        try await store.authorize(change)
         guard change.verb != .delete else { return }
         let fields = try AccountFields(change.object, isMaster: change.caller.isMaster)
         guard !fields.holdCardNumber else { throw CardNumber.refused }
@@ -39,7 +37,7 @@ package struct UserRules: ClassRules {
         try await verify(fields.proofs, of: &change)
         if change.object["authData"]?.objectValue != nil { change.notes["namesLinks"] = true }
         try await SecondFactorChange(wish: fields.secondFactor, isMaster: change.caller.isMaster, key: key).prepare(
-            &change, isOffered: settings.asksSecondFactor, records: records)
+            &change, isOffered: settings.asksSecondFactor, store: store)
         if let password = fields.password {
             try await refuseFormer(password, of: change)
             change.notes["passwordHash"] = .string(try await hasher.hash(password, for: change.hashingClient))
@@ -54,7 +52,7 @@ package struct UserRules: ClassRules {
         guard !proofs.isEmpty else { return }
         let guesser: SignInSubject? =
             change.verb == .update && !change.caller.isMaster ? .owner(try change.requiredObjectId) : nil
-        if let guesser { try await records.read { try SignInFailures.check(guesser, at: .now, $0) } }
+        if let guesser { try await store.read { try SignInFailures.check(guesser, at: .now, $0) } }
         var refusal: ParseError?
         do throws(ParseError) {
             for proof in proofs { try await providers.verify(proof) }
@@ -63,7 +61,7 @@ package struct UserRules: ClassRules {
         }
         guard let refusal else { return }
         if let guesser, refusal.code == .objectNotFound {
-            try await records.write { try SignInFailures.count(guesser, in: $0) }
+            try await store.write { try SignInFailures.count(guesser, in: $0) }
         }
         throw refusal
     }
@@ -73,7 +71,7 @@ package struct UserRules: ClassRules {
     private func repeated(_ proofs: [AuthProof], in change: ProposedChange) async throws -> [AuthProvider] {
         guard change.verb == .update, !proofs.isEmpty else { return [] }
         let userId = try change.requiredObjectId
-        let linked = try await records.read {
+        let linked = try await store.read {
             try $0.documentIfFound("_User", userId, caller: .master)?["authData"]
         }
         return proofs.filter { $0.isIdOnly || linked?[$0.provider.rawValue]?["id"] == .string($0.id) }.map(\.provider)
@@ -83,7 +81,7 @@ package struct UserRules: ClassRules {
     private func refuseFormer(_ password: String, of change: ProposedChange) async throws {
         let policy = settings.passwordPolicy
         guard policy.historyMax > 0, change.verb == .update, let userId = change.objectId else { return }
-        let former = try await records.read { try PasswordHistory.hashes(of: userId, max: policy.historyMax, $0) }
+        let former = try await store.read { try PasswordHistory.hashes(of: userId, max: policy.historyMax, $0) }
         for hash in former where try await hasher.verify(password, against: hash, for: change.hashingClient)
         { throw policy.repeated }
     }
@@ -262,12 +260,12 @@ extension UserRules {
     /// the first start of an app depends on nobody else's mistakes.
     private func prepareSignUp(_ change: inout ProposedChange) async throws {
         // Before anything that the fields say is looked at.
-        try await records.authorize(change)
+        try await store.authorize(change)
         let fields = try AccountFields(change.object, isMaster: change.caller.isMaster)
         guard !fields.proofs.isEmpty, !change.caller.isMaster else { return try await prepare(&change) }
         let principal = change.principal
         let network = SignInSubject.proofs(principal.network)
-        let isOpen = try await records.read { [key] reader in
+        let isOpen = try await store.read { [key] reader in
             guard let counter = try SignInFailures.counters([network], reader)[network],
                 counter.failures >= network.failuresMax, counter.endsAt > .now
             else { return true }
@@ -281,7 +279,7 @@ extension UserRules {
         do {
             try await prepare(&change)
         } catch let error as ParseError where error.code == .objectNotFound {
-            try await records.write { try SignInFailures.count(network, in: $0) }
+            try await store.write { try SignInFailures.count(network, in: $0) }
             throw error
         }
     }

@@ -8,7 +8,7 @@ import ParseProtocol
 extension ServiceRoutes {
     mutating func installObjects() {
         let calls = ObjectCalls(of: host.plan.name)
-        let rules = host.plan.rules
+        let rules = rules
         let readingCaller = host.plan.readingCaller
         let completion = host.plan.completion
         /// The body with what the asking client alone may see.

@@ -29,12 +29,15 @@ public struct ServiceRoutes: Sendable {
     var routes: [String: Route] = [:]
     private(set) var functions: [String: Function] = [:]
     let host: ServiceHost
+    /// The rules of the service's classes, by class name.
+    let rules: [String: any ClassRules]
 
     /// What every service answers, and what `build` adds.
     package init(
         host: ServiceHost, build: (_ host: ServiceHost, _ routes: inout ServiceRoutes) throws -> Void
     ) throws {
         self.host = host
+        rules = host.plan.rules(host)
         installObjects()
         installPreview()
         installSchemas()

@@ -206,6 +206,26 @@ import Testing
         }
     }
 
+    /// Each answer takes two seconds. The process is told to stop twice while 200 notifications are with the provider:
+    /// it waits for their answers, begins nothing more, and the next process goes on.
+    @Test func aRestartedSenderSendsToEveryDeviceOnce() async throws {
+        try await withAPNs(["wait=2"]) { suite, master, peer in
+            let all = tokens("ok", 600)
+            let devices = try await Devices.register(suite, tokens: all)
+            let id = try await master.push(["channels": [.string(devices.channel)], "data": ["alert": "hi"]])
+            for mark in [1, 250] {
+                try await eventually("\(mark) were sent", within: .seconds(60)) { taken(peer).count >= mark }
+                try await suite.restart("push-1")
+            }
+            let status = try await master.pushEnded(id, within: .seconds(90))
+            #expect(status["numSent"] == 600 && status["numFailed"] == 0 && status["count"] == 600, "\(status)")
+            let seen = taken(peer)
+            #expect(Set(seen.keys) == Set(all))
+            #expect(seen.values.allSatisfy { $0.count == 1 }, "\(seen.values.count { $0.count > 1 }) came twice.")
+            #expect(try await suite.rows("push", "SELECT count(*) FROM deliveries") == [[0]])
+        }
+    }
+
     @Test func aProviderThatIsDownForTooLongEndsThePush() async throws {
         try await withAPNs { suite, master, peer in
             let devices = try await Devices.register(suite, tokens: tokens("busy", 2))

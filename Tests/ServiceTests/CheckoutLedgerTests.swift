@@ -117,7 +117,7 @@ import Testing
         if index == 2 { try await bag.ledger.store(.charged(own, chargeId: "ch_before"), of: checkout) }
         let services = Catalog()
         let runner = Self.runner(bag, services)
-        await runner.resumeUnfinished()
+        try await runner.resumeUnfinished()
         let receipt = try receipt(await runner.outcome(of: id, within: .seconds(20)))
         #expect(receipt["orderNo"] == 1_000_001)
         #expect(receipt["stripePaymentId"] == .string(index == 2 ? "ch_before" : "ch_\(id)"))
@@ -143,7 +143,7 @@ import Testing
         let short = ParseError(.validationError, "Soap is sold out.")
         let services = Catalog(short: short, made: made)
         let runner = Self.runner(bag, services)
-        await runner.resumeUnfinished()
+        try await runner.resumeUnfinished()
         let outcome = await runner.outcome(of: id, within: .seconds(20))
         #expect(services.seen.withLock { $0.charges } == [:])
         #expect(services.seen.withLock { $0.looks } == 1)

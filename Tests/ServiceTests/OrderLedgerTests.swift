@@ -173,7 +173,7 @@ import Testing
         let other = BagStore.Events()
         let ledger = RefundLedger(store: bag.store, outbox: other, currency: .standard)
         let runner = RefundRunner(ledger: ledger, steps: Payments(lost: 1), logger: Logger(label: "test")) { _ in nil }
-        await runner.resumeUnfinished()
+        try await runner.resumeUnfinished()
         #expect(await runner.progress(of: id, within: .seconds(20)) == .done)
         #expect(try await bag.document("Order", order)?["orderState"] == "cancelled")
         #expect(other.kinds.count == 4)

@@ -1,4 +1,3 @@
-import Logging
 import ObjectStore
 import ParseProtocol
 import ServiceKit
@@ -7,7 +6,6 @@ import UsersService
 
 /// What the start does to ACLs of users where they are readable, and where they are not any more.
 @Suite struct UsersShownTests {
-    private static let logger = Logger(label: "test")
     private static let ids = (0..<450).map { "user\(1000 + $0)" }
 
     /// More users than one page, all with the ACL of a sign-up.
@@ -42,11 +40,11 @@ import UsersService
             try await Self.set(.privateACL(Self.ids[1]), of: Self.ids[1], in: store)
             try await Self.set(PublicUsers.acl(of: Self.ids[2]), of: Self.ids[2], in: store)
             let before = try await Self.user(Self.ids[449], in: store)
-            await PublicUsers.apply(false, to: store, Self.logger)
+            try await PublicUsers.apply(false, to: store)
             #expect(try await Self.shown(in: store) == 1, "Nothing was shown by the setting.")
             // A second start changes nothing.
             for _ in 0..<2 {
-                await PublicUsers.apply(true, to: store, Self.logger)
+                try await PublicUsers.apply(true, to: store)
                 #expect(try await Self.shown(in: store) == 448)
             }
             let after = try await Self.user(Self.ids[449], in: store)
@@ -56,11 +54,11 @@ import UsersService
             // Chosen while they are shown: the setting takes nothing back.
             try await Self.set(PublicUsers.acl(of: Self.ids[3]), of: Self.ids[3], in: store)
             for _ in 0..<2 {
-                await PublicUsers.apply(false, to: store, Self.logger)
+                try await PublicUsers.apply(false, to: store)
                 #expect(try await Self.shown(in: store) == 2)
             }
             #expect(try await Self.user(Self.ids[449], in: store) == before)
-            await PublicUsers.apply(true, to: store, Self.logger)
+            try await PublicUsers.apply(true, to: store)
             #expect(try await Self.shown(in: store) == 448)
         }
     }
