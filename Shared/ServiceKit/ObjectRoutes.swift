@@ -6,7 +6,7 @@ import ParseProtocol
 
 /// The kinds every service with Parse objects answers: get, find, fetch and write (Shared/Messages/Protos/objects.proto).
 extension ServiceRoutes {
-    mutating func installObjects() {
+    package mutating func installObjects() {
         let name = host.plan.name
         let rules = host.plan.rules
         let readingCaller = host.plan.readingCaller

@@ -80,7 +80,7 @@ public final class Outbox: Sendable {
     }
 
     /// Delivers until the task is cancelled. Only the writer runs it.
-    func run() async {
+    package func run() async {
         let timer = Task { [wake] in
             // Finds rows whose next attempt is due, and what an earlier process left.
             while !Task.isCancelled {
@@ -197,7 +197,7 @@ public final class Outbox: Sendable {
     }
 
     /// Doubles from half a second to a minute.
-    static func pause(afterAttempts attempts: Int) -> Duration {
+    package static func pause(afterAttempts attempts: Int) -> Duration {
         .milliseconds(min(60_000, 250 << min(attempts, 12)))
     }
 }

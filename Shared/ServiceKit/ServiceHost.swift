@@ -19,7 +19,7 @@ public final class ServiceHost: Sendable {
     private let writerActions = Mutex<[@Sendable () async -> Void]>([])
     private let stopActions = Mutex<[@Sendable (_ limit: Duration) async -> Void]>([])
 
-    init(plan: ServicePlan, configuration: ServiceConfiguration, logger: Logger) throws {
+    package init(plan: ServicePlan, configuration: ServiceConfiguration, logger: Logger) throws {
         self.plan = plan
         self.configuration = configuration
         self.logger = logger

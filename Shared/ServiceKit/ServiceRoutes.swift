@@ -30,7 +30,7 @@ public struct ServiceRoutes: Sendable {
     private(set) var functions: [String: Function] = [:]
     let host: ServiceHost
 
-    init(host: ServiceHost) { self.host = host }
+    package init(host: ServiceHost) { self.host = host }
 
     /// Answers on the lane's own thread with its own database connection: the shortest way for a read. `body` must not block
     /// on anything but the database, and has no effects: when it takes more than some milliseconds it is begun anew on one of the store's
@@ -67,7 +67,7 @@ public struct ServiceRoutes: Sendable {
         functions[name] = body
     }
 
-    mutating func installFunctions() {
+    package mutating func installFunctions() {
         guard !functions.isEmpty else { return }
         let functions = functions
         task("\(host.plan.name).function.v1", FunctionRequest.self) { message, request in
@@ -87,8 +87,9 @@ extension BusReply {
 }
 
 /// Counts the requests under way in tasks, so that a stopping service can finish them.
-final class RequestLoad: Sendable {
+package final class RequestLoad: Sendable {
     private let count = Atomic<Int>(0)
+    package init() {}
     func began() { count.wrappingAdd(1, ordering: .relaxed) }
     func ended() { count.wrappingSubtract(1, ordering: .relaxed) }
     var isIdle: Bool { count.load(ordering: .relaxed) == 0 }
