@@ -342,36 +342,3 @@ import Testing
         }
     }
 }
-
-/// What is built and run is what was reviewed (2021-47986, 2021-47987, 2025-67727).
-@Suite struct SupplyChainTests {
-    private func text(_ path: String) throws -> String {
-        try String(contentsOfFile: "\(checkoutDirectory)/\(path)", encoding: .utf8)
-    }
-
-    @Test("2021-47986, 2021-47987: every dependency is of one exact version, and its commit is recorded")
-    func advisory2021_47986_47987() throws {
-        let manifest = try text("Package.swift")
-        let dependencies = manifest.split(separator: "\n").filter { $0.contains(".package(url:") }
-        #expect(dependencies.count > 5)
-        for line in dependencies { #expect(line.contains("exact: \""), "\(line)") }
-        #expect(!manifest.contains("branch:") && !manifest.contains("from: \"") && !manifest.contains("upToNext"))
-        let resolved = try JSON(parsing: text("Package.resolved"))
-        let pins = resolved["pins"]?.arrayValue ?? []
-        #expect(pins.count >= dependencies.count)
-        for pin in pins {
-            #expect(pin.at("state", "revision")?.stringValue?.count == 40, "\(pin.serializedText)")
-            #expect(pin.at("state", "branch") == nil && pin.at("state", "version") != nil, "\(pin.serializedText)")
-        }
-    }
-
-    @Test("2025-67727: the checks run one script of this repository and nothing that a change brings along")
-    func advisory2025_67727() throws {
-        let lines = try text(".ci/run").split(separator: "\n").filter { !$0.hasPrefix("#") }
-        #expect(lines.count == 3, "\(lines)")
-        #expect(lines.first == "set -euo pipefail")
-        #expect(
-            lines.last?.hasPrefix("exec ") == true && lines.last?.contains("/../scripts/test\"") == true, "\(lines)")
-        #expect(!FileManager.default.fileExists(atPath: "\(checkoutDirectory)/.github/workflows"))
-    }
-}
