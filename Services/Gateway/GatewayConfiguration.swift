@@ -184,6 +184,6 @@ private struct MasterKeyFile {
     }
 }
 
-struct ConfigurationProblem: Error, CustomStringConvertible {
-    let description: String
+package struct ConfigurationProblem: Error, CustomStringConvertible {
+    package let description: String
 }

@@ -34,6 +34,6 @@ import Testing
     @Test func whatIsNoAnswerIsRefused() {
         var reader = AnswerReader(bodyBytesKept: 3)
         var input = ByteBuffer(string: "SSH-2.0-OpenSSH\r\n\r\n")
-        #expect(throws: (any Error).self) { try reader.next(&input) }
+        #expect(throws: AttackError.self) { try reader.next(&input) }
     }
 }

@@ -152,8 +152,8 @@ import Testing
         ("orders", ["status": "lost"], 142), ("orders", ["from": "soon"], 142), ("orders", ["skip": -1], 142),
     ]
 
-    @Test(arguments: 0..<15) func badParametersGetTheirCode(row: Int) async throws {
-        let (function, parameters, code) = Self.badCalls[row]
+    @Test(arguments: badCalls)
+    func badParametersGetTheirCode(function: String, parameters: JSON, code: Int) async throws {
         let answer = try await Customer.admin(try await Suite.shared).run(function, parameters)
         #expect(answer.code == code, "\(function) \(parameters.serializedText): \(answer.text)")
     }

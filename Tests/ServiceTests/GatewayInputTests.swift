@@ -83,7 +83,7 @@ import Testing
             "dwg", "=a/b", "a=b", "a.b=c/d", "svg=image/svg+xml", "x=text/html", "js=text/javascript", "a=b/c=d",
             "x=application/xml",
         ] {
-            #expect(throws: (any Error).self, "\(bad)") { try FileTypes(adding: bad) }
+            #expect(throws: ConfigurationProblem.self, "\(bad)") { try FileTypes(adding: bad) }
         }
     }
 

@@ -72,7 +72,7 @@ import Testing
         "login=1/1s per ip with", "log[in=1/1s per ip", "login=1/1s=2/2s per ip", "/=1/1s per ip",
     ])
     func aRuleThatMeansNothingIsRefused(text: String) {
-        #expect(throws: (any Error).self) { try RateRule(text) }
+        #expect(throws: ConfigurationProblem.self) { try RateRule(text) }
     }
 
     @Test(arguments: [

@@ -80,6 +80,6 @@ import Testing
         for (path, mode) in [(directory, 0o700), (directory + "/m1.eml", 0o600)] {
             #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == mode)
         }
-        #expect(throws: (any Error).self) { try SpoolTransport(directory: "/dev/null/spool") }
+        #expect(throws: CocoaError.self) { try SpoolTransport(directory: "/dev/null/spool") }
     }
 }

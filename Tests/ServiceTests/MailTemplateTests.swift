@@ -152,9 +152,9 @@ import Testing
 
     @Test(arguments: broken) func aBrokenReplacementStopsTheStart(name: String, text: String, problem: String) throws {
         try Self.withFolder([name: text]) { folder in
-            let error = #expect(throws: (any Error).self) { try MailTemplates(replacements: folder) }
-            #expect("\(error as Any)".contains(problem), "\(error as Any)")
+            let error = try #require(throws: TemplateFiles.Problem.self) { try MailTemplates(replacements: folder) }
+            #expect(error.description.contains(problem), "\(error)")
         }
-        #expect(throws: (any Error).self) { try MailTemplates(replacements: "/nowhere/at/all") }
+        #expect(throws: TemplateFiles.Problem.self) { try MailTemplates(replacements: "/nowhere/at/all") }
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 import Mustache
 
 /// The files of the templates: the installed ones, and those of the operator's folder in place of them.
-struct TemplateFiles {
+package struct TemplateFiles {
     /// By file name without `.mustache`.
     private(set) var templates: [String: MustacheTemplate] = [:]
 

@@ -8,7 +8,7 @@ import Glibc
 package struct SpoolTransport: MailTransport {
     private let directory: String
 
-    /// - Throws: when the folder cannot be made.
+    /// - Throws: `CocoaError` when the folder cannot be made.
     package init(directory: String) throws {
         self.directory = directory
         try FileManager.default.createDirectory(
