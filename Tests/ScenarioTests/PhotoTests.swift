@@ -34,9 +34,8 @@ import Testing
             let picture = try await Self.picture(admin, saved, field)
             #expect(await images.field("width", of: picture) == width, "\(field)")
             #expect(await images.field("height", of: picture) == height, "\(field)")
-            #expect(
-                await images.field("exif-data", of: picture) == nil && picture.firstRange(of: Array("Exif".utf8)) == nil
-            )
+            #expect(await images.field("exif-data", of: picture) == nil, "\(field)")
+            #expect(picture.firstRange(of: Array("Exif".utf8)) == nil, "\(field)")
         }
         let stored = try await admin.get("/classes/Product/\(saved.objectId)")
         #expect(stored["thumbnail"] == saved["thumbnail"] && stored["fullsizeImage"] == saved["fullsizeImage"])
@@ -64,7 +63,8 @@ import Testing
         let saved = try await Self.product(admin, good, as: "a.jpg", type: "image/jpeg")
         try #require(saved.status == 201)
         let bomb = try await images.bomb()
-        #expect(await images.field("width", of: bomb) == "20000" && bomb.count < 100_000)
+        #expect(await images.field("width", of: bomb) == "20000")
+        #expect(bomb.count < 100_000)
         let svg = Array("<svg xmlns='http://www.w3.org/2000/svg'><image href='file:///etc/passwd'/></svg>".utf8)
         for (what, content, name, type) in [
             ("half a photo", Array(good.prefix(good.count / 2)), "a.jpg", "image/jpeg"),
