@@ -194,9 +194,8 @@ import Testing
         ]
         for (pipeline, text) in cases {
             let answer = try await scores.run(pipeline)
-            #expect(
-                answer.status == 400 && answer.json == ["code": 102, "error": .string(text)],
-                "\(pipeline): \(answer.text)")
+            #expect(answer.status == 400, "\(pipeline): \(answer.text)")
+            #expect(answer.json == ["code": 102, "error": .string(text)], "\(pipeline): \(answer.text)")
         }
         let old = try await scores.master.get(scores.path, ["group": ["objectId": "$name"]])
         #expect(old.json == ["code": 102, "error": "Invalid aggregate stage 'group'."])
@@ -216,7 +215,8 @@ import Testing
             ("_User", #"[{"$project":{"a":"$password","b":"$_hashed_password"}}]"#),
         ] {
             let answer = try await master.get("/aggregate/\(name)", ["pipeline": .string(pipeline)])
-            #expect(!answer.text.contains(token) && !answer.text.contains("\"password\":"), "\(name) \(pipeline)")
+            #expect(!answer.text.contains(token), "\(name) \(pipeline)")
+            #expect(!answer.text.contains("\"password\":"), "\(name) \(pipeline)")
         }
         #expect(try await master.get("/aggregate/_Session", ["distinct": "sessionToken"]).json == ["results": []])
     }

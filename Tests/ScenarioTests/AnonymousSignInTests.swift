@@ -18,7 +18,8 @@ import Testing
         let (anonymous, userId, _) = try await filledBag(suite)
         let login = try await anonymous.call(
             .POST, "/login", ["username": .string(customer.email), "password": .string(customer.password)])
-        try #require(login.status == 200 && login.objectId == customer.userId, "\(login.text)")
+        try #require(login.status == 200, "\(login.text)")
+        try #require(login.objectId == customer.userId, "\(login.text)")
         #expect(try await anonymous.get("/users/me").code == 209)
         #expect(try await ParseClient.master(suite).get("/users/\(userId)").status == 404)
         try await Self.expectMerge(from: userId, to: customer.userId, in: suite)
@@ -46,7 +47,8 @@ import Testing
         let (anonymous, userId, _) = try await filledBag(suite)
         let made = try await anonymous.call(
             .POST, "/users", ["username": .string(Names.random(10)), "password": "secret1"])
-        try #require(made.status == 201 && made.objectId != userId, "\(made.text)")
+        try #require(made.status == 201, "\(made.text)")
+        try #require(made.objectId != userId, "\(made.text)")
         try await Self.expectMerge(from: userId, to: made.objectId, in: suite)
     }
 

@@ -12,19 +12,23 @@ import Testing
         #expect(try await master.get("/hooks/functions/\(name)").json == hook)
         #expect(try await master.get("/hooks/functions").json.arrayValue?.contains(hook) == true)
         let again = try await master.call(.POST, "/hooks/functions", hook)
-        #expect(again.code == 143 && again["error"] == .string("function name: \(name) already exists"))
+        #expect(again.code == 143)
+        #expect(again["error"] == .string("function name: \(name) already exists"))
 
         let changed: JSON = ["functionName": .string(name), "url": "https://hooks.example/other"]
         let put = try await master.call(.PUT, "/hooks/functions/\(name)", ["url": "https://hooks.example/other"])
-        #expect(put.status == 200 && put.json == changed)
+        #expect(put.status == 200)
+        #expect(put.json == changed)
         #expect(try await master.get("/hooks/functions/\(name)").json == changed)
         let removed = try await master.call(.PUT, "/hooks/functions/\(name)", ["__op": "Delete"])
-        #expect(removed.status == 200 && removed.json == [:])
+        #expect(removed.status == 200)
+        #expect(removed.json == [:])
         for answer in [
             try await master.get("/hooks/functions/\(name)"),
             try await master.call(.PUT, "/hooks/functions/\(name)", ["url": "https://hooks.example/"]),
         ] {
-            #expect(answer.code == 143 && answer["error"] == .string("no function named: \(name) is defined"))
+            #expect(answer.code == 143)
+            #expect(answer["error"] == .string("no function named: \(name) is defined"))
         }
     }
 
@@ -39,14 +43,16 @@ import Testing
         #expect(try await master.get("/hooks/triggers").json.arrayValue?.contains(hook) == true)
         #expect(try await master.get("/hooks/functions").json.arrayValue?.contains(hook) == false)
         let again = try await master.call(.POST, "/hooks/triggers", hook)
-        #expect(again.code == 143 && again["error"] == .string("class \(name) already has trigger beforeSave"))
+        #expect(again.code == 143)
+        #expect(again["error"] == .string("class \(name) already has trigger beforeSave"))
         let path = "/hooks/triggers/\(name)/beforeSave"
         let put = try await master.call(.PUT, path, ["url": "https://hooks.example/x"])
         #expect(put["url"] == "https://hooks.example/x")
         // As hosted Parse did it.
         #expect(try await master.call(.DELETE, path).json == [:])
         let missing = try await master.get(path)
-        #expect(missing.code == 143 && missing["error"] == .string("class \(name) does not exist"))
+        #expect(missing.code == 143)
+        #expect(missing["error"] == .string("class \(name) does not exist"))
     }
 
     @Test func onlyTheMasterKeyDeclaresAndSeesHooks() async throws {
@@ -59,7 +65,8 @@ import Testing
                 try await client.call(.POST, "/hooks/functions", hook),
                 try await client.call(.PUT, "/hooks/functions/f", ["__op": "Delete"]),
             ] {
-                #expect(answer.status == 403 && answer["error"] == "unauthorized: master key is required")
+                #expect(answer.status == 403)
+                #expect(answer["error"] == "unauthorized: master key is required")
             }
             let batch = try await client.call(
                 .POST, "/batch", ["requests": [["method": "POST", "path": "/parse/hooks/functions", "body": hook]]])
@@ -81,7 +88,8 @@ import Testing
         ] as [JSON])
     func aDeclarationThatMeansNothingIsRefused(_ hook: JSON) async throws {
         let answer = try await WebhookHost.shared.master.call(.POST, "/hooks/functions", hook)
-        #expect(answer.status == 400 && answer.code == 143, "\(answer.text)")
+        #expect(answer.status == 400, "\(answer.text)")
+        #expect(answer.code == 143, "\(answer.text)")
         #expect(answer["error"]?.stringValue?.hasPrefix("invalid hook declaration") == true)
     }
 
@@ -103,7 +111,8 @@ import Testing
         let host = try await WebhookHost.shared
         let hook: JSON = ["functionName": .string(name), "url": .string(host.peer.url)]
         let answer = try await host.master.call(.POST, "/hooks/functions", hook)
-        #expect(answer.code == 143 && answer["error"]?.stringValue?.contains("already exists") == true)
+        #expect(answer.code == 143)
+        #expect(answer["error"]?.stringValue?.contains("already exists") == true)
     }
 
     @Test(arguments: [ParseClient.Style.headers, .tunnelled])
@@ -116,12 +125,16 @@ import Testing
         client.style = style
         client.installationId = "6b0f6d5e-3b1e-4f6c-9a4b-1f7d3c5e8a90"
         let answer = try await client.run(name, ["items": [1, 2], "note": "x"])
-        #expect(answer.status == 200 && answer.result == ["total": 42, "when": .null], "\(answer.text)")
+        #expect(answer.status == 200, "\(answer.text)")
+        #expect(answer.result == ["total": 42, "when": .null], "\(answer.text)")
 
         let call = try #require(host.calls(name).first)
         let body = call["body"]
-        #expect(body?["functionName"] == .string(name) && body?["params"] == ["items": [1, 2], "note": "x"])
-        #expect(body?["master"] == false && body?["ip"] == "127.0.0.1" && body?["context"] == [:])
+        #expect(body?["functionName"] == .string(name))
+        #expect(body?["params"] == ["items": [1, 2], "note": "x"])
+        #expect(body?["master"] == false)
+        #expect(body?["ip"] == "127.0.0.1")
+        #expect(body?["context"] == [:])
         #expect(body?["installationId"] == "6b0f6d5e-3b1e-4f6c-9a4b-1f7d3c5e8a90")
         #expect(body?.at("user", "objectId")?.stringValue == customer.userId)
         #expect(body?.at("user", "email")?.stringValue == customer.email)
@@ -132,7 +145,8 @@ import Testing
         let asMaster = try await host.master.run(name)
         #expect(asMaster.status == 200)
         let second = try #require(host.calls(name).last)
-        #expect(second.at("body", "master") == true && second.at("body", "user") == nil)
+        #expect(second.at("body", "master") == true)
+        #expect(second.at("body", "user") == nil)
         #expect(!second.serializedText.contains(Suite.masterKey))
     }
 
@@ -149,7 +163,8 @@ import Testing
             #expect(try await host.master.run(name).result == 2)
             _ = try await host.master.call(.PUT, "/hooks/functions/\(name)", ["__op": "Delete"])
             let gone = try await host.master.run(name)
-            #expect(gone.code == 141 && gone["error"] == .string("Invalid function: \"\(name)\""))
+            #expect(gone.code == 141)
+            #expect(gone["error"] == .string("Invalid function: \"\(name)\""))
         }
     }
 
@@ -166,7 +181,8 @@ import Testing
         let name = WebhookHost.name("f")
         try await host.function(name, ["json": ["error": error]])
         let answer = try await ParseClient(host.suite).run(name)
-        #expect(answer.code == code && answer["error"] == .string(text), "\(answer.text)")
+        #expect(answer.code == code, "\(answer.text)")
+        #expect(answer["error"] == .string(text), "\(answer.text)")
         #expect(answer.status == (code == 101 ? 404 : 400), "No status that lets an SDK call it again.")
     }
 
@@ -191,7 +207,8 @@ import Testing
         let name = WebhookHost.name("f")
         try await host.function(name, order)
         let answer = try await ParseClient(host.suite).run(name)
-        #expect(answer.status == 400 && answer.code == 143, "\(answer.text)")
+        #expect(answer.status == 400, "\(answer.text)")
+        #expect(answer.code == 143, "\(answer.text)")
         #expect(answer["error"]?.stringValue?.hasPrefix(text) == true, "\(answer.text)")
         #expect(!answer.text.contains(host.peer.url), "Where a webhook is, is the operator's business.")
         #expect(host.calls(name).count == 1, "A webhook that may have acted is not called again.")
@@ -203,7 +220,8 @@ import Testing
         let hook: JSON = ["functionName": .string(name), "url": "http://127.0.0.1:1/"]
         _ = try await host.master.call(.POST, "/hooks/functions", hook)
         let answer = try await ParseClient(host.suite).run(name)
-        #expect(answer.code == 143 && answer["error"] == "The webhook cannot be reached.")
+        #expect(answer.code == 143)
+        #expect(answer["error"] == "The webhook cannot be reached.")
     }
 
     @Test func aRedirectIsNotFollowed() async throws {
@@ -211,7 +229,8 @@ import Testing
         let (name, target) = (WebhookHost.name("f"), WebhookHost.name("target"))
         try await host.function(name, ["how": "redirect", "to": .string("\(host.peer.url)/\(target)")])
         let answer = try await ParseClient(host.suite).run(name)
-        #expect(answer.code == 143 && answer["error"] == "The webhook answered with status 302.")
+        #expect(answer.code == 143)
+        #expect(answer["error"] == "The webhook answered with status 302.")
         #expect(host.peer.reports().allSatisfy { $0["name"]?.stringValue?.contains(target) == false })
     }
 
@@ -230,7 +249,8 @@ import Testing
         for context in ["[1]", "7", "\"x\"", "{", "null"] {
             for path in ["/functions/\(name)", "/classes/\(WebhookHost.name("C"))"] {
                 let refused = try await run(context, path)
-                #expect(refused.status == 400 && refused.code == 107, "\(context): \(refused.text)")
+                #expect(refused.status == 400, "\(context): \(refused.text)")
+                #expect(refused.code == 107, "\(context): \(refused.text)")
             }
         }
         let tunnelled = ParseClient(host.suite, style: .tunnelled)

@@ -74,8 +74,10 @@ import Testing
                 try #require(made.status == 201, "\(provider): \(made.text)")
                 #expect((made["username"]?.stringValue ?? "").count > 10)
                 let found = try await signUp(suite, authData)
-                #expect(found.status == 200 && found.objectId == made.objectId, "\(found.text)")
-                #expect(found["authData"] == authData && made["authData"] == nil, "\(found.text)")
+                #expect(found.status == 200, "\(found.text)")
+                #expect(found.objectId == made.objectId, "\(found.text)")
+                #expect(found["authData"] == authData, "\(found.text)")
+                #expect(made["authData"] == nil, "\(found.text)")
                 var client = ParseClient(suite)
                 client.sessionToken = found["sessionToken"]?.stringValue
                 let session = try await client.get("/sessions/me")
@@ -99,7 +101,8 @@ import Testing
             try #require(made.status == 201, "\(made.text)")
             let stranger = try await Customer.signUp(suite)
             let seen = try await stranger.client.get("/users/\(made.objectId)")
-            #expect(seen.status == 200 && seen["authData"] == nil, "\(seen.text)")
+            #expect(seen.status == 200, "\(seen.text)")
+            #expect(seen["authData"] == nil, "\(seen.text)")
             let asked = try await stranger.client.find("_User", ["authData.facebook.id": "31"])
             #expect(asked.code == 119, "\(asked.text)")
         }
@@ -119,7 +122,8 @@ import Testing
             // Somebody else cannot have it too, and the account cannot have two.
             let other = try await Customer.signUp(suite)
             let conflict = try await other.client.call(.PUT, "/users/\(other.userId)", ["authData": Self.facebook("7")])
-            #expect(conflict.status == 400 && conflict.code == 208, "\(conflict.text)")
+            #expect(conflict.status == 400, "\(conflict.text)")
+            #expect(conflict.code == 208, "\(conflict.text)")
             let stolen = try await other.client.call(
                 .PUT, "/users/\(other.userId)", ["authData": ["facebook": ["id": "8"]]])
             #expect(stolen.code == 101, "A new id needs a proof: \(stolen.text)")
@@ -152,7 +156,8 @@ import Testing
                 for _ in 0..<12 { group.addTask { try await signUp(suite, Self.facebook("55")).objectId } }
                 return try await group.reduce(into: Set<String>()) { $0.insert($1) }
             }
-            #expect(ids.count == 1 && ids != [""])
+            #expect(ids.count == 1)
+            #expect(ids != [""])
             #expect(try await suite.rows("users", "SELECT count(*) FROM identities WHERE value = '55'") == [[1]])
         }
     }
@@ -194,7 +199,8 @@ import Testing
             proofs += tokens.map { ($0.0, ["apple": ["id": "user-1", "token": $0.1]]) }
             for (what, authData) in proofs {
                 let answer = try await signUp(suite, authData)
-                #expect(answer.status == 404 && answer.code == 101, "\(what): \(answer.text)")
+                #expect(answer.status == 404, "\(what): \(answer.text)")
+                #expect(answer.code == 101, "\(what): \(answer.text)")
                 #expect(answer.json.text("error").hasSuffix("auth is invalid for this user."))
             }
             #expect(try await suite.rows("users", "SELECT count(*) FROM identities WHERE kind LIKE 'auth:%'") == [[0]])
@@ -214,7 +220,8 @@ import Testing
             ]
             for (authData, code) in cases {
                 let answer = try await signUp(suite, authData)
-                #expect(answer.status == 400 && answer.code == code, "\(authData.serializedText): \(answer.text)")
+                #expect(answer.status == 400, "\(authData.serializedText): \(answer.text)")
+                #expect(answer.code == code, "\(authData.serializedText): \(answer.text)")
             }
             let customer = try await Customer.signUp(suite)
             let login = try await ParseClient(suite).call(
@@ -237,7 +244,8 @@ import Testing
             Self.facebook("1"), Self.twitter("1"), ["apple": ["id": "1", "token": "x"]], ["google": ["id": "1"]],
         ] as [JSON] {
             let answer = try await signUp(suite, authData)
-            #expect(answer.status == 400 && answer.code == 252, "\(answer.text)")
+            #expect(answer.status == 400, "\(answer.text)")
+            #expect(answer.code == 252, "\(answer.text)")
         }
     }
 
@@ -252,7 +260,8 @@ import Testing
                     ["google": ["id": "1", "id_token": try await token(peer)]],
                 ] {
                     let answer = try await signUp(suite, authData)
-                    #expect(answer.status == 503 && answer.code == 2, "\(mode): \(answer.status) \(answer.text)")
+                    #expect(answer.status == 503, "\(mode): \(answer.status) \(answer.text)")
+                    #expect(answer.code == 2, "\(mode): \(answer.status) \(answer.text)")
                     #expect(answer.headers.first(name: "Retry-After") != nil)
                 }
             }
@@ -261,7 +270,8 @@ import Testing
             #expect(try await signUp(suite, Self.facebook("77")).status == 200)
             await peer.stop()
             let down = try await signUp(suite, Self.facebook("77"))
-            #expect(down.status == 503 && down.code == 2, "\(down.text)")
+            #expect(down.status == 503, "\(down.text)")
+            #expect(down.code == 2, "\(down.text)")
         }
     }
 

@@ -21,11 +21,15 @@ import Testing
             ("/jobs", ["jobName": "recountRatings", "why": "a test"]),
         ] {
             let started = try await master.call(.POST, path, body)
-            #expect(started.status == 200 && started.json == [:], "\(started.text)")
+            #expect(started.status == 200, "\(started.text)")
+            #expect(started.json == [:], "\(started.text)")
             let status = try await Self.status(suite, started)
-            #expect(status["jobName"] == "recountRatings" && status["source"] == "api", "\(status)")
-            #expect(status["status"] == "succeeded" && status["params"] == ["why": "a test"])
-            #expect(status["finishedAt"]?["__type"] == "Date" && status.text("message").contains("products"))
+            #expect(status["jobName"] == "recountRatings", "\(status)")
+            #expect(status["source"] == "api", "\(status)")
+            #expect(status["status"] == "succeeded")
+            #expect(status["params"] == ["why": "a test"])
+            #expect(status["finishedAt"]?["__type"] == "Date")
+            #expect(status.text("message").contains("products"))
         }
     }
 
@@ -46,7 +50,8 @@ import Testing
             let kept = try await master.get(right).json
             _ = try await Self.status(suite, try await master.call(.POST, "/jobs/recountRatings"))
             let mended = try await master.get(wrong).json
-            #expect(mended["ratingCount"] == 2 && mended["ratingAverage"] == 4, "\(mended)")
+            #expect(mended["ratingCount"] == 2, "\(mended)")
+            #expect(mended["ratingAverage"] == 4, "\(mended)")
             #expect(kept["ratingCount"] == 1)
             let rightAfter = try await master.get(right).json
             #expect(rightAfter == kept)
@@ -57,7 +62,8 @@ import Testing
     func anUnknownJobIsRefused(_ name: String) async throws {
         let master = ParseClient.master(try await Suite.shared)
         let answer = try await master.call(.POST, "/jobs/\(name)")
-        #expect(answer.code == 141 && answer["error"] == "Invalid job.", "\(answer.text)")
+        #expect(answer.code == 141, "\(answer.text)")
+        #expect(answer["error"] == "Invalid job.", "\(answer.text)")
         #expect(try await master.call(.POST, "/jobs").code == 141)
         #expect(try await master.call(.POST, "/jobs", ["jobName": [:]]).code == 141)
     }
@@ -92,7 +98,8 @@ import Testing
         let listed = try await master.get("/cloud_code/jobs").json.arrayValue?.first {
             $0.objectId == created.objectId
         }
-        #expect(listed?["timeOfDay"] == "04:30" && listed?["description"] == schedule["description"])
+        #expect(listed?["timeOfDay"] == "04:30")
+        #expect(listed?["description"] == schedule["description"])
         let data = try await master.get("/cloud_code/jobs/data")
         #expect(data["jobs"] == ["recountRatings", "sweepFiles"])
         #expect(data["in_use"]?.arrayValue?.contains("sweepFiles") == true)
@@ -122,7 +129,10 @@ import Testing
         for answer in [
             try await master.call(.POST, "/cloud_code/jobs", ["job_schedule": schedule]),
             try await master.create("_JobSchedule", schedule),
-        ] { #expect(answer.status == 400 && [141, 142, 111].contains(answer.code), "\(answer.text)") }
+        ] {
+            #expect(answer.status == 400, "\(answer.text)")
+            #expect([141, 142, 111].contains(answer.code), "\(answer.text)")
+        }
         #expect(try await master.call(.POST, "/cloud_code/jobs", ["job_schedule": 5]).code == 107)
     }
 
@@ -145,14 +155,17 @@ import Testing
                 try await master.find("_JobStatus", ["status": "succeeded"]).results.count == 3
             }
             let statuses = try await master.find("_JobStatus").results
-            #expect(statuses.count == 3 && statuses.count { $0["source"] == "schedule" } == 2, "Each time counts once.")
+            #expect(statuses.count == 3, "Each time counts once.")
+            #expect(statuses.count { $0["source"] == "schedule" } == 2, "Each time counts once.")
             #expect(statuses.contains { $0["params"] == ["a": 1] })
             // The first is over; the other is due within the hour.
             let lastRun = try await master.get("/classes/_JobSchedule/\(repeated.objectId)")["lastRun"]?.intValue ?? 0
             let due = try await suite.rows("catalog", "SELECT schedule, dueAt FROM jobTimes")
-            #expect(due.count == 1 && due.first?.at(0)?.stringValue == repeated.objectId)
+            #expect(due.count == 1)
+            #expect(due.first?.at(0)?.stringValue == repeated.objectId)
             let next = due.first?.at(1)?.intValue ?? 0
-            #expect(next > lastRun && next <= lastRun + 3_600_000)
+            #expect(next > lastRun)
+            #expect(next <= lastRun + 3_600_000)
         }
     }
 }

@@ -48,14 +48,18 @@ import Testing
     @Test func aSignInNeedsACodeAndEachCodeCountsOnce() async throws {
         let ann = try await Protected(Self.suite)
         let missing = try await ann.signIn()
-        #expect(missing.status == 400 && missing.code == 211, "\(missing.text)")
+        #expect(missing.status == 400, "\(missing.text)")
+        #expect(missing.code == 211, "\(missing.text)")
         #expect(missing["error"] == "Missing additional authData mfa")
         let wrong = try await ann.signIn(.string(try await ann.app.stale()))
-        #expect(wrong.status == 400 && wrong.code == 141 && wrong["error"] == "Invalid MFA token", "\(wrong.text)")
+        #expect(wrong.status == 400, "\(wrong.text)")
+        #expect(wrong.code == 141, "\(wrong.text)")
+        #expect(wrong["error"] == "Invalid MFA token", "\(wrong.text)")
         let code = JSON.string(try await ann.app.next())
         let right = try await ann.signIn(code)
         try #require(right.status == 200, "\(right.text)")
-        #expect(right["sessionToken"] != nil && right["authData"] == ["mfa": ["status": "enabled"]], "\(right.text)")
+        #expect(right["sessionToken"] != nil, "\(right.text)")
+        #expect(right["authData"] == ["mfa": ["status": "enabled"]], "\(right.text)")
         #expect(try await ann.signIn(code).code == 141, "A code counts once.")
     }
 
@@ -101,7 +105,9 @@ import Testing
                 if try await client.call(.POST, "/verifyPassword", ann.pair()).text.contains("locked") { break }
             }
             let locked = try await ann.signIn(.string(try await ann.app.next()))
-            #expect(locked.status == 404 && locked.code == 101 && locked.text.contains("locked"), "\(locked.text)")
+            #expect(locked.status == 404, "\(locked.text)")
+            #expect(locked.code == 101, "\(locked.text)")
+            #expect(locked.text.contains("locked"), "\(locked.text)")
         }
     }
 
@@ -114,7 +120,8 @@ import Testing
         try #require(open.status == 200, "\(open.text)")
         let stranger = try await Customer.signUp(ann.suite)
         let seen = try await stranger.client.get(path)
-        #expect(seen.status == 200 && seen["authData"] == nil, "\(seen.text)")
+        #expect(seen.status == 200, "\(seen.text)")
+        #expect(seen["authData"] == nil, "\(seen.text)")
         #expect(
             try await stranger.client.find("_User", ["authData.mfa.status": "enabled"]).code == 119, "Nobody may ask.")
         let answers = [
@@ -147,7 +154,8 @@ import Testing
         #expect(try await ann.change(mfa).code == 141)
         mfa["old"] = .string(ann.recoveryCodes[0])
         let changed = try await ann.change(mfa)
-        #expect(changed.status == 200 && changed.json.at("authDataResponse", "mfa", "recovery") != nil)
+        #expect(changed.status == 200)
+        #expect(changed.json.at("authDataResponse", "mfa", "recovery") != nil)
         #expect(try await ann.signIn(.string(ann.recoveryCodes[1])).code == 141, "The old codes ended.")
         #expect(try await ann.signIn(.string(try await ann.app.next())).code == 141)
         #expect(try await ann.signIn(.string(try await app.next())).status == 200)
@@ -188,7 +196,8 @@ import Testing
         let fresh = try await Customer.signUp(ann.suite)
         let claimed = try await fresh.client.call(
             .PUT, "/users/\(fresh.userId)", ["authData": ["mfa": ["status": "enabled"]]])
-        #expect(claimed.status == 200 && claimed.json["authDataResponse"] == nil)
+        #expect(claimed.status == 200)
+        #expect(claimed.json["authDataResponse"] == nil)
         #expect(try await fresh.client.get("/users/me")["authData"] == nil)
     }
 
@@ -206,7 +215,8 @@ import Testing
         ]
         for (mfa, code) in cases {
             let answer = try await customer.client.call(.PUT, path, ["authData": ["mfa": mfa]])
-            #expect(answer.status == 400 && answer.code == code, "\(mfa.serializedText): \(answer.text)")
+            #expect(answer.status == 400, "\(mfa.serializedText): \(answer.text)")
+            #expect(answer.code == code, "\(mfa.serializedText): \(answer.text)")
         }
         let stranger = try await Customer.signUp(suite)
         let mfa: JSON = ["secret": .string(app.secret), "token": .string(try await app.next())]
@@ -223,7 +233,8 @@ import Testing
         let mfa: JSON = ["secret": .string(app.secret), "token": .string(try await app.next())]
         let made = try await ParseClient(suite).call(
             .POST, "/users", ["username": name, "password": "secret1", "authData": ["mfa": mfa]])
-        #expect(made.status == 201 && made.json.at("authDataResponse", "mfa", "recovery") != nil, "\(made.text)")
+        #expect(made.status == 201, "\(made.text)")
+        #expect(made.json.at("authDataResponse", "mfa", "recovery") != nil, "\(made.text)")
         let pair: JSON = ["username": name, "password": "secret1"]
         #expect(try await ParseClient(suite).call(.POST, "/login", pair).code == 211)
     }
@@ -235,7 +246,8 @@ import Testing
             var body = ann.pair()
             body["challengeData"] = ["mfa": true]
             let answer = try await client.call(.POST, "/challenge", body)
-            #expect(answer.status == 200 && answer.json == ["challengeData": [:]], "\(answer.text)")
+            #expect(answer.status == 200, "\(answer.text)")
+            #expect(answer.json == ["challengeData": [:]], "\(answer.text)")
             let cases: [(JSON, Int)] = [
                 (.null, -1), ("x", -1), (["mfa": ["mobile": "+15550100"]], 252), (["myspace": true], 252),
             ]

@@ -20,7 +20,8 @@ import Testing
         #expect(created.status == 201, "\(created.text)")
         let stranger = ParseClient(suite, style: style)
         let found = try await stranger.find("Page", ["name": .string(name)])
-        #expect(found.results.count == 1 && found.results.first?["content"] == "# About\n\nWe sell **serum**.")
+        #expect(found.results.count == 1)
+        #expect(found.results.first?["content"] == "# About\n\nWe sell **serum**.")
         #expect(found.results.first?["published"] == true)
         #expect(try await stranger.get("/classes/Page/\(created.objectId)")["title"] == "About us")
     }
@@ -40,7 +41,8 @@ import Testing
         }
         #expect(try await admin.call(.PUT, path, ["content": "Ours.", "ACL": ["*": ["write": true]]]).status == 200)
         let kept = try await ParseClient(suite).get(path)
-        #expect(kept["content"] == "Ours." && kept.json.at("ACL", "*") == ["read": true])
+        #expect(kept["content"] == "Ours.")
+        #expect(kept.json.at("ACL", "*") == ["read": true])
         #expect(try await admin.call(.DELETE, path).status == 200)
     }
 

@@ -26,7 +26,8 @@ import Testing
         let anyone = ParseClient(suite)
         let (name, path) = try await Self.upload(suite)
         let opened = try await anyone.send(.GET, path)
-        #expect(opened.status == 200 && opened.body == Self.content)
+        #expect(opened.status == 200)
+        #expect(opened.body == Self.content)
         for address in [
             "/files/satchel/\(name)", "/files/satchel/metadata/\(name)", path + "0",
             path.replacing("expires=", with: "expires=1"),
@@ -62,7 +63,8 @@ import Testing
         let stranger = try await Customer.signUp(suite).client
         let saved = try await stranger.create("Letter", ["file": ["__type": "File", "name": .string(name)]])
         let seen = try await stranger.get("/classes/Letter/\(saved.objectId)")
-        #expect(seen["file"]?["name"] == .string(name) && !seen.text.contains("signature"), "\(seen.text)")
+        #expect(seen["file"]?["name"] == .string(name), "\(seen.text)")
+        #expect(!seen.text.contains("signature"), "\(seen.text)")
     }
 
     @Test func theMasterKeySignsForWhomItLikes() async throws {

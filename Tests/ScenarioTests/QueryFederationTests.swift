@@ -64,7 +64,8 @@ import Testing
             let none = try await customer.client.find(
                 "Order",
                 ["customer": ["$notInQuery": ["className": "_User", "where": ["objectId": .string(customer.userId)]]]])
-            #expect(none.status == 200 && none.results.isEmpty)
+            #expect(none.status == 200)
+            #expect(none.results.isEmpty)
         }
     }
 
@@ -142,11 +143,14 @@ import Testing
         let customer = try await Customer.signUp(suite)
         for (condition, order) in [(["customer.email": "x"], ""), ([:], "-customer.email")] as [(JSON, String)] {
             let refused = try await customer.client.find("Order", condition, ["order": .string(order)])
-            #expect(refused.code == 102 && refused.text.contains("_User"), "\(refused.text)")
+            #expect(refused.code == 102, "\(refused.text)")
+            #expect(refused.text.contains("_User"), "\(refused.text)")
         }
         let items = try await customer.client.find("OrderItem", ["product.name": "x"])
-        #expect(items.code == 102 && items.text.contains("Product"), "\(items.text)")
+        #expect(items.code == 102, "\(items.text)")
+        #expect(items.text.contains("Product"), "\(items.text)")
         let reviews = try await client.find("ProductReview", ["user.email": "x"])
-        #expect(reviews.code == 102 && reviews.text.contains("_User"), "\(reviews.text)")
+        #expect(reviews.code == 102, "\(reviews.text)")
+        #expect(reviews.text.contains("_User"), "\(reviews.text)")
     }
 }

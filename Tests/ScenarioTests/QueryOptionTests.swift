@@ -50,7 +50,8 @@ import Testing
         #expect(first["cursor"] == nil)
         let counted = try await client.find(
             className, ["name": ["$regex": "^s"]], ["limit": 2, "after": "", "count": 1])
-        #expect(counted["count"] == 60 && counted.results.count == 2)
+        #expect(counted["count"] == 60)
+        #expect(counted.results.count == 2)
     }
 
     @Test func aCursorGoesOnlyWithItsOwnQuery() async throws {
@@ -92,18 +93,19 @@ import Testing
         let shelf = try await Shelf.fill(suite, names: ["x \(Names.random(4))"])
         let title: JSON = ["title": .string(shelf.title)]
         let pointer = try await master.find("Category", title, ["redirectClassNameForKey": "parent"])
-        #expect(
-            pointer["className"] == "Category" && pointer.results.map(\.objectId) == [shelf.brandId],
-            "Only a relation leads anywhere: \(pointer.text)")
+        #expect(pointer["className"] == "Category", "Only a relation leads anywhere: \(pointer.text)")
+        #expect(pointer.results.map(\.objectId) == [shelf.brandId], "Only a relation leads anywhere: \(pointer.text)")
         let className = "Fan\(Names.random(6))"
         let user = try await Customer.signUp(suite)
         _ = try await master.create(className, ["n": 1, "likes": ["__op": "AddRelation", "objects": [user.pointer]]])
         let users = try await master.find(
             className, ["objectId": .string(user.userId)], ["redirectClassNameForKey": "likes"])
-        #expect(users["className"] == "_User" && users.results.count == 1, "\(users.text)")
+        #expect(users["className"] == "_User", "\(users.text)")
+        #expect(users.results.count == 1, "\(users.text)")
         for (name, key) in [(className, "n"), (className, "missing"), ("None\(className)", "x")] {
             let same = try await master.find(name, [:], ["redirectClassNameForKey": .string(key)])
-            #expect(same.status == 200 && same["className"] == .string(name), "\(same.text)")
+            #expect(same.status == 200, "\(same.text)")
+            #expect(same["className"] == .string(name), "\(same.text)")
         }
         for bad in ["a'b", "x.y"] {
             #expect(try await master.find("Product", [:], ["redirectClassNameForKey": .string(bad)]).code == 102)
@@ -162,13 +164,15 @@ import Testing
         }
         for excluded: JSON in ["detail,objectId", ["detail", "objectId"]] {
             let object = try await client.get(path, ["excludeKeys": excluded]).json
-            #expect(object["detail"] == nil && object.objectId == shelf.productIds[0])
+            #expect(object["detail"] == nil)
+            #expect(object.objectId == shelf.productIds[0])
         }
         for options: [String: JSON] in [
             ["where": [:]], ["limit": 1], ["order": "name"], ["after": ""], ["explain": true],
         ] {
             let refused = try await client.get(path, options)
-            #expect(refused.code == 102 && refused["error"] == "Improper encode of parameter", "\(options)")
+            #expect(refused.code == 102, "\(options)")
+            #expect(refused["error"] == "Improper encode of parameter", "\(options)")
         }
         #expect(try await client.get(path, ["readPreference": "PRIMARY", "subqueryReadPreference": "x"]).status == 200)
     }
@@ -188,7 +192,8 @@ import Testing
                 try await client.find(className, [:], options).results[0],
                 try await client.get("/classes/\(className)/\(made.objectId)", options).json,
             ] {
-                #expect(object["o"] == expected["o"] && object["items"] == expected["items"], "\(options)")
+                #expect(object["o"] == expected["o"], "\(options)")
+                #expect(object["items"] == expected["items"], "\(options)")
             }
         }
     }

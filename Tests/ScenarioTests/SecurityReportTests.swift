@@ -15,7 +15,8 @@ import Testing
         let name = WebhookHost.name("Open")
         _ = try await ParseClient(suite).create(name, ["a": 1])
         let report = try await master.get("/security").json
-        #expect(report.at("report", "version") == "1.0.0" && report.at("report", "state") == "fail")
+        #expect(report.at("report", "version") == "1.0.0")
+        #expect(report.at("report", "state") == "fail")
         let groups = report.at("report", "groups")?.arrayValue ?? []
         #expect(groups.map { $0.text("name") } == ["Keys", "Transport", "Classes", "Files", "Webhooks"])
         for group in groups {
@@ -23,7 +24,8 @@ import Testing
             #expect(group["state"] == (failed ? "fail" : "success"))
             for check in group["checks"]?.arrayValue ?? [] {
                 let isFine = check["state"] == "success"
-                #expect((check["warning"] == nil) == isFine && (check["solution"] == nil) == isFine)
+                #expect((check["warning"] == nil) == isFine)
+                #expect((check["solution"] == nil) == isFine)
             }
         }
         #expect(Self.check(report, "Master key is long enough")?["state"] == "fail")

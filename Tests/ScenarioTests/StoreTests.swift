@@ -46,7 +46,8 @@ import Testing
         #expect(street.letters(stores) == "BCAD", "\(near.text)")
         // A degree of the equator is 6371 km * pi / 180.
         #expect(stores.compactMap { $0["distanceKilometers"]?.doubleValue } == [11.119, 100.075, 122.314, 211.27])
-        #expect(stores.first?["__type"] == "Object" && stores.first?["className"] == "Store")
+        #expect(stores.first?["__type"] == "Object")
+        #expect(stores.first?["className"] == "Store")
         #expect(stores.first?["location"] == Self.point(0, 179.5))
 
         let two = try await stranger.run(
@@ -91,7 +92,8 @@ import Testing
         let near: JSON = ["$nearSphere": Self.point(0.1, 41.9), "$maxDistanceInKilometers": 500]
         let page = try await client.find(
             "Store", ["location": near, "city": .string(street.town)], ["limit": 2, "skip": 1, "count": 1])
-        #expect(street.letters(page.results) == "BD" && page["count"] == 4, "\(page.text)")
+        #expect(street.letters(page.results) == "BD", "\(page.text)")
+        #expect(page["count"] == 4, "\(page.text)")
         let box: JSON = ["$within": ["$box": [Self.point(-1, 40.5), Self.point(1, 42.5)]]]
         let inBox = try await client.find("Store", ["location": box, "city": .string(street.town)], ["order": "name"])
         #expect(street.letters(inBox.results) == "BC")

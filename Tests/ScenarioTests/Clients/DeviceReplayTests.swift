@@ -16,17 +16,20 @@ import Testing
             .POST, "/installations", ["deviceType": "ios", "installationId": .string(id), "channels": ["old"]])
         let byToken = try await client.call(
             .POST, "/installations", ["deviceType": "ios", "deviceToken": .string(token), "score": 1])
-        try #require(byId.status == 201 && byToken.status == 201, "\(byId.text) \(byToken.text)")
+        try #require(byId.status == 201, "\(byId.text) \(byToken.text)")
+        try #require(byToken.status == 201, "\(byId.text) \(byToken.text)")
         let merged = try await client.call(
             .PUT, "/installations/\(byToken.objectId)",
             [
                 "deviceType": "ios", "installationId": .string(id.uppercased()), "deviceToken": .string(token),
                 "score": ["__op": "Increment", "amount": 1],
             ])
-        #expect(merged.status == 200 && merged["score"] == 2, "\(merged.text)")
+        #expect(merged.status == 200, "\(merged.text)")
+        #expect(merged["score"] == 2, "\(merged.text)")
         let rows = try await master.find("_Installation", ["installationId": .string(id)]).results
         #expect(rows.map(\.objectId) == [byToken.objectId])
-        #expect(rows.first?["deviceToken"] == .string(token) && rows.first?["score"] == 2)
+        #expect(rows.first?["deviceToken"] == .string(token))
+        #expect(rows.first?["score"] == 2)
         #expect(try await client.get("/installations/\(byId.objectId)").code == 101)
         // The device goes on with either request.
         let again = try await client.call(
@@ -87,7 +90,8 @@ import Testing
         #expect(saved.status == 200, "\(saved.text)")
         let row = try await ParseClient.master(suite).get(path)
         #expect(row["deviceToken"] == .string(token), "Not known is not taken away: \(row.text)")
-        #expect(row["installationId"] == .string(id) && row["appName"] == "Shop", "\(row.text)")
+        #expect(row["installationId"] == .string(id), "\(row.text)")
+        #expect(row["appName"] == "Shop", "\(row.text)")
         let nobody = try await client.call(
             .POST, "/installations", ["deviceType": "android", "installationId": .null, "deviceToken": ""])
         #expect(nobody.code == 135, "\(nobody.text)")
@@ -114,16 +118,20 @@ import Testing
             #expect(saved.status == 200, "\(change.serializedText): \(saved.text)")
         }
         let row = try await master.get(path)
-        #expect(row["badge"] == 3 && row["deviceToken"] == .string(second) && row["channels"] == ["news"], "\(row.text)")
+        #expect(row["badge"] == 3, "\(row.text)")
+        #expect(row["deviceToken"] == .string(second), "\(row.text)")
+        #expect(row["channels"] == ["news"], "\(row.text)")
         // Sent again, as after a lost answer: the same row.
         #expect(try await client.create("_Installation", fields).objectId == made.objectId)
         #expect(try await master.call(.DELETE, "/installations/\(made.objectId)").status == 200)
         let lost = try await client.call(.PUT, path, ["badge": 4])
-        #expect(lost.status == 404 && lost.code == 101, "\(lost.text)")
+        #expect(lost.status == 404, "\(lost.text)")
+        #expect(lost.code == 101, "\(lost.text)")
         var anew = fields
         anew["pushType"] = ["__op": "Delete"]
         let posted = try await client.create("_Installation", anew)
-        #expect(posted.status == 201 && posted.objectId != made.objectId, "\(posted.text)")
+        #expect(posted.status == 201, "\(posted.text)")
+        #expect(posted.objectId != made.objectId, "\(posted.text)")
         // Android takes away what it does not have.
         let without = try await client.create(
             "_Installation",

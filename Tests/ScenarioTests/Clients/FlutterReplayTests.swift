@@ -27,13 +27,17 @@ import Testing
         let page = try await sdk.command(
             "GET", "classes/\(name)?where=%7B%22n%22:%20%7B%22$gt%22:0%7D%7D&limit=1&skip=1&order=name,-n&keys=name",
             nil)
-        #expect(page.results.map { $0["name"] } == ["t 2"] && page.results.first?["n"] == nil, "\(page.text)")
+        #expect(page.results.map { $0["name"] } == ["t 2"], "\(page.text)")
+        #expect(page.results.first?["n"] == nil, "\(page.text)")
         let equal = try await sdk.command("GET", "classes/\(name)?where=%7B%22name%22:%20%22t%201%22%7D", nil)
-        #expect(equal.json.objectValue?.count == 1 && equal.results.count == 1, "\(equal.text)")
+        #expect(equal.json.objectValue?.count == 1, "\(equal.text)")
+        #expect(equal.results.count == 1, "\(equal.text)")
         let counted = try await sdk.count(name, SDKQuery(conditions: [("n", #"{"$gt":0}"#)]))
-        #expect(counted.json["count"] == 3 && counted.results.count == 3, "\(counted.text)")
+        #expect(counted.json["count"] == 3, "\(counted.text)")
+        #expect(counted.results.count == 3, "\(counted.text)")
         let left = try await sdk.command("GET", "classes/\(name)?order=n&excludeKeys=n", nil)
-        #expect(left.results.count == 4 && left.results.allSatisfy { $0["n"] == nil }, "\(left.text)")
+        #expect(left.results.count == 4, "\(left.text)")
+        #expect(left.results.allSatisfy { $0["n"] == nil }, "\(left.text)")
         #expect(try await sdk.find(name, SDKQuery(conditions: [("n", "99")])).text == #"{"results":[]}"#)
     }
 
@@ -62,11 +66,13 @@ import Testing
         let unset = try await sdk.send("PUT", path, #"{"tags":{"__op":"Delete"}}"#, type: FlutterSDK.text)
         #expect(unset.status == 200, "\(unset.text)")
         let one = try await sdk.command("GET", path, nil)
-        #expect(one.json["n"] == 2 && one.json["tags"] == nil, "\(one.text)")
+        #expect(one.json["n"] == 2, "\(one.text)")
+        #expect(one.json["tags"] == nil, "\(one.text)")
         let items = (0..<50).map { #"{"method":"POST","path":"/parse/classes/\#(name)","body":{"n":\#($0)}}"# }
         let batch = try await sdk.send(
             "POST", "batch", #"{"requests":[\#(items.joined(separator: ","))]}"#, type: FlutterSDK.text)
-        #expect(batch.json.arrayValue?.count == 50 && batch.json.at(49, "success", "objectId") != nil, "\(batch.text)")
+        #expect(batch.json.arrayValue?.count == 50, "\(batch.text)")
+        #expect(batch.json.at(49, "success", "objectId") != nil, "\(batch.text)")
         #expect(try await sdk.delete(name, made.json.objectId).text == "{}")
     }
 
@@ -94,7 +100,8 @@ import Testing
         sdk.session = ""
         let data = #"{"authData":{"anonymous":{"id":"\#(UUID().uuidString.lowercased())"}}}"#
         let anonymous = try await sdk.send("POST", "users", data, type: FlutterSDK.text, names: true)
-        #expect(anonymous.status == 201 && anonymous.json["sessionToken"] != nil, "\(anonymous.text)")
+        #expect(anonymous.status == 201, "\(anonymous.text)")
+        #expect(anonymous.json["sessionToken"] != nil, "\(anonymous.text)")
     }
 
     /// An update repeats the device's members, some of them null or empty.
@@ -118,7 +125,9 @@ import Testing
         for type in [[], ["content-type: image/jpeg"], ["content-type: application/octet-stream"]] {
             let line = "POST /parse/files/photo.jpg"
             let saved = try await sdk.wire.send(line, headers + type, bytes: [0xFF, 0xD8, 0xFF, 0xE0]).readable(line)
-            #expect(saved.status == 201 && saved.json["name"] != nil && saved.json["url"] != nil, "\(saved.text)")
+            #expect(saved.status == 201, "\(saved.text)")
+            #expect(saved.json["name"] != nil, "\(saved.text)")
+            #expect(saved.json["url"] != nil, "\(saved.text)")
         }
         let config = try await sdk.send("GET", "config", nil, type: FlutterSDK.text)
         #expect(config.json["params"]?.objectValue != nil)

@@ -37,14 +37,16 @@ import Testing
         let id = first.results.first?.objectId ?? ""
         let byId = try await sdk.command(
             "GET", "classes/\(name)", #"{"limit":"1","where":{"objectId":"\#(id)"},"keys":""}"#)
-        #expect(byId.results.count == 1 && byId.results.first?.objectId == id, "\(byId.text)")
+        #expect(byId.results.count == 1, "\(byId.text)")
+        #expect(byId.results.first?.objectId == id, "\(byId.text)")
         let all = try await sdk.command(
             "GET", "classes/\(name)", #"{"limit":"1","where":{"objectId":{"$in":["\#(id)"]}}}"#)
         #expect(all.results.count == 1, "\(all.text)")
         if version == .new {
             let left = try await sdk.command(
                 "GET", "classes/\(name)", #"{"excludeKeys":["n"],"hint":"_id_","limit":"1"}"#)
-            #expect(left.results.count == 1 && left.results.first?["n"] == nil, "\(left.text)")
+            #expect(left.results.count == 1, "\(left.text)")
+            #expect(left.results.first?["n"] == nil, "\(left.text)")
         }
     }
 
@@ -119,13 +121,16 @@ import Testing
         let made = try await sdk.create(
             name,
             #""on":true,"at":{"__type":"Date","iso":"2015-10-08T00:28:56.123Z"},"path":"a/b","tags":["a"],\#(acl)"#)
-        #expect(made.status == 201 && made.json["createdAt"] != nil, "\(made.text)")
+        #expect(made.status == 201, "\(made.text)")
+        #expect(made.json["createdAt"] != nil, "\(made.text)")
         let id = made.json.objectId
         let one = try await sdk.command("GET", "classes/\(name)/\(id)", nil)
-        #expect(one.json["path"] == "a/b" && one.json["ACL"]?.objectValue != nil, "\(one.text)")
+        #expect(one.json["path"] == "a/b", "\(one.text)")
+        #expect(one.json["ACL"]?.objectValue != nil, "\(one.text)")
         let changed = try await sdk.update(
             name, id, #""n":{"__op":"Increment","amount":2},"tags":{"__op":"AddUnique","objects":["b"]}"#)
-        #expect(changed.json["n"] == 2 && changed.json["tags"] == ["a", "b"], "\(changed.text)")
+        #expect(changed.json["n"] == 2, "\(changed.text)")
+        #expect(changed.json["tags"] == ["a", "b"], "\(changed.text)")
         let empty = try await sdk.update(name, id, "")
         #expect(empty.status == 200, "\(empty.text)")
         #expect(try await sdk.update(name, id, #""ACL":{"__op":"Delete"},"on":{"__op":"Delete"}"#).status == 200)
@@ -148,9 +153,11 @@ import Testing
         func create(_ n: Int) -> String { #"{"method":"POST","path":"\#(path)","body":{"n":\#(n)}}"# }
         let one = try await batch([create(0)])
         let id = one.first?.at("success", "objectId")?.stringValue ?? ""
-        #expect(one.count == 1 && !id.isEmpty)
+        #expect(one.count == 1)
+        #expect(!id.isEmpty)
         let fifty = try await batch((1...50).map(create))
-        #expect(fifty.count == 50 && fifty.allSatisfy { $0.at("success", "createdAt") != nil })
+        #expect(fifty.count == 50)
+        #expect(fifty.allSatisfy { $0.at("success", "createdAt") != nil })
         let mixed = try await batch([
             create(51), #"{"method":"PUT","path":"\#(path)/\#(id)","body":{"n":-1}}"#,
             #"{"method":"PUT","path":"\#(path)/nothing123","body":{"n":1}}"#,
@@ -166,9 +173,11 @@ import Testing
         var sdk = IOSSDK(try await Suite.shared, version)
         try await sdk.begin()
         let (token, id) = (sdk.session, sdk.userId)
-        try #require(token.hasPrefix("r:") && !id.isEmpty)
+        try #require(token.hasPrefix("r:"))
+        try #require(!id.isEmpty)
         let again = try await sdk.serviceLogIn("anonymous", sdk.anonymousData)
-        #expect(again.status == 200 && again.json.objectId == id, "200 says that the user is not new: \(again.text)")
+        #expect(again.status == 200, "200 says that the user is not new: \(again.text)")
+        #expect(again.json.objectId == id, "200 says that the user is not new: \(again.text)")
         // The session of the log-in before has ended: there is one for each installation.
         sdk.become(again)
         let saved = try await sdk.update(
@@ -180,7 +189,8 @@ import Testing
         #expect(signUp.json["authData"]?["anonymous"] == nil, "\(signUp.text)")
         sdk.become(signUp)
         let own = try await sdk.command("GET", "classes/_User/\(id)", nil)
-        #expect(own.json["username"] == .string(name) && own.json["authData"]?["anonymous"] == nil, "\(own.text)")
+        #expect(own.json["username"] == .string(name), "\(own.text)")
+        #expect(own.json["authData"]?["anonymous"] == nil, "\(own.text)")
         #expect(own.json["sessionToken"] == .string(sdk.session), "\(own.text)")
         let me = try await sdk.me()
         #expect(me.json["sessionToken"] == .string(sdk.session), "become() reads it: \(me.text)")
@@ -189,7 +199,8 @@ import Testing
         #expect(upgraded.json["sessionToken"] != nil, "\(upgraded.text)")
         #expect(try await sdk.logIn(name, "wrong").code == 101)
         let login = try await sdk.logIn(name, "secret1")
-        #expect(login.status == 200 && login.json.objectId == id, "\(login.text)")
+        #expect(login.status == 200, "\(login.text)")
+        #expect(login.json.objectId == id, "\(login.text)")
         sdk.become(login)
         #expect(try await sdk.command("POST", "requestPasswordReset", #"{"email":"\#(name)"}"#).text == "{}")
         #expect(try await sdk.logOut().text == "{}")
@@ -211,7 +222,8 @@ import Testing
                 #expect(saved.json.text("name").contains("_\(name)"), "\(saved.text)")
                 let path = URLComponents(string: saved.json.text("url"))?.path ?? ""
                 let read = try await sdk.wire.send("GET \(path)", sdk.headers())
-                #expect(read.status == 200 && read.text == String(decoding: picture, as: UTF8.self), "\(read.head)")
+                #expect(read.status == 200, "\(read.head)")
+                #expect(read.text == String(decoding: picture, as: UTF8.self), "\(read.head)")
                 if name == "photo.jpg" { #expect(read.header("Content-Type") == "image/jpeg", "\(read.head)") }
             }
         }
@@ -234,11 +246,13 @@ import Testing
         #expect(try await sdk.command("PUT", path, #"{"user":\#(sdk.userPointer)}"#).status == 200)
         #expect(try await sdk.command("GET", path, nil).json["channels"] == ["news"])
         let again = try await sdk.saveInstallation()
-        #expect([200, 201].contains(again.status) && again.json.objectId == made.json.objectId, "\(again.text)")
+        #expect([200, 201].contains(again.status), "\(again.text)")
+        #expect(again.json.objectId == made.json.objectId, "\(again.text)")
         // Somebody removed the row: 101 makes the SDK post everything anew.
         _ = try await ParseClient.master(suite).call(.DELETE, "/installations/\(made.json.objectId)")
         let gone = try await sdk.command("PUT", path, #"{"badge":0}"#)
-        #expect(gone.status == 404 && gone.code == 101, "\(gone.text)")
+        #expect(gone.status == 404, "\(gone.text)")
+        #expect(gone.code == 101, "\(gone.text)")
         #expect(try await sdk.saveInstallation().status == 201)
     }
 
@@ -253,7 +267,8 @@ import Testing
             ("_CrashReport", #"\#(at),"breakpadDump":{"crash":"SIGSEGV","minidump":"AAAA"}"#),
         ] {
             let answer = try await sdk.command("POST", "events/\(name)", "{\(members)}")
-            #expect(answer.status == 200 && answer.text == "{}", "\(name): \(answer.text)")
+            #expect(answer.status == 200, "\(name): \(answer.text)")
+            #expect(answer.text == "{}", "\(name): \(answer.text)")
         }
         #expect(try await sdk.config().json["params"]?.objectValue != nil)
         #expect(try await sdk.command("POST", "functions/bag", nil).json.at("result", "badgeCount") == 0)

@@ -37,7 +37,8 @@ import Testing
         let path = "classes/\(className)"
         let saved = try await sdk.request("POST", path, #""score":1337,"cheatMode":false"#)
         let id = saved.json.objectId
-        #expect(saved.status == 201 && !id.isEmpty, "\(saved.text)")
+        #expect(saved.status == 201, "\(saved.text)")
+        #expect(!id.isEmpty, "\(saved.text)")
         #expect(saved.header("Location") == "\(sdk.wire.suite.url)/\(path)/\(id)")
         #expect(saved.header("Access-Control-Allow-Origin") == "*")
         let fetched = try await sdk.request("GET", "\(path)/\(id)")
@@ -46,7 +47,8 @@ import Testing
                 "objectId", "createdAt", "updatedAt", "score", "cheatMode",
             ])
         let changed = try await sdk.request("PUT", "\(path)/\(id)", #""score":{"__op":"Increment","amount":1}"#)
-        #expect(changed.json["score"] == 1338 && changed.json["updatedAt"] != nil, "\(changed.text)")
+        #expect(changed.json["score"] == 1338, "\(changed.text)")
+        #expect(changed.json["updatedAt"] != nil, "\(changed.text)")
         let found = try await sdk.request(
             "GET", path,
             #""where":{"score":{"$gt":5}},"keys":"score","include":"owner","limit":10,"skip":0,"order":"-score""#)
@@ -57,9 +59,11 @@ import Testing
         let lists = try await sdk.request("GET", path, #""where":{},"keys":["score"],"excludeKeys":["cheatMode"]"#)
         #expect(lists.results.first?["score"] == 1338)
         let removed = try await sdk.request("DELETE", "\(path)/\(id)")
-        #expect(removed.status == 200 && removed.text == "{}")
+        #expect(removed.status == 200)
+        #expect(removed.text == "{}")
         let gone = try await sdk.request("GET", "\(path)/\(id)")
-        #expect(gone.status == 404 && gone.text == #"{"code":101,"error":"Object not found."}"#)
+        #expect(gone.status == 404)
+        #expect(gone.text == #"{"code":101,"error":"Object not found."}"#)
     }
 
     /// `saveAll` in batches of 20, `destroyAll`, and `saveAll` with `transaction`.
@@ -72,15 +76,16 @@ import Testing
         }
         for start in [0, 20] {
             let saved = try await sdk.request("POST", "batch", #""requests":[\#(items(start..<start + 20))]"#)
-            #expect(
-                saved.json.arrayValue?.count == 20 && saved.json.at(19, "success", "objectId") != nil, "\(saved.text)")
+            #expect(saved.json.arrayValue?.count == 20, "\(saved.text)")
+            #expect(saved.json.at(19, "success", "objectId") != nil, "\(saved.text)")
         }
         let atomic = try await sdk.request("POST", "batch", #""requests":[\#(items(40..<42))],"transaction":true"#)
         #expect(atomic.json.at(1, "success", "objectId") != nil, "\(atomic.text)")
         let bad = #"{"method":"POST","body":{"n":"text"},"path":"/parse/classes/\#(className)"}"#
         let refused = try await sdk.request(
             "POST", "batch", #""requests":[\#(items(50..<51)),\#(bad)],"transaction":true"#)
-        #expect(refused.status >= 400 && refused.json["code"] != nil, "\(refused.text)")
+        #expect(refused.status >= 400, "\(refused.text)")
+        #expect(refused.json["code"] != nil, "\(refused.text)")
         let all = try await sdk.request("GET", "classes/\(className)", #""where":{},"limit":100"#)
         #expect(all.results.count == 42, "The failed transaction left nothing.")
         let ids = all.results.prefix(2).map(\.objectId)
@@ -95,9 +100,11 @@ import Testing
         let revocable = #""_RevocableSession":"1""#
         let created = try await sdk.request(
             "POST", "users", #""username":"\#(name)","password":"secret1",\#(revocable)"#)
-        #expect(created.status == 201 && created.json.text("sessionToken").hasPrefix("r:"), "\(created.text)")
+        #expect(created.status == 201, "\(created.text)")
+        #expect(created.json.text("sessionToken").hasPrefix("r:"), "\(created.text)")
         let login = try await sdk.request("POST", "login", #""username":"\#(name)","password":"secret1",\#(revocable)"#)
-        #expect(login.status == 200 && login.json.objectId == created.json.objectId, "\(login.text)")
+        #expect(login.status == 200, "\(login.text)")
+        #expect(login.json.objectId == created.json.objectId, "\(login.text)")
         sdk.session = login.json.text("sessionToken")
         let session = try await sdk.request("GET", "sessions/me")
         #expect(session.json["installationId"] == .string(sdk.installation), "\(session.text)")
@@ -112,7 +119,8 @@ import Testing
         let ended = sdk.session
         #expect(try await sdk.request("POST", "logout").text == "{}")
         let late = try await sdk.request("GET", "users/me")
-        #expect(late.status == 400 && late.code == 209, "\(late.text)")
+        #expect(late.status == 400, "\(late.text)")
+        #expect(late.code == 209, "\(late.text)")
         // Whoever signs in with an old session is let in.
         sdk.session = ended
         let again = try await sdk.request("POST", "login", #""username":"\#(name)","password":"secret1""#)
@@ -131,14 +139,15 @@ import Testing
         let content = Data("hello".utf8).base64EncodedString()
         let file = #""base64":"\#(content)","fileData":{"metadata":{"a":"b"},"tags":{}},"_ContentType":"text/plain""#
         let saved = try await sdk.request("POST", "files/hello.txt", file)
-        #expect(saved.status == 201 && saved.json.text("name").hasSuffix("_hello.txt"), "\(saved.text)")
+        #expect(saved.status == 201, "\(saved.text)")
+        #expect(saved.json.text("name").hasSuffix("_hello.txt"), "\(saved.text)")
         #expect(saved.header("Location") == saved.json.text("url"))
         let path = URLComponents(string: saved.json.text("url"))?.path ?? ""
         let plain = Wire(suite: suite, headers: [])
         let read = try await plain.send("GET \(path)")
-        #expect(
-            read.status == 200 && read.text == "hello" && read.header("Content-Type")?.hasPrefix("text/plain") == true,
-            "\(read.head)")
+        #expect(read.status == 200, "\(read.head)")
+        #expect(read.text == "hello", "\(read.head)")
+        #expect(read.header("Content-Type")?.hasPrefix("text/plain") == true, "\(read.head)")
         let name = saved.json.text("name")
         #expect(try await plain.send("GET /parse/files/satchel/metadata/\(name)").json.at("metadata", "a") == "b")
         let className = "Filed\(Names.random(6))"
@@ -170,7 +179,8 @@ import Testing
             (#"{"$or":[{"rank":1},{"rank":2}]}"#, 1), (#"{"post":\#(pointer)}"#, 1), (#"{"likes":\#(pointer)}"#, 1),
         ] {
             let found = try await sdk.request("GET", "classes/\(comment)", #""where":\#(condition),"include":"post""#)
-            #expect(found.status == 200 && found.results.count == count, "\(condition): \(found.text)")
+            #expect(found.status == 200, "\(condition): \(found.text)")
+            #expect(found.results.count == count, "\(condition): \(found.text)")
         }
         let owner = #"{"__type":"Pointer","className":"\#(comment)","objectId":"\#(one.json.objectId)"}"#
         let members = try await sdk.request(
@@ -184,7 +194,8 @@ import Testing
         #expect(try await sdk.request("POST", "events/Search", #""dimensions":{"term":"tea"}"#).text == "{}")
         #expect(try await sdk.request("GET", "health").json["status"] == "ok")
         let refused = try await sdk.request("GET", "schemas/")
-        #expect(refused.status == 403 && refused.text == #"{"error":"unauthorized: master key is required"}"#)
+        #expect(refused.status == 403)
+        #expect(refused.text == #"{"error":"unauthorized: master key is required"}"#)
         sdk.isMaster = true
         let parameter = "js\(Names.random(6))"
         let changed = try await sdk.request(
@@ -199,7 +210,8 @@ import Testing
         #expect(try await sdk.request("DELETE", "purge/\(className)").text == "{}")
         #expect(try await sdk.request("DELETE", "schemas/\(className)").text == "{}")
         let push = try await sdk.request("POST", "push", #""channels":["nobody\#(className)"],"data":{"alert":"hi"}"#)
-        #expect(push.json == ["result": true] && push.header("X-Parse-Push-Status-Id") != nil, "\(push.head)")
+        #expect(push.json == ["result": true], "\(push.head)")
+        #expect(push.header("X-Parse-Push-Status-Id") != nil, "\(push.head)")
         let hook = #""functionName":"js\#(className)","url":"https://hooks.shop.example/f""#
         #expect(try await sdk.request("POST", "hooks/functions", hook).json["url"] == "https://hooks.shop.example/f")
         #expect(try await sdk.request("PUT", "hooks/functions/js\(className)", #""__op":"Delete""#).text == "{}")
@@ -212,9 +224,11 @@ import Testing
     @Test func refusalsAreThoseTheSDKKnows() async throws {
         let sdk = SDK(try await Suite.shared)
         let other = try await sdk.wire.send("POST /parse/classes/A", [], #"{"_method":"GET","_ApplicationId":"other"}"#)
-        #expect(other.status == 403 && other.text == #"{"error":"unauthorized"}"#)
+        #expect(other.status == 403)
+        #expect(other.text == #"{"error":"unauthorized"}"#)
         let broken = try await sdk.wire.send("POST /parse/classes/A", [], #"{"_method":"GET""#)
-        #expect(broken.status == 400 && broken.json["error"] != nil, "\(broken.text)")
+        #expect(broken.status == 400, "\(broken.text)")
+        #expect(broken.json["error"] != nil, "\(broken.text)")
         let upgrade = try await Wire(suite: sdk.wire.suite, headers: []).send(
             "GET /parse",
             ["Upgrade: websocket", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Version: 13"])

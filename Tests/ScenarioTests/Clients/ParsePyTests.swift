@@ -25,7 +25,8 @@ import Testing
     func itsOwnTestsPass() async throws {
         let report = try await Self.run("own")
         #expect(report["failures"] == [], "\(report.serializedText)")
-        #expect(report["tests"]?.intValue ?? 0 >= 36 && report["requests"]?.intValue ?? 0 >= 100, "\(report)")
+        #expect(report["tests"]?.intValue ?? 0 >= 36, "\(report)")
+        #expect(report["requests"]?.intValue ?? 0 >= 100, "\(report)")
         #expect(report["root"] == "https://api.parse.com/1")
     }
 

@@ -39,7 +39,8 @@ import Testing
         #expect(both.results.map { $0["n"] } == [3], "\(both.text)")
         let id = both.results.first?.objectId ?? ""
         let changed = try await post(sdk, "classes/\(name)/\(id)", #"{"n":9,"_method":"PUT","_noBody":false}"#)
-        #expect(changed.status == 200 && changed.json["updatedAt"] != nil, "\(changed.text)")
+        #expect(changed.status == 200, "\(changed.text)")
+        #expect(changed.json["updatedAt"] != nil, "\(changed.text)")
         #expect(try await post(sdk, "classes/\(name)/\(id)", read).json["n"] == 9)
         let removed = try await post(sdk, "classes/\(name)/\(id)", #"{"_method":"DELETE","_noBody":true}"#)
         #expect(removed.text == "{}")
@@ -54,8 +55,10 @@ import Testing
         let read = #"{"_method":"GET","_noBody":true}"#
         let query = "username=\(DotNetSDK.escaped(name))&password"
         let login = try await post(sdk, "login?\(query)=12345678", read)
-        #expect(login.status == 200 && login.json.text("sessionToken").hasPrefix("r:"), "\(login.text)")
+        #expect(login.status == 200, "\(login.text)")
+        #expect(login.json.text("sessionToken").hasPrefix("r:"), "\(login.text)")
         let wrong = try await post(sdk, "login?\(query)=87654321", read)
-        #expect(wrong.status == 404 && wrong.code == 101, "\(wrong.text)")
+        #expect(wrong.status == 404, "\(wrong.text)")
+        #expect(wrong.code == 101, "\(wrong.text)")
     }
 }

@@ -38,9 +38,11 @@ import Testing
                 // First, where SQL is made of it, and after a stage that makes new documents.
                 for pipeline in [[stage], [["$limit": 5], stage]] as [[JSON]] {
                     let answer = try await master.get(path, ["pipeline": .array(pipeline)])
+                    #expect(answer.status == 400, "\(stage.serializedText): \(answer.status) \(answer.text)")
                     #expect(
-                        answer.status == 400 && [102, 105, 107].contains(answer.code),
-                        "\(stage.serializedText): \(answer.status) \(answer.text)")
+                        [102, 105, 107].contains(answer.code),
+                        "\(stage.serializedText): \(answer.status) \(answer.text)"
+                    )
                     expectNothingInternal(answer)
                 }
             }
@@ -49,7 +51,8 @@ import Testing
                 try await master.get(path, ["distinct": "score", "where": .object([name: 1])]),
                 try await master.get(path, [name: 1]),
             ] {
-                #expect(answer.status == 400 && [102, 105, 107].contains(answer.code), "\(name): \(answer.text)")
+                #expect(answer.status == 400, "\(name): \(answer.text)")
+                #expect([102, 105, 107].contains(answer.code), "\(name): \(answer.text)")
                 expectNothingInternal(answer)
             }
         }
@@ -68,7 +71,8 @@ import Testing
         for name in ["a%27b", "a%22%20b", "o1%3B", "sqlite_master'", "_SCHEMA", "_Join:x:Y", "_GlobalConfig", "%00"] {
             let answer = try await master.send(
                 .GET, "/aggregate/\(name.replacing("'", with: "%27"))?distinct=sql", headers: master.credentials)
-            #expect(answer.status == 400 && [103, 119].contains(answer.code), "\(name): \(answer.text)")
+            #expect(answer.status == 400, "\(name): \(answer.text)")
+            #expect([103, 119].contains(answer.code), "\(name): \(answer.text)")
             expectNothingInternal(answer)
         }
     }

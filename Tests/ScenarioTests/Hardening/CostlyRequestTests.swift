@@ -22,7 +22,8 @@ import Testing
             #expect([400, 429].contains(answer.status), "\(answer.status) \(answer.text)")
             #expect(clock.now - start < .seconds(20), "\(clock.now - start)")
         }
-        #expect(times.failures.isEmpty && times.percentile(95) < 500, "\(times)")
+        #expect(times.failures.isEmpty, "\(times)")
+        #expect(times.percentile(95) < 500, "\(times)")
     }
 
     @Test("T2c: patterns over all users close no sign-in") func patternsOverUsersCloseNoSignIn() async throws {
@@ -52,7 +53,8 @@ import Testing
                 try await group.waitForAll()
             }
         }
-        #expect(times.failures.isEmpty && times.percentile(95) < 1500, "\(times)")
+        #expect(times.failures.isEmpty, "\(times)")
+        #expect(times.percentile(95) < 1500, "\(times)")
     }
 
     @Test("T2e: a hundred thousand names are refused at once") func aHundredThousandNamesAreRefusedAtOnce() async throws {
@@ -64,7 +66,8 @@ import Testing
             for value in [names, text] {
                 let start = clock.now
                 let answer = try await scene.visitor(4).find("/classes/Slow", [option: value])
-                #expect(answer.status == 400 && answer.code == 102, "\(option): \(answer.status) \(answer.text.prefix(200))")
+                #expect(answer.status == 400, "\(option): \(answer.status) \(answer.text.prefix(200))")
+                #expect(answer.code == 102, "\(option): \(answer.status) \(answer.text.prefix(200))")
                 #expect(clock.now - start < .seconds(3), "\(option): \(clock.now - start)")
             }
         }
@@ -107,7 +110,8 @@ import Testing
             }
         }
         print("A hundred attackers: \(times)")
-        #expect(times.failures.isEmpty && times.percentile(95) < 500, "\(times)")
+        #expect(times.failures.isEmpty, "\(times)")
+        #expect(times.percentile(95) < 500, "\(times)")
     }
 
     /// What one client may have waiting is bounded, and the answer comes at once and says when to come again.
@@ -124,7 +128,8 @@ import Testing
         let refused = answers.filter { $0.status == 429 }
         #expect(!refused.isEmpty)
         for answer in refused {
-            #expect(answer.code == 155 && answer.headers.first(name: "Retry-After") != nil, "\(answer.text)")
+            #expect(answer.code == 155, "\(answer.text)")
+            #expect(answer.headers.first(name: "Retry-After") != nil, "\(answer.text)")
         }
         #expect(answers.allSatisfy { [200, 400, 429].contains($0.status) })
         #expect(try await scene.visitor(6).send(.GET, "/classes/Quick/\(scene.quickId)").status == 200)

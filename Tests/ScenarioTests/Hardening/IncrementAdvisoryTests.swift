@@ -61,14 +61,16 @@ import Testing
                     let outcome = try await counters.client.go(
                         way, .PUT, counters.path, [name(fragment): operation])
                     let what = "\(way) \(name(fragment).debugDescription): \(outcome.text)"
-                    #expect(!outcome.isSuccess && [105, 121].contains(outcome.code), "\(what)")
-                    #expect(
-                        !outcome.text.lowercased().contains("sqlite") && !outcome.text.contains("syntax"), "\(what)")
+                    #expect(!outcome.isSuccess, "\(what)")
+                    #expect([105, 121].contains(outcome.code), "\(what)")
+                    #expect(!outcome.text.lowercased().contains("sqlite"), "\(what)")
+                    #expect(!outcome.text.contains("syntax"), "\(what)")
                 }
             }
             let made = try await counters.client.create(
                 counters.className, [name(fragment): ["__op": "Increment", "amount": 1]])
-            #expect(made.status == 400 && [105, 121].contains(made.code), "\(made.text)")
+            #expect(made.status == 400, "\(made.text)")
+            #expect([105, 121].contains(made.code), "\(made.text)")
         }
         #expect(try await counters.picture() == before)
     }
@@ -98,7 +100,8 @@ import Testing
                 for way in Way.allCases {
                     let outcome = try await counters.client.go(
                         way, .PUT, counters.path, [name: ["__op": "Increment", "amount": amount]])
-                    #expect(!outcome.isSuccess && outcome.code == 107, "\(way) \(name) \(amount): \(outcome.text)")
+                    #expect(!outcome.isSuccess, "\(way) \(name) \(amount): \(outcome.text)")
+                    #expect(outcome.code == 107, "\(way) \(name) \(amount): \(outcome.text)")
                 }
             }
         }
@@ -106,7 +109,8 @@ import Testing
             let body = #"{"n":{"__op":"Increment","amount":\#(text)}}"#
             let answer = try await counters.client.send(
                 .PUT, counters.path, headers: counters.client.credentials, body: Array(body.utf8))
-            #expect(answer.status == 400 && answer.code == 107, "\(text): \(answer.text)")
+            #expect(answer.status == 400, "\(text): \(answer.text)")
+            #expect(answer.code == 107, "\(text): \(answer.text)")
         }
         #expect(try await counters.picture() == before)
     }

@@ -22,16 +22,21 @@ import Testing
         let admin = try await Customer.admin(suite)
         let part: JSON = ["orderId": .string(order), "amount": 500]
         let first = try await admin.run("refundOrder", part)
-        #expect(first.result["refundedNow"] == 500 && first.result["refundedTotal"] == 500, "\(first.text)")
+        #expect(first.result["refundedNow"] == 500, "\(first.text)")
+        #expect(first.result["refundedTotal"] == 500, "\(first.text)")
         let second = try await admin.run("refundOrder", part)
-        #expect(second.result["refundedNow"] == 500 && second.result["refundedTotal"] == 1000, "\(second.text)")
+        #expect(second.result["refundedNow"] == 500, "\(second.text)")
+        #expect(second.result["refundedTotal"] == 1000, "\(second.text)")
         #expect(first.result["refundId"] != second.result["refundId"])
         let tooMuch = try await admin.run("refundOrder", part)
-        #expect(tooMuch.code == 142 && tooMuch.text.contains("400 of 1400"), "\(tooMuch.text)")
+        #expect(tooMuch.code == 142, "\(tooMuch.text)")
+        #expect(tooMuch.text.contains("400 of 1400"), "\(tooMuch.text)")
         let rest = try await admin.run("refundOrder", ["orderId": .string(order)])
-        #expect(rest.result["refundedNow"] == 400 && rest.result["refundedTotal"] == 1400, "\(rest.text)")
+        #expect(rest.result["refundedNow"] == 400, "\(rest.text)")
+        #expect(rest.result["refundedTotal"] == 1400, "\(rest.text)")
         let nothing = try await admin.run("refundOrder", ["orderId": .string(order)])
-        #expect(nothing.result["refundedNow"] == 0 && nothing.result["refundedTotal"] == 1400, "\(nothing.text)")
+        #expect(nothing.result["refundedNow"] == 0, "\(nothing.text)")
+        #expect(nothing.result["refundedTotal"] == 1400, "\(nothing.text)")
         let moved = try await suite.rows(
             "payments",
             """
@@ -57,7 +62,8 @@ import Testing
         #expect(answers.allSatisfy { $0.status == 200 && $0.result["refundedNow"] == 500 }, "\(answers.map(\.text))")
         #expect(Set(answers.map { $0.result.text("refundId") }).count == 1)
         let again = try await admin.run("refundOrder", part)
-        #expect(again.result["refundedNow"] == 500 && again.result["refundedTotal"] == 500, "\(again.text)")
+        #expect(again.result["refundedNow"] == 500, "\(again.text)")
+        #expect(again.result["refundedTotal"] == 500, "\(again.text)")
         for changed: JSON in [
             ["orderId": .string(order), "amount": 501, "idempotencyKey": .string(key)],
             ["orderId": .string(order), "idempotencyKey": .string(key)],
@@ -88,8 +94,10 @@ import Testing
         ]
         let made = try await customer.client.run("checkout", order)
         #expect(made.status == 200, "\(made.text)")
-        #expect(made.result["totalMinorUnits"] == 0 && made.result["orderStatus"] == 1)
-        #expect((made.result["orderNo"]?.intValue ?? 0) > 1_000_000 && made.result["orderDate"]?.wireType == "Date")
+        #expect(made.result["totalMinorUnits"] == 0)
+        #expect(made.result["orderStatus"] == 1)
+        #expect((made.result["orderNo"]?.intValue ?? 0) > 1_000_000)
+        #expect(made.result["orderDate"]?.wireType == "Date")
         #expect(made.result["stripePaymentId"]?.isNull ?? true)
         #expect(try await customer.client.run("checkout", order).body == made.body)
         let id = made.result.text("orderId")
@@ -101,7 +109,8 @@ import Testing
         let admin = try await Customer.admin(suite)
         #expect(try await admin.run("refundOrder", ["orderId": .string(id), "amount": 1]).code == 142)
         let refunded = try await admin.run("refundOrder", ["orderId": .string(id), "restock": true])
-        #expect(refunded.result["refundedNow"] == 0 && refunded.result["orderState"] == "refunded", "\(refunded.text)")
+        #expect(refunded.result["refundedNow"] == 0, "\(refunded.text)")
+        #expect(refunded.result["orderState"] == "refunded", "\(refunded.text)")
         try await eventually("the goods are back") {
             try await ParseClient(suite).get("/classes/Product/\(shelf.productIds[0])")["stock"] == 10
         }
@@ -114,7 +123,8 @@ import Testing
         let customer = try await Customer.signUp(suite)
         _ = try await customer.client.run("addToBag", ["productId": .string(shelf.productIds[0])])
         let refused = try await customer.client.run("checkout", ["shippingAddress": Customer.address])
-        #expect(refused.code == 142 && refused.text.contains("paymentMethodId or tokenId"), "\(refused.text)")
+        #expect(refused.code == 142, "\(refused.text)")
+        #expect(refused.text.contains("paymentMethodId or tokenId"), "\(refused.text)")
         let paid = try await customer.client.run(
             "checkout", ["tokenId": "tok_visa", "shippingAddress": Customer.address])
         #expect(paid.status == 200, "\(paid.text)")

@@ -29,7 +29,8 @@ import Testing
                         ["brand": ["$select": ["query": ["className": "_Session", "where": guesses], "key": "user"]]]),
                 ]
                 for answer in answers where answer.code != 209 {
-                    #expect(answer.status == 400 && answer.code == 119, "\(answer.text)")
+                    #expect(answer.status == 400, "\(answer.text)")
+                    #expect(answer.code == 119, "\(answer.text)")
                 }
             }
         }
@@ -78,7 +79,8 @@ import Testing
                     let start = ContinuousClock.now
                     let answer = try await client.call(
                         .POST, "/classes/Product", ["_method": "GET", "limit": 1, .init(option): value])
-                    #expect(answer.status == 400 && answer.code == 102, "\(option): \(answer.text.prefix(200))")
+                    #expect(answer.status == 400, "\(option): \(answer.text.prefix(200))")
+                    #expect(answer.code == 102, "\(option): \(answer.text.prefix(200))")
                     #expect(ContinuousClock.now - start < .seconds(3))
                 }
             }

@@ -32,7 +32,8 @@ import Testing
         let suite = try await Suite.shared
         var client = ParseClient(suite)
         let answer = try await client.send(.GET, "/openapi.json")
-        #expect(answer.status == 200 && answer["openapi"] == "3.1.0", "\(answer.text.prefix(200))")
+        #expect(answer.status == 200, "\(answer.text.prefix(200))")
+        #expect(answer["openapi"] == "3.1.0", "\(answer.text.prefix(200))")
         #expect(answer.headers.first(name: "Content-Type") == "application/json; charset=utf-8")
         #expect(answer.json.at("servers", 0, "url") == .string(suite.url))
         client.url = client.url.replacingOccurrences(of: "/parse", with: "/1")
@@ -46,7 +47,8 @@ import Testing
         let document = try await Self.document(suite)
         let found = try await Self.problems(in: document, samples: [])
         #expect(found["problems"] == [], "\(found.serializedText)")
-        #expect(found["operations"]?.intValue ?? 0 >= 80 && found["examples"]?.intValue ?? 0 >= 130, "\(found)")
+        #expect(found["operations"]?.intValue ?? 0 >= 80, "\(found)")
+        #expect(found["examples"]?.intValue ?? 0 >= 130, "\(found)")
         // The tools do find what is wrong.
         var broken = document
         broken["info"] = nil
