@@ -11,6 +11,11 @@ func service(_ name: String, dependencies: [Target.Dependency] = []) -> Target {
     )
 }
 
+/// Scenarios of one area, over HTTP against real processes.
+func scenarios(_ name: String) -> Target {
+    .testTarget(name: name, dependencies: ["TestSupport", "ParseProtocol"])
+}
+
 let package = Package(
     name: "satchel",
     products: [
@@ -180,7 +185,13 @@ let package = Package(
                 "PaymentsService", "PushService", "UsersService",
             ]),
         .testTarget(name: "AttackTests", dependencies: ["Attack", .product(name: "NIOCore", package: "swift-nio")]),
-        .testTarget(name: "ScenarioTests", dependencies: ["TestSupport", "ParseProtocol"]),
+        scenarios("ScenarioTests"),
+        scenarios("GatewayScenarios"),
+        scenarios("HardeningScenarios"),
+        scenarios("ProtocolScenarios"),
+        scenarios("SDKScenarios"),
+        scenarios("ShopScenarios"),
+        scenarios("UsersScenarios"),
         .testTarget(
             name: "FuzzTests",
             dependencies: [

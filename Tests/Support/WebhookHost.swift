@@ -1,18 +1,22 @@
 import AsyncHTTPClient
 import ParseProtocol
-import TestSupport
 
 /// A host with webhooks (`Tests/Peers/webhook.py`), and a suite that knows it.
-struct WebhookHost: Sendable {
-    let suite: Suite
-    let peer: Peer
+package struct WebhookHost: Sendable {
+    package let suite: Suite
+    package let peer: Peer
 
-    static let key = "webhook-key-5f1c77"
-    static let timeoutSeconds = 4
-    static let readOnlyKey = "read-only-5f1c77d0"
+    package init(suite: Suite, peer: Peer) {
+        self.suite = suite
+        self.peer = peer
+    }
+
+    package static let key = "webhook-key-5f1c77"
+    package static let timeoutSeconds = 4
+    package static let readOnlyKey = "read-only-5f1c77d0"
 
     /// The suite that the tests of webhooks share. Each test declares webhooks of classes and functions of its own.
-    static var shared: WebhookHost { get async throws { try await start.value } }
+    package static var shared: WebhookHost { get async throws { try await start.value } }
     private static let start = Task { try await WebhookHost.make() }
 
     private static func make() async throws -> WebhookHost {
@@ -20,7 +24,7 @@ struct WebhookHost: Sendable {
         return WebhookHost(suite: try await Suite.start(settings: settings(peer)), peer: peer)
     }
 
-    static func settings(_ peer: Peer) -> [String: String] {
+    package static func settings(_ peer: Peer) -> [String: String] {
         [
             "SATCHEL_READ_ONLY_MASTER_KEY": readOnlyKey, "SATCHEL_WEBHOOK_KEY": key,
             "SATCHEL_WEBHOOK_TIMEOUT_SECONDS": "\(timeoutSeconds)",
@@ -31,16 +35,16 @@ struct WebhookHost: Sendable {
     }
 
     /// A suite and a host of their own, for webhooks that every client meets.
-    static func with(_ body: (WebhookHost) async throws -> Void) async throws {
+    package static func with(_ body: (WebhookHost) async throws -> Void) async throws {
         try await Peer.with("webhook.py") { peer in
             try await Suite.with(settings: settings(peer)) { try await body(WebhookHost(suite: $0, peer: peer)) }
         }
     }
 
-    var master: ParseClient { ParseClient.master(suite) }
+    package var master: ParseClient { ParseClient.master(suite) }
 
     /// Says how a path answers.
-    func answer(_ name: String, _ order: JSON) async throws {
+    package func answer(_ name: String, _ order: JSON) async throws {
         var request = HTTPClientRequest(url: "\(peer.url)/_control/\(name)")
         request.method = .POST
         request.body = .bytes(order.serialized)
@@ -48,10 +52,10 @@ struct WebhookHost: Sendable {
     }
 
     /// The calls of a path so far.
-    func calls(_ name: String) -> [JSON] { peer.reports().filter { $0["name"] == .string(name) } }
+    package func calls(_ name: String) -> [JSON] { peer.reports().filter { $0["name"] == .string(name) } }
 
     /// Declares a trigger that calls `/<class>-<trigger>`, answering as told.
-    func trigger(_ trigger: String, _ className: String, _ order: JSON? = nil) async throws {
+    package func trigger(_ trigger: String, _ className: String, _ order: JSON? = nil) async throws {
         if let order { try await answer("\(className)-\(trigger)", order) }
         let hook: JSON = [
             "className": .string(className), "triggerName": .string(trigger),
@@ -62,7 +66,7 @@ struct WebhookHost: Sendable {
     }
 
     /// Declares a function that calls `/<function>`, answering as told.
-    func function(_ name: String, _ order: JSON? = nil) async throws {
+    package func function(_ name: String, _ order: JSON? = nil) async throws {
         if let order { try await answer(name, order) }
         let hook: JSON = ["functionName": .string(name), "url": .string("\(peer.url)/\(name)")]
         let declared = try await master.call(.POST, "/hooks/functions", hook)
@@ -70,5 +74,5 @@ struct WebhookHost: Sendable {
     }
 
     /// A name that no other test has.
-    static func name(_ stem: String) -> String { "\(stem)\(Names.random(8))" }
+    package static func name(_ stem: String) -> String { "\(stem)\(Names.random(8))" }
 }

@@ -1,9 +1,8 @@
 import ParseProtocol
-import TestSupport
 
 /// A suite that knows Facebook, X, Apple and Google, all played by one peer, and the proofs that apps send of them.
-enum ProviderSuite {
-    static func with(_ more: [String: String] = [:], _ body: (Suite, Peer) async throws -> Void) async throws {
+package enum ProviderSuite {
+    package static func with(_ more: [String: String] = [:], _ body: (Suite, Peer) async throws -> Void) async throws {
         try await Peer.with("identity.py") { peer in
             let settings = [
                 "SATCHEL_FACEBOOK_APP_IDS": "fb-app", "SATCHEL_FACEBOOK_APP_SECRET": "fb-secret",
@@ -14,11 +13,11 @@ enum ProviderSuite {
         }
     }
 
-    static func facebook(_ id: String, token: String? = nil) -> JSON {
+    package static func facebook(_ id: String, token: String? = nil) -> JSON {
         ["id": .string(id), "access_token": .string(token ?? "fb-app:\(id)")]
     }
 
-    static func twitter(_ id: String, token: String? = nil) -> JSON {
+    package static func twitter(_ id: String, token: String? = nil) -> JSON {
         ["id": .string(id), "auth_token": .string(token ?? "\(id)-token"), "auth_token_secret": "token-secret"]
     }
 }

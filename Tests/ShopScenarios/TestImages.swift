@@ -1,28 +1,6 @@
 import Foundation
-import NIOHTTP1
 import ParseProtocol
 import TestSupport
-
-/// What scenarios about files need: uploads as SDKs send them, and images.
-extension ParseClient {
-    /// The raw form: the bytes with their content type.
-    func upload(_ content: [UInt8], as name: String, type: String?) async throws -> Answer {
-        try await send(
-            .POST, "/files/\(name)", headers: credentials + (type.map { [("Content-Type", $0)] } ?? []), body: content)
-    }
-
-    /// A download without any keys, by the path that follows the mount.
-    func download(_ path: String, _ headers: [(String, String)] = []) async throws -> Answer {
-        try await send(.GET, path, headers: headers)
-    }
-
-    /// The path of a file's URL below the mount.
-    func path(of name: String) -> String { "/files/satchel/\(name)" }
-}
-
-extension JSON {
-    static func file(_ name: String) -> JSON { ["__type": "File", "name": .string(name)] }
-}
 
 /// Images made for a test by libvips' own tool.
 final class TestImages: Sendable {

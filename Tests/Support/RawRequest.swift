@@ -1,16 +1,15 @@
 import Foundation
-import TestSupport
 
 /// Bytes over a connection of their own, for requests that no HTTP library would send.
-enum RawRequest {
+package enum RawRequest {
     /// The answer's bytes as text; empty when the server says nothing within ten seconds.
-    static func send(_ suite: Suite, _ head: String, _ body: String = "") async throws -> String {
+    package static func send(_ suite: Suite, _ head: String, _ body: String = "") async throws -> String {
         try await send(
             suite, Array(head.replacingOccurrences(of: "\n", with: "\r\n").utf8) + Array("\r\n\r\n\(body)".utf8))
     }
 
     /// - Parameter untilClosed: reads on after the first answer, until the server closes the connection.
-    static func send(_ suite: Suite, _ bytes: [UInt8], untilClosed: Bool = false) async throws -> String {
+    package static func send(_ suite: Suite, _ bytes: [UInt8], untilClosed: Bool = false) async throws -> String {
         guard let port = URLComponents(string: suite.url)?.port.flatMap(UInt16.init(exactly:)) else { return "" }
         return await withCheckedContinuation { continuation in
             Thread.detachNewThread { continuation.resume(returning: exchange(port, bytes, untilClosed)) }

@@ -1,15 +1,14 @@
 import ParseProtocol
-import TestSupport
 
 /// Suites whose gateway is set up with every guard it has; started by the first test that asks, stopped when the process ends.
-enum GatewaySuites {
-    static let readOnlyKey = "reader-\(Names.random(12))"
-    static let maintenanceKey = "keeper-\(Names.random(12))"
-    static let restKey = "rest-\(Names.random(12))"
-    static let windowsKey = "windows-\(Names.random(12))"
+package enum GatewaySuites {
+    package static let readOnlyKey = "reader-\(Names.random(12))"
+    package static let maintenanceKey = "keeper-\(Names.random(12))"
+    package static let restKey = "rest-\(Names.random(12))"
+    package static let windowsKey = "windows-\(Names.random(12))"
 
     /// Every key but clients', limits, request ids; loopback is a trusted proxy, so that tests choose their clients' addresses.
-    static var guarded: Suite { get async throws { try await guardedStart.value } }
+    package static var guarded: Suite { get async throws { try await guardedStart.value } }
     private static let guardedStart = Task {
         try await Suite.start(settings: [
             "SATCHEL_READ_ONLY_MASTER_KEY": readOnlyKey, "SATCHEL_MAINTENANCE_KEY": maintenanceKey,
@@ -26,7 +25,7 @@ enum GatewaySuites {
     }
 
     /// Client keys, a short list of routes for clients, and a maintenance key that nobody here may use. No proxy is trusted.
-    static var closed: Suite { get async throws { try await closedStart.value } }
+    package static var closed: Suite { get async throws { try await closedStart.value } }
     private static let closedStart = Task {
         try await Suite.start(settings: [
             "SATCHEL_REST_KEY": restKey, "SATCHEL_WINDOWS_KEY": windowsKey,
@@ -36,7 +35,7 @@ enum GatewaySuites {
     }
 
     /// A header that puts a client of `guarded` at an address nobody else in the tests has.
-    static func somewhere() -> (String, String) {
+    package static func somewhere() -> (String, String) {
         ("X-Forwarded-For", "100.\(Int.random(in: 64...127)).\(Int.random(in: 0...255)).\(Int.random(in: 1...254))")
     }
 }

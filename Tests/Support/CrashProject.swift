@@ -1,17 +1,16 @@
 import Foundation
 import ParseProtocol
-import TestSupport
 
 /// A project of crash reports and the key of an app that reports to it.
-struct CrashProject {
-    let suite: Suite
-    let admin: ParseClient
-    let id: String
-    let key: String
-    let dsn: String
+package struct CrashProject {
+    package let suite: Suite
+    package let admin: ParseClient
+    package let id: String
+    package let key: String
+    package let dsn: String
 
     /// A new project, so that tests do not see each other's issues.
-    static func create(_ suite: Suite) async throws -> CrashProject {
+    package static func create(_ suite: Suite) async throws -> CrashProject {
         let admin = try await Customer.admin(suite)
         let made = try await admin.run("createCrashProject", ["name": "Shop app"])
         guard !made.result.text("dsn").isEmpty else { throw Unexpected("createCrashProject", made) }
@@ -20,7 +19,7 @@ struct CrashProject {
             dsn: made.result.text("dsn"))
     }
 
-    func issues(_ parameters: [String: JSON] = [:]) async throws -> [JSON] {
+    package func issues(_ parameters: [String: JSON] = [:]) async throws -> [JSON] {
         let all = try await admin.run(
             "crashIssues", .object(parameters.merging(["projectId": .string(id)]) { own, _ in own }))
         guard let issues = all.result.arrayValue else { throw Unexpected("crashIssues", all) }
@@ -28,7 +27,7 @@ struct CrashProject {
     }
 
     /// Sends bytes as an SDK would; `key` nil sends none.
-    func send(
+    package func send(
         _ body: [UInt8], to endpoint: String = "envelope", key: String?, encoding: String? = nil,
         query: String = "",
         project: String? = nil
@@ -44,13 +43,13 @@ struct CrashProject {
             .POST, "/api/\(project ?? id)/\(endpoint)/\(query)", headers: headers, body: body)
     }
 
-    func report(_ type: String, release: String, user: String? = nil, eventId: String? = nil) async throws {
+    package func report(_ type: String, release: String, user: String? = nil, eventId: String? = nil) async throws {
         let answer = try await send(
             Self.envelope(type, release: release, user: user, eventId: eventId ?? Self.newId()), key: key)
         guard answer.status == 200 else { throw Unexpected("envelope", answer) }
     }
 
-    static func envelope(
+    package static func envelope(
         _ type: String, release: String, user: String? = nil, eventId: String, dsn: String? = nil
     ) -> [UInt8] {
         var header: JSON = ["event_id": .string(eventId)]
@@ -71,7 +70,7 @@ struct CrashProject {
         return Array("\(header.serializedText)\n{\"type\":\"event\",\"length\":\(text.utf8.count)}\n\(text)\n".utf8)
     }
 
-    static func newId() -> String {
+    package static func newId() -> String {
         UUID().uuidString.lowercased().replacingOccurrences(of: "-", with: "")
     }
 }
