@@ -12,6 +12,11 @@ func service(_ name: String, dependencies: [Target.Dependency] = []) -> Target {
     )
 }
 
+/// Scenarios of one area, over HTTP against real processes.
+func scenarios(_ name: String, exclude: [String] = []) -> Target {
+    .testTarget(name: name, dependencies: ["TestSupport", "ParseProtocol"], exclude: exclude)
+}
+
 let package = Package(
     name: "satchel",
     products: [
@@ -191,7 +196,13 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
                 "PaymentsService", "PushService", "UsersService",
             ]),
         .testTarget(name: "AttackTests", dependencies: ["Attack", .product(name: "NIOCore", package: "swift-nio")]),
-        .testTarget(name: "ScenarioTests", dependencies: ["TestSupport", "ParseProtocol"], exclude: ["Fixtures"]),
+        scenarios("ScenarioTests", exclude: ["Fixtures"]),
+        scenarios("GatewayScenarios"),
+        scenarios("HardeningScenarios"),
+        scenarios("ProtocolScenarios"),
+        scenarios("SDKScenarios"),
+        scenarios("ShopScenarios"),
+        scenarios("UsersScenarios"),
         .testTarget(
             name: "FuzzTests",
             dependencies: [

@@ -75,7 +75,7 @@ public final class Outbox: Sendable {
 
     /// Delivering, which only the writer does. The interval finds rows whose next attempt is due, and what an earlier
     /// process left.
-    var work: BackgroundWork {
+    package var work: BackgroundWork {
         BackgroundWork(
             "outbox", every: .milliseconds(500), problem: "The outbox could not be read.", logger: logger,
             wakeUp: wakeUp
@@ -188,7 +188,7 @@ public final class Outbox: Sendable {
     }
 
     /// Doubles from half a second to a minute.
-    static func pause(afterAttempts attempts: Int) -> Duration {
+    package static func pause(afterAttempts attempts: Int) -> Duration {
         .milliseconds(min(60_000, 250 << min(attempts, 12)))
     }
 }

@@ -137,8 +137,9 @@ extension BusReply {
 }
 
 /// Counts the requests under way in tasks, so that a stopping service can finish them.
-final class RequestLoad: Sendable {
+package final class RequestLoad: Sendable {
     private let count = Atomic<Int>(0)
+    package init() {}
     func began() { count.wrappingAdd(1, ordering: .relaxed) }
     func ended() { count.wrappingSubtract(1, ordering: .relaxed) }
     var isIdle: Bool { count.load(ordering: .relaxed) == 0 }

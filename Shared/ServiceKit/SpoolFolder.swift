@@ -8,7 +8,7 @@ import ParseProtocol
 public struct SpoolFolder: Sendable {
     private let directory: String
 
-    /// - Throws: when the folder cannot be made.
+    /// - Throws: `CocoaError` when the folder cannot be made.
     public init(_ directory: String) throws {
         self.directory = directory
         try FileManager.default.createDirectory(

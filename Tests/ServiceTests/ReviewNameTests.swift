@@ -26,7 +26,8 @@ import Testing
         ).objectId
         let review: JSON = ["product": .pointer("Product", product), "content": "Good", "authorName": " Ann "]
         let made = try await sandbox.apply(.create, "ProductReview", nil, review, as: .user("alice"))
-        #expect(made.after?["authorName"] == "Ann" && made.answer["authorName"] == "Ann")
+        #expect(made.after?["authorName"] == "Ann")
+        #expect(made.answer["authorName"] == "Ann")
         let changed = try await sandbox.apply(
             .update, "ProductReview", made.objectId, ["authorName": "Ann E."], as: .user("alice"))
         #expect(changed.after?["authorName"] == "Ann E.")
@@ -41,7 +42,8 @@ import Testing
         #expect(wrong?.code == .incorrectType)
         try await sandbox.store.write { try ForgottenUser.forget("alice", in: $0) }
         let left = try await sandbox.document("ProductReview", made.objectId)
-        #expect(left["authorName"] == nil && left["content"] == "Good")
+        #expect(left["authorName"] == nil)
+        #expect(left["content"] == "Good")
     }
 
     // MARK: A new name of the account

@@ -7,7 +7,7 @@ package struct SpoolTransport: MailTransport {
     private let folder: SpoolFolder
     private let queue = BlockingQueue("mail-spool")
 
-    /// - Throws: when the folder cannot be made.
+    /// - Throws: `CocoaError` when the folder cannot be made.
     package init(directory: String) throws { folder = try SpoolFolder(directory) }
 
     package func send(_ message: MailMessage, name: String) async throws(MailProblem) {
