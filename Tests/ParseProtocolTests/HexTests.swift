@@ -6,10 +6,12 @@ import Testing
     @Test func everyByteHasTwoDigitsAndComesBack() {
         let bytes = [UInt8](0...255)
         #expect(bytes.hex.utf8.count == 512)
-        #expect(bytes.hex.hasPrefix("000102") && bytes.hex.hasSuffix("fdfeff"))
+        #expect(bytes.hex.hasPrefix("000102"))
+        #expect(bytes.hex.hasSuffix("fdfeff"))
         #expect([UInt8](hex: bytes.hex) == bytes)
         #expect([UInt8](hex: bytes.hex.uppercased()) == bytes)
-        #expect([UInt8]().hex.isEmpty && [UInt8](hex: "") == [])
+        #expect([UInt8]().hex.isEmpty)
+        #expect([UInt8](hex: "") == [])
     }
 
     /// `UInt8("+f", radix: 16)` is a number; a key with a sign in it is no key.

@@ -76,7 +76,8 @@ import Testing
         _ = Self.sender(fixture, provider, next)
         try await eventually("all were sent") { try await fixture.count("SELECT count(*) FROM deliveries") == 0 }
         await next.stop(within: .seconds(1))
-        #expect(provider.seen.count == 300 && Set(provider.seen).count == 300)
+        #expect(provider.seen.count == 300)
+        #expect(Set(provider.seen).count == 300)
     }
 
     @Test(.timeLimit(.minutes(1))) func aProviderThatNeverAnswersIsNotWaitedForLongerThanSaid() async throws {

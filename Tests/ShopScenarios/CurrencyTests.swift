@@ -34,14 +34,16 @@ import Testing
                 let shelf = try await Shelf.fill(suite, names: ["Cream"], prices: [shop.price])
                 let path = "/classes/Product/\(shelf.productIds[0])"
                 let refused = try await ParseClient.master(suite).call(.PUT, path, ["unitPrice": shop.tooFine])
-                #expect(refused.code == 142 && refused.text.contains("unitPrice must be"), "\(refused.text)")
+                #expect(refused.code == 142, "\(refused.text)")
+                #expect(refused.text.contains("unitPrice must be"), "\(refused.text)")
 
                 let customer = try await Customer.signUp(suite)
                 let client = customer.client
                 let bag = try await client.run(
                     "addToBag", ["productId": .string(shelf.productIds[0]), "quantity": 2]
                 ).result
-                #expect(bag["subtotalMinorUnits"] == .int(shop.total) && bag["currency"] == .string(shop.code))
+                #expect(bag["subtotalMinorUnits"] == .int(shop.total))
+                #expect(bag["currency"] == .string(shop.code))
                 let paid = try await client.run(
                     "ChargeToken",
                     [
