@@ -5,10 +5,16 @@ import PackageDescription
 func service(_ name: String, dependencies: [Target.Dependency] = []) -> Target {
     .executableTarget(
         name: "\(name)Service",
-        dependencies: ["ServiceKit", "ObjectStore", "MessageBus", "Messages", "ParseProtocol"] + dependencies,
+        dependencies: ["ServiceKit", "ProcessKit", "ObjectStore", "MessageBus", "Messages", "ParseProtocol"]
+            + dependencies,
         path: "Services/\(name)",
         resources: name == "Mail" ? [.copy("Templates")] : []
     )
+}
+
+/// Scenarios of one area, over HTTP against real processes.
+func scenarios(_ name: String, exclude: [String] = []) -> Target {
+    .testTarget(name: name, dependencies: ["TestSupport", "ParseProtocol"], exclude: exclude)
 }
 
 let package = Package(
@@ -61,7 +67,6 @@ let package = Package(
             name: "MessageBus",
             dependencies: [
                 "CZeroMQ", "Messages",
-                .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ],
@@ -76,12 +81,20 @@ let package = Package(
             ],
             path: "Shared/ObjectStore"
         ),
+        .target(
+            name: "ProcessKit",
+            dependencies: [
+                "MessageBus", "Messages", "ParseProtocol",
+                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "Shared/ProcessKit"
+        ),
         .target(name: "Outbound", dependencies: ["CCurl"], path: "Shared/Outbound"),
         .target(
             name: "ServiceKit",
             dependencies: [
-                "MessageBus", "Messages", "ObjectStore", "ParseProtocol",
-                .product(name: "Configuration", package: "swift-configuration"),
+                "MessageBus", "Messages", "ObjectStore", "ParseProtocol", "ProcessKit",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
@@ -92,11 +105,10 @@ let package = Package(
         .executableTarget(
             name: "GatewayService",
             dependencies: [
-                "Cryptography", "MessageBus", "Messages", "Outbound", "ParseProtocol",
+                "Cryptography", "MessageBus", "Messages", "Outbound", "ParseProtocol", "ProcessKit",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Mustache", package: "swift-mustache"),
                 .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "Configuration", package: "swift-configuration"),
             ],
             path: "Services/Gateway",
             resources: [.copy("Pages"), .copy("OpenAPI")]
@@ -110,7 +122,6 @@ let package = Package(
             "Push",
             dependencies: [
                 "Cryptography", "Outbound", "SignedTokens",
-                .product(name: "Configuration", package: "swift-configuration"),
             ]),
         service("Analytics"),
         service("Crash", dependencies: ["CZlib", "Cryptography"]),
@@ -179,12 +190,19 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         .testTarget(
             name: "ServiceTests",
             dependencies: [
-                "ServiceKit", "ObjectStore", "MessageBus", "Messages", "Outbound", "ParseProtocol", "TestSupport",
+                "ServiceKit", "ProcessKit", "ObjectStore", "MessageBus", "Messages", "Outbound", "ParseProtocol",
+                "TestSupport",
                 "AnalyticsService", "BagService", "CatalogService", "CrashService", "GatewayService", "MailService",
                 "PaymentsService", "PushService", "UsersService",
             ]),
         .testTarget(name: "AttackTests", dependencies: ["Attack", .product(name: "NIOCore", package: "swift-nio")]),
-        .testTarget(name: "ScenarioTests", dependencies: ["TestSupport", "ParseProtocol"], exclude: ["Fixtures"]),
+        scenarios("ScenarioTests", exclude: ["Fixtures"]),
+        scenarios("GatewayScenarios"),
+        scenarios("HardeningScenarios"),
+        scenarios("ProtocolScenarios"),
+        scenarios("SDKScenarios"),
+        scenarios("ShopScenarios"),
+        scenarios("UsersScenarios"),
         .testTarget(
             name: "FuzzTests",
             dependencies: [

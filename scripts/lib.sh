@@ -299,6 +299,6 @@ master_headers() { printf 'X-Parse-Application-Id: %s\nX-Parse-Master-Key: %s\n'
 # Runs a command of scripts/backups, with the release of this checkout.
 backups() {
     local release
-    release=$(sed -nE 's/^public let satchelRelease = "(.*)"$/\1/p' "$ROOT/Shared/ServiceKit/ServiceHost.swift")
+    release=$(sed -nE 's/^public let satchelRelease = "(.*)"$/\1/p' "$ROOT/Shared/ProcessKit/ProcessStart.swift")
     /usr/bin/python3 -B "$ROOT/scripts/backups" --release "$release" "$@" 9>&-
 }

@@ -35,10 +35,12 @@ package func buildAnalytics(_ host: ServiceHost, _ routes: inout ServiceRoutes) 
         try SalesLog.forget(user.userID, in: transaction)
     }
     AnalyticsFunctions(
-        store: host.store, currency: try Currency.ofShop(host.configuration.reader)
+        store: host.store, currency: try Currency.ofShop(host.configuration.settings)
     ).install(&routes)
     let logBytesMax = host.quotas.settings.ceiling(.eventLogBytesMax)
-    host.whenWriter { await Retention(store: host.store, logger: host.logger, logBytesMax: logBytesMax).run() }
+    host.whenWriter("retention", every: Retention.pause, problem: "Old figures could not be removed.") {
+        try await Retention(store: host.store, logBytesMax: logBytesMax).removeSome() ? .more : .idle
+    }
 }
 
 /// Which events are taken: each is a row that is kept for long.

@@ -1,15 +1,13 @@
-import Logging
 import ObjectStore
 import ParseProtocol
 
 /// Removes what has been kept long enough, a day's worth at a time, so that no write waits for it.
 struct Retention: Sendable {
     let store: ClassStore
-    let logger: Logger
     /// Of the file, past which the oldest events go.
     let logBytesMax: Int
 
-    private static let pause = Duration.seconds(3600)
+    static let pause = Duration.seconds(3600)
     /// Events' and sales' roll-ups: five years.
     private static let rollUpDays: Int64 = 5 * 366
     /// Requests have many lines an hour: two years.
@@ -17,16 +15,11 @@ struct Retention: Sendable {
     /// Names are bounded per day, and events may be thirty days late.
     private static let cardinalityDays: Int64 = 40
 
-    func run() async {
-        while !Task.isCancelled {
-            do {
-                while try await store.write({ try Self.removeOldest($0) }) {}
-                while try await store.write({ [logBytesMax] in try EventLog.shrink(to: logBytesMax, in: $0) }) {}
-            } catch {
-                logger.error("Old figures could not be removed.", metadata: ["error": "\(error)"])
-            }
-            try? await Task.sleep(for: Self.pause)
-        }
+    /// Removes a day's worth, or a part of what is too much.
+    /// - Returns: whether there may be more.
+    func removeSome() async throws -> Bool {
+        if try await store.write({ try Self.removeOldest($0) }) { return true }
+        return try await store.write { [logBytesMax] in try EventLog.shrink(to: logBytesMax, in: $0) }
     }
 
     /// Removes the oldest day of each table that has one past its time; true when it found any.

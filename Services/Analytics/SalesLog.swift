@@ -31,14 +31,10 @@ package enum SalesLog {
             in: transaction)
     }
 
-    private static let cancelled: Int32 = -1
-    private static let refunded: Int32 = -2
-
     /// Takes off what went back to the customer, a part or all of it, on the day it did. Once per order, status and time; never more than was paid.
     package static func add(_ change: OrderChanged, in transaction: StoreTransaction) throws {
-        let isRelevant =
-            change.status == cancelled || change.status == refunded || change.refundedMinorUnits > 0
-        guard isRelevant else { return }
+        let status = OrderStatus(event: change.status)
+        guard status?.isGivenUp == true || change.refundedMinorUnits > 0 else { return }
         let sale = try transaction.rows(
             "SELECT totalMinorUnits, currency FROM sales WHERE orderId = ?", [.text(change.orderID)]
         ).first
@@ -63,7 +59,7 @@ package enum SalesLog {
         guard isNew else { return }
         try addToHour(
             change.changedAt, currency,
-            [0, 0, 0, change.status == cancelled ? 1 : 0, minorUnits > 0 ? 1 : 0, minorUnits], in: transaction)
+            [0, 0, 0, status == .cancelled ? 1 : 0, minorUnits > 0 ? 1 : 0, minorUnits], in: transaction)
     }
 
     private static func addToHour(

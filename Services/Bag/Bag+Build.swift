@@ -5,7 +5,7 @@ import ParseProtocol
 import ServiceKit
 
 /// Classes, rules and tables of the bag service.
-package func bagPlan(_ link: HostLink) -> ServicePlan {
+package func bagPlan(_ currency: Currency) -> ServicePlan {
     // Objects are private by their ACL; nobody adds fields, because clients' fields pass a list in the rules.
     let permissions = ClassPermissions(
         find: .signedIn, count: .signedIn, get: .signedIn, create: .signedIn, update: .signedIn, delete: .signedIn)
@@ -36,16 +36,17 @@ package func bagPlan(_ link: HostLink) -> ServicePlan {
                 indexes: [["customer"]], permissions: permissions),
             .address,
         ],
-        rules: [
-            "Order": OrderRules(link: link), "OrderItem": OrderItemRules(link: link), "Address": AddressRules(),
-        ],
-        migrations: bagMigrations)
+        migrations: bagMigrations
+    ) { host in
+        let prices = BagPrices(host: host)
+        return [
+            "Order": OrderRules(prices: prices, currency: currency.code), "OrderItem": OrderItemRules(prices: prices),
+            "Address": AddressRules(),
+        ]
+    }
 }
 
-package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ link: HostLink) throws {
-    let currency = try Currency.ofShop(host.configuration.reader)
-    link.use(currency)
-    link.connect(host)
+package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ currency: Currency) throws {
     let bag = BagFunctions(host: host, currency: currency.code)
     routes.function("bag") { _, request in try await bag.view(request) }
     routes.function("addToBag") { try await bag.add($0, $1) }
@@ -54,13 +55,18 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ link
 
     let numbers = OrderNumberGate(
         mark: OrderNumberMark(path: host.configuration.dataDirectory + "/bag.numbers"), logger: host.logger)
-    host.whenWriter { await numbers.open(host) }
+    host.whenWriter(
+        "orders.numbers", every: OrderNumberGate.pause, problem: "Order numbers could not be agreed upon."
+    ) {
+        await numbers.open(host) ? .finished : .idle
+    }
     let ledger = CheckoutLedger(
         store: host.store, outbox: host.outbox, numbers: numbers,
-        copies: try OrderCopies(host.configuration.reader))
-    let runner = CheckoutRunner(ledger: ledger, steps: CheckoutSteps(bus: host.bus), logger: host.logger)
+        copies: try OrderCopies(host.configuration.settings))
+    let runner = CheckoutRunner(
+        ledger: ledger, steps: CheckoutSteps(bus: host.bus), background: host.background, logger: host.logger)
     let checkout = CheckoutFunctions(
-        host: host, ledger: ledger, runner: runner, chargeAnswer: try ChargeAnswer(host.configuration.reader))
+        host: host, ledger: ledger, runner: runner, chargeAnswer: try ChargeAnswer(host.configuration.settings))
     routes.function("checkout") { try await checkout.checkout($0, $1) }
     routes.function("chargeCustomer") { parameters, request in
         try await checkout.charge(request) { try CheckoutRequest(chargeCustomer: parameters) }
@@ -71,16 +77,22 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ link
             try await checkout.charge(request) { try CheckoutRequest(chargeToken: parameters) }
         }
     }
-    host.whenWriter { await runner.resumeUnfinished() }
+    host.whenWriter("checkouts", every: .seconds(1), problem: "Unfinished checkouts could not be read.") {
+        try await runner.resumeUnfinished()
+        return .finished
+    }
 
     let contacts = CustomerContacts(host: host)
     let refunds = RefundRunner(
         ledger: RefundLedger(store: host.store, outbox: host.outbox, currency: currency), steps: RefundSteps(bus: host.bus),
-        logger: host.logger, contact: { await contacts.contact(of: $0) })
+        background: host.background, logger: host.logger, contact: { await contacts.contact(of: $0) })
     OrderFunctions(
         host: host, ledger: OrderLedger(store: host.store, outbox: host.outbox, currency: currency), runner: refunds, contacts: contacts
     ).install(in: &routes)
-    host.whenWriter { await refunds.resumeUnfinished() }
+    host.whenWriter("refunds", every: .seconds(1), problem: "Unfinished refunds could not be read.") {
+        try await refunds.resumeUnfinished()
+        return .finished
+    }
 
     let merges = BagMerges(host: host, currency: currency.code)
     routes.task(framed: BagCalls.merge) { try await merges.merge($0, $1) }

@@ -7,7 +7,8 @@ extension BagMerge {
     /// Made orders and addresses become the account's. Lines that are in no order go.
     static func moveHistory(from: String, to: String, in transaction: StoreTransaction) throws {
         let mine: JSON = ["customer": .pointer("_User", to), "ACL": Privacy.acl(to)]
-        try transaction.forEach("Order", of: from, "customer", where: ["orderStatus": ["$ne": 0]]) { id, _ in
+        let made: JSON = ["orderStatus": ["$ne": .int(OrderStatus.open.wireStatus)]]
+        try transaction.forEach("Order", of: from, "customer", where: made) { id, _ in
             _ = try transaction.update("Order", id, mine, caller: .master)
         }
         try transaction.forEach("OrderItem", of: from, "customer") { id, item in

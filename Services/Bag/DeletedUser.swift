@@ -15,7 +15,7 @@ package enum DeletedUser {
             _ = try transaction.delete("Address", id, caller: .master)
         }
         try transaction.forEach("Order", of: userId, "customer") { id, order in
-            guard order["orderStatus"]?.intValue != 0 else {
+            guard !OrderStatus.isOpen(order) else {
                 try OpenOrder(document: order, in: transaction).delete(in: transaction)
                 return
             }

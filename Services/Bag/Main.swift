@@ -1,10 +1,13 @@
+import ParseProtocol
 import ServiceKit
 
 /// The bag service: bags, orders and their checkout.
 @main
 struct Bag {
-    static func main() async throws {
-        let link = HostLink()
-        await runService(bagPlan(link)) { try buildBag($0, &$1, link) }
+    static func main() async {
+        await runService {
+            let currency = try Currency.ofShop()
+            return (bagPlan(currency), { try buildBag($0, &$1, currency) })
+        }
     }
 }

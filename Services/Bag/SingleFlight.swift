@@ -1,8 +1,11 @@
+import ServiceKit
 import Synchronization
 
-/// Work with a name that runs once at a time, however many wait for its end, and that goes on when nobody waits any more.
+/// Work with a name that runs once at a time, however many wait for its end, and that goes on when nobody waits any
+/// more, until the service stops.
 final class SingleFlight<Outcome: Sendable>: Sendable {
-    typealias Work = @Sendable () async -> Outcome
+    /// Nil when it was cancelled before its end.
+    typealias Work = @Sendable () async -> Outcome?
     private typealias Waiter = CheckedContinuation<Outcome?, Never>
 
     private struct Running {
@@ -12,8 +15,12 @@ final class SingleFlight<Outcome: Sendable>: Sendable {
     }
 
     private let running = Mutex(Running())
+    private let background: BackgroundGroup
 
-    /// Joins the work of this name, or sets it going, and waits for its end. Nil when it has not ended within `limit`; it goes on then.
+    init(background: BackgroundGroup) { self.background = background }
+
+    /// Joins the work of this name, or sets it going, and waits for its end. Nil when it has not ended within `limit`;
+    /// it goes on then, here or in the process that comes after this one.
     func outcome(of name: String, within limit: Duration, _ work: @escaping Work) async -> Outcome? {
         await withCheckedContinuation { waiter in
             let ticket = join(name, waiter, work)
@@ -46,11 +53,13 @@ final class SingleFlight<Outcome: Sendable>: Sendable {
     }
 
     private func start(_ name: String, _ work: @escaping Work) {
-        Task { [self] in
-            let outcome = await work()
-            for waiter in running.withLock({ $0.waiters.removeValue(forKey: name) })?.values ?? [:].values {
-                waiter.resume(returning: outcome)
-            }
+        let hasBegun = background.begin { [self] in end(name, await work()) }
+        if !hasBegun { end(name, nil) }
+    }
+
+    private func end(_ name: String, _ outcome: Outcome?) {
+        for waiter in running.withLock({ $0.waiters.removeValue(forKey: name) })?.values ?? [:].values {
+            waiter.resume(returning: outcome)
         }
     }
 }

@@ -4,43 +4,29 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// What the rules of products, which exist before the service runs, share with the running service.
-package struct CatalogLink: Sendable {
-    fileprivate let photos = ProductPhotos()
-    fileprivate let authors = ReviewAuthors()
-    fileprivate let purchases = PurchasedFiles()
-
-    package init() {}
-
-    fileprivate func connect(_ host: ServiceHost, _ files: FileFolder) {
-        photos.connect(host, files)
-        authors.connect(host)
-        purchases.connect(host, files)
-    }
-}
-
 /// Classes, rules and tables of the catalog.
-package func catalogPlan(_ currency: Currency, _ link: CatalogLink = CatalogLink()) -> ServicePlan {
+package func catalogPlan(_ currency: Currency) -> ServicePlan {
     ServicePlan(
         name: "catalog",
         classes: [
             .category, .product, .inAppProduct, .productReview, .favoriteProduct, .store, .page, .requestClaim, .jobStatus,
             .jobSchedule,
         ],
-        rules: [
-            "Product": ProductRules(photos: link.photos, currency: currency),
-            "ProductReview": ReviewRules(authors: link.authors),
-            "FavoriteProduct": FavoriteRules(), "Page": PageRules(),
-            "_Product": InAppProductRules(files: link.purchases),
-            "_JobStatus": JobStatusRules(), "_JobSchedule": JobScheduleRules(jobs: catalogJobs),
-        ],
         migrations: catalogMigrations,
-        ownsUnknownClasses: true)
+        ownsUnknownClasses: true
+    ) { host in
+        let files = FileFolder(dataDirectory: host.configuration.dataDirectory)
+        return [
+            "Product": ProductRules(photos: ProductPhotos(store: host.store, folder: files), currency: currency),
+            "ProductReview": ReviewRules(authors: ReviewAuthors(bus: host.bus)),
+            "FavoriteProduct": FavoriteRules(), "Page": PageRules(),
+            "_Product": InAppProductRules(files: PurchasedFiles(store: host.store, folder: files)),
+            "_JobStatus": JobStatusRules(), "_JobSchedule": JobScheduleRules(jobs: catalogJobs),
+        ]
+    }
 }
 
-package func buildCatalog(
-    _ host: ServiceHost, _ routes: inout ServiceRoutes, _ currency: Currency, _ link: CatalogLink
-) throws {
+package func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ currency: Currency) throws {
     let reservations = Reservations(currency: currency, logger: host.logger)
 
     routes.read(CatalogCalls.price) { message, request, reader in
@@ -80,16 +66,22 @@ package func buildCatalog(
     routes.accept(NewsCalls(to: "catalog").userDeleted) { message, _, transaction in
         try ForgottenUser.forget(message.userID, in: transaction)
     }
+    routes.accept(CatalogCalls.userRenamed) { message, _, transaction in
+        try AuthorRenames.take(message, in: transaction)
+    }
     routes.function("nearestStores") { parameters, request in
         let search = try NearestStores(parameters)
         return try .result(await host.store.read { try search.find(in: $0, caller: request.caller) })
     }
     ReviewFunctions(host: host).install(in: &routes)
-    host.whenWriter { await keepHouse(host, reservations) }
+    keepHouse(host, reservations)
     let files = FileFolder(dataDirectory: host.configuration.dataDirectory)
     let keeper = installFiles(host, files, &routes)
-    link.connect(host, files)
-    host.whenWriter { await link.purchases.convert() }
+    let purchasedFiles = PurchasedFiles(store: host.store, folder: files)
+    host.whenWriter("purchases", every: .seconds(1), problem: "Files of products could not be made private.") {
+        try await purchasedFiles.convert()
+        return .finished
+    }
     installHooks(&routes)
     installJobs(host, keeper, &routes)
 }
@@ -97,23 +89,20 @@ package func buildCatalog(
 /// Reservations live for a minute at least, so that a few seconds more do not matter.
 private let expiryPause = Duration.seconds(3)
 
-/// Returns stock of reservations that expired, and removes what deleted products left.
-private func keepHouse(_ host: ServiceHost, _ reservations: Reservations) async {
-    while !Task.isCancelled {
-        do {
-            let isMoreLeft = try await host.store.write { transaction in
-                try reservations.forgetOld(in: transaction)
-                return try reservations.expire(in: transaction)
-            }
-            let isMoreToRemove = try await host.store.write { try ProductRemoval.goOn(in: $0) }
-            // Without old ids nothing is written.
-            let areIdsLeft = try await host.store.write { try RequestClaims.removeExpired(in: $0) }
-            if isMoreLeft || isMoreToRemove || areIdsLeft { continue }
-        } catch {
-            host.logger.error(
-                "Expired reservations or what deleted products left could not be cleared away.",
-                metadata: ["error": "\(error)"])
+/// Returns stock of reservations that expired, removes what deleted products left, and renames authors of reviews.
+private func keepHouse(_ host: ServiceHost, _ reservations: Reservations) {
+    host.whenWriter(
+        "house", every: expiryPause,
+        problem: "Expired reservations, what deleted products left or former names could not be cleared away."
+    ) {
+        let isMoreLeft = try await host.store.write { transaction in
+            try reservations.forgetOld(in: transaction)
+            return try reservations.expire(in: transaction)
         }
-        try? await Task.sleep(for: expiryPause)
+        let isMoreToRemove = try await host.store.write { try ProductRemoval.goOn(in: $0) }
+        // Without old ids nothing is written.
+        let areIdsLeft = try await host.store.write { try RequestClaims.removeExpired(in: $0) }
+        let areNamesLeft = try await host.store.write { try AuthorRenames.goOn(in: $0) }
+        return isMoreLeft || isMoreToRemove || areIdsLeft || areNamesLeft ? .more : .idle
     }
 }

@@ -7,8 +7,7 @@ struct Catalog {
     static func main() async {
         await runService {
             let currency = try Currency.ofShop()
-            let link = CatalogLink()
-            return (catalogPlan(currency, link), { try buildCatalog($0, &$1, currency, link) })
+            return (catalogPlan(currency), { try buildCatalog($0, &$1, currency) })
         }
     }
 }

@@ -3,7 +3,8 @@ import ObjectStore
 /// How `catalog.sqlite` came to its form, oldest first. To change a table, append an entry; those of a release stay as
 /// they are (docs/upgrading.md).
 let catalogMigrations = [
-    Migration(1, "tables", catalogTables)
+    Migration(1, "tables", catalogTables),
+    Migration(2, "authorRenames", authorRenameTables),
 ]
 
 /// The tables of release 0.1.0, whose files record no migrations: what they have already is left as it is.
@@ -88,4 +89,9 @@ private let catalogTables = [
     // When a schedule is due next; no row for one that is not due any more.
     "CREATE TABLE IF NOT EXISTS jobTimes(schedule TEXT PRIMARY KEY, dueAt INTEGER NOT NULL)",
     "CREATE INDEX IF NOT EXISTS jobTimesDue ON jobTimes(dueAt)",
+]
+
+private let authorRenameTables = [
+    "CREATE TABLE renamedAuthors(userId TEXT PRIMARY KEY, name TEXT NOT NULL, renamedAt INTEGER NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE formerNames(userId TEXT NOT NULL, name TEXT NOT NULL, PRIMARY KEY(userId, name)) WITHOUT ROWID",
 ]

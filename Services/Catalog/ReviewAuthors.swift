@@ -2,16 +2,13 @@ import MessageBus
 import Messages
 import ParseProtocol
 import ServiceKit
-import Synchronization
 
 /// The name that a review shows, `authorName`: what its author calls himself in public, and nothing else of the user.
 ///
-/// It is what the author sends with the review, else the `displayName` of the account, and stays with the review.
-final class ReviewAuthors: Sendable {
-    private let connected = Mutex<ServiceHost?>(nil)
-
-    /// The rules exist before the service runs; this makes them work.
-    func connect(_ host: ServiceHost) { connected.withLock { $0 = host } }
+/// It is what the author sends with the review, else the `displayName` of the account, and stays with the review; when
+/// the account's name changes, so does that of the reviews that have it (`AuthorRenames`).
+struct ReviewAuthors: Sendable {
+    let bus: BusEndpoint
 
     private static let field = "authorName"
     /// A review without a name is worth more than one that waits.
@@ -39,7 +36,6 @@ final class ReviewAuthors: Sendable {
 
     /// Nil when there is none, when it cannot be shown, and when it cannot be learnt.
     private func displayName(of userId: String, as principal: Principal) async -> String? {
-        guard let host = connected.withLock(\.self) else { return nil }
         let wanted = FetchRequest.with {
             $0.wanted = [
                 .with {
@@ -51,7 +47,7 @@ final class ReviewAuthors: Sendable {
             return nil
         }
         request.principal = principal
-        guard let reply = try? await host.bus.call(request), let user = reply.documents.first,
+        guard let reply = try? await bus.call(request), let user = reply.documents.first,
             let text = (try? JSON(clientText: user))?["displayName"]?.stringValue
         else { return nil }
         return PublicName(text)?.text

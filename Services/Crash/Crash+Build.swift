@@ -8,7 +8,7 @@ import ServiceKit
 package let crashPlan = ServicePlan(name: "crash", migrations: crashMigrations, synchronous: .normal)
 
 package func buildCrash(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
-    let settings = try CrashConfiguration(host.configuration)
+    let settings = try CrashConfiguration(host.configuration.settings)
     let intake = ReportIntake(host: host, rates: KeyRates(perMinute: settings.reportsPerMinute))
 
     routes.task(framed: CrashCalls.envelope) { message, request in
@@ -29,12 +29,9 @@ package func buildCrash(_ host: ServiceHost, _ routes: inout ServiceRoutes) thro
         try IssueLog.forget(user.userID, in: transaction)
     }
     CrashFunctions(host: host, dsn: settings.dsn).install(&routes)
-    host.whenWriter {
-        do {
-            try await DefaultKeyFile(path: host.configuration.dataDirectory + "/crash.key").match(host.store)
-        } catch {
-            host.logger.error("The file with the crash key cannot be used.", metadata: ["error": "\(error)"])
-        }
+    host.whenWriter("key", every: .seconds(300), problem: "The file with the crash key cannot be used.") {
+        try await DefaultKeyFile(path: host.configuration.dataDirectory + "/crash.key").match(host.store)
+        return .finished
     }
 }
 

@@ -1,6 +1,6 @@
-import Configuration
 import Foundation
-import ServiceKit
+import ParseProtocol
+import ProcessKit
 
 /// The crash service's settings; README's table lists them.
 struct CrashConfiguration: Sendable {
@@ -10,24 +10,12 @@ struct CrashConfiguration: Sendable {
     private let scheme: String
     private let authority: String
 
-    struct Problem: Error, CustomStringConvertible {
-        let description: String
-    }
-
-    /// - Throws: `Problem` that names a setting which cannot work.
-    init(_ configuration: ServiceConfiguration) throws {
-        let reader = configuration.reader
-        reportsPerMinute = reader.int(forKey: "satchel.crash.reports.per.minute", default: 1000)
-        guard reportsPerMinute > 0 else {
-            throw Problem(description: "SATCHEL_CRASH_REPORTS_PER_MINUTE must be at least 1.")
-        }
-        let host = reader.string(forKey: "satchel.host", default: "127.0.0.1")
-        let own =
-            "http://\(host.contains(":") ? "[\(host)]" : host):\(reader.int(forKey: "satchel.port", default: 1337))"
-        let text = reader.string(forKey: "satchel.public.url", default: own)
-        guard let url = URLComponents(string: text.isEmpty ? own : text), let scheme = url.scheme, let name = url.host,
-            !name.isEmpty
-        else { throw Problem(description: "SATCHEL_PUBLIC_URL is not a URL.") }
+    /// - Throws: `StartupProblem`.
+    init(_ settings: Settings) throws(StartupProblem) {
+        reportsPerMinute = try settings.number("satchel.crash.reports.per.minute", 1...10_000_000, default: 1000)
+        guard let url = URLComponents(string: PublicURL { settings[$0] }.text), let scheme = url.scheme,
+            let name = url.host, !name.isEmpty
+        else { throw StartupProblem("SATCHEL_PUBLIC_URL is not a URL.") }
         self.scheme = scheme
         authority = name + (url.port.map { ":\($0)" } ?? "")
     }

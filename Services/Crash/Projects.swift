@@ -1,6 +1,7 @@
 import Foundation
 import ObjectStore
 import ParseProtocol
+import ProcessKit
 
 /// The apps that report, and the public keys they report with. A key is in every copy of its app: it names, it does not protect.
 package enum Projects {
@@ -36,7 +37,7 @@ package enum Projects {
             "INSERT INTO crashProjects(name, createdAt) VALUES (?, ?) RETURNING id", [.text(name), now]
         ).first?.int("id")
         guard let id else { throw ParseError.internalError }
-        let key = SentryEnvelope.randomHex(32)
+        let key = Hex.random(bytes: 16)
         try add(key, to: id, in: transaction)
         return (String(id), key)
     }
@@ -82,17 +83,15 @@ package enum Projects {
 /// started anew.
 struct DefaultKeyFile: Sendable {
     let path: String
-
-    struct Problem: Error, CustomStringConvertible {
-        let description: String
-    }
+    private let disk = BlockingQueue("crash-key")
 
     /// Writes the file when there is none, else makes its key one of the default project's.
     func match(_ store: ClassStore) async throws {
-        if let text = try? String(contentsOfFile: path, encoding: .utf8) {
+        let text = await disk.run { [path] in try? String(contentsOfFile: path, encoding: .utf8) }
+        if let text {
             let key = text.trimmingCharacters(in: .whitespacesAndNewlines)
             guard key.utf8.count == 32, key.allSatisfy(\.isHexDigit) else {
-                throw Problem(description: "\(path) holds no key of 32 hex digits.")
+                throw StartupProblem("\(path) holds no key of 32 hex digits.")
             }
             return try await store.write { try Projects.add(key, to: Projects.defaultId, in: $0) }
         }
@@ -102,9 +101,12 @@ struct DefaultKeyFile: Sendable {
                 .text("publicKey")
         }
         guard let key else { return }
-        guard
-            FileManager.default.createFile(
-                atPath: path, contents: Data(key.utf8), attributes: [.posixPermissions: 0o600])
-        else { throw Problem(description: "\(path) cannot be written.") }
+        try await disk.run { [path] () throws(StartupProblem) -> Void in
+            do throws(DurableFile.Failure) {
+                try DurableFile.write(Array(key.utf8), to: path)
+            } catch {
+                throw StartupProblem("\(path) cannot be written: \(error).")
+            }
+        }
     }
 }

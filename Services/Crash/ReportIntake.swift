@@ -7,6 +7,7 @@ import ServiceKit
 struct ReportIntake: Sendable {
     let host: ServiceHost
     let rates: KeyRates
+    private let unpacking = BlockingQueue("reports")
 
     /// As it arrives. A report with all its variables and breadcrumbs has some tens of kilobytes compressed.
     private static let bodyBytesMax = 1 << 20
@@ -29,7 +30,8 @@ struct ReportIntake: Sendable {
         }
         // A key beside the body is looked at before the body costs anything.
         if !message.publicKey.isEmpty { try await admit(message.publicKey, message.projectID) }
-        let report = try Self.read(body, encoding, isEvent: message.isEvent)
+        let isEvent = message.isEvent
+        let report = try await unpacking.run { try Self.read(body, encoding, isEvent: isEvent) }
         if message.publicKey.isEmpty {
             guard let key = report.publicKey else { throw ReportRefusal.keyMissing }
             try await admit(key, message.projectID)
@@ -51,7 +53,7 @@ struct ReportIntake: Sendable {
         try host.quotas.take(of: .crashReports, by: request.caller)
         let report = try JSON(clientText: body)
         guard case .object = report else { throw ParseError(.invalidJSON, "A crash report is a JSON object.") }
-        let event = StoredEvent(AppCrashReport.event(report), eventId: SentryEnvelope.randomHex(32))
+        let event = StoredEvent(AppCrashReport.event(report), eventId: Hex.random(bytes: 16))
         try await host.store.write { try IssueLog.add(event, projectId: Projects.defaultId, in: $0) }
     }
 
@@ -66,8 +68,8 @@ struct ReportIntake: Sendable {
         let event: StoredEvent?
     }
 
-    /// Everything that takes memory happens here, without waiting in between: as many reports are unpacked at a time as there are
-    /// cores, and what waits for the database is one event's text.
+    /// Everything that takes memory happens here, on the thread for it: one report is unpacked at a time, and what
+    /// waits for the database is one event's text.
     private static func read(_ body: [UInt8], _ encoding: ContentEncoding, isEvent: Bool) throws -> Report {
         let bytes: [UInt8]
         do {

@@ -118,12 +118,7 @@ package struct SentryEnvelope: Sendable {
         return String(decoding: digits, as: UTF8.self)
     }
 
-    private static func newId() -> String { randomHex(32) }
-
-    /// Random hex digits from the system's secure generator.
-    static func randomHex(_ count: Int) -> String {
-        String(decoding: (0..<count).map { _ in hexDigits[Int.random(in: 0..<16)] }, as: UTF8.self)
-    }
+    private static func newId() -> String { Hex.random(bytes: 16) }
 
     private static let hexDigits = Array("0123456789abcdef".utf8)
 }

@@ -18,7 +18,7 @@ struct AggregateOptions {
             switch name {
             case "pipeline": stages += try Self.stages(value)
             case "distinct":
-                guard let field = Self.unquoted(value), !field.isEmpty else {
+                guard let field = value.stringValue.map(OptionValue.unquoted), !field.isEmpty else {
                     throw ParseError(.invalidQuery, "distinct must be the name of a field.")
                 }
                 distinct = field
@@ -38,12 +38,6 @@ struct AggregateOptions {
                 stages.append(.object([name: value]))
             }
         }
-    }
-
-    /// A text; one that stands in a query string as JSON, in quotes, is what it says.
-    private static func unquoted(_ value: JSON) -> String? {
-        guard let text = value.stringValue, text.hasPrefix("\"") else { return value.stringValue }
-        return (try? JSON(parsing: Array(text.utf8)))?.stringValue ?? text
     }
 
     private static func stages(_ pipeline: JSON) throws(ParseError) -> [JSON] {
@@ -87,11 +81,10 @@ struct AggregateOptions {
         return tunnelled.map { (name: $0.key, value: $0.value) }
     }
 
-    /// A value of a query string. A text that JSON quotes is the text; every other `where`, `distinct` and `comment` is
-    /// as it stands.
+    /// A value of a query string: `where`, `distinct` and `comment` are texts, all others JSON if they parse.
     private static func value(_ text: String, of name: String) -> JSON {
         let isText = name == "where" || name == "distinct" || name == "comment"
-        if isText, text.utf8.first != UInt8(ascii: "\"") { return .string(text) }
+        if isText { return .string(OptionValue.unquoted(text)) }
         let ordered: Set<String> = name == "pipeline" || name == sort ? ["", sort] : [sort]
         return (try? JSON(parsing: Array(text.utf8), membersInOrderOf: ordered)) ?? .string(text)
     }

@@ -1,6 +1,7 @@
 import MessageBus
 import Messages
 import ParseProtocol
+import ProcessKit
 
 /// `/batch`: several requests in one, answered in order. It is only a transport: each one is routed by itself, and the
 /// services authorize each one. Neighbouring object changes at one service travel together and share one commit.

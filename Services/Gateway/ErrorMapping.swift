@@ -1,4 +1,3 @@
-import MessageBus
 import ParseProtocol
 
 /// Which HTTP status a Parse error travels with (PARSE_PROTOCOL section 1.4). The only place that knows.
@@ -26,15 +25,5 @@ extension ParseError.Code {
         case .fileTooLarge: 413
         default: 400
         }
-    }
-}
-
-extension ParseError {
-    /// An error of a service, as the client sees it.
-    init(_ failure: BusFailure) {
-        self.init(
-            Code(rawValue: Int(failure.failure.code)), failure.failure.message,
-            details: failure.failure.details.isEmpty ? nil : try? JSON(parsing: failure.failure.details))
-        if failure.failure.retryAfter > 0 { retryAfterSeconds = Int(failure.failure.retryAfter) }
     }
 }

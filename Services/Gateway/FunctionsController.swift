@@ -19,7 +19,8 @@ struct FunctionsController: Sendable {
             throw ParseError(.scriptFailed, "Invalid function: \"\(name.prefix(128))\"")
         }
         let call = ObjectCalls(of: owner.service).function
-        let document = request.query == nil ? request.document : JSON.object(try request.parameters).serialized
+        let document =
+            request.query == nil ? request.document : JSON.object(try request.parameters(asTexts: false)).serialized
         let message = FunctionRequest.with { $0.name = name }
         let reply =
             owner.writes

@@ -2,14 +2,15 @@ import Foundation
 import Hummingbird
 import Logging
 import MessageBus
+import ProcessKit
 import ServiceLifecycle
 
 /// Wires the gateway and runs it until SIGTERM or SIGINT.
 func runGateway() async throws {
-    umask(0o077)
+    ProcessStart.setUpLogging()
     ProcessMemory.keepSmall()
     let configuration = try GatewayConfiguration()
-    let logger = makeLogger(configuration)
+    let logger = configuration.start.makeLogger("gateway-1")
 
     let sessions = SessionCache()
     let broker = try Broker(configuration: configuration.bus, logger: logger) { sessions.forget($0) }
@@ -68,13 +69,6 @@ func runGateway() async throws {
         },
         logger: logger)
     try await application.runService()
-}
-
-private func makeLogger(_ configuration: GatewayConfiguration) -> Logger {
-    LoggingSystem.bootstrap(StreamLogHandler.standardError)
-    var logger = Logger(label: "gateway-1")
-    logger.logLevel = configuration.logLevel
-    return logger
 }
 
 /// The broker's life: it starts before the listener and stops after it.

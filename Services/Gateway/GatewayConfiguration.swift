@@ -1,9 +1,8 @@
-import Configuration
 import Cryptography
 import Foundation
-import Logging
 import MessageBus
 import ParseProtocol
+import ProcessKit
 
 /// The gateway's settings from the environment; README's table lists them.
 struct GatewayConfiguration: Sendable {
@@ -46,7 +45,7 @@ struct GatewayConfiguration: Sendable {
     /// Webhooks, logs, purchases.
     let cloud: CloudSettings
     let bus: BusConfiguration
-    let logLevel: Logger.Level
+    let start: ProcessStart
     /// Whether each request is a line of the log.
     let logsRequests: Bool
 
@@ -58,104 +57,52 @@ struct GatewayConfiguration: Sendable {
     }
 
     /// - Throws: when a setting cannot work, with a text that names it.
-    init(reader: ConfigReader = .environment) throws {
-        host = reader.string(forKey: "satchel.host", default: "127.0.0.1")
-        port = reader.int(forKey: "satchel.port", default: 1337)
-        let mountPath = reader.string(forKey: "satchel.mount", default: "/parse")
-        mount = mountPath.split(separator: "/")
-        publicURL = PublicURL { reader.string(forKey: ConfigKey($0)) }.text
+    init(_ settings: Settings = .environment) throws {
+        start = try ProcessStart(settings)
+        try start.makeDataDirectory()
+        let data = start.dataDirectory
+        host = settings.text("satchel.host", default: "127.0.0.1")
+        port = try settings.number("satchel.port", 1...65_535, default: 1337)
+        mount = settings.text("satchel.mount", default: "/parse").split(separator: "/")
+        publicURL = PublicURL { settings[$0] }.text
         publicPath = try ParseRequest.path(URLComponents(string: publicURL)?.percentEncodedPath ?? "")
-        applicationId = reader.string(forKey: "satchel.app.id", default: "satchel")
-        let data = URL(fileURLWithPath: reader.string(forKey: "satchel.data", default: "./data")).standardizedFileURL
-            .path
-        try FileManager.default.createDirectory(atPath: data + "/sockets", withIntermediateDirectories: true)
-        masterKey = try Self.secret(reader, "satchel.master.key") ?? MasterKeyFile(path: data + "/master.key").key()
+        applicationId = settings.text("satchel.app.id", default: "satchel")
+        masterKey = try settings["satchel.master.key"] ?? MasterKeyFile(path: data + "/master.key").key()
         clientKeys = [
             .rest: "satchel.rest.key", .javascript: "satchel.javascript.key", .client: "satchel.client.key",
             .windows: "satchel.windows.key",
-        ].compactMapValues { Self.secret(reader, $0) }
-        masterKeyNetworks = try Network.list(
-            reader.string(forKey: "satchel.master.key.ips", default: "127.0.0.0/8,::1"))
-        admission = try AdmissionSettings(reader: reader)
+        ].compactMapValues { settings[$0] }
+        masterKeyNetworks = try Network.list(settings.text("satchel.master.key.ips", default: "127.0.0.0/8,::1"))
+        admission = try AdmissionSettings(settings)
         try admission.checkKeys(
             master: masterKey,
             others: Dictionary(uniqueKeysWithValues: clientKeys.map { ($0.setting, $1) })
                 .merging(["SATCHEL_APP_ID": applicationId]) { key, _ in key })
-        limitMax = reader.int(forKey: "satchel.limit.max", default: 1000)
-        skipMax = try Self.skipMax(reader)
-        bodyBytesMax = reader.int(forKey: "satchel.body.bytes.max", default: 8 << 20)
-        requestBudgetMicroseconds = try Self.requestBudget(reader)
-        shopName = reader.string(forKey: "satchel.shop.name", default: "Satchel")
-        pagesDirectory = reader.string(forKey: "satchel.pages")
-        fileBytesMax = try Self.fileBytesMax(reader)
+        limitMax = try settings.number("satchel.limit.max", 1...1_000_000, default: 1000)
+        skipMax = try settings.number("satchel.skip.max", 0...1_000_000_000, default: 1_000_000)
+        bodyBytesMax = try settings.number("satchel.body.bytes.max", Self.frameBytes, default: 8 << 20)
+        let milliseconds = try settings.number("satchel.request.cpu.milliseconds", 100...60_000, default: 5000)
+        requestBudgetMicroseconds = Int64(milliseconds) * 1000
+        shopName = settings.text("satchel.shop.name", default: "Satchel")
+        pagesDirectory = settings["satchel.pages"]
+        fileBytesMax = try settings.number("satchel.file.bytes.max", Self.frameBytes, default: 10 << 20)
         // A file in a JSON body is longer by a third.
         capacity = try CapacitySettings(
-            reader: reader, largestBody: max(bodyBytesMax, fileBytesMax / 3 * 4 + BodyReader.tunnelBytesMax))
-        fileUpload = try Self.fileUpload(reader)
-        fileTypes = try FileTypes(adding: reader.string(forKey: "satchel.file.types", default: ""))
+            settings, largestBody: max(bodyBytesMax, fileBytesMax / 3 * 4 + BodyReader.tunnelBytesMax))
+        fileUpload = try settings.choice("satchel.file.upload", default: FileUploadRight.authenticated)
+        fileTypes = try FileTypes(adding: settings.text("satchel.file.types", default: ""))
         fileLinks = FileLinks(publicURL: self.publicURL, applicationId: applicationId)
-        fileSigner = FileSigner(
-            key: try Self.filesKey(reader, data: data), seconds: Int64(try Self.fileURLSeconds(reader)))
-        cloud = try CloudSettings(reader: reader, dataDirectory: data)
-        bus = try BusConfiguration(reader: reader, dataDirectory: data)
-        logLevel = Logger.Level(rawValue: reader.string(forKey: "satchel.log.level", default: "info")) ?? .info
-        logsRequests = reader.bool(forKey: "satchel.log.requests", default: false)
+        let filesKey = KeyFile(path: settings.text("satchel.files.key.file", default: data + "/files.key"))
+        let fileSeconds = try settings.number(
+            "satchel.file.url.seconds", 1...Int(FileSigner.secondsMax), default: 3600)
+        fileSigner = FileSigner(key: try filesKey.key(), seconds: Int64(fileSeconds))
+        cloud = try CloudSettings(settings, dataDirectory: data)
+        bus = try BusConfiguration(settings, dataDirectory: data)
+        logsRequests = try settings.flag("satchel.log.requests", default: false)
     }
 
-    /// A file travels in one frame of the bus, which has at most 64 MiB.
-    private static func fileBytesMax(_ reader: ConfigReader) throws -> Int {
-        let bytes = reader.int(forKey: "satchel.file.bytes.max", default: 10 << 20)
-        guard (1...48 << 20).contains(bytes) else {
-            throw ConfigurationProblem(
-                description: "SATCHEL_FILE_BYTES_MAX must be from 1 to \(48 << 20), not \(bytes).")
-        }
-        return bytes
-    }
-
-    /// `SATCHEL_FILES_KEY_FILE`, or `files.key` in the data directory.
-    private static func filesKey(_ reader: ConfigReader, data: String) throws -> [UInt8] {
-        let path = reader.string(forKey: "satchel.files.key.file", default: "")
-        return try KeyFile(path: path.isEmpty ? data + "/files.key" : path).key()
-    }
-
-    private static func fileURLSeconds(_ reader: ConfigReader) throws -> Int {
-        let seconds = reader.int(forKey: "satchel.file.url.seconds", default: 3600)
-        guard (1...Int(FileSigner.secondsMax)).contains(seconds) else {
-            throw ConfigurationProblem(
-                description: "SATCHEL_FILE_URL_SECONDS must be from 1 to \(FileSigner.secondsMax), not \(seconds).")
-        }
-        return seconds
-    }
-
-    private static func skipMax(_ reader: ConfigReader) throws -> Int {
-        let rows = reader.int(forKey: "satchel.skip.max", default: 1_000_000)
-        guard (0...1_000_000_000).contains(rows) else {
-            throw ConfigurationProblem(description: "SATCHEL_SKIP_MAX must be from 0 to 1000000000, not \(rows).")
-        }
-        return rows
-    }
-
-    private static func requestBudget(_ reader: ConfigReader) throws -> Int64 {
-        let milliseconds = reader.int(forKey: "satchel.request.cpu.milliseconds", default: 5000)
-        guard (100...60_000).contains(milliseconds) else {
-            throw ConfigurationProblem(
-                description: "SATCHEL_REQUEST_CPU_MILLISECONDS must be from 100 to 60000, not \(milliseconds).")
-        }
-        return Int64(milliseconds) * 1000
-    }
-
-    private static func fileUpload(_ reader: ConfigReader) throws -> FileUploadRight {
-        let text = reader.string(forKey: "satchel.file.upload", default: FileUploadRight.authenticated.rawValue)
-        guard let right = FileUploadRight(rawValue: text) else {
-            throw ConfigurationProblem(
-                description: "SATCHEL_FILE_UPLOAD must be public, anonymous, authenticated or master, not \(text).")
-        }
-        return right
-    }
-
-    private static func secret(_ reader: ConfigReader, _ key: String) -> String? {
-        reader.string(forKey: ConfigKey(key), isSecret: true)
-    }
+    /// Bodies and files travel in one frame of the bus, which has at most 64 MiB.
+    private static let frameBytes = 1...48 << 20
 
     /// Compares secrets without telling by the time how much of them is right.
     static func isSame(_ a: String, _ b: String) -> Bool {
@@ -169,21 +116,23 @@ private struct MasterKeyFile {
     let path: String
 
     func key() throws -> String {
-        if let text = try? String(contentsOfFile: path, encoding: .utf8) {
-            let key = text.trimmingCharacters(in: .whitespacesAndNewlines)
-            // An empty file, left by a full disk, must not make an empty header the master key.
-            guard key.count >= 20 else { throw ConfigurationProblem(description: "\(path) holds no key; remove it.") }
-            return key
+        if let known = try read() { return known }
+        do throws(DurableFile.Failure) {
+            // Complete or not there: an empty file, left by a full disk, would be no key for ever after.
+            try DurableFile.write(
+                Array(Names.random(40).utf8), to: path, draft: "\(path).\(Names.random(12))", taken: .keep)
+        } catch {
+            throw StartupProblem("\(path) cannot be written: \(error).")
         }
-        let key = Names.random(40)
-        guard
-            FileManager.default.createFile(
-                atPath: path, contents: Data(key.utf8), attributes: [.posixPermissions: 0o600])
-        else { throw ConfigurationProblem(description: "\(path) cannot be written.") }
+        guard let made = try read() else { throw StartupProblem("\(path) could not be made.") }
+        return made
+    }
+
+    private func read() throws -> String? {
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
+        let key = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        // An empty file must not make an empty header the master key.
+        guard key.count >= 20 else { throw StartupProblem("\(path) holds no key; remove it.") }
         return key
     }
-}
-
-struct ConfigurationProblem: Error, CustomStringConvertible {
-    let description: String
 }

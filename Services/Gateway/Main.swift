@@ -1,5 +1,6 @@
 import Foundation
 import MessageBus
+import ParseProtocol
 
 /// `gateway` serves HTTP; `gateway make-bus-keys FILE` writes new CURVE keys for a bus between hosts.
 @main
@@ -24,11 +25,8 @@ struct Gateway {
     }
 
     private static func makeBusKeys(path: String) throws {
-        let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
-        let keys = Data(try CurveKeys.make().text.utf8)
-        guard !FileManager.default.fileExists(atPath: path),
-            FileManager.default.createFile(atPath: path, contents: keys, attributes: attributes)
-        else {
+        let keys = Array(try CurveKeys.make().text.utf8)
+        guard !FileManager.default.fileExists(atPath: path), (try? DurableFile.write(keys, to: path)) != nil else {
             FileHandle.standardError.write(Data("\(path) exists or cannot be written.\n".utf8))
             exit(1)
         }

@@ -1,20 +1,21 @@
 import NIOCore
+import ProcessKit
 
 /// A set of IP addresses: one address, or an IPv4 or IPv6 network in CIDR form (`10.0.0.0/8`).
 struct Network: Sendable {
     private let bytes: [UInt8]
     private let prefixBits: Int
 
-    /// - Throws: `ConfigurationProblem` for a text that is neither.
+    /// - Throws: `StartupProblem` for a text that is neither.
     init(_ text: String) throws {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count <= 2, let bytes = Self.bytes(of: try? SocketAddress(ipAddress: String(parts[0]), port: 0))
         else {
-            throw ConfigurationProblem(description: "\"\(text)\" is not an IP address or network.")
+            throw StartupProblem("\"\(text)\" is not an IP address or network.")
         }
         let prefix = parts.count == 2 ? Int(parts[1]) : bytes.count * 8
         guard let prefix, (0...bytes.count * 8).contains(prefix) else {
-            throw ConfigurationProblem(description: "\"\(text)\" has no valid prefix length.")
+            throw StartupProblem("\"\(text)\" has no valid prefix length.")
         }
         self.bytes = bytes
         prefixBits = prefix

@@ -44,6 +44,14 @@ package enum OptionValue {
         return skip
     }
 
+    /// A text; one that stands in JSON quotes, as in a query string whose values are JSON, is the text that they quote.
+    package static func unquoted(_ text: String) -> String {
+        guard text.utf8.first == UInt8(ascii: "\""), case .string(let quoted)? = try? JSON(parsing: text) else {
+            return text
+        }
+        return quoted
+    }
+
     /// The JSON text of a condition, which may come as an object, as its text, or as that text in JSON quotes; nil when
     /// there is none.
     /// - Throws: 102 for anything else.
@@ -51,11 +59,7 @@ package enum OptionValue {
         switch value {
         case .null, "", "null": return nil
         case .object: return value.serialized
-        case .string(let text):
-            guard text.utf8.first == UInt8(ascii: "\""), case .string(let quoted)? = try? JSON(parsing: text) else {
-                return Array(text.utf8)
-            }
-            return Array(quoted.utf8)
+        case .string(let text): return Array(unquoted(text).utf8)
         default: throw ParseError(.invalidQuery, "where must be an object.")
         }
     }

@@ -1,5 +1,6 @@
 import Foundation
 import Mustache
+import ProcessKit
 
 /// The pages that links in mails open: Mustache templates inside one frame, every value escaped.
 struct Pages: Sendable {
@@ -32,12 +33,12 @@ struct Pages: Sendable {
             let file = "\(name).mustache"
             let candidates = [own, standard].compactMap { $0?.appendingPathComponent(file) }
             guard let url = candidates.first(where: { FileManager.default.fileExists(atPath: $0.path) }) else {
-                throw ConfigurationProblem(description: "The page \(file) is missing.")
+                throw StartupProblem("The page \(file) is missing.")
             }
             do {
                 templates[name] = try MustacheTemplate(string: try String(contentsOf: url, encoding: .utf8))
             } catch {
-                throw ConfigurationProblem(description: "The page \(url.path) cannot be used: \(error)")
+                throw StartupProblem("The page \(url.path) cannot be used: \(error)")
             }
         }
     }

@@ -119,12 +119,26 @@ struct ParseRequest: Sendable {
     private static let listOptions: Set<String> = ["keys", "excludeKeys", "include", "order"]
 
     /// The body of a function with the parameters of the query string, which win.
+    /// - Parameter asTexts: a value of the query string is a text, and of a repeated name a list of texts: what Parse
+    ///   Server gives to cloud code. Otherwise it is JSON if it parses, for functions that ask for a number.
     /// - Throws: 107.
-    var parameters: [String: JSON] {
-        get throws(ParseError) {
-            guard let query, !query.isEmpty else { return try object }
-            return try object.merging(try Self.options(Substring(query).utf8, asTexts: false)) { _, inQuery in inQuery }
+    func parameters(asTexts: Bool) throws(ParseError) -> [String: JSON] {
+        guard let query, !query.isEmpty else { return try object }
+        let inQuery =
+            try asTexts ? Self.texts(Substring(query).utf8) : Self.options(Substring(query).utf8, asTexts: false)
+        return try object.merging(inQuery) { _, inQuery in inQuery }
+    }
+
+    private static func texts(_ query: Substring.UTF8View) throws(ParseError) -> [String: JSON] {
+        var texts: [String: JSON] = [:]
+        for (name, text) in try orderedPairs(query) {
+            switch texts[name] {
+            case nil: texts[name] = .string(text)
+            case .array(let first)?: texts[name] = .array(first + [.string(text)])
+            case let first?: texts[name] = .array([first, .string(text)])
+            }
         }
+        return texts
     }
 
     // MARK: - Forms

@@ -96,7 +96,8 @@ struct QueryOptions: Sendable {
         include.add(keys: keys)
         include.add(excludeKeys: excludeKeys)
         guard include.includesAll, !keys.isEmpty else { return }
-        (keysBesidePointers, keys) = (keys, [])
+        // The rank of a text search is no field: only who asks for it has it.
+        (keysBesidePointers, keys) = (keys, keys.contains("$score") ? ["*", "$score"] : [])
     }
 
     /// An object of the answer with what `keysBesidePointers` leaves of it.
@@ -105,8 +106,9 @@ struct QueryOptions: Sendable {
         let selection = KeySelection(keys: keysBesidePointers, excludeKeys: [])
         var left: [String: JSON] = [:]
         for (name, value) in members {
+            let isScore = name == "score" && keysBesidePointers.contains("$score")
             let stays =
-                Self.alwaysSent.contains(name) || value.pointerTarget != nil || value.arrayValue != nil
+                isScore || Self.alwaysSent.contains(name) || value.pointerTarget != nil || value.arrayValue != nil
             left[name] = stays ? value : selection.selection(of: name.utf8)?.applied(to: value)
         }
         return .object(left)

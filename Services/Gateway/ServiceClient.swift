@@ -1,6 +1,7 @@
 import MessageBus
 import Messages
 import ParseProtocol
+import ProcessKit
 import SwiftProtobuf
 
 /// Asks services on a client's behalf and turns their failures into Parse errors.

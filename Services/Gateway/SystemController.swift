@@ -1,13 +1,12 @@
 import HTTPTypes
 import MessageBus
 import ParseProtocol
+import ProcessKit
 
 /// What operators and SDKs ask about the suite itself.
 struct SystemController: Sendable {
     let broker: Broker
     let document: OpenAPIDocument
-
-    static let version = "0.1.0"
 
     /// What this gateway offers, as OpenAPI.
     func openAPI() -> ParseResponse {
@@ -25,7 +24,7 @@ struct SystemController: Sendable {
         let edited: JSON = ["create": true, "read": true, "update": true, "delete": true]
         return ParseResponse([
             "parseServerVersion": "7.3.0",
-            "satchelVersion": .string(Self.version),
+            "satchelVersion": .string(satchelRelease),
             "features": [
                 "globalConfig": ["create": true, "read": true, "update": true, "delete": true],
                 "hooks": edited,

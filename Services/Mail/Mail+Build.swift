@@ -7,13 +7,13 @@ import ServiceKit
 package let mailPlan = ServicePlan(name: "mail", migrations: mailMigrations)
 
 package func buildMail(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
-    let configuration = try MailConfiguration(reader: host.configuration.reader)
+    let configuration = try MailConfiguration(host.configuration.settings)
     let composer = MailComposer(
         sender: configuration.sender, shopName: configuration.shopName,
         templates: try MailTemplates(replacements: configuration.templatesFolder))
     let sender = MailSender(
         queue: MailQueue(store: host.store), composer: composer, transport: try transport(configuration, host),
-        settings: configuration.sending, logger: host.logger)
+        settings: configuration.sending, background: host.background, logger: host.logger)
 
     let quotas = MailQuotas(configuration.quotas)
     routes.accept(MailCalls.send) { message, request, transaction in
@@ -31,8 +31,15 @@ package func buildMail(_ host: ServiceHost, _ routes: inout ServiceRoutes) throw
     routes.accept(NewsCalls(to: mailPlan.name).userDeleted) { _, _, _ in }
     MailFunctions(store: host.store, sender: sender).install(in: &routes)
 
-    host.whenWriter { await sender.run() }
-    host.whenWriter { await forgetContent(host) }
+    host.background.add(sender.work)
+    // Nothing waits for it.
+    host.whenWriter("content", every: .seconds(3600), problem: "What old mails say could not be removed.") {
+        try await host.store.write {
+            try MailQueue.forgetContent(in: $0)
+            try MailQuotas.forgetFull(in: $0)
+        }
+        return .idle
+    }
     host.whenStopping { await sender.stop(within: $0) }
 }
 
@@ -47,20 +54,5 @@ private func transport(_ configuration: MailConfiguration, _ host: ServiceHost) 
         return SMTPTransport(settings, client: OutboundClient(authorities: configuration.authorities))
     case .mailgun(let settings):
         return MailgunTransport(settings, client: OutboundClient(authorities: configuration.authorities))
-    }
-}
-
-/// Once an hour; nothing waits for it.
-private func forgetContent(_ host: ServiceHost) async {
-    while !Task.isCancelled {
-        do {
-            try await host.store.write {
-                try MailQueue.forgetContent(in: $0)
-                try MailQuotas.forgetFull(in: $0)
-            }
-        } catch {
-            host.logger.error("What old mails say could not be removed.", metadata: ["error": "\(error)"])
-        }
-        try? await Task.sleep(for: .seconds(3600))
     }
 }

@@ -1,6 +1,6 @@
-import Configuration
 import Foundation
 import Outbound
+import ProcessKit
 
 /// The settings of the mail service.
 package struct MailConfiguration: Sendable {
@@ -25,19 +25,13 @@ package struct MailConfiguration: Sendable {
     /// `SATCHEL_CA_FILE`: certificate authorities in place of the system's.
     package let authorities: String?
 
-    /// Never holds a password or key.
-    package struct Problem: Error, CustomStringConvertible {
-        package let description: String
-    }
-
-    /// - Throws: `Problem`, which ends the service's start.
-    package init(reader: ConfigReader) throws(Problem) {
-        let settings = MailSettings(reader: reader)
+    /// - Throws: `StartupProblem`.
+    package init(_ settings: Settings) throws(StartupProblem) {
         shopName = settings["satchel.shop.name"] ?? "Satchel"
         templatesFolder = settings["satchel.mail.templates"]
         let address = settings["satchel.mail.from"] ?? "shop@satchel.example"
         guard let sender = MailAddress(address, name: shopName) else {
-            throw Problem(description: "SATCHEL_MAIL_FROM=\(address) is not a mail address.")
+            throw StartupProblem("SATCHEL_MAIL_FROM=\(address) is not a mail address.")
         }
         self.sender = sender
         let retry = Duration.seconds(try settings.number("satchel.mail.retry.seconds", 1...3600, default: 60))
@@ -55,23 +49,23 @@ package struct MailConfiguration: Sendable {
         let timeout = Duration.seconds(try settings.number("satchel.mail.timeout.seconds", 1...600, default: 60))
         authorities = settings["satchel.ca.file"]
         if let authorities, !FileManager.default.isReadableFile(atPath: authorities) {
-            throw Problem(description: "SATCHEL_CA_FILE=\(authorities) cannot be read.")
+            throw StartupProblem("SATCHEL_CA_FILE=\(authorities) cannot be read.")
         }
         provider =
             switch settings["satchel.mail"] ?? "spool" {
             case "spool": .spool
             case "smtp": .smtp(try Self.smtp(settings, timeout))
             case "mailgun": .mailgun(try Self.mailgun(settings, timeout))
-            case let name: throw Problem(description: "SATCHEL_MAIL=\(name) is unknown; it is spool, smtp or mailgun.")
+            case let name: throw StartupProblem("SATCHEL_MAIL=\(name) is unknown; it is spool, smtp or mailgun.")
             }
     }
 
-    private static func smtp(_ settings: MailSettings, _ timeout: Duration) throws(Problem) -> SMTPTransport.Settings {
-        let url = try settings.url(
+    private static func smtp(_ settings: Settings, _ timeout: Duration) throws(StartupProblem) -> SMTPTransport.Settings {
+        let url = try settings.mailURL(
             "satchel.smtp.url", schemes: ["smtp", "smtps"], example: "smtp://host:587 or smtps://host:465")
         let (user, password) = (settings["satchel.smtp.user"], settings["satchel.smtp.password"])
         guard (user == nil) == (password == nil) else {
-            throw Problem(description: "SATCHEL_SMTP_USER and SATCHEL_SMTP_PASSWORD belong together; only one is set.")
+            throw StartupProblem("SATCHEL_SMTP_USER and SATCHEL_SMTP_PASSWORD belong together; only one is set.")
         }
         let encryption: OutboundMail.Encryption =
             switch settings["satchel.smtp.tls"] ?? "required" {
@@ -79,8 +73,8 @@ package struct MailConfiguration: Sendable {
             case "opportunistic": .opportunistic
             case "none": .none
             case let other:
-                throw Problem(
-                    description: "SATCHEL_SMTP_TLS=\(other) is unknown; it is required, opportunistic or none.")
+                throw StartupProblem(
+                    "SATCHEL_SMTP_TLS=\(other) is unknown; it is required, opportunistic or none.")
             }
         var login: (user: String, password: String)?
         if let user, let password { login = (user, password) }
@@ -88,17 +82,17 @@ package struct MailConfiguration: Sendable {
     }
 
     private static func mailgun(
-        _ settings: MailSettings, _ timeout: Duration
-    ) throws(Problem) -> MailgunTransport.Settings {
+        _ settings: Settings, _ timeout: Duration
+    ) throws(StartupProblem) -> MailgunTransport.Settings {
         guard let domain = settings["satchel.mailgun.domain"], let key = settings["satchel.mailgun.key"] else {
-            throw Problem(description: "SATCHEL_MAIL=mailgun needs SATCHEL_MAILGUN_DOMAIN and SATCHEL_MAILGUN_KEY.")
+            throw StartupProblem("SATCHEL_MAIL=mailgun needs SATCHEL_MAILGUN_DOMAIN and SATCHEL_MAILGUN_KEY.")
         }
         // The domain becomes a part of a path.
         guard MailAddress("postmaster@\(domain)", name: "") != nil, !domain.contains(where: { "/?#%".contains($0) })
         else {
-            throw Problem(description: "SATCHEL_MAILGUN_DOMAIN=\(domain) is not a domain.")
+            throw StartupProblem("SATCHEL_MAILGUN_DOMAIN=\(domain) is not a domain.")
         }
-        let url = try settings.url(
+        let url = try settings.mailURL(
             "satchel.mailgun.url", schemes: ["http", "https"], default: "https://api.mailgun.net",
             example: "https://api.eu.mailgun.net")
         return MailgunTransport.Settings(url: url, domain: domain, key: key, timeout: timeout)

@@ -1,5 +1,6 @@
 import ObjectStore
 import ParseProtocol
+import ServiceKit
 
 /// Users whose account was deleted. Their payment methods go, here and at the provider; what they paid stays in the books
 /// without their name.
@@ -9,15 +10,11 @@ package enum DeletedUsers {
         _ = try transaction.execute(
             "INSERT INTO deletedUsers(userId, since) VALUES (?, ?) ON CONFLICT(userId) DO NOTHING",
             [.text(userId), .int(transaction.now.milliseconds)])
-        // Each round removes what it found, so the rounds end.
-        while case let methods = try PaymentMethods.all(of: userId, in: transaction), !methods.isEmpty {
-            for method in methods {
-                if let customer = method["stripeCustomerId"]?.stringValue {
-                    try ForgottenCustomers.add(customer, in: transaction)
-                }
-                guard let objectId = method["objectId"]?.stringValue else { throw ParseError.internalError }
-                _ = try transaction.delete(PaymentMethods.className, objectId, caller: .master)
+        try transaction.forEach(PaymentMethods.className, of: userId, "owner") { objectId, method in
+            if let customer = method["stripeCustomerId"]?.stringValue {
+                try ForgottenCustomers.add(customer, in: transaction)
             }
+            _ = try transaction.delete(PaymentMethods.className, objectId, caller: .master)
         }
         _ = try transaction.execute("UPDATE charges SET userId = '' WHERE userId = ?", [.text(userId)])
     }

@@ -6,25 +6,13 @@ import ServiceKit
 /// Customers whose payment method was deleted here and who must be deleted at the provider too: written down with the deletion,
 /// carried out afterwards, as often as it takes.
 package enum ForgottenCustomers {
-    private static let pause = Duration.seconds(5)
+    static let pause = Duration.seconds(5)
     private static let batchMax: Int64 = 50
 
     static func add(_ customerId: String, in transaction: StoreTransaction) throws {
         _ = try transaction.execute(
             "INSERT INTO forgottenCustomers(customerId, since) VALUES (?, ?) ON CONFLICT(customerId) DO NOTHING",
             [.text(customerId), .int(transaction.now.milliseconds)])
-    }
-
-    /// Runs on the writer until it stops.
-    static func remove(_ host: ServiceHost, _ provider: any PaymentProvider) async {
-        while !Task.isCancelled {
-            do {
-                try await removeDue(host.store, provider, host.logger)
-            } catch {
-                host.logger.error("Forgotten customers could not be read or stored.", metadata: ["error": "\(error)"])
-            }
-            try? await Task.sleep(for: pause)
-        }
     }
 
     /// One round. A customer that the provider does not delete goes behind all others.
@@ -38,7 +26,7 @@ package enum ForgottenCustomers {
                 ORDER BY since LIMIT ?
                 """, [.int(batchMax)])
         }
-        for customer in try due.map({ try $0.text("customerId") }) {
+        for customer in try due.map({ try $0.text("customerId") }) where !Task.isCancelled {
             do {
                 try await provider.deleteCustomer(customer)
             } catch {

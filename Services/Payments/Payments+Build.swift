@@ -8,8 +8,8 @@ import ServiceKit
 package let paymentsPlan = ServicePlan(
     name: "payments",
     classes: [.paymentMethod],
-    rules: ["PaymentMethod": PaymentMethodRules()],
-    migrations: paymentsMigrations)
+    migrations: paymentsMigrations
+) { _ in ["PaymentMethod": PaymentMethodRules()] }
 
 package func buildPayments(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
     let (provider, webhooks) = try paymentProvider(host)
@@ -34,32 +34,35 @@ package func buildPayments(_ host: ServiceHost, _ routes: inout ServiceRoutes) t
     }
     PaymentReports(host: host).install(in: &routes)
     PaymentFunctions(host: host, provider: provider).install(in: &routes)
-    host.whenWriter { await ForgottenCustomers.remove(host, provider) }
-    host.whenWriter { await refunds.finish() }
+    host.whenWriter(
+        "customers", every: ForgottenCustomers.pause, problem: "Forgotten customers could not be read or stored."
+    ) {
+        try await ForgottenCustomers.removeDue(host.store, provider, host.logger)
+        return .idle
+    }
+    host.whenWriter("refunds", every: Refunds.pause, problem: "Undecided refunds could not be read or stored.") {
+        try await refunds.finishDue()
+        return .idle
+    }
 }
 
 /// `SATCHEL_PAYMENTS`: the embedded sandbox, or Stripe.
 private func paymentProvider(_ host: ServiceHost) throws -> (any PaymentProvider, Webhooks) {
-    let reader = host.configuration.reader
-    switch reader.string(forKey: "satchel.payments", default: "sandbox") {
+    let settings = host.configuration.settings
+    switch settings.text("satchel.payments", default: "sandbox") {
     case "sandbox":
         return (
             SandboxProvider(store: host.store), Webhooks(store: host.store, secret: nil, logger: host.logger)
         )
     case "stripe":
-        let configuration = try StripeConfiguration(reader: reader)
-        let outbound = OutboundClient(authorities: reader.string(forKey: "satchel.ca.file"))
+        let configuration = try StripeConfiguration(settings)
+        let outbound = OutboundClient(authorities: settings["satchel.ca.file"])
         let client = StripeClient(configuration, outbound: outbound, logger: host.logger)
         return (
             StripeProvider(api: configuration.api, client: client, store: host.store),
             Webhooks(store: host.store, secret: configuration.webhookSecret, logger: host.logger)
         )
-    case let name: throw UnknownPaymentProvider(name: name)
+    // Starting with the sandbox instead of the provider that was meant would give goods away.
+    default: throw settings.wrong("satchel.payments", "is unknown; it is sandbox or stripe.")
     }
-}
-
-/// Starting with the sandbox instead of the provider that was meant would give goods away.
-struct UnknownPaymentProvider: Error, CustomStringConvertible {
-    let name: String
-    var description: String { "SATCHEL_PAYMENTS=\(name) is unknown; it is sandbox or stripe." }
 }

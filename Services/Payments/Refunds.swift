@@ -64,23 +64,12 @@ package struct Refunds: Sendable {
 
     // MARK: - In the background
 
-    private static let pause = Duration.seconds(1)
+    static let pause = Duration.seconds(1)
     /// Asked at once; each may take as long as the provider's time-out.
     private static let batchMax: Int64 = 16
 
-    /// Runs on the writer until it stops.
-    func finish() async {
-        while !Task.isCancelled {
-            do {
-                try await finishDue()
-            } catch {
-                logger.error("Undecided refunds could not be read or stored.", metadata: ["error": "\(error)"])
-            }
-            try? await Task.sleep(for: Self.pause)
-        }
-    }
-
-    /// One round. Each refund is put off before it is asked for, so that a crash cannot make the rounds faster.
+    /// One round, which only the writer does. Each refund is put off before it is asked for, so that a crash cannot
+    /// make the rounds faster.
     package func finishDue(at now: Timestamp = .now) async throws {
         let due = try await store.read { try RefundLedger.due(at: now, limit: Self.batchMax, in: $0) }
         guard !due.isEmpty else { return }

@@ -1,6 +1,7 @@
 import Messages
 import ObjectStore
 import ParseProtocol
+import ServiceKit
 
 /// What customers hear of their orders. A row for each piece of news, so that none is told twice.
 package enum Notifications {
@@ -16,7 +17,7 @@ package enum Notifications {
 
     /// The customer's devices hear what became of the order. A status that needs no words is passed over.
     package static func add(_ order: OrderChanged, in transaction: StoreTransaction) throws {
-        if order.status >= 0, order.refundedMinorUnits > 0 {
+        if OrderStatus(event: order.status)?.isGivenUp != true, order.refundedMinorUnits > 0 {
             // A part of the money goes back and the order goes on, which can happen more than once.
             return try add(
                 reason: "orderRefunded:\(order.changedAt)", orderId: order.orderID, userId: order.userID,
@@ -47,14 +48,8 @@ package enum Notifications {
     package static func forget(_ userId: String, in transaction: StoreTransaction) throws {
         _ = try transaction.execute("DELETE FROM deliveries WHERE userId = ?", [.text(userId)])
         _ = try transaction.execute("DELETE FROM notifications WHERE userId = ?", [.text(userId)])
-        let owned = Query(
-            className: "_Installation", where: ["user": .pointer("_User", userId)], limit: 1000, keys: ["objectId"])
-        while true {
-            let ids = try transaction.documents(owned, caller: .master).compactMap { $0["objectId"]?.stringValue }
-            for id in ids {
-                _ = try transaction.update("_Installation", id, ["user": ["__op": "Delete"]], caller: .master)
-            }
-            if ids.count < 1000 { return }
+        try transaction.forEach("_Installation", of: userId, "user") { id, _ in
+            _ = try transaction.update("_Installation", id, ["user": ["__op": "Delete"]], caller: .master)
         }
     }
 }
@@ -67,12 +62,12 @@ package enum OrderTexts {
 
     /// Nil for a status that is nobody's news.
     package static func changed(_ number: Int64, status: Int32) -> String? {
-        switch status {
-        case 2: "Order \(number) is on its way."
-        case 3: "Order \(number) has been delivered."
-        case -1: "Order \(number) has been cancelled."
-        case -2: "Order \(number) has been refunded."
-        default: nil
+        switch OrderStatus(event: status) {
+        case .shipped: "Order \(number) is on its way."
+        case .delivered: "Order \(number) has been delivered."
+        case .cancelled: "Order \(number) has been cancelled."
+        case .refunded: "Order \(number) has been refunded."
+        case .open, .made, nil: nil
         }
     }
 }

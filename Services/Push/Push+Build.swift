@@ -7,16 +7,19 @@ import ServiceKit
 package let pushPlan = ServicePlan(
     name: "push",
     classes: [.installation, .promotion, .pushStatus, .audience],
-    rules: [
+    migrations: pushMigrations
+) { _ in
+    [
         "_Installation": InstallationRules(), Audiences.className: AudienceRules(),
         Pushes.statusClass: PushStatusRules(),
-    ],
-    migrations: pushMigrations)
+    ]
+}
 
 package func buildPush(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
     let provider = try PushConfiguration.provider(
-        reader: host.configuration.reader, dataDirectory: host.configuration.dataDirectory)
-    let sender = PushSender(store: host.store, provider: provider, logger: host.logger)
+        host.configuration.settings, dataDirectory: host.configuration.dataDirectory)
+    let sender = PushSender(
+        store: host.store, provider: provider, background: host.background, logger: host.logger)
     let spreader = PushSpreader(store: host.store, sender: sender, logger: host.logger)
 
     routes.write(PushCalls.send) { _, request, transaction in
@@ -41,6 +44,7 @@ package func buildPush(_ host: ServiceHost, _ routes: inout ServiceRoutes) throw
         try Notifications.forget(user.userID, in: transaction)
     }
     PromotionFunctions(host: host, spreader: spreader).install(in: &routes)
-    host.whenWriter { await spreader.run() }
-    host.whenWriter { await sender.run() }
+    host.background.add(spreader.work)
+    host.background.add(sender.work)
+    host.whenStopping { await sender.stop(within: $0) }
 }

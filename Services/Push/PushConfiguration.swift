@@ -1,41 +1,22 @@
-import Configuration
 import Foundation
 import Outbound
+import ProcessKit
 
 /// Which provider the settings name.
 enum PushConfiguration {
-    enum Problem: Error, CustomStringConvertible {
-        case unknown(String)
-        case missing(String)
-        case key(String, String)
-        case url(String)
-
-        var description: String {
-            switch self {
-            case .unknown(let name): "SATCHEL_PUSH=\(name) is not available in this version; use spool or apns."
-            case .missing(let name): "SATCHEL_PUSH=apns needs \(name)."
-            case .key(let path, let problem): "SATCHEL_APNS_KEY_FILE=\(path) is not a key of APNs (.p8): \(problem)"
-            case .url(let url): "SATCHEL_APNS_URL=\(url) is not an https address without a path."
-            }
-        }
-    }
-
-    /// - Throws: `Problem`, which ends the service's start.
-    static func provider(reader: ConfigReader, dataDirectory: String) throws -> any PushProvider {
-        switch reader.string(forKey: "satchel.push", default: "spool") {
+    /// - Throws: `StartupProblem`.
+    static func provider(_ settings: Settings, dataDirectory: String) throws -> any PushProvider {
+        switch settings.text("satchel.push", default: "spool") {
         case "spool": return try SpoolProvider(directory: dataDirectory + "/push")
-        case "apns": return try apns(reader)
-        case let name: throw Problem.unknown(name)
+        case "apns": return try apns(settings)
+        default: throw settings.wrong("satchel.push", "is not available in this version; use spool or apns.")
         }
     }
 
-    private static func apns(_ reader: ConfigReader) throws -> APNsProvider {
-        func setting(_ key: String) -> String? {
-            reader.string(forKey: ConfigKey(key)).flatMap { $0.isEmpty ? nil : $0 }
-        }
+    private static func apns(_ settings: Settings) throws -> APNsProvider {
         func needed(_ key: String) throws -> String {
-            guard let value = setting(key) else {
-                throw Problem.missing(key.uppercased().replacingOccurrences(of: ".", with: "_"))
+            guard let value = settings[key] else {
+                throw StartupProblem("SATCHEL_PUSH=apns needs \(Settings.variable(key)).")
             }
             return value
         }
@@ -46,16 +27,16 @@ enum PushConfiguration {
             token = try APNsToken(
                 pem: String(contentsOfFile: path, encoding: .utf8), keyId: keyId, teamId: teamId)
         } catch {
-            throw Problem.key(
-                path, (error as? CocoaError) == nil ? "it is not a P-256 key in PEM" : "it cannot be read")
+            let why = (error as? CocoaError) == nil ? "it is not a P-256 key in PEM" : "it cannot be read"
+            throw settings.wrong("satchel.apns.key.file", "is not a key of APNs (.p8): \(why)")
         }
-        var url = setting("satchel.apns.url") ?? "https://api.push.apple.com"
+        var url = settings["satchel.apns.url"] ?? "https://api.push.apple.com"
         if url.hasSuffix("/") { url.removeLast() }
         guard let parsed = URL(string: url), parsed.scheme == "https", parsed.host?.isEmpty == false,
             parsed.path.isEmpty, parsed.query == nil
-        else { throw Problem.url(url) }
+        else { throw settings.wrong("satchel.apns.url", "is not an https address without a path.") }
         return APNsProvider(
-            client: OutboundClient(authorities: setting("satchel.ca.file")), token: token, url: url,
-            topic: setting("satchel.apns.topic"))
+            client: OutboundClient(authorities: settings["satchel.ca.file"]), token: token, url: url,
+            topic: settings["satchel.apns.topic"])
     }
 }

@@ -52,9 +52,7 @@ package struct PushPayload: Sendable {
     /// The hash that an app reports when it is opened by this push.
     package var hash: String {
         let text = data["alert"].map { $0.stringValue ?? $0.serializedText } ?? ""
-        return Insecure.MD5.hash(data: Data(text.utf8)).map { byte in
-            String(UInt16(byte) | 0x100, radix: 16).suffix(2)
-        }.joined()
+        return Insecure.MD5.hash(data: Data(text.utf8)).hex
     }
 
     /// Nothing that a person would notice: it wakes the app.

@@ -1,64 +1,78 @@
 import Logging
 import ObjectStore
 import ParseProtocol
+import ServiceKit
 import Synchronization
 
 /// Sends deliveries that are due, in the process that writes. A row goes only after the provider has answered: what is under way
-/// when the process dies is sent again, under the same name.
-final class PushSender: Sendable {
-    private struct Work {
+/// when the process dies is sent again, under the same name. A process that is told to stop waits for these answers and
+/// writes them down.
+package final class PushSender: Sendable {
+    private struct Books {
         var underWay: Set<Int64> = []
         /// Answered, and not written down yet.
         var ended: [(delivery: Delivery, step: DeliveryMachine.Step)] = []
+        /// Nothing more is begun.
+        var isStopping = false
+
+        var hasRoom: Bool { !isStopping && underWay.count < PushSender.underWayMax }
     }
 
     private let store: ClassStore
     private let provider: any PushProvider
     private let logger: Logger
-    private let work = Mutex(Work())
-    private let wakeUps: AsyncStream<Void>
-    private let waker: AsyncStream<Void>.Continuation
+    private let books = Mutex(Books())
+    private let background: BackgroundGroup
+    private let wakeUp = WakeUp()
 
     /// Notifications with the provider at once, and so the most that a crash repeats. APNs allows a connection about a thousand
     /// streams; 200 keep a connection busy over a round trip of 50 ms at 4,000 a second.
     static let underWayMax = 200
     private static let pause = Duration.milliseconds(250)
 
-    init(store: ClassStore, provider: any PushProvider, logger: Logger) {
+    package init(store: ClassStore, provider: any PushProvider, background: BackgroundGroup, logger: Logger) {
         self.store = store
         self.provider = provider
+        self.background = background
         self.logger = logger
-        (wakeUps, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     /// There may be something to send.
-    func wake() { waker.yield() }
+    package func wake() { wakeUp.ring() }
 
-    func run() async {
-        let timer = Task { [waker] in
-            // Finds deliveries whose next attempt is due, and what an earlier process left.
-            while !Task.isCancelled {
-                waker.yield()
-                try? await Task.sleep(for: Self.pause)
-            }
+    /// Sending and writing down. The interval finds deliveries whose next attempt is due, and what an earlier process
+    /// left.
+    package var work: BackgroundWork {
+        BackgroundWork(
+            "push.send", every: Self.pause, problem: "The deliveries could not be worked on.", logger: logger,
+            wakeUp: wakeUp
+        ) { [self] in
+            try await record()
+            try await startDue()
+            return .idle
         }
-        defer { timer.cancel() }
-        for await _ in wakeUps {
-            do {
-                try await record()
-                try await startDue()
-            } catch {
-                logger.error("The deliveries could not be worked on.", metadata: ["error": "\(error)"])
-            }
+    }
+
+    /// Begins nothing more and waits until what is with the provider is answered and written down. What is not by then
+    /// is sent again by the next process, under the same name.
+    package func stop(within limit: Duration) async {
+        books.withLock { $0.isStopping = true }
+        let end = ContinuousClock.now + limit
+        while !books.withLock({ $0.underWay.isEmpty }), ContinuousClock.now < end {
+            try? await Task.sleep(for: .milliseconds(20))
         }
+        let left = books.withLock { $0.underWay.count }
+        guard left > 0 else { return }
+        logger.warning(
+            "Notifications were not answered in time and are sent again.", metadata: ["push.count": "\(left)"])
     }
 
     // MARK: - Sending
 
     private func startDue() async throws {
-        let busy = work.withLock { $0.underWay }
+        let busy = books.withLock { $0.underWay }
         // Reading for a handful at a time would cost more than it sends.
-        guard busy.count <= Self.underWayMax * 3 / 4 else { return }
+        guard busy.count <= Self.underWayMax * 3 / 4, books.withLock({ $0.hasRoom }) else { return }
         let rows = try await store.read { reader in
             try reader.rows(
                 """
@@ -69,7 +83,7 @@ final class PushSender: Sendable {
         }
         var payloads: [[UInt8]: PushPayload] = [:]
         for row in rows where try !busy.contains(row.int("id")) {
-            guard work.withLock({ $0.underWay.count < Self.underWayMax }) else { return }
+            guard books.withLock({ $0.hasRoom }) else { return }
             do {
                 let content = try row.blob("content")
                 let payload = try payloads[content] ?? PushPayload(stored: content)
@@ -85,27 +99,28 @@ final class PushSender: Sendable {
     }
 
     private func start(_ delivery: Delivery) {
-        work.withLock { _ = $0.underWay.insert(delivery.id) }
+        books.withLock { _ = $0.underWay.insert(delivery.id) }
         var machine = DeliveryMachine(delivery)
         let first = machine.start(now: .now)
         guard first == .send else { return end(delivery, first) }
-        Task { [machine] in
+        let hasBegun = background.begin { [self, machine] in
             var machine = machine
             let answer = await provider.send(delivery)
             end(delivery, machine.answered(answer, now: .now))
         }
+        if !hasBegun { books.withLock { _ = $0.underWay.remove(delivery.id) } }
     }
 
     private func end(_ delivery: Delivery, _ step: DeliveryMachine.Step) {
-        work.withLock { $0.ended.append((delivery, step)) }
-        waker.yield()
+        books.withLock { $0.ended.append((delivery, step)) }
+        wakeUp.ring()
     }
 
     // MARK: - Writing down
 
     /// Writes down everything that was answered since the last time, in one transaction.
     private func record() async throws {
-        let ended = work.withLock { $0.ended }
+        let ended = books.withLock { $0.ended }
         guard !ended.isEmpty else { return }
         try await store.write { transaction in
             for (delivery, step) in ended { try Self.record(step, of: delivery, in: transaction) }
@@ -115,7 +130,7 @@ final class PushSender: Sendable {
             }
         }
         let ids = Set(ended.map(\.delivery.id))
-        work.withLock { work in
+        books.withLock { work in
             work.ended.removeFirst(ended.count)
             work.underWay.subtract(ids)
         }

@@ -1,6 +1,7 @@
 import Logging
 import ObjectStore
 import ParseProtocol
+import ServiceKit
 import Synchronization
 
 /// Turns pushes that are due into deliveries, slice by slice, in the process that writes.
@@ -8,8 +9,9 @@ final class PushSpreader: Sendable {
     private let store: ClassStore
     private let sender: PushSender
     private let logger: Logger
-    private let wakeUps: AsyncStream<Void>
-    private let waker: AsyncStream<Void>.Continuation
+    private let wakeUp = WakeUp()
+    /// Pushes whose devices take too long to find, until nothing is due.
+    private let scanned = Mutex<Set<String>>([])
 
     /// Deliveries that may wait to be sent before more are made: the file stays small however many devices there are.
     private static let waitingMax: Int64 = 5000
@@ -19,46 +21,40 @@ final class PushSpreader: Sendable {
         self.store = store
         self.sender = sender
         self.logger = logger
-        (wakeUps, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     /// A push was added.
-    func wake() { waker.yield() }
+    func wake() { wakeUp.ring() }
 
-    func run() async {
-        let timer = Task { [waker] in
-            // Finds pushes whose time has come, and what an earlier process left.
-            while !Task.isCancelled {
-                waker.yield()
-                try? await Task.sleep(for: Self.pause)
-            }
+    /// Spreading. The interval finds pushes whose time has come, and what an earlier process left.
+    var work: BackgroundWork {
+        BackgroundWork(
+            "push.spread", every: Self.pause, problem: "Pushes could not be read.", logger: logger, wakeUp: wakeUp
+        ) { [self] in try await spreadDue() }
+    }
+
+    /// A slice of each push that is due, so that a small one does not wait for a large one.
+    private func spreadDue() async throws -> BackgroundWork.Round {
+        let pushes = try await due()
+        guard !pushes.isEmpty else {
+            scanned.withLock { $0 = [] }
+            return .idle
         }
-        defer { timer.cancel() }
-        var scanned: Set<String> = []
-        for await _ in wakeUps {
+        if try await isFull() { return .idle }
+        // One that cannot be prepared must not hold up the others.
+        var failure: (any Error)?
+        for id in pushes where !Task.isCancelled {
             do {
-                // A slice of each in turn, so that a small push does not wait for a large one.
-                while case let pushes = try await due(), !pushes.isEmpty {
-                    if try await isFull() {
-                        try await Task.sleep(for: Self.pause)
-                        continue
-                    }
-                    // One that cannot be prepared must not hold up the others.
-                    var failure: (any Error)?
-                    for id in pushes {
-                        do {
-                            if try await !spread(id, isScanning: scanned.contains(id)) { scanned.insert(id) }
-                        } catch {
-                            failure = error
-                        }
-                    }
-                    if let failure { throw failure }
-                }
-                scanned = []
+                let isScanning = scanned.withLock { $0.contains(id) }
+                if try await !spread(id, isScanning: isScanning) { scanned.withLock { _ = $0.insert(id) } }
             } catch {
-                logger.error("A push could not be prepared.", metadata: ["error": "\(error)"])
+                failure = error
             }
         }
+        guard let failure else { return .more }
+        // Not thrown: the pause after it would be the others', too.
+        logger.error("A push could not be prepared.", metadata: ["error": "\(failure)"])
+        return .idle
     }
 
     /// The pushes to work on: those that are due and new, and those that are half done.

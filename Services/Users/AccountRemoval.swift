@@ -8,7 +8,7 @@ enum AccountRemoval {
     /// Removes what belongs to a user whose object is gone, and tells the others.
     /// - Parameter untold: a service that hears of it in another way.
     static func finish(
-        _ userId: String, untold: String? = nil, messages: AccountMessages, in transaction: StoreTransaction
+        _ userId: String, untold: String? = nil, messages: Outbox, in transaction: StoreTransaction
     ) throws {
         try Credentials.remove(of: userId, in: transaction)
         try SecondFactors.remove(of: userId, in: transaction)
@@ -16,6 +16,7 @@ enum AccountRemoval {
         try SignInFailures.clearAll(of: userId, in: transaction)
         try Identities.giveAll(of: userId, in: transaction)
         try AnonymousIds.remove(of: userId, in: transaction)
+        try PublicUsers.forget(userId, in: transaction)
         try Sessions.close(of: userId, in: transaction)
         try MailedTokens.removeAll(of: userId, in: transaction)
         // An id that is given again, where clients may choose ids, must not come with rights.

@@ -13,7 +13,7 @@ enum AnonymousMerge {
     /// old token never keeps anybody from signing in.
     /// - Returns: the anonymous user, who is gone then.
     static func perform(
-        from token: String, to userId: String, messages: AccountMessages, key: AccountKey,
+        from token: String, to userId: String, messages: Outbox, key: AccountKey,
         in transaction: StoreTransaction
     ) throws -> String? {
         guard let anonymousId = try owner(of: token, key, transaction), anonymousId != userId,
@@ -32,7 +32,7 @@ enum AnonymousMerge {
     }
 
     /// Waits until the bag has what a sign-in handed over.
-    static func settle(_ reply: BusReply, messages: AccountMessages) async {
+    static func settle(_ reply: BusReply, messages: Outbox) async {
         guard let reply = try? AccountReply(serializedBytes: reply.body), !reply.mergedUserID.isEmpty else { return }
         await messages.waitUntilDelivered(
             key: messageKey(from: reply.mergedUserID, to: reply.objectID), within: patience)

@@ -8,12 +8,12 @@ struct IdleUsers: Sendable {
     let idleMin: Duration?
     /// Whether use marks a session; else a user with any session counts as active.
     let areSessionsMarked: Bool
-    let messages: AccountMessages
+    let messages: Outbox
 
     /// Users looked at in one transaction, some milliseconds.
     private static let pageRows = 100
 
-    init(settings: UsersSettings, messages: AccountMessages) {
+    init(settings: UsersSettings, messages: Outbox) {
         idleMin = settings.anonymousIdle
         areSessionsMarked = settings.extendsSessions
         self.messages = messages

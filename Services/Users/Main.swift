@@ -6,12 +6,11 @@ struct Users {
     static func main() async {
         await runService {
             let configuration = try ServiceConfiguration(service: usersName)
-            let hashers = PasswordHashers(configuration)
-            let rules = UserRules(
-                hasher: hashers.newPasswords, providers: try IdentityProviders(configuration.reader),
-                settings: try UsersSettings(configuration.reader), messages: AccountMessages(),
-                key: try AccountKeyFile(configuration).key())
-            return (usersPlan(rules), { buildUsers($0, &$1, rules: rules, signIns: hashers.signIns) })
+            let hashers = try PasswordHashers(configuration.settings)
+            let means = AccountMeans(
+                hasher: hashers.newPasswords, providers: try IdentityProviders(configuration.settings),
+                settings: try UsersSettings(configuration.settings), key: try AccountKeyFile(configuration).key())
+            return (usersPlan(means), { buildUsers($0, &$1, means, signIns: hashers.signIns) })
         }
     }
 }

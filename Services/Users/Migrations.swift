@@ -8,6 +8,7 @@ func usersMigrations(_ key: AccountKey) -> [Migration] {
         Migration(1, "tables", usersTables),
         Migration(2, "genderIsANumber") { try GenderField.convert(in: $0) },
         Migration(3, "plainSecrets") { try PlainSecrets.convert(key, in: $0) },
+        Migration(4, "publicUsers", publicUserTables),
     ]
 }
 
@@ -85,4 +86,11 @@ private let usersTables = [
     // MARK: KeyCheck
 
     "CREATE TABLE IF NOT EXISTS accountKey(id INTEGER PRIMARY KEY CHECK(id = 1), digest TEXT NOT NULL)",
+]
+
+private let publicUserTables = [
+    // Whose ACL is public because of `SATCHEL_PUBLIC_USERS`.
+    "CREATE TABLE shownUsers(userId TEXT PRIMARY KEY) WITHOUT ROWID",
+    // Whose ACL somebody chose.
+    "CREATE TABLE chosenACLs(userId TEXT PRIMARY KEY) WITHOUT ROWID",
 ]

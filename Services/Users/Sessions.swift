@@ -194,21 +194,19 @@ package enum Sessions {
 
     /// Removes what nobody can use any more, at most a page of it.
     static func closeExpired(in transaction: StoreTransaction) throws {
-        _ = try closePage(where: ["expiresAt": ["$lt": transaction.now.wire]], in: transaction)
+        let expired = Query(
+            className: "_Session", where: ["expiresAt": ["$lt": transaction.now.wire]], limit: pageRows)
+        for session in try transaction.documents(expired, caller: .master) { try end(session, in: transaction) }
     }
 
     /// - Returns: how many sessions ended.
     private static func close(where condition: JSON, in transaction: StoreTransaction) throws -> Int {
         var ended = 0
-        while case let page = try closePage(where: condition, in: transaction), page > 0 { ended += page }
+        try transaction.forEach("_Session", where: condition) { _, session in
+            try end(session, in: transaction)
+            ended += 1
+        }
         return ended
-    }
-
-    private static func closePage(where condition: JSON, in transaction: StoreTransaction) throws -> Int {
-        let page = try transaction.documents(
-            Query(className: "_Session", where: condition, limit: pageRows), caller: .master)
-        for session in page { try end(session, in: transaction) }
-        return page.count
     }
 
     static func end(_ session: JSON, in transaction: StoreTransaction) throws {
@@ -218,11 +216,5 @@ package enum Sessions {
     }
 
     /// `r:` and 128 random bits in hex.
-    static func newToken() -> String {
-        var generator = SystemRandomNumberGenerator()
-        let digits = (0..<32).map { _ in
-            String(UInt8.random(in: 0..<16, using: &generator), radix: 16)
-        }
-        return "r:" + digits.joined()
-    }
+    static func newToken() -> String { "r:" + Hex.random(bytes: 16) }
 }

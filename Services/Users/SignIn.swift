@@ -11,10 +11,13 @@ package struct SignInRequest: Sendable, Equatable {
     package let password: String
     /// What `authData.mfa` says.
     package let secondFactor: SecondFactorWish
+    /// What `authData` says of providers.
+    package let links: [String: JSON]
 
-    /// - Throws: 200 without a name, 201 without a password, 101 for a name longer than any, 252 with proof of another kind,
-    ///   141 for what cannot be the code of a second factor.
-    package init(_ body: JSON) throws {
+    /// - Parameter takesLinks: whether proofs of providers are looked at.
+    /// - Throws: 200 without a name, 201 without a password, 101 for a name longer than any, 252 with a proof that
+    ///   nobody would look at, 141 for what cannot be the code of a second factor.
+    package init(_ body: JSON, takesLinks: Bool = false) throws {
         username = try SignInRequest.name(body["username"])
         email = try SignInRequest.name(body["email"])
         guard username != nil || email != nil else { throw SignInRequest.nameMissing }
@@ -22,15 +25,16 @@ package struct SignInRequest: Sendable, Equatable {
             throw ParseError(.passwordMissing, "password is required.")
         }
         self.password = password
-        // Nothing here checks it, so that it must not look as if it had been checked.
         var authData = body["authData"]
         // A query string carries it as a text.
         if case .string(let text)? = authData { authData = (try? JSON(parsing: text)) ?? authData }
-        // An app that gave its anonymous id up says so with null.
-        guard
-            authData?.isNull ?? true
-                || authData?.objectValue?.allSatisfy({ $0.key == SecondFactors.name || $0.value.isNull }) == true
+        if authData?.isNull == true { authData = nil }
+        // What nobody checks must not look as if it had been checked. An app that gave its anonymous id up says so with
+        // null.
+        guard let providers = (authData ?? [:]).objectValue?.filter({ $0.key != SecondFactors.name }),
+            takesLinks || providers.values.allSatisfy(\.isNull)
         else { throw AuthProvider.unsupported }
+        links = takesLinks ? providers : [:]
         secondFactor = try SecondFactorWish(authData?[SecondFactors.name])
         switch secondFactor {
         case .keep, .prove: break
@@ -56,19 +60,20 @@ package struct SignInRequest: Sendable, Equatable {
 struct SignIn: Sendable {
     let host: ServiceHost
     let hasher: PasswordHasher
+    let providers: IdentityProviders
     let settings: UsersSettings
-    let messages: AccountMessages
+    let messages: Outbox
     let key: AccountKey
     private let paces = NetworkPaces()
 
-    init(
-        host: ServiceHost, hasher: PasswordHasher, settings: UsersSettings, messages: AccountMessages, key: AccountKey
-    ) {
+    /// - Parameter hasher: that of sign-ins.
+    init(host: ServiceHost, hasher: PasswordHasher, rules: UserRules) {
         self.host = host
         self.hasher = hasher
-        self.settings = settings
-        self.messages = messages
-        self.key = key
+        providers = rules.providers
+        settings = rules.settings
+        messages = rules.messages
+        key = rules.key
     }
 
     /// One answer for every wrong pair, so that nobody learns which accounts exist.
@@ -84,13 +89,18 @@ struct SignIn: Sendable {
         let hasCode: Bool
     }
 
-    /// Opens a session. The session that the client came with is only looked at for an anonymous user's bag.
+    /// Opens a session. The session that the client came with is only looked at for an anonymous user's bag. Whoever
+    /// knows the password may bring a provider's proof, and is linked with it, as in Parse Server.
+    /// - Throws: beside what `SignInRequest` throws 253 for what cannot be a proof, 101 for one that does not hold, 208
+    ///   for another user's.
     func answer(_ message: AccountRequest, _ request: ServiceRequest) async throws -> BusReply {
-        let wanted = try SignInRequest(try request.document())
+        let wanted = try SignInRequest(try request.document(), takesLinks: true)
+        let links = try SignInLinks(wanted.links)
         // A code that nobody would look at must not seem to count.
         guard settings.asksSecondFactor || wanted.secondFactor.proof == nil else { throw AuthProvider.unsupported }
         let principal = request.envelope.principal
         let candidate = try await proven(wanted, by: principal)
+        if let userId = candidate.userId { try await links.verify(for: userId, providers, host.store) }
         let reply = try await host.commit(request) { [settings, messages, key] transaction in
             let userId = try Self.user(candidate, settings, in: transaction)
             if settings.passwordPolicy.days > 0,
@@ -109,11 +119,14 @@ struct SignIn: Sendable {
                 for: userId, SessionOrigin(action: .login, provider: .password),
                 installationId: request.caller.installationId, lifetime: settings.sessionLifetime, key: key,
                 in: transaction)
+            var forget = session.forget
+            if try links.commit(to: userId, key, in: transaction) {
+                forget = (forget ?? Forget()).adding(userId: userId)
+            }
             let merged = try AnonymousMerge.perform(
                 from: message.previousSessionToken, to: userId, messages: messages, key: key, in: transaction)
-            let user = try OwnAccount.document(of: userId, key, transaction)
-            return try SessionAnswers.account(
-                user.with(sessionToken: session.token), forget: session.forget, merged: merged)
+            let user = try OwnAccount.document(of: userId, with: links.proofs, key, transaction)
+            return try SessionAnswers.account(user.with(sessionToken: session.token), forget: forget, merged: merged)
         }
         _ = try SessionAnswers.accepted(reply)
         await AnonymousMerge.settle(reply, messages: messages)

@@ -73,6 +73,11 @@ struct SignUp {
             ours["emailVerified"] = false
         }
         created.document = try transaction.update("_User", userId, .object(ours), caller: .master).document
+        if wantedACL != nil {
+            try PublicUsers.isChosen(userId, in: transaction)
+        } else if settings.showsUsers {
+            try PublicUsers.isShown(userId, in: transaction)
+        }
         try Identities.take(.username(username), for: userId, key, in: transaction)
         if case .set(let address) = fields.email {
             try Identities.take(.email(address), for: userId, key, in: transaction)
@@ -88,10 +93,11 @@ struct SignUp {
 
     /// What the client asks for; without a wish of its own private, or readable where the shop's users are.
     private func acl(of userId: String) -> JSON {
-        let wanted = fields.rest["ACL"].flatMap { $0.isNull ? nil : $0 }
-        let standard: JSON? = settings.showsUsers ? ["*": ["read": true]] : nil
-        return AccountUpdate.acl(wanted ?? standard, of: userId, isMaster: false)
+        if wantedACL == nil, settings.showsUsers { return PublicUsers.acl(of: userId) }
+        return AccountUpdate.acl(wantedACL, of: userId, isMaster: false)
     }
+
+    private var wantedACL: JSON? { fields.rest["ACL"].flatMap { $0.isNull ? nil : $0 } }
 
     /// The first provider named; a password counts more.
     private var origin: SessionOrigin.Provider {

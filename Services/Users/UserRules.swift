@@ -9,20 +9,18 @@ package struct UserRules: ClassRules {
     let hasher: PasswordHasher
     let providers: IdentityProviders
     let settings: UsersSettings
-    let messages: AccountMessages
     let key: AccountKey
-    let records = AccountRecords()
+    let messages: Outbox
+    let store: ClassStore
     private let paces = NetworkPaces()
 
-    package init(
-        hasher: PasswordHasher, providers: IdentityProviders, settings: UsersSettings, messages: AccountMessages,
-        key: AccountKey
-    ) {
-        self.hasher = hasher
-        self.providers = providers
-        self.settings = settings
-        self.messages = messages
-        self.key = key
+    init(_ means: AccountMeans, host: ServiceHost) {
+        hasher = means.hasher
+        providers = means.providers
+        settings = means.settings
+        key = means.key
+        messages = host.outbox
+        store = host.store
     }
 
     private var mails: LinkMails { LinkMails(settings: settings, messages: messages, key: key) }
@@ -30,7 +28,7 @@ package struct UserRules: ClassRules {
     package func prepare(_ change: inout ProposedChange) async throws {
         // Before anything that depends on the user or on other users is looked at.
         try UserRules.authorize(change)
-        try await records.authorize(change)
+        try await store.authorize(change)
         guard change.verb != .delete else { return }
         let fields = try AccountFields(change.object, isMaster: change.caller.isMaster)
         guard !fields.holdCardNumber else { throw CardNumber.refused }
@@ -39,7 +37,7 @@ package struct UserRules: ClassRules {
         try await verify(fields.proofs, of: &change)
         if change.object["authData"]?.objectValue != nil { change.notes["namesLinks"] = true }
         try await SecondFactorChange(wish: fields.secondFactor, isMaster: change.caller.isMaster, key: key).prepare(
-            &change, isOffered: settings.asksSecondFactor, records: records)
+            &change, isOffered: settings.asksSecondFactor, store: store)
         if let password = fields.password {
             try await refuseFormer(password, of: change)
             change.notes["passwordHash"] = .string(try await hasher.hash(password, for: change.hashingClient))
@@ -54,7 +52,7 @@ package struct UserRules: ClassRules {
         guard !proofs.isEmpty else { return }
         let guesser: SignInSubject? =
             change.verb == .update && !change.caller.isMaster ? .owner(try change.requiredObjectId) : nil
-        if let guesser { try await records.read { try SignInFailures.check(guesser, at: .now, $0) } }
+        if let guesser { try await store.read { try SignInFailures.check(guesser, at: .now, $0) } }
         var refusal: ParseError?
         do throws(ParseError) {
             for proof in proofs { try await providers.verify(proof) }
@@ -63,7 +61,7 @@ package struct UserRules: ClassRules {
         }
         guard let refusal else { return }
         if let guesser, refusal.code == .objectNotFound {
-            try await records.write { try SignInFailures.count(guesser, in: $0) }
+            try await store.write { try SignInFailures.count(guesser, in: $0) }
         }
         throw refusal
     }
@@ -73,7 +71,7 @@ package struct UserRules: ClassRules {
     private func repeated(_ proofs: [AuthProof], in change: ProposedChange) async throws -> [AuthProvider] {
         guard change.verb == .update, !proofs.isEmpty else { return [] }
         let userId = try change.requiredObjectId
-        let linked = try await records.read {
+        let linked = try await store.read {
             try $0.documentIfFound("_User", userId, caller: .master)?["authData"]
         }
         return proofs.filter { $0.isIdOnly || linked?[$0.provider.rawValue]?["id"] == .string($0.id) }.map(\.provider)
@@ -83,7 +81,7 @@ package struct UserRules: ClassRules {
     private func refuseFormer(_ password: String, of change: ProposedChange) async throws {
         let policy = settings.passwordPolicy
         guard policy.historyMax > 0, change.verb == .update, let userId = change.objectId else { return }
-        let former = try await records.read { try PasswordHistory.hashes(of: userId, max: policy.historyMax, $0) }
+        let former = try await store.read { try PasswordHistory.hashes(of: userId, max: policy.historyMax, $0) }
         for hash in former where try await hasher.verify(password, against: hash, for: change.hashingClient)
         { throw policy.repeated }
     }
@@ -124,6 +122,9 @@ package struct UserRules: ClassRules {
             change.notes["repeatsEmail"] = true
         }
         change.object = .object(try update.settleNames(of: userId, key, in: transaction))
+        if let acl = change.object["ACL"], acl != stored["ACL"] {
+            try PublicUsers.isChosen(userId, in: transaction)
+        }
         if update.taken.contains(where: { $0.kind == .email }), settings.verifiesEmail,
             update.changes["emailVerified"] == nil
         {
@@ -154,6 +155,8 @@ package struct UserRules: ClassRules {
         switch change.verb {
         case .create: return
         case .update:
+            try DisplayName.tellChange(
+                of: outcome.objectId, from: outcome.before, to: outcome.after, messages: messages, in: transaction)
             let email = outcome.after?["email"]
             if email != outcome.before?["email"] {
                 try mails.addressChanged(
@@ -226,9 +229,10 @@ package struct UserRules: ClassRules {
 extension UserRules {
     /// Answers `POST /users`.
     func signUp(_ message: AccountRequest, _ request: ServiceRequest, host: ServiceHost) async throws -> BusReply {
+        let object = try request.document()
+        try ProposedChange.requireUnnamed(object)
         var change = ProposedChange(
-            verb: .create, className: "_User", objectId: nil, object: try request.document(),
-            principal: request.envelope.principal)
+            verb: .create, className: "_User", objectId: nil, object: object, principal: request.envelope.principal)
         try await prepareSignUp(&change)
         let reply = try await host.commit(request) { [change] transaction in
             var signUp = try self.signUp(change)
@@ -256,12 +260,12 @@ extension UserRules {
     /// the first start of an app depends on nobody else's mistakes.
     private func prepareSignUp(_ change: inout ProposedChange) async throws {
         // Before anything that the fields say is looked at.
-        try await records.authorize(change)
+        try await store.authorize(change)
         let fields = try AccountFields(change.object, isMaster: change.caller.isMaster)
         guard !fields.proofs.isEmpty, !change.caller.isMaster else { return try await prepare(&change) }
         let principal = change.principal
         let network = SignInSubject.proofs(principal.network)
-        let isOpen = try await records.read { [key] reader in
+        let isOpen = try await store.read { [key] reader in
             guard let counter = try SignInFailures.counters([network], reader)[network],
                 counter.failures >= network.failuresMax, counter.endsAt > .now
             else { return true }
@@ -275,7 +279,7 @@ extension UserRules {
         do {
             try await prepare(&change)
         } catch let error as ParseError where error.code == .objectNotFound {
-            try await records.write { try SignInFailures.count(network, in: $0) }
+            try await store.write { try SignInFailures.count(network, in: $0) }
             throw error
         }
     }

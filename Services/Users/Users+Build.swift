@@ -4,13 +4,11 @@ import ServiceKit
 
 /// Registers what the service answers beside the reads and writes of its classes.
 package func buildUsers(
-    _ host: ServiceHost, _ routes: inout ServiceRoutes, rules: UserRules, signIns: PasswordHasher
+    _ host: ServiceHost, _ routes: inout ServiceRoutes, _ means: AccountMeans, signIns: PasswordHasher
 ) {
-    let (settings, key) = (rules.settings, rules.key)
-    rules.messages.connect(host.outbox)
-    rules.records.connect(host.store)
-    let signIn = SignIn(host: host, hasher: signIns, settings: settings, messages: rules.messages, key: key)
-    let housekeeping = Housekeeping(host: host, idleUsers: IdleUsers(settings: settings, messages: rules.messages))
+    let (settings, key) = (means.settings, means.key)
+    let rules = UserRules(means, host: host)
+    let signIn = SignIn(host: host, hasher: signIns, rules: rules)
 
     routes.task(framed: UsersCalls.signUp) { message, request in
         try await rules.signUp(message, request, host: host)
@@ -53,9 +51,19 @@ package func buildUsers(
     }
     buildLinks(host, &routes, rules: rules)
 
-    host.whenWriter { await housekeeping.seedAdmins() }
-    host.whenWriter { await housekeeping.run() }
-    host.whenWriter { await KeyCheck(store: host.store, key: key, logger: host.logger).run() }
+    Housekeeping(host: host, idleUsers: IdleUsers(settings: settings, messages: host.outbox)).install()
+    host.whenWriter(
+        "users.shown", every: .seconds(1),
+        problem: "Users could not be shown or hidden as SATCHEL_PUBLIC_USERS says."
+    ) {
+        try await PublicUsers.apply(settings.showsUsers, to: host.store)
+        return .finished
+    }
+    let keyCheck = KeyCheck(store: host.store, key: key, logger: host.logger)
+    host.whenWriter("users.key", every: .seconds(1), problem: "The accounts' key could not be checked.") {
+        try await keyCheck.check()
+        return .finished
+    }
 }
 
 /// What has to do with links in mails.

@@ -6,19 +6,38 @@ import ServiceKit
 /// First component of this service's kinds and name of its file.
 let usersName = "users"
 
+/// What accounts are worked on with, read from the configuration before the service runs.
+package struct AccountMeans: Sendable {
+    /// For new passwords.
+    let hasher: PasswordHasher
+    let providers: IdentityProviders
+    let settings: UsersSettings
+    let key: AccountKey
+
+    package init(hasher: PasswordHasher, providers: IdentityProviders, settings: UsersSettings, key: AccountKey) {
+        self.hasher = hasher
+        self.providers = providers
+        self.settings = settings
+        self.key = key
+    }
+}
+
 /// The classes and tables of the service.
-package func usersPlan(_ rules: UserRules) -> ServicePlan {
+package func usersPlan(_ means: AccountMeans) -> ServicePlan {
     var plan = ServicePlan(
         name: usersName, classes: [userClass, sessionClass, roleClass],
-        rules: [
-            "_User": rules, "_Session": SessionRules(settings: rules.settings, key: rules.key), "_Role": RoleRules(),
-        ],
-        migrations: usersMigrations(rules.key))
+        migrations: usersMigrations(means.key)
+    ) { host in
+        [
+            "_User": UserRules(means, host: host),
+            "_Session": SessionRules(settings: means.settings, key: means.key), "_Role": RoleRules(),
+        ]
+    }
     // A restricted session sees of users, sessions and roles what everybody sees.
     plan.readingCaller = { $0.restricted && !$0.master ? Caller.anonymous : Caller($0) }
-    let own = OwnAnswers(key: rules.key)
+    let own = OwnAnswers(key: means.key)
     plan.completion = { try own.complete($0, $1, $2) }
-    plan.replySeal = ReplySeal(rules.key)
+    plan.replySeal = ReplySeal(means.key)
     return plan
 }
 
@@ -61,8 +80,5 @@ private let roleCreation: ClassPermissions = {
 
 /// The plan of a suite without settings and providers, for tests.
 package func usersPlan(hasher: PasswordHasher, key: AccountKey) -> ServicePlan {
-    usersPlan(
-        UserRules(
-            hasher: hasher, providers: IdentityProviders(), settings: UsersSettings(), messages: AccountMessages(),
-            key: key))
+    usersPlan(AccountMeans(hasher: hasher, providers: IdentityProviders(), settings: UsersSettings(), key: key))
 }

@@ -1,6 +1,6 @@
-import Configuration
 import ObjectStore
 import ParseProtocol
+import ProcessKit
 import ServiceKit
 
 /// The settings of the service; README's table lists them.
@@ -30,62 +30,47 @@ package struct UsersSettings: Sendable {
     package var revokesSessions = true
     /// `SATCHEL_ANONYMOUS_DAYS`: how long nobody may use an anonymous user before the account ends, 0 for ever, to 3650.
     package var anonymousDays = 0
-    /// `SATCHEL_PUBLIC_USERS`: whether everybody may read a new user, without e-mail and authData, as on hosted Parse.
+    /// `SATCHEL_PUBLIC_USERS`: whether everybody may read users who chose no ACL, without e-mail and authData, as on
+    /// hosted Parse.
     package var showsUsers = false
     /// Base of links in mails.
     package var applicationURL = "http://127.0.0.1:1337/parse/apps/satchel"
 
     package init() {}
 
-    /// - Throws: `Problem` for a number out of its range, before the service starts.
-    package init(_ reader: ConfigReader) throws {
-        func number(_ key: String, _ standard: Int, _ range: ClosedRange<Int>) throws -> Int {
-            guard let text = reader.string(forKey: ConfigKey(key)), !text.isEmpty else { return standard }
-            guard let number = Int(text), range.contains(number) else {
-                throw Problem(
-                    description:
-                        "SATCHEL_\(key.dropFirst(8).uppercased().replacing(".", with: "_"))=\(text) must be a number from "
-                        + "\(range.lowerBound) to \(range.upperBound).")
-            }
-            return number
-        }
-        verifiesEmail = reader.bool(forKey: "satchel.verify.email", default: true)
-        refusesUnverified = reader.bool(forKey: "satchel.prevent.login.unverified", default: false)
-        verificationHours = try number("satchel.verification.hours", 24, 1...720)
-        resetHours = try number("satchel.reset.hours", 1, 1...720)
-        mailsPerAddress = try number("satchel.mails.per.address", 100, 1...1_000_000)
-        signUpMailsPerAddress = try number("satchel.signup.mails.per.address", 300, 1...1_000_000)
-        sessionDays = try number("satchel.session.days", 365, 1...3650)
-        anonymousDays = try number("satchel.anonymous.days", 0, 0...3650)
-        extendsSessions = reader.bool(forKey: "satchel.session.extend", default: true)
-        revokesSessions = reader.bool(forKey: "satchel.revoke.sessions.on.password.change", default: true)
-        showsUsers = reader.bool(forKey: "satchel.public.users", default: false)
-        passwordPolicy.charactersMin = try number("satchel.password.length.min", 6, 1...128)
-        passwordPolicy.days = try number("satchel.password.days", 0, 0...3650)
-        passwordPolicy.historyMax = try number("satchel.password.history", 0, 0...20)
-        if let pattern = reader.string(forKey: "satchel.password.pattern"), !pattern.isEmpty {
+    /// - Throws: `StartupProblem`.
+    package init(_ settings: Settings) throws(StartupProblem) {
+        verifiesEmail = try settings.flag("satchel.verify.email", default: true)
+        refusesUnverified = try settings.flag("satchel.prevent.login.unverified", default: false)
+        verificationHours = try settings.number("satchel.verification.hours", 1...720, default: 24)
+        resetHours = try settings.number("satchel.reset.hours", 1...720, default: 1)
+        mailsPerAddress = try settings.number("satchel.mails.per.address", 1...1_000_000, default: 100)
+        signUpMailsPerAddress = try settings.number("satchel.signup.mails.per.address", 1...1_000_000, default: 300)
+        sessionDays = try settings.number("satchel.session.days", 1...3650, default: 365)
+        anonymousDays = try settings.number("satchel.anonymous.days", 0...3650, default: 0)
+        extendsSessions = try settings.flag("satchel.session.extend", default: true)
+        revokesSessions = try settings.flag("satchel.revoke.sessions.on.password.change", default: true)
+        showsUsers = try settings.flag("satchel.public.users", default: false)
+        passwordPolicy.charactersMin = try settings.number("satchel.password.length.min", 1...128, default: 6)
+        passwordPolicy.days = try settings.number("satchel.password.days", 0...3650, default: 0)
+        passwordPolicy.historyMax = try settings.number("satchel.password.history", 0...20, default: 0)
+        if let pattern = settings["satchel.password.pattern"] {
             guard let pattern = try? TextPattern(pattern) else {
-                throw Problem(description: "SATCHEL_PASSWORD_PATTERN is not a regular expression.")
+                throw StartupProblem("SATCHEL_PASSWORD_PATTERN is not a regular expression.")
             }
             passwordPolicy.pattern = pattern
         }
-        switch reader.string(forKey: "satchel.mfa", default: "") {
-        case "", "off": asksSecondFactor = false
-        case "totp": asksSecondFactor = true
-        case let other: throw Problem(description: "SATCHEL_MFA=\(other) must be totp or off.")
-        }
-        let applicationId = reader.string(forKey: "satchel.app.id", default: "satchel")
-        applicationURL = PublicURL { reader.string(forKey: ConfigKey($0)) }.text + "/apps/\(applicationId)"
+        asksSecondFactor = try settings.choice("satchel.mfa", default: SecondFactor.off) == .totp
+        let applicationId = settings.text("satchel.app.id", default: "satchel")
+        applicationURL = PublicURL { settings[$0] }.text + "/apps/\(applicationId)"
         guard verifiesEmail || !refusesUnverified else {
-            throw Problem(
-                description:
-                    "SATCHEL_PREVENT_LOGIN_UNVERIFIED needs SATCHEL_VERIFY_EMAIL: nobody new could ever sign in.")
+            throw StartupProblem(
+                "SATCHEL_PREVENT_LOGIN_UNVERIFIED needs SATCHEL_VERIFY_EMAIL: nobody new could ever sign in.")
         }
     }
 
-    package struct Problem: Error, CustomStringConvertible {
-        /// For the operator, who finds it in the log.
-        package let description: String
+    private enum SecondFactor: String, CaseIterable {
+        case totp, off
     }
 
     var sessionLifetime: Duration { .seconds(Int64(sessionDays) * 86_400) }

@@ -176,8 +176,13 @@ private final class BrokerDriver: SocketDriver {
             dispatcher.hello(lane, hello, now: BusClock.now, &actions)
             if isNew { publishStates() }
         case .goodbye:
-            dispatcher.goodbye(lane)
+            dispatcher.goodbye(lane, now: BusClock.now)
             publishStates()
+            // Said after the last request that the lane gets, so that it knows when it has them all.
+            var answer = Envelope()
+            answer.version = BusMessage.version
+            answer.form = .goodbye
+            sendReply(BusMessage(envelope: answer), to: lane)
         case .unknown, .UNRECOGNIZED:
             return refuse(content, from: lane, .envelope)
         }

@@ -10,6 +10,7 @@ public final class BusEndpoint: Sendable {
     private let hello: Hello
     private let logger: Logger
     private let nextLane = Atomic<Int>(0)
+    private let hasStarted = Atomic<Bool>(false)
 
     /// - Parameters:
     ///   - replica: name of this process, unique in the suite.
@@ -30,6 +31,7 @@ public final class BusEndpoint: Sendable {
 
     /// Connects every lane. `makeHandler` runs on the lane's thread.
     public func start(makeHandler: @escaping @Sendable (_ lane: Int) throws -> any LaneHandler) async throws {
+        hasStarted.store(true, ordering: .relaxed)
         let identity = "\(hello.replica)-\(UInt64.random(in: .min ... .max))"
         // One context for all lanes: one I/O thread, whose wake-ups then serve several sockets at once.
         let context = try ZeroMQContext()
@@ -62,12 +64,33 @@ public final class BusEndpoint: Sendable {
         for lane in lanes { lane.thread.mailbox.post(.setProblem(problem)) }
     }
 
-    /// Asks for no more requests; those under way can still be answered.
-    public func leave() {
-        for lane in lanes { lane.thread.mailbox.post(.leave) }
+    /// Asks for no more requests, and waits until the gateway has heard it: after that none comes. Those under way can
+    /// still be answered, and calls of our own go on.
+    /// - Parameter limit: for a gateway that is not there.
+    public func leave(within limit: Duration) async {
+        let end = ContinuousClock.now + limit
+        await withTaskGroup(of: Void.self) { group in
+            for lane in lanes {
+                group.addTask {
+                    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+                        let accepted = lane.thread.mailbox.post(.leave(until: end, { continuation.resume() }))
+                        if !accepted { continuation.resume() }
+                    }
+                }
+            }
+        }
     }
 
+    /// Ends the lanes. Calls are refused from then on, also those of an endpoint that never started.
     public func stop() {
+        guard hasStarted.load(ordering: .relaxed) else {
+            for lane in lanes {
+                for case .call(_, let completion) in lane.thread.mailbox.close() {
+                    completion(.failure(.unavailable("The service is stopping.")))
+                }
+            }
+            return
+        }
         for lane in lanes { lane.thread.mailbox.post(.stop) }
     }
 

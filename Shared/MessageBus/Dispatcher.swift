@@ -43,7 +43,7 @@ package struct Dispatcher<Origin> {
         let origin: Origin
         let originCorrelation: UInt64
         /// Nobody waits longer than this for a lane to appear, whatever the deadline.
-        let laneDeadline: BusClock.Milliseconds
+        var laneDeadline: BusClock.Milliseconds
         var lane: LaneID?
         var attempts = 0
         /// Number of the sending, from 1, over all lanes.
@@ -78,9 +78,14 @@ package struct Dispatcher<Origin> {
         dispatchWaiting(hello.service[...], now: now, &actions)
     }
 
-    /// A lane stops taking requests and finishes those it has.
-    package mutating func goodbye(_ id: LaneID) {
-        lanes[id]?.isLeaving = true
+    /// A process stops taking requests and finishes those it has. Whichever of its lanes says so first speaks for the
+    /// others.
+    package mutating func goodbye(_ id: LaneID, now: BusClock.Milliseconds) {
+        guard let leaving = lanes[id] else { return }
+        lanes[id]?.lastHeard = now
+        for other in lanesOfService[leaving.hello.service[...]] ?? [] where lanes[other]?.process == leaving.process {
+            lanes[other]?.isLeaving = true
+        }
     }
 
     /// A lane died. What it had goes to another lane if that is safe, else its origin hears that the outcome is unknown.
@@ -179,6 +184,7 @@ package struct Dispatcher<Origin> {
 
     /// Ends requests whose deadline passed and lanes that fell silent. To be called several times a second.
     package mutating func tick(now: BusClock.Milliseconds, _ actions: inout [Action]) {
+        waitForSuccessors(now: now)
         for (correlation, entry) in pending {
             let envelope = entry.message.envelope
             if entry.lane == nil, entry.attempts == 0 || !envelope.writes,
@@ -192,6 +198,18 @@ package struct Dispatcher<Origin> {
         }
         for lane in lanes.values where now - lane.lastHeard > Self.silenceMax {
             fellSilent(lane, now: now, &actions)
+        }
+    }
+
+    /// Whoever waits for a service of which a replica is leaving waits for what comes after it: the next writer, or the
+    /// process started again. The time for a lane to appear begins when it has left.
+    private mutating func waitForSuccessors(now: BusClock.Milliseconds) {
+        let services = Set(lanes.values.filter(\.isLeaving).map { $0.hello.service[...] })
+        guard !services.isEmpty else { return }
+        for (correlation, entry) in pending where entry.lane == nil {
+            if services.contains(entry.message.envelope.destination) {
+                pending[correlation]?.laneDeadline = now + Self.laneWaitMax
+            }
         }
     }
 

@@ -45,7 +45,8 @@ final class LaneLink: Sendable {
         case call(BusMessage, Broker.Completion)
         case setWriter(Bool)
         case setProblem(String)
-        case leave
+        /// The completion is called once: when the gateway has heard of it, or at the end of the time.
+        case leave(until: ContinuousClock.Instant, @Sendable () -> Void)
         case stop
     }
 
@@ -72,6 +73,8 @@ final class LaneDriver: SocketDriver {
     private let logger: Logger
     private var hello: Hello
     private var isLeaving = false
+    /// Who waits until the gateway has heard that we leave, and for how long.
+    private var leaving: (until: ContinuousClock.Instant, heard: @Sendable () -> Void)?
     private var lastHello = ContinuousClock.now
     private var calls: [UInt64: Call] = [:]
     private var lastCorrelation: UInt64 = 0
@@ -95,8 +98,10 @@ final class LaneDriver: SocketDriver {
         case .setProblem(let problem):
             hello.problem = problem
             sayHello()
-        case .leave:
+        case .leave(let until, let heard):
             isLeaving = true
+            leaving?.heard()
+            leaving = (until, heard)
             sayHello()
         case .stop: isRunning = false
         }
@@ -123,8 +128,15 @@ final class LaneDriver: SocketDriver {
             guard let call = calls.removeValue(forKey: message.envelope.correlation) else { return }
             call.completion(Result { () throws(BusFailure) in try BusReply(message) })
         case .hello: break  // The broker looks whether we are still there.
-        case .goodbye, .unknown, .UNRECOGNIZED: refuse(frames[...], .envelope)
+        // Everything that the broker sent us before was received before.
+        case .goodbye: heardGoodbye()
+        case .unknown, .UNRECOGNIZED: refuse(frames[...], .envelope)
         }
+    }
+
+    private func heardGoodbye() {
+        leaving?.heard()
+        leaving = nil
     }
 
     private func refuse(_ frames: ArraySlice<[UInt8]>, _ problem: BusMessage.Malformed) {
@@ -168,6 +180,7 @@ final class LaneDriver: SocketDriver {
 
     func tick() {
         if ContinuousClock.now - lastHello >= .seconds(1) { sayHello() }
+        if let leaving, leaving.until <= .now { heardGoodbye() }
         let now = BusClock.now
         // The broker answers at the deadline; this is for a broker that is gone.
         for (correlation, call) in calls where call.deadline + 500 <= now {
@@ -177,6 +190,8 @@ final class LaneDriver: SocketDriver {
     }
 
     func stopped(left: [LaneLink.Work]) {
+        heardGoodbye()
+        for case .leave(_, let heard) in left { heard() }
         for call in calls.values { call.completion(.failure(.outcomeUnknown)) }
         for case .call(_, let completion) in left { completion(.failure(.unavailable("The service is stopping."))) }
         try? socket.set(ZMQ_LINGER, 1000)  // The last replies still leave.

@@ -20,7 +20,8 @@ struct FieldSelection {
     init(
         keys: [String], excludeKeys: [String], permissions: ClassPermissions, className: String, caller: Caller
     ) {
-        chosen = KeySelection(keys: keys.isEmpty ? nil : keys.filter { $0 != "$score" }, excludeKeys: excludeKeys)
+        let isAll = keys.isEmpty || keys == Query.allAndScore
+        chosen = KeySelection(keys: isAll ? nil : keys.filter { $0 != "$score" }, excludeKeys: excludeKeys)
         let ofGroups = permissions.fieldsOfGroups(caller)
         let secret = SecretFields.unshown(in: className, to: caller)
         hidden = (secret.isEmpty ? ofGroups ?? [] : secret.union(ofGroups ?? [])).map { Array($0.utf8) }

@@ -90,7 +90,8 @@ extension ObjectReader {
         guard let compiled = try compiled(query, .find, start, caller), query.limit > 0,
             let info = schema.classes[query.className]
         else { return query.after }
-        let selection = try selection(info, keys: query.keys, excludeKeys: query.excludeKeys, caller)
+        let excludeKeys = compiled.hasScore ? query.excludeKeys + ["score"] : query.excludeKeys
+        let selection = try selection(info, keys: query.keys, excludeKeys: excludeKeys, caller)
         let statement = try compiled.prepared(
             compiled.pageSQL, connection, caller, limit: query.limit, skip: query.skip)
         defer { statement.reset() }

@@ -11,8 +11,11 @@ public struct Query: Sendable {
     /// Adds `count`, the number of all matches.
     public var wantsCount: Bool
     /// Fields wanted; empty means all. `objectId`, `createdAt`, `updatedAt` and `ACL` are always there. A
-    /// dotted name reaches into Objects, and into those in arrays.
+    /// dotted name reaches into Objects, and into those in arrays. `$score` is the rank of a `$text` search, which
+    /// takes the place of a field `score`.
     public var keys: [String]
+    /// Keys that mean all fields and the rank.
+    static let allAndScore = ["*", "$score"]
     public var excludeKeys: [String]
     /// Where a page begins that goes on by cursors: empty for the first one, then the cursor that came with the page
     /// before, or the objectId of its last object. Nil for pages by `skip`.

@@ -1,4 +1,4 @@
-import Foundation
+import ParseProtocol
 
 /// Decides in which order waiting reads run: without I/O, time is an argument.
 ///
@@ -17,9 +17,6 @@ package struct ReadQueue {
     /// so that they must be fewer.
     package static let costlyMax = 96
     package static let costlyPerClientMax = 24
-    /// Nanoseconds after which half of what a client used is forgotten.
-    private static let halfLife = 10e9
-    private static let clientsMax = 4096
     /// Nanoseconds by which use must differ to count: less is what a few pages of a shop take.
     private static let step = 25e6
     /// So many equals have their turns in the order in which they came.
@@ -32,18 +29,10 @@ package struct ReadQueue {
         var isCostly: Bool
     }
 
-    private struct Usage {
-        var nanoseconds: Double
-        var at: UInt64
-
-        func amount(at now: UInt64) -> Double {
-            nanoseconds * exp2(-Double(now &- min(at, now)) / ReadQueue.halfLife)
-        }
-    }
-
     private var waiting: [Item] = []
     private var running: [Ticket: Item] = [:]
-    private var usage: [WorkClient: Usage] = [:]
+    /// Nanoseconds of processor time.
+    private var usage = FadingUse<WorkClient>()
     private var lastTicket: Ticket = 0
 
     package var isIdle: Bool { waiting.isEmpty && running.isEmpty }
@@ -80,12 +69,7 @@ package struct ReadQueue {
     ///   - isLong: it is not done, and goes on among the long ones under the same ticket.
     package mutating func ended(_ ticket: Ticket, used: UInt64, now: UInt64, isLong: Bool = false) {
         guard var item = running.removeValue(forKey: ticket) else { return }
-        if usage.count >= Self.clientsMax { usage = usage.filter { $0.value.amount(at: now) > 1e6 } }
-        let amount = (usage[item.client]?.amount(at: now) ?? 0) + Double(used)
-        // Past the bound the heaviest are remembered, whom it is about.
-        if usage.count < Self.clientsMax || usage[item.client] != nil {
-            usage[item.client] = Usage(nanoseconds: amount, at: now)
-        }
+        usage.add(used, to: item.client, at: now)
         guard isLong else { return }
         item.kind = .long
         item.isCostly = true
@@ -98,7 +82,7 @@ package struct ReadQueue {
         var runs: [WorkClient: Int] = [:]
         for item in running.values { runs[item.client, default: 0] += 1 }
         for (place, item) in waiting.enumerated() where item.kind == kind {
-            let used = usage[item.client]?.amount(at: now) ?? 0
+            let used = usage.amount(of: item.client, at: now)
             let rank = (runs[item.client] ?? 0, Int(used / Self.step))
             if let current = best, current.rank == rank {
                 best = (rank, current.first, place, current.count + 1)

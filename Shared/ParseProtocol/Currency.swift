@@ -34,13 +34,10 @@ public struct Currency: Sendable, Hashable {
         return decimals == 0 ? sign + whole : "\(sign)\(whole).\(digits.suffix(decimals))"
     }
 
-    /// A start-up error: prices would be wrong by a factor.
-    public struct Unusable: Error, CustomStringConvertible {
+    /// No code of a currency: what its amounts mean is not known.
+    public struct Unusable: Error, Equatable, CustomStringConvertible {
         let code: String
-        /// For the operator, who finds it in the log.
-        public var description: String {
-            "SATCHEL_CURRENCY=\(code) cannot be used: it must be an ISO 4217 code of a currency, such as usd."
-        }
+        public var description: String { "\(code) is no ISO 4217 code of a currency." }
     }
 
     /// ISO 4217, table A.1, "minor unit". Left out: codes for metals, funds, units of account and tests.

@@ -12,11 +12,7 @@ public enum FileNames {
     /// The name a new file is kept under: 128 random bits in hexadecimal digits, so that nobody guesses a file's URL, a `_`, or for a
     /// private file a `-`, and the client's name for it, which downloads show.
     public static func kept(_ name: String, isPrivate: Bool = false) -> String {
-        let halves = [UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max)].map { half in
-            let digits = String(half, radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
-        }
-        return halves.joined() + (isPrivate ? "-" : "_") + name
+        Hex.random(bytes: 16) + (isPrivate ? "-" : "_") + name
     }
 
     /// Whether a name has the form that `kept` makes. Such a name is also safe as the last component of a path.

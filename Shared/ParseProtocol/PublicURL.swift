@@ -10,7 +10,8 @@ public struct PublicURL: Sendable, Hashable {
         func value(_ key: String, _ standard: String) -> String {
             setting(key).flatMap { $0.isEmpty ? nil : $0 } ?? standard
         }
-        let host = value("satchel.host", "127.0.0.1")
+        let address = value("satchel.host", "127.0.0.1")
+        let host = address.contains(":") && !address.hasPrefix("[") ? "[\(address)]" : address
         let port = value("satchel.port", "1337")
         let mount = value("satchel.mount", "/parse")
         var url = value("satchel.public.url", "http://\(host):\(port)\(mount)")

@@ -39,7 +39,7 @@ public enum KeyedReplies {
     }
 
     /// Removes answers that nobody can ask for any more; true when there may be more of them.
-    static func prune(_ transaction: StoreTransaction) throws -> Bool {
+    package static func prune(_ transaction: StoreTransaction) throws -> Bool {
         var removed = 0
         for (table, kept) in [("keyedReplies", keptForRequests), ("deliveredReplies", keptForDeliveries)] {
             removed = max(

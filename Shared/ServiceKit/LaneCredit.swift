@@ -7,6 +7,9 @@ import ObjectStore
 /// (`StoreReader.attempt`): others behind the same address go on reading objects and pages. The same goes for all when the common credit is
 /// used up, so that a thousand addresses can take no more than one can. While nobody overruns nothing is kept, and nothing is asked but
 /// whether that is so.
+///
+/// This is no `TokenBucket`: what a try costs is known after it, so that a credit is overdrawn by as much as it cost, however much that
+/// is, and nothing is ever refused to be taken.
 package struct LaneCredit {
     package enum Way: Equatable {
         /// On the lane, for a slice.

@@ -8,7 +8,7 @@ import ParseProtocol
 extension ServiceRoutes {
     mutating func installObjects() {
         let calls = ObjectCalls(of: host.plan.name)
-        let rules = host.plan.rules
+        let rules = rules
         let readingCaller = host.plan.readingCaller
         let completion = host.plan.completion
         /// The body with what the asking client alone may see.
@@ -129,8 +129,8 @@ extension ServiceRoutes {
                 let verb = try ProposedChange.Verb(change.verb)
                 let object = verb == .delete ? [:] : try JSON(clientText: document)
                 guard case .object = object else { throw ParseError(.invalidJSON, "An object is needed.") }
-                // The path names the class. Files name it again in each row.
-                if object["className"] != nil, !change.imports { throw ParseError.invalidFieldName("className") }
+                // Files name the class again in each row.
+                if !change.imports { try ProposedChange.requireUnnamed(object) }
                 let chosenId = change.imports ? object["objectId"]?.stringValue ?? "" : change.objectID
                 return ProposedChange(
                     verb: verb, className: change.className, objectId: chosenId.isEmpty ? nil : chosenId,
@@ -257,6 +257,12 @@ extension Result<ProposedChange, ParseError> {
 }
 
 extension ProposedChange {
+    /// The path names the class, and a body does not.
+    /// - Throws: 105 for a body that does.
+    public static func requireUnnamed(_ object: JSON) throws(ParseError) {
+        if object["className"] != nil { throw ParseError.invalidFieldName("className") }
+    }
+
     /// - Throws: 104 when the change names no object.
     public var requiredObjectId: String {
         get throws {

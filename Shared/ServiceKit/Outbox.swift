@@ -16,19 +16,19 @@ public final class Outbox: Sendable {
 
     private let store: ClassStore
     private let bus: BusEndpoint
+    private let background: BackgroundGroup
     private let logger: Logger
     /// Destinations that a delivery is under way to.
     private let busy = Mutex<Set<String>>([])
-    private let wakeUps: AsyncStream<Void>
-    private let wake: AsyncStream<Void>.Continuation
+    private let wakeUp = WakeUp()
     /// Who waits for a delivery, by the message's key.
     private let waiters = Mutex<[String: [UUID: AsyncStream<Void>.Continuation]]>([:])
 
-    init(store: ClassStore, bus: BusEndpoint, logger: Logger) {
+    init(store: ClassStore, bus: BusEndpoint, background: BackgroundGroup, logger: Logger) {
         self.store = store
         self.bus = bus
+        self.background = background
         self.logger = logger
-        (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     /// Adds a message to the transaction. `key` names what happened (`order:<id>:mail`); a second message of that key is ignored.
@@ -41,7 +41,7 @@ public final class Outbox: Sendable {
                 .text(KeyedReplies.outboxPrefix + key), .text(call.kind), .blob(try message.serializedBytes()),
                 .int(transaction.now.milliseconds),
             ])
-        transaction.afterCommit { [wake] in wake.yield() }
+        transaction.afterCommit { [wakeUp] in wakeUp.ring() }
     }
 
     /// Waits until the message of a committed transaction was delivered, for answers that are better when the other service
@@ -73,25 +73,19 @@ public final class Outbox: Sendable {
         return false
     }
 
-    /// Delivers until the task is cancelled. Only the writer runs it.
-    func run() async {
-        let timer = Task { [wake] in
-            // Finds rows whose next attempt is due, and what an earlier process left.
-            while !Task.isCancelled {
-                wake.yield()
-                try? await Task.sleep(for: .milliseconds(500))
+    /// Delivering, which only the writer does. The interval finds rows whose next attempt is due, and what an earlier
+    /// process left.
+    package var work: BackgroundWork {
+        BackgroundWork(
+            "outbox", every: .milliseconds(500), problem: "The outbox could not be read.", logger: logger,
+            wakeUp: wakeUp
+        ) { [self] in
+            for destination in try await dueDestinations() where busy.withLock({ $0.insert(destination).inserted }) {
+                // A message stays stored until it was taken, and may be for this very service, which takes nothing any
+                // more.
+                background.begin(isAwaited: false) { [self] in await deliver(to: destination) }
             }
-        }
-        defer { timer.cancel() }
-        for await _ in wakeUps {
-            do {
-                for destination in try await dueDestinations() where busy.withLock({ $0.insert(destination).inserted })
-                {
-                    Task { await deliver(to: destination) }
-                }
-            } catch {
-                logger.error("The outbox could not be read.", metadata: ["error": "\(error)"])
-            }
+            return .idle
         }
     }
 
@@ -108,10 +102,13 @@ public final class Outbox: Sendable {
     /// Delivers to one service until nothing is due for it. Each has its own turn, so that one that is down delays nobody else.
     private func deliver(to destination: String) async {
         do {
-            while try await deliverDue(to: destination) > 0 {}
+            while !Task.isCancelled, try await deliverDue(to: destination) > 0 {}
         } catch {
-            logger.error(
-                "The outbox could not be delivered.", metadata: ["outbox.to": "\(destination)", "error": "\(error)"])
+            if !Task.isCancelled {
+                logger.error(
+                    "The outbox could not be delivered.",
+                    metadata: ["outbox.to": "\(destination)", "error": "\(error)"])
+            }
         }
         _ = busy.withLock { $0.remove(destination) }
     }
@@ -191,7 +188,7 @@ public final class Outbox: Sendable {
     }
 
     /// Doubles from half a second to a minute.
-    static func pause(afterAttempts attempts: Int) -> Duration {
+    package static func pause(afterAttempts attempts: Int) -> Duration {
         .milliseconds(min(60_000, 250 << min(attempts, 12)))
     }
 }

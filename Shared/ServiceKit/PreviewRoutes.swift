@@ -7,7 +7,7 @@ import ParseProtocol
 /// before a webhook hears of the change, so that nobody learns through a webhook of an object that is not his to change.
 extension ServiceRoutes {
     mutating func installPreview() {
-        let rules = host.plan.rules
+        let rules = rules
         task(framed: ObjectCalls(of: host.plan.name).preview) { [host] message, request in
             var changes: [PreviewedChange] = []
             for proposal in try Self.proposals(message, request) {

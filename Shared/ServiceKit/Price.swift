@@ -1,6 +1,5 @@
-import Configuration
-import MessageBus
 import ParseProtocol
+import ProcessKit
 
 /// Prices on the wire are decimal numbers (`3.5` is $3.50), because existing clients send and show them so. Satchel reckons in
 /// integer minor units (350 cents) from the first step on.
@@ -42,9 +41,13 @@ public enum Price {
 
 extension Currency {
     /// `SATCHEL_CURRENCY`, the one currency of the shop.
-    /// - Throws: `Unusable`, which ends the service's start.
-    public static func ofShop(_ reader: ConfigReader = .environment) throws(Unusable) -> Currency {
-        guard let code = reader.string(forKey: "satchel.currency"), !code.isEmpty else { return .standard }
-        return try Currency(code)
+    /// - Throws: `StartupProblem` for what is no currency: prices would be wrong by a factor.
+    public static func ofShop(_ settings: Settings = .environment) throws(StartupProblem) -> Currency {
+        guard let code = settings["satchel.currency"] else { return .standard }
+        guard let currency = try? Currency(code) else {
+            throw settings.wrong(
+                "satchel.currency", "cannot be used: it must be an ISO 4217 code of a currency, such as usd.")
+        }
+        return currency
     }
 }

@@ -7,7 +7,7 @@ import ParseProtocol
 import SwiftProtobuf
 
 /// Hands the requests of one lane to their routes.
-final class RouteHandler: LaneHandler {
+package final class RouteHandler: LaneHandler {
     private let routes: [String: ServiceRoutes.Route]
     private let store: ClassStore
     private let reader: StoreReader
@@ -22,7 +22,7 @@ final class RouteHandler: LaneHandler {
     /// Nanoseconds in which a query is compiled and found to be one that was not quick before.
     private static let declined: UInt64 = 1_000_000
 
-    init(routes: ServiceRoutes, reader: StoreReader, load: RequestLoad) {
+    package init(routes: ServiceRoutes, reader: StoreReader, load: RequestLoad) {
         self.routes = routes.routes
         store = routes.host.store
         self.reader = reader
@@ -31,7 +31,7 @@ final class RouteHandler: LaneHandler {
         seal = routes.host.plan.replySeal
     }
 
-    func handle(_ request: ServiceRequest) { handle(request, by: routes[request.kind]) }
+    package func handle(_ request: ServiceRequest) { handle(request, by: routes[request.kind]) }
 
     private func handle(_ request: ServiceRequest, by route: ServiceRoutes.Route?) {
         switch route {

@@ -37,14 +37,14 @@ extension ServiceRoutes {
             return try BusReply(Accepted(), documents: [answer])
         }
 
-        task(framed: calls.purge) { [host] message, request in
+        task(framed: calls.purge) { [host, rules] message, request in
             try request.requireMaster()
             let className = message.className
-            let rules = host.plan.rules[className]
+            let classRules = rules[className]
             let principal = request.envelope.principal
             var forget: Forget?
             while true {
-                let forgets = try await host.store.write { try Self.purge(className, rules, principal, in: $0) }
+                let forgets = try await host.store.write { try Self.purge(className, classRules, principal, in: $0) }
                 guard let forgets else { break }
                 // Of so many, all are looked up anew.
                 if forgets { forget = .with { $0.everything = true } }

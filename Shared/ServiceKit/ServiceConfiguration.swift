@@ -1,31 +1,27 @@
-import Configuration
-import Foundation
-import Logging
 import MessageBus
+import ProcessKit
 
-/// The settings every process of the suite reads from its environment. Services with settings of their own read them from `reader`.
+/// The settings every process of the suite reads from its environment. Services with settings of their own read them from `settings`.
 public struct ServiceConfiguration: Sendable {
-    /// `SATCHEL_DATA`: where databases, spools and sockets live. Absolute, ends without a slash.
-    public let dataDirectory: String
     /// `SATCHEL_REPLICA`: name of this process, unique in the suite.
     public let replica: String
     /// `SATCHEL_LANES`: sockets and threads that take requests, 1 to 16.
     public let laneCount: Int
     public let bus: BusConfiguration
-    public let logLevel: Logger.Level
-    /// Looks up `satchel.some.name` as `SATCHEL_SOME_NAME`.
-    public let reader: ConfigReader
+    public let start: ProcessStart
+    public let settings: Settings
 
-    /// - Throws: `BusConfiguration.Problem` when the bus cannot work as configured.
-    public init(service: String, reader: ConfigReader = .environment) throws {
-        self.reader = reader
-        dataDirectory =
-            URL(fileURLWithPath: reader.string(forKey: "satchel.data", default: "./data")).standardizedFileURL.path
-        replica = reader.string(forKey: "satchel.replica", default: "\(service)-1")
-        laneCount = reader.int(forKey: "satchel.lanes", default: 2)
-        logLevel = Logger.Level(rawValue: reader.string(forKey: "satchel.log.level", default: "info")) ?? .info
-        bus = try BusConfiguration(reader: reader, dataDirectory: dataDirectory)
+    /// - Throws: `StartupProblem`, and `BusConfiguration.Problem` when the bus cannot work as configured.
+    public init(service: String, settings: Settings = .environment) throws {
+        self.settings = settings
+        start = try ProcessStart(settings)
+        replica = settings.text("satchel.replica", default: "\(service)-1")
+        laneCount = try settings.number("satchel.lanes", 1...16, default: 2)
+        bus = try BusConfiguration(settings, dataDirectory: start.dataDirectory)
     }
+
+    /// `SATCHEL_DATA`: where databases, spools and sockets live. Absolute, ends without a slash.
+    public var dataDirectory: String { start.dataDirectory }
 
     /// The service's own database file.
     public func databasePath(_ service: String) -> String { "\(dataDirectory)/\(service).sqlite" }

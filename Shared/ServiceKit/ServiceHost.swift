@@ -4,6 +4,7 @@ import MessageBus
 import Messages
 import ObjectStore
 import ParseProtocol
+import ProcessKit
 import SwiftProtobuf
 import Synchronization
 
@@ -14,37 +15,53 @@ public final class ServiceHost: Sendable {
     public let store: ClassStore
     public let bus: BusEndpoint
     public let outbox: Outbox
+    /// What the service does by itself.
+    public let background = BackgroundGroup()
     public let quotas: Quotas
     public let logger: Logger
-    private let writerActions = Mutex<[@Sendable () async -> Void]>([])
     private let stopActions = Mutex<[@Sendable (_ limit: Duration) async -> Void]>([])
 
-    package init(plan: ServicePlan, configuration: ServiceConfiguration, logger: Logger) throws {
-        self.plan = plan
-        self.configuration = configuration
-        self.logger = logger
-        quotas = try Quotas(configuration)
-        store = try ClassStore(
+    package convenience init(plan: ServicePlan, configuration: ServiceConfiguration, logger: Logger) throws {
+        let quotas = try Quotas(configuration)
+        let store = try ClassStore(
             path: configuration.databasePath(plan.name), classes: plan.classes, synchronous: plan.synchronous,
             allowClassCreation: plan.ownsUnknownClasses
-                && configuration.reader.bool(forKey: "satchel.allow.client.class.creation", default: true),
-            allowCustomObjectId: configuration.reader.bool(forKey: "satchel.allow.custom.object.id", default: false),
+                && (try configuration.settings.flag("satchel.allow.client.class.creation", default: true)),
+            allowCustomObjectId: configuration.settings.flag("satchel.allow.custom.object.id", default: false),
             allowance: quotas, migrations: [.serviceKit, plan.migrations], logger: logger)
+        try self.init(plan: plan, configuration: configuration, store: store, quotas: quotas, logger: logger)
+    }
+
+    /// A host with a store that is there already.
+    package init(
+        plan: ServicePlan, configuration: ServiceConfiguration, store: ClassStore, quotas: Quotas, logger: Logger
+    ) throws {
+        self.plan = plan
+        self.configuration = configuration
+        self.store = store
+        self.quotas = quotas
+        self.logger = logger
         bus = try BusEndpoint(
             configuration: configuration.bus, service: plan.name, replica: configuration.replica,
             release: satchelRelease,
             laneCount: configuration.laneCount, logger: logger)
-        outbox = Outbox(store: store, bus: bus, logger: logger)
+        outbox = Outbox(store: store, bus: bus, background: background, logger: logger)
     }
 
-    /// Registers work that only the writer does, such as finishing what a crash interrupted. It runs once, in the background,
-    /// when this process becomes the writer. Called while the service is built.
-    public func whenWriter(_ action: @escaping @Sendable () async -> Void) {
-        writerActions.withLock { $0.append(action) }
+    /// Adds background work that only the writer does, such as finishing what a crash interrupted. Called while the
+    /// service is built.
+    /// - Parameters:
+    ///   - interval: the longest pause after a round that went well.
+    ///   - problem: what the log says of a round that failed.
+    public func whenWriter(
+        _ name: String, every interval: Duration, problem: Logger.Message,
+        _ round: @escaping @Sendable () async throws -> BackgroundWork.Round
+    ) {
+        background.add(BackgroundWork(name, every: interval, problem: problem, logger: logger, round: round))
     }
 
     /// Registers work that is finished before the process ends and its store closes, such as a mail that is being sent. The action
-    /// returns within the time it is given. Called while the service is built.
+    /// begins nothing new and returns within the time it is given. Called while the service is built.
     public func whenStopping(_ action: @escaping @Sendable (_ limit: Duration) async -> Void) {
         stopActions.withLock { $0.append(action) }
     }
@@ -58,7 +75,7 @@ public final class ServiceHost: Sendable {
     func becameWriter() {
         logger.notice("This process is the writer.", metadata: ["service": "\(plan.name)"])
         bus.setWriter(true)
-        for action in writerActions.withLock({ $0 }) { Task { await action() } }
+        background.start()
     }
 
     /// Asks another service on the caller's behalf or our own.
@@ -86,9 +103,6 @@ public final class ServiceHost: Sendable {
         try await store.write { [plan] in try KeyedReplies.once(request, plan.replySeal, in: $0, work) }
     }
 }
-
-/// The release that services report, in scripts/status and `serverInfo`.
-public let satchelRelease = "0.1.0"
 
 extension Principal {
     /// Satchel acting for itself, with every right.
@@ -124,27 +138,5 @@ extension ServiceRequest {
     public func document(_ index: Int = 0) throws -> JSON {
         guard documents.indices.contains(index) else { throw ParseError(.invalidJSON, "The request has no document.") }
         return try JSON(clientText: documents[index])
-    }
-}
-
-extension ParseError {
-    public init(_ failure: BusFailure) {
-        self.init(
-            Code(rawValue: Int(failure.failure.code)), failure.failure.message,
-            details: failure.failure.details.isEmpty ? nil : try? JSON(parsing: failure.failure.details))
-        if failure.failure.retryAfter > 0 { retryAfterSeconds = Int(failure.failure.retryAfter) }
-    }
-}
-
-extension BusFailure {
-    public init(_ error: ParseError) {
-        self.init(
-            Failure.with {
-                $0.code = Int32(clamping: error.code.rawValue)
-                $0.message = error.message
-                $0.retriable = error.code == .serviceUnavailable
-                if let details = error.details { $0.details = Data(details.serialized) }
-                if let seconds = error.retryAfterSeconds { $0.retryAfter = UInt32(clamping: seconds) }
-            })
     }
 }

@@ -8,8 +8,9 @@ public struct ServicePlan: Sendable {
     /// First component of the kinds it answers, and of its file `<name>.sqlite`.
     public let name: String
     public let classes: [ClassDefinition]
-    /// Rules for the classes that are more than data, by class name.
-    public let rules: [String: any ClassRules]
+    /// Makes the rules for the classes that are more than data, by class name, with what they need of the running
+    /// service. Called once.
+    public let rules: @Sendable (ServiceHost) -> [String: any ClassRules]
     /// How its tables beside the object store came to their form.
     public let migrations: Migrations
     public let synchronous: Synchronous
@@ -23,8 +24,9 @@ public struct ServicePlan: Sendable {
     public var replySeal: ReplySeal?
 
     public init(
-        name: String, classes: [ClassDefinition] = [], rules: [String: any ClassRules] = [:],
-        migrations: [Migration] = [], synchronous: Synchronous = .full, ownsUnknownClasses: Bool = false
+        name: String, classes: [ClassDefinition] = [], migrations: [Migration] = [], synchronous: Synchronous = .full,
+        ownsUnknownClasses: Bool = false,
+        rules: @escaping @Sendable (ServiceHost) -> [String: any ClassRules] = { _ in [:] }
     ) {
         self.name = name
         self.classes = classes

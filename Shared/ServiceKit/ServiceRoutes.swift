@@ -29,12 +29,15 @@ public struct ServiceRoutes: Sendable {
     var routes: [String: Route] = [:]
     private(set) var functions: [String: Function] = [:]
     let host: ServiceHost
+    /// The rules of the service's classes, by class name.
+    let rules: [String: any ClassRules]
 
     /// What every service answers, and what `build` adds.
     package init(
         host: ServiceHost, build: (_ host: ServiceHost, _ routes: inout ServiceRoutes) throws -> Void
     ) throws {
         self.host = host
+        rules = host.plan.rules(host)
         installObjects()
         installPreview()
         installSchemas()
@@ -134,8 +137,9 @@ extension BusReply {
 }
 
 /// Counts the requests under way in tasks, so that a stopping service can finish them.
-final class RequestLoad: Sendable {
+package final class RequestLoad: Sendable {
     private let count = Atomic<Int>(0)
+    package init() {}
     func began() { count.wrappingAdd(1, ordering: .relaxed) }
     func ended() { count.wrappingSubtract(1, ordering: .relaxed) }
     var isIdle: Bool { count.load(ordering: .relaxed) == 0 }

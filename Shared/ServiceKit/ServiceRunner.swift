@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import MessageBus
 import ObjectStore
+import ProcessKit
 import ServiceLifecycle
 
 /// Runs a service until SIGTERM or SIGINT: the whole of a service's entry file is one call of this.
@@ -22,7 +23,7 @@ public func runService(
         )
 ) async {
     ProcessMemory.keepSmall()
-    LoggingSystem.bootstrap(StreamLogHandler.standardError)
+    ProcessStart.setUpLogging()
     do {
         let (plan, build) = try make()
         try await run(plan, build)
@@ -37,11 +38,8 @@ private func run(
     _ plan: ServicePlan, _ build: @Sendable (_ host: ServiceHost, _ routes: inout ServiceRoutes) throws -> Void
 ) async throws {
     let configuration = try ServiceConfiguration(service: plan.name)
-    var logger = Logger(label: configuration.replica)
-    logger.logLevel = configuration.logLevel
-    umask(0o077)  // Databases and spools hold customers' data.
-    try FileManager.default.createDirectory(
-        atPath: configuration.dataDirectory + "/sockets", withIntermediateDirectories: true)
+    let logger = configuration.start.makeLogger(configuration.replica)
+    try configuration.start.makeDataDirectory()
     let host = try ServiceHost(plan: plan, configuration: configuration, logger: logger)
     let routes = try ServiceRoutes(host: host, build: build)
     let group = ServiceGroup(
@@ -62,21 +60,22 @@ private struct RunningService: Service {
     let host: ServiceHost
     let routes: ServiceRoutes
 
-    /// Supervisors kill after 10 s; requests under way get half of that.
-    private static let drainMax = Duration.seconds(5)
+    /// Supervisors kill after 10 s. What is under way gets most of it, the rest is for closing the database.
+    private static let finishMax = Duration.seconds(8)
+    /// Background work that is told to end; what is worth more than that was waited for before.
+    private static let backgroundMax = Duration.seconds(1)
+    /// A round trip to the gateway. There may be none.
+    private static let goodbyeMax = Duration.seconds(1)
 
     func run() async throws {
-        host.whenWriter { [host] in await host.outbox.run() }
-        host.whenWriter { [host] in await DiskWatch(host: host).run() }
-        host.whenWriter { [host] in
-            while !Task.isCancelled {
-                try? await Task.sleep(for: .seconds(5))
-                do {
-                    while try await host.store.write({ try KeyedReplies.prune($0) }) {}
-                } catch {
-                    host.logger.error("Old replies could not be removed.", metadata: ["error": "\(error)"])
-                }
-            }
+        host.background.add(host.outbox.work)
+        let disk = DiskWatch(host: host)
+        host.whenWriter("disk", every: DiskWatch.interval, problem: "The disk could not be watched.") {
+            await disk.look()
+            return .idle
+        }
+        host.whenWriter("replies", every: .seconds(5), problem: "Old replies could not be removed.") { [host] in
+            try await host.store.write { try KeyedReplies.prune($0) } ? .more : .idle
         }
         host.store.startWriting(refused: { refuse($0, host.logger) }) { [host] in host.becameWriter() }
         // Nothing is answered from a database that is about to be refused.
@@ -85,19 +84,32 @@ private struct RunningService: Service {
         try await host.bus.start { _ in RouteHandler(routes: routes, reader: try host.store.makeReader(), load: load) }
         host.logger.notice("Ready.", metadata: ["service": "\(host.plan.name)", "release": "\(satchelRelease)"])
         try? await gracefulShutdown()
-        await stop(load)
+        // A task of its own, in which pauses last although this one may be cancelled.
+        await Task { await stop(load) }.value
     }
 
+    /// Takes nothing new, finishes what is under way, and only then gives the writer's lock to the next.
     private func stop(_ load: RequestLoad) async {
-        host.bus.leave()
-        async let work: Void = host.finish(within: Self.drainMax)
-        let end = ContinuousClock.now + Self.drainMax
-        // The gateway hears of the goodbye within a round trip; what it sent before is counted by then.
-        repeat { try? await Task.sleep(for: .milliseconds(50)) } while !load.isIdle && ContinuousClock.now < end
+        let end = ContinuousClock.now + Self.finishMax
+        async let work: Void = host.finish(within: Self.finishMax)
+        // After this no request comes any more: all that came are counted.
+        await host.bus.leave(within: Self.goodbyeMax)
+        while !load.isIdle, ContinuousClock.now < end { try? await Task.sleep(for: .milliseconds(5)) }
         await work
-        host.store.stop()
+        await host.background.stop(within: Self.backgroundMax)
+        await Self.offThePool { [host] in host.store.stop() }
         host.bus.stop()
         try? await Task.sleep(for: .milliseconds(100))  // The lanes' last replies leave.
         host.logger.notice("Stopped.")
+    }
+
+    /// Runs what blocks, as closing a database does, on a thread of its own.
+    private static func offThePool(_ work: @escaping @Sendable () -> Void) async {
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            Thread.detachNewThread {
+                work()
+                continuation.resume()
+            }
+        }
     }
 }

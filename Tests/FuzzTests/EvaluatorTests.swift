@@ -41,7 +41,8 @@ import Testing
         print(
             "evaluator: \(Self.classes * Self.perClass) queries, \(found) found something, \(refused) were refused, seed \(Self.seed)"
         )
-        #expect(found > 4000 && refused > 200, "The queries must be about what there is.")
+        #expect(found > 4000, "The queries must be about what there is.")
+        #expect(refused > 200, "The queries must be about what there is.")
     }
 
     private func question(_ sample: RandomClass, _ random: inout Seeded) -> (Evaluator.Question, Caller) {

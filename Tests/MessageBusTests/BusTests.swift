@@ -130,6 +130,47 @@ import Testing
         }
     }
 
+    /// Writes without a key, of which one that is lost could not be repeated: whoever leaves has answered all that it
+    /// was sent.
+    @Test func aServiceThatLeavesLosesNothingThatWasSentToIt() async throws {
+        let configuration = try ipc()
+        try await withBus(configuration) { broker in
+            let leaving = try await endpoint(configuration, "catalog", replica: "leaving")
+            let staying = try await endpoint(configuration, "catalog", replica: "staying")
+            defer { staying.stop() }
+            try await until { broker.services["catalog"]?.replicas.count == 2 }
+            let answers = try await withThrowingTaskGroup(of: String.self) { group in
+                for n in 0..<800 {
+                    group.addTask { [self] in
+                        var echo = request("catalog.echo.v1", "\(n)", timeout: .seconds(30))
+                        echo.writes = n.isMultiple(of: 2)
+                        return String(decoding: try await broker.call(echo).body, as: UTF8.self)
+                    }
+                }
+                await leaving.leave(within: .seconds(30))
+                leaving.stop()
+                return try await group.reduce(into: Set()) { $0.insert($1) }
+            }
+            #expect(answers.count == 800)
+            try await until { broker.services["catalog"]?.replicas == ["catalog-staying"] }
+        }
+    }
+
+    @Test func leavingWithoutAGatewayIsBounded() async throws {
+        let catalog = try await endpoint(try ipc(), "catalog")
+        await catalog.leave(within: .milliseconds(50))
+        catalog.stop()
+    }
+
+    @Test func anEndpointThatNeverStartedRefusesCallsOnceItIsStopped() async throws {
+        let endpoint = try BusEndpoint(
+            configuration: try ipc(), service: "catalog", replica: "catalog-1", release: "test", laneCount: 2,
+            logger: logger)
+        endpoint.stop()
+        let failure = await #expect(throws: BusFailure.self) { try await endpoint.call(request("users.echo.v1")) }
+        #expect(failure?.failure.retriable == true)
+    }
+
     @Test func aSecondBrokerCannotTakeTheEndpoint() async throws {
         let configuration = try ipc()
         try await withBus(configuration) { _ in

@@ -215,10 +215,55 @@ import Testing
     @Test func aLeavingLaneFinishesWhatItHas() throws {
         _ = after { $0.hello(first, hello(), now: 0, &$1) }
         let sent = try #require(after { $0.request(request(), from: "a", now: 0, &$1) }.sent.first).message
-        subject.goodbye(first)
+        subject.goodbye(first, now: 0)
         #expect(after { $0.request(request(), from: "b", now: 0, &$1) }.sent.isEmpty)
         let reply = BusMessage(envelope: sent.envelope.reply())
         #expect(after { $0.reply(reply, from: first, now: 0, &$1) }.answered["a"] != nil)
+    }
+
+    @Test func oneGoodbyeSpeaksForTheWholeProcess() {
+        for id in ["catalog-1-5-0", "catalog-1-5-1", "catalog-2-6-0"] {
+            _ = after { $0.hello(Array(id.utf8), hello(), now: 0, &$1) }
+        }
+        subject.goodbye(Array("catalog-1-5-1".utf8), now: 0)
+        // A heartbeat of the other socket, which has not heard of it yet, changes nothing.
+        _ = after { $0.hello(Array("catalog-1-5-0".utf8), hello(), now: 0, &$1) }
+        let lanes = (0..<6).flatMap { n in after { $0.request(request(), from: "\(n)", now: 0, &$1) }.sent.map(\.lane) }
+        #expect(lanes == Array(repeating: Array("catalog-2-6-0".utf8), count: 6))
+    }
+
+    @Test func aLeavingLaneIsNotTakenForDead() {
+        _ = after { $0.hello(first, hello(), now: 0, &$1) }
+        _ = after { $0.request(request(), from: "a", now: 0, &$1) }
+        subject.goodbye(first, now: Subject.silenceMax)
+        #expect(after { $0.tick(now: Subject.silenceMax + 1, &$1) }.answered.isEmpty)
+        #expect(subject.lanes[first] != nil)
+    }
+
+    /// A writer that takes its time to leave, and one that comes after it: nobody who waited hears that nothing is
+    /// there.
+    @Test func whoWaitsForALeavingWriterWaitsForTheNextOne() {
+        _ = after { $0.hello(first, hello(writer: true), now: 0, &$1) }
+        subject.goodbye(first, now: 0)
+        _ = after { $0.request(request(writes: true), from: "a", now: 0, &$1) }
+        var now: Int64 = 0
+        while now < Subject.laneWaitMax + 2000 {
+            now += 1000
+            subject.goodbye(first, now: now)
+            #expect(after { $0.tick(now: now, &$1) }.answered.isEmpty)
+        }
+        _ = after { $0.gone(first, now: now, &$1) }
+        #expect(after { $0.tick(now: now + Subject.laneWaitMax - 1, &$1) }.answered.isEmpty)
+        #expect(after { $0.hello(second, hello(writer: true), now: now, &$1) }.sent.map(\.lane) == [second])
+    }
+
+    @Test func afterALeavingWriterTheWaitIsBoundedAgain() {
+        _ = after { $0.hello(first, hello(writer: true), now: 0, &$1) }
+        subject.goodbye(first, now: 0)
+        _ = after { $0.request(request(writes: true), from: "a", now: 0, &$1) }
+        _ = after { $0.tick(now: 100, &$1) }
+        _ = after { $0.gone(first, now: 100, &$1) }
+        #expect(after { $0.tick(now: 100 + Subject.laneWaitMax, &$1) }.answered["a"]?.envelope.failure.code == 2)
     }
 
     @Test func aLateReplyOfALaneThatWasGivenUpIsIgnored() throws {

@@ -6,9 +6,12 @@ import Testing
     @Test func whatIsUsedIsGone() {
         let budget = RequestBudget(microseconds: 100)
         budget.use(30)
-        #expect(budget.left == 70 && budget.used == 30 && !budget.isSpent)
+        #expect(budget.left == 70)
+        #expect(budget.used == 30)
+        #expect(!budget.isSpent)
         budget.use(1_000)
-        #expect(budget.left == 0 && budget.isSpent)
+        #expect(budget.left == 0)
+        #expect(budget.isSpent)
         budget.use(-5)
         #expect(budget.left == 0)
     }

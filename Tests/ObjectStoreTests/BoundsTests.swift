@@ -81,7 +81,8 @@ import Testing
             "unique": ["__op": "AddUnique", "objects": [["image": evil]]],
         ], as: ann)
         let object = try await test.get("T", id)
-        #expect(object["list"] == [safe, [safe]] && object["unique"] == [["image": safe]])
+        #expect(object["list"] == [safe, [safe]])
+        #expect(object["unique"] == [["image": safe]])
         #expect(object["object"] == ["a": safe, "b": ["x": [safe]]])
     }
 

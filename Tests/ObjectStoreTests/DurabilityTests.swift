@@ -163,7 +163,8 @@ import Testing
         }
         let before = try Data(contentsOf: URL(fileURLWithPath: image.path + "-wal"))
         let refusal = try await image.refusal()
-        #expect(refusal?.contains("damaged") == true && refusal?.contains("committed later") == true, "\(refusal ?? "opened")")
+        #expect(refusal?.contains("damaged") == true, "\(refusal ?? "opened")")
+        #expect(refusal?.contains("committed later") == true, "\(refusal ?? "opened")")
         #expect(try Data(contentsOf: URL(fileURLWithPath: image.path + "-wal")) == before)
         let header = try await Self.killed()
         try header.change("bag.sqlite-wal") { $0.replaceSubrange(0..<8, with: Data(repeating: 0, count: 8)) }
@@ -192,7 +193,8 @@ import Testing
         try FileManager.default.removeItem(atPath: disk.path)
         try FileManager.default.copyItem(atPath: older.path, toPath: disk.path)
         let refusal = try await disk.refusal()
-        #expect(refusal?.contains("older") == true && refusal?.contains("bag.born") == true, "\(refusal ?? "opened")")
+        #expect(refusal?.contains("older") == true, "\(refusal ?? "opened")")
+        #expect(refusal?.contains("bag.born") == true, "\(refusal ?? "opened")")
         try FileManager.default.removeItem(atPath: disk.folder + "/bag.born")
         let (third, accepted) = try await disk.open()
         #expect(accepted == nil)

@@ -44,7 +44,8 @@ import Testing
         for keys in [["o.a"], ["o.a", "s"], ["o", "o.a"], []] {
             for excludeKeys in [[], ["o.b"], ["s.x"]] {
                 for answer in try await answers(test, keys: keys, excludeKeys: excludeKeys, as: ann) {
-                    #expect(answer["objectId"] == "one" && answer["o"] == nil, "\(keys) without \(excludeKeys)")
+                    #expect(answer["objectId"] == "one", "\(keys) without \(excludeKeys)")
+                    #expect(answer["o"] == nil, "\(keys) without \(excludeKeys)")
                 }
             }
         }

@@ -163,7 +163,8 @@ import Testing
         for skip in stride(from: 0, to: 14, by: 2) {
             paged += try await test.names("Place", near, order: [], limit: 2, skip: skip)
         }
-        #expect(paged == all && all.count == 12)
+        #expect(paged == all)
+        #expect(all.count == 12)
     }
 
     @Test func unreadableObjectsAreNeverNear() async throws {

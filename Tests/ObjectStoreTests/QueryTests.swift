@@ -120,12 +120,14 @@ import Testing
         for skip in stride(from: 0, to: 6, by: 2) {
             seen += try await test.names("Item", [:], order: ["flag"], limit: 2, skip: skip).joined()
         }
-        #expect(seen.count == 5 && Set(seen).count == 5)
+        #expect(seen.count == 5)
+        #expect(Set(seen).count == 5)
         let page = try await test.store.read {
             try $0.find(Query(className: "Item", where: ["flag": true], order: ["name"], limit: 1, wantsCount: true, keys: ["place.city"]), caller: .master)
         }
         let body = try JSON(parsing: page.body)
-        #expect(page.rows == 1 && body["count"] == 2)
+        #expect(page.rows == 1)
+        #expect(body["count"] == 2)
         let first = body["results"]?.arrayValue?.first?.objectValue ?? [:]
         #expect(Set(first.keys) == ["objectId", "createdAt", "updatedAt", "place"])
         let none = try await test.store.read { try $0.find(Query(className: "Item", limit: 0, wantsCount: true), caller: .master) }
@@ -146,7 +148,8 @@ import Testing
         }
         for caller in [Caller.master, .anonymous, ann, admin] {
             let page = try await plan(["brand": .pointer("Category", "c1")], ["name"], caller)
-            #expect(page.contains("_brand_name") && !page.contains("TEMP B-TREE"), "\(page)")
+            #expect(page.contains("_brand_name"), "\(page)")
+            #expect(!page.contains("TEMP B-TREE"), "\(page)")
             #expect(try await plan(["name": ["$gt": "a"]], ["-name"], caller).contains("_name (<expr>>?)"))
             #expect(try await plan(["day": ["$lt": date("2020-01-01T00:00:00Z")]], ["day"], caller).contains("_day"))
             #expect(try await plan([:], ["-updatedAt"], caller).contains("_updatedAt"))

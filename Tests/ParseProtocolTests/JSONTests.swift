@@ -12,7 +12,9 @@ import Testing
         #expect(try JSON(parsing: #" { "b" : 1.0 , "a" : 1e2, "a": "\u00e9\ud83d\ude00\/" } "#).serializedText == #"{"a":"é😀/","b":1}"#)
         #expect(try JSON(parsing: #""\ud800x""#) == "\u{FFFD}x")
         #expect(try JSON(parsing: "9007199254740993") == .double(9_007_199_254_740_992) || JSON(parsing: "9007199254740993") == .int(9_007_199_254_740_992))
-        #expect(JSON(number: 3) == 3 && JSON.double(2.5).intValue == nil && JSON.int(2).doubleValue == 2)
+        #expect(JSON(number: 3) == 3)
+        #expect(JSON.double(2.5).intValue == nil)
+        #expect(JSON.int(2).doubleValue == 2)
     }
 
     @Test(arguments: [
@@ -43,8 +45,10 @@ import Testing
     }
 
     @Test func depthIsCountedInLevels() {
-        #expect(!JSON.int(1).isNested(deeperThan: 0) && JSON.array([]).isNested(deeperThan: 0))
-        #expect(!JSON.array([["a": []]]).isNested(deeperThan: 3) && JSON.array([["a": []]]).isNested(deeperThan: 2))
+        #expect(!JSON.int(1).isNested(deeperThan: 0))
+        #expect(JSON.array([]).isNested(deeperThan: 0))
+        #expect(!JSON.array([["a": []]]).isNested(deeperThan: 3))
+        #expect(JSON.array([["a": []]]).isNested(deeperThan: 2))
     }
 
     @Test func randomBytesNeverTrap() {

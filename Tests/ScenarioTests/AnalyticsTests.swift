@@ -24,7 +24,8 @@ import Testing
                 "dimensions": ["screen": "bag", "index": .string("\(index)")],
             ]
             let answer = try await customer.client.call(.POST, "/events/\(name)", event)
-            #expect(answer.status == 200 && answer.json == [:], "\(answer.text)")
+            #expect(answer.status == 200, "\(answer.text)")
+            #expect(answer.json == [:], "\(answer.text)")
         }
         #expect(try await ParseClient(suite).call(.POST, "/events/AppOpened", [:]).json == [:])
         #expect(try await customer.client.run("analyticsEvents", ["name": .string(name)]).code == 119)
@@ -79,9 +80,12 @@ import Testing
                 _ = try await client.call(.POST, "/events/AppOpened", ["at": before])
             }
             let active = try await admin.run("analyticsActiveUsers").result
-            #expect(active["users"] == 2 && active["installations"] == 2, "\(active.serializedText)")
+            #expect(active["users"] == 2, "\(active.serializedText)")
+            #expect(active["installations"] == 2, "\(active.serializedText)")
             let days = active["days"]?.arrayValue?.compactMap { $0["users"]?.intValue } ?? []
-            #expect(days.count >= 30 && days.reduce(0, +) == 4 && days.last == 2)
+            #expect(days.count >= 30)
+            #expect(days.reduce(0, +) == 4)
+            #expect(days.last == 2)
             let weeks = active["weeks"]?.arrayValue?.compactMap { $0["users"]?.intValue } ?? []
             #expect(weeks == [2] || weeks == [2, 2])
             let months = active["months"]?.arrayValue?.compactMap { $0["users"]?.intValue } ?? []
@@ -91,7 +95,8 @@ import Testing
             let opens = try await admin.run("analyticsSeries", ["metric": "opens"]).result
             #expect(Self.total(opens["points"]) == 6)
             let push = try await admin.run("pushOpens", ["pushHash": "promo-7"]).result
-            #expect(push["opens"] == 4 && push.at("firstAt", "__type") == "Date")
+            #expect(push["opens"] == 4)
+            #expect(push.at("firstAt", "__type") == "Date")
             #expect(try await admin.run("pushOpens", ["pushHash": "none"]).result["opens"] == 0)
         }
     }
@@ -148,8 +153,10 @@ import Testing
             }
             try await eventually("the gateway reports what it counted") { try await groups("sdk")["ios"]?.count == 43 }
             let classes = try await groups("class")
-            #expect(classes["Gauge"]?.count == 10 && classes["Gauge"]?.failed == 4, "\(classes)")
-            #expect(classes["(other)"]?.count == 40 && classes["Strange1"] == nil, "\(classes)")
+            #expect(classes["Gauge"]?.count == 10, "\(classes)")
+            #expect(classes["Gauge"]?.failed == 4, "\(classes)")
+            #expect(classes["(other)"]?.count == 40, "\(classes)")
+            #expect(classes["Strange1"] == nil, "\(classes)")
             #expect(try await groups("sdk")["js"]?.count == 5)
             #expect(try await groups("deviceType")["web"]?.count == 5)
             #expect(try await groups("verb")["GET"]?.count ?? 0 >= 49)

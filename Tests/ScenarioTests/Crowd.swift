@@ -11,7 +11,7 @@ final class Crowd: Sendable {
         var receipts: [[String: JSON]]
         var problems: [String] = []
         var reads = 0
-        var repeated = 0
+        var repeated: [String] = []
     }
 
     private let suite: Suite
@@ -37,6 +37,9 @@ final class Crowd: Sendable {
         let receipts = state.withLock { $0.receipts }
         return zip(customers, receipts).map { ($0, $1) }
     }
+
+    /// What customers were told that made them ask for the same once more.
+    var repeated: [String] { state.withLock { $0.repeated } }
 
     /// From now on requests may get no answer, or a 5xx: the gateway is the one process that has no second.
     func gatewayMayFail() { state.withLock { $0.gatewayMayFail = true } }
@@ -137,12 +140,14 @@ final class Crowd: Sendable {
         _ what: String, _ customer: Customer, _ request: (ParseClient) async throws -> ParseClient.Answer
     ) async throws -> ParseClient.Answer {
         while true {
+            var problem = ""
             do {
                 let answer = try await request(customer.client)
                 if answer.status == 200 { return answer }
+                problem = "\(what): \(answer.status) \(answer.text.prefix(300))"
                 // 124: the outcome is not known yet, ask again with the same key.
                 guard answer.status >= 500 || answer.code == 124 else {
-                    report("\(what): \(answer.status) \(answer.text.prefix(300))")
+                    report(problem)
                     throw Unexpected(what, answer)
                 }
             } catch let error as Unexpected {
@@ -150,9 +155,10 @@ final class Crowd: Sendable {
             } catch let error as CancellationError {
                 throw error
             } catch {
-                if state.withLock({ !$0.gatewayMayFail }) { report("\(what): \(error)") }
+                problem = "\(what): \(error)"
+                if state.withLock({ !$0.gatewayMayFail }) { report(problem) }
             }
-            state.withLock { $0.repeated += 1 }
+            state.withLock { $0.repeated.append(problem) }
             try await Task.sleep(for: .milliseconds(100))
         }
     }

@@ -48,12 +48,14 @@ import Testing
             ]
             let id = try await master.push(push)
             let status = try await master.pushEnded(id)
-            #expect(status["status"] == "succeeded" && status["numSent"] == 1)
+            #expect(status["status"] == "succeeded")
+            #expect(status["numSent"] == 1)
             let seen = try #require(taken(peer)[token]?.first)
             let headers = try #require(seen["headers"])
             #expect(headers[":path"] == .string("/3/device/\(token)"))
             #expect(headers["apns-topic"] == "com.example.shop")
-            #expect(headers["apns-push-type"] == "alert" && headers["apns-priority"] == "10")
+            #expect(headers["apns-push-type"] == "alert")
+            #expect(headers["apns-priority"] == "10")
             #expect(headers["apns-collapse-id"] == .string(id))
             #expect(status["expiry"]?.intValue.map { "\($0 / 1000)" } == headers["apns-expiration"]?.stringValue)
             #expect(
@@ -90,7 +92,9 @@ import Testing
                 suite, tokens: tokens("ok", 1), fields: ["deviceType": "android"], channel: channel)
             let id = try await master.push(["channels": [.string(channel)], "data": ["alert": "hi"]])
             let status = try await master.pushEnded(id)
-            #expect(status["numSent"] == 3 && status["numFailed"] == 6 && status["count"] == 9)
+            #expect(status["numSent"] == 3)
+            #expect(status["numFailed"] == 6)
+            #expect(status["count"] == 9)
             #expect(status["sentPerType"] == ["ios": 3])
             #expect(status["failedPerType"] == ["ios": 5, "android": 1])
             #expect(status["status"] == "succeeded")
@@ -119,7 +123,9 @@ import Testing
             let start = ContinuousClock.now
             let id = try await master.push(["channels": [.string(channel)], "data": ["alert": "hi"]])
             let status = try await master.pushEnded(id, within: .seconds(60))
-            #expect(status["numSent"] == 12 && status["numFailed"] == 0 && status["errorMessage"] == nil, "\(status)")
+            #expect(status["numSent"] == 12, "\(status)")
+            #expect(status["numFailed"] == 0, "\(status)")
+            #expect(status["errorMessage"] == nil, "\(status)")
             #expect(ContinuousClock.now - start > .seconds(10), "The mute ones were waited for.")
             let reports = Dictionary(grouping: peer.reports()) { $0.text("token") }
             for token in all {
@@ -166,7 +172,8 @@ import Testing
             let devices = try await Devices.register(suite, tokens: all)
             let id = try await master.push(["channels": [.string(devices.channel)], "data": ["alert": "hi"]])
             let status = try await master.pushEnded(id, within: .seconds(60))
-            #expect(status["numSent"] == 600 && status["count"] == 600, "\(status)")
+            #expect(status["numSent"] == 600, "\(status)")
+            #expect(status["count"] == 600, "\(status)")
             let seen = taken(peer)
             #expect(Set(seen.keys) == Set(all))
             #expect(seen.values.allSatisfy { Set($0.map { $0.text("id") }).count == 1 })
@@ -190,7 +197,9 @@ import Testing
             }
             let status = try await master.pushEnded(id, within: .seconds(90))
             print("10,000 notifications with two kills: \(ContinuousClock.now - start)")
-            #expect(status["numSent"] == 10_000 && status["numFailed"] == 0 && status["count"] == 10_000, "\(status)")
+            #expect(status["numSent"] == 10_000, "\(status)")
+            #expect(status["numFailed"] == 0, "\(status)")
+            #expect(status["count"] == 10_000, "\(status)")
             #expect(status["status"] == "succeeded")
             let seen = taken(peer)
             #expect(Set(seen.keys) == Set(all))
@@ -206,6 +215,28 @@ import Testing
         }
     }
 
+    /// Each answer takes two seconds. The process is told to stop twice while 200 notifications are with the provider:
+    /// it waits for their answers, begins nothing more, and the next process goes on.
+    @Test func aRestartedSenderSendsToEveryDeviceOnce() async throws {
+        try await withAPNs(["wait=2"]) { suite, master, peer in
+            let all = tokens("ok", 600)
+            let devices = try await Devices.register(suite, tokens: all)
+            let id = try await master.push(["channels": [.string(devices.channel)], "data": ["alert": "hi"]])
+            for mark in [1, 250] {
+                try await eventually("\(mark) were sent", within: .seconds(60)) { taken(peer).count >= mark }
+                try await suite.restart("push-1")
+            }
+            let status = try await master.pushEnded(id, within: .seconds(90))
+            #expect(status["numSent"] == 600, "\(status)")
+            #expect(status["numFailed"] == 0, "\(status)")
+            #expect(status["count"] == 600, "\(status)")
+            let seen = taken(peer)
+            #expect(Set(seen.keys) == Set(all))
+            #expect(seen.values.allSatisfy { $0.count == 1 }, "\(seen.values.count { $0.count > 1 }) came twice.")
+            #expect(try await suite.rows("push", "SELECT count(*) FROM deliveries") == [[0]])
+        }
+    }
+
     @Test func aProviderThatIsDownForTooLongEndsThePush() async throws {
         try await withAPNs { suite, master, peer in
             let devices = try await Devices.register(suite, tokens: tokens("busy", 2))
@@ -213,7 +244,8 @@ import Testing
                 "channels": [.string(devices.channel)], "data": ["alert": "hi"], "expiration_interval": 6,
             ])
             let status = try await master.pushEnded(id)
-            #expect(status["status"] == "failed" && status["errorMessage"] == "Expired: 2")
+            #expect(status["status"] == "failed")
+            #expect(status["errorMessage"] == "Expired: 2")
             #expect(taken(peer).isEmpty)
             // Attempts after 0, 1 and 3 seconds; the next would be too late.
             #expect(peer.reports().count { $0["status"] == 503 } == 6)
@@ -240,7 +272,8 @@ import Testing
             let devices = try await Devices.register(suite, tokens: ["../admin", "a b", "x?y=1", "ä"])
             let id = try await master.push(["channels": [.string(devices.channel)], "data": ["alert": "hi"]])
             let status = try await master.pushEnded(id)
-            #expect(status["numFailed"] == 4 && status["errorMessage"] == "BadDeviceToken: 4")
+            #expect(status["numFailed"] == 4)
+            #expect(status["errorMessage"] == "BadDeviceToken: 4")
             #expect(peer.reports().allSatisfy { $0["status"] == nil })
         }
     }

@@ -250,10 +250,11 @@ struct ShopperFlow {
             let mails = mine()
             #expect(mails.count == 1)
             let mail = try #require(mails.first)
-            #expect(mail.source.lowercased().contains("text/plain") && mail.source.lowercased().contains("text/html"))
+            #expect(mail.source.lowercased().contains("text/plain"))
+            #expect(mail.source.lowercased().contains("text/html"))
             if receipt["orderNo"] == orders[0]["orderNo"] {
-                #expect(
-                    mail.text.contains("<twice>") && mail.text.contains("&lt;twice&gt;"), "text plain, HTML escaped")
+                #expect(mail.text.contains("<twice>"), "text plain, HTML escaped")
+                #expect(mail.text.contains("&lt;twice&gt;"), "text plain, HTML escaped")
             }
             for name in (receipt["items"]?.arrayValue ?? []).map({ $0.text("name") }) {
                 #expect(mail.text.contains(name))

@@ -25,7 +25,8 @@ import Testing
             "breakpadDump": ["reason": "SIGSEGV", "ver": "1.2", "stack": "AAAA"],
         ])
         let stored = StoredEvent(event, eventId: String(repeating: "a", count: 32))
-        #expect(stored.crash.title == "CrashReport: SIGSEGV" && stored.crash.release == "1.2")
+        #expect(stored.crash.title == "CrashReport: SIGSEGV")
+        #expect(stored.crash.release == "1.2")
         #expect(stored.crash.level == "fatal")
         #expect(String(decoding: stored.json, as: UTF8.self).contains(#""stack":"AAAA""#))
         #expect(StoredEvent(AppCrashReport.event([:]), eventId: "").crash.title == "CrashReport")

@@ -15,20 +15,19 @@ final class BagStore: Sendable {
     let orders: OrderLedger
     let refunds: RefundLedger
     let events = Events()
-    private let plan: ServicePlan
+    private let rules: [String: any ClassRules]
     private let directory: String
 
     init() async throws {
         directory = NSTemporaryDirectory() + "bag-" + Names.random(10)
-        let link = HostLink()
-        link.use(.standard)
-        plan = bagPlan(link)
+        let plan = bagPlan(.standard)
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         store = try ClassStore(
             path: directory + "/bag.sqlite", classes: plan.classes, allowClassCreation: false,
             allowCustomObjectId: false,
             migrations: [plan.migrations], logger: logger)
+        rules = try plan.classRules(over: store, in: directory)
         ledger = CheckoutLedger(store: store, outbox: events)
         orders = OrderLedger(store: store, outbox: events, currency: .standard)
         refunds = RefundLedger(store: store, outbox: events, currency: .standard)
@@ -79,7 +78,7 @@ final class BagStore: Sendable {
             verb: verb, className: className, objectId: objectId, object: object, principal: principal)
         change.notes["prices"] = prices
         let proposed = change
-        let rules = plan.rules[className]
+        let rules = rules[className]
         return try await store.write { try ServiceRoutes.apply(proposed, rules, in: $0) }
     }
 

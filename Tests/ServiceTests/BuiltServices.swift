@@ -1,7 +1,6 @@
 import AnalyticsService
 import BagService
 import CatalogService
-import Configuration
 import CrashService
 import Foundation
 import Logging
@@ -10,6 +9,7 @@ import MessageBus
 import ObjectStore
 import ParseProtocol
 import PaymentsService
+import ProcessKit
 import PushService
 import ServiceKit
 import UsersService
@@ -30,10 +30,9 @@ struct BuiltServices {
         func add(
             _ plan: ServicePlan, _ build: (_ host: ServiceHost, _ routes: inout ServiceRoutes) throws -> Void
         ) throws {
-            let settings = ["SATCHEL_DATA": directory, "SATCHEL_BUS": "tcp://127.0.0.1:9"]
-            let reader = ConfigReader(provider: EnvironmentVariablesProvider(environmentVariables: settings))
+            let settings = Settings(["SATCHEL_DATA": directory, "SATCHEL_BUS": "tcp://127.0.0.1:9"])
             let host = try ServiceHost(
-                plan: plan, configuration: ServiceConfiguration(service: plan.name, reader: reader),
+                plan: plan, configuration: ServiceConfiguration(service: plan.name, settings: settings),
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
             defer { host.store.stop() }
             answered[plan.name] = try ServiceRoutes(host: host, build: build).kinds
@@ -41,19 +40,16 @@ struct BuiltServices {
         }
 
         try add(analyticsPlan, buildAnalytics)
-        let bag = HostLink()
-        try add(bagPlan(bag)) { try buildBag($0, &$1, bag) }
-        let catalog = CatalogLink()
-        try add(catalogPlan(.standard, catalog)) { try buildCatalog($0, &$1, .standard, catalog) }
+        try add(bagPlan(.standard)) { try buildBag($0, &$1, .standard) }
+        try add(catalogPlan(.standard)) { try buildCatalog($0, &$1, .standard) }
         try add(crashPlan, buildCrash)
         try add(mailPlan, buildMail)
         try add(paymentsPlan, buildPayments)
         try add(pushPlan, buildPush)
         let hasher = PasswordHasher(cost: ScryptCost(parallelism: 1))
-        let rules = UserRules(
-            hasher: hasher, providers: IdentityProviders(), settings: UsersSettings(), messages: AccountMessages(),
-            key: testAccountKey)
-        try add(usersPlan(rules)) { buildUsers($0, &$1, rules: rules, signIns: hasher) }
+        let means = AccountMeans(
+            hasher: hasher, providers: IdentityProviders(), settings: UsersSettings(), key: testAccountKey)
+        try add(usersPlan(means)) { buildUsers($0, &$1, means, signIns: hasher) }
 
         self.answered = answered
         self.keepers = keepers.sorted()

@@ -93,14 +93,16 @@ import Testing
         for _ in 0..<2 { try await sandbox.store.write { try ForgottenUser.forget("alice", in: $0) } }
 
         let review = try await sandbox.document("ProductReview", kept)
-        #expect(review["user"] == nil && review["rating"] == 5)
+        #expect(review["user"] == nil)
+        #expect(review["rating"] == 5)
         #expect(review["ACL"] == ["*": ["read": true], "role:admins": ["read": true, "write": true]])
         #expect(
             try await sandbox.document("ProductReview", hidden)["ACL"] == [
                 "role:admins": ["read": true, "write": true]
             ])
         let product = try await sandbox.document("Product", serum)
-        #expect(product["ratingAverage"] == 3.5 && product["ratingCount"] == 2)
+        #expect(product["ratingAverage"] == 3.5)
+        #expect(product["ratingCount"] == 2)
         #expect(try await count("FavoriteProduct", ["customer": .pointer("_User", "alice")]) == 0)
         #expect(try await count("FavoriteProduct") == 1)
         #expect(try await sandbox.count("SELECT count(*) FROM reviewReports WHERE userId = 'alice'") == 0)

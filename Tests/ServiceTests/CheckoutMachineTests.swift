@@ -65,22 +65,29 @@ import Testing
     private static let short = ParseError(.validationError, "Soap is sold out.")
 
     /// What a charge whose goods are gone turns out to be, and what follows.
-    static func found() throws -> [(Result<String, CheckoutMachine.StepFailure>, CheckoutMachine.Action)] {
-        let order = try priced()
-        return [
-            (.success("ch_1"), .store(.charged(order, chargeId: "ch_1"))),
-            (.failure(.refused(.objectNotFound)), .fail(short, holdsStock: false)),
-            (.failure(.refused(declined)), .fail(declined, holdsStock: false)),
-            (.failure(.undecided), .wait(.milliseconds(50))),
-        ]
+    struct Found: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let answer: Result<String, CheckoutMachine.StepFailure>
+        let action: @Sendable (PricedOrder) -> CheckoutMachine.Action
     }
 
-    @Test(arguments: 0..<4) func withoutTheGoodsNoFirstChargeIsMade(index: Int) throws {
-        let (answer, action) = try Self.found()[index]
-        var machine = Self.machine(at: .reserved(try Self.priced()))
+    static let found = [
+        Found(testDescription: "made", answer: .success("ch_1")) { .store(.charged($0, chargeId: "ch_1")) },
+        Found(testDescription: "never made", answer: .failure(.refused(.objectNotFound))) { _ in
+            .fail(short, holdsStock: false)
+        },
+        Found(testDescription: "declined", answer: .failure(.refused(declined))) { _ in
+            .fail(declined, holdsStock: false)
+        },
+        Found(testDescription: "undecided", answer: .failure(.undecided)) { _ in .wait(.milliseconds(50)) },
+    ]
+
+    @Test(arguments: found) func withoutTheGoodsNoFirstChargeIsMade(_ charge: Found) throws {
+        let order = try Self.priced()
+        var machine = Self.machine(at: .reserved(order))
         #expect(machine.resume() == .reserve(["soap": 2, "comb": 1]))
         #expect(machine.reservationAnswered(.failure(.refused(Self.short))) == .findCharge)
-        #expect(machine.chargeFound(answer) == action)
+        #expect(machine.chargeFound(charge.answer) == charge.action(order))
     }
 
     /// Payments may have noted by then that the charge will never be made: the reservation is not tried again.

@@ -10,12 +10,15 @@ import Testing
     private static let name = FileNames.kept("extra.zip", isPrivate: true)
 
     @Test func aNameSaysWhetherItsFileIsPrivate() throws {
-        #expect(FileNames.isKept(Self.name) && FileNames.isPrivate(Self.name))
+        #expect(FileNames.isKept(Self.name))
+        #expect(FileNames.isPrivate(Self.name))
         #expect(FileNames.original(Self.name) == "extra.zip")
         let open = FileNames.kept("extra-1.zip")
-        #expect(FileNames.isKept(open) && !FileNames.isPrivate(open))
+        #expect(FileNames.isKept(open))
+        #expect(!FileNames.isPrivate(open))
         // A client cannot choose the mark: it is before the name that the client gives.
-        #expect(!FileNames.isPrivate(FileNames.kept("-x")) && !FileNames.isKept("0123-x"))
+        #expect(!FileNames.isPrivate(FileNames.kept("-x")))
+        #expect(!FileNames.isKept("0123-x"))
     }
 
     @Test func aURLWorksUntilItsEnd() throws {

@@ -1,5 +1,6 @@
 import GatewayService
 import ParseProtocol
+import ProcessKit
 import Testing
 
 /// The decisions behind rate limits and lists of routes, without a clock and without a network.
@@ -60,7 +61,8 @@ import Testing
         #expect(rules.map(\.method) == [nil, "POST", nil])
         #expect(rules.map(\.zone) == [.ip, .ip, .user])
         #expect(rules.map(\.includesMaster) == [false, false, true])
-        #expect(rules[2].pattern.matches("functions/checkout") && !rules[2].pattern.matches("functions"))
+        #expect(rules[2].pattern.matches("functions/checkout"))
+        #expect(!rules[2].pattern.matches("functions"))
     }
 
     @Test(arguments: [
@@ -72,7 +74,7 @@ import Testing
         "login=1/1s per ip with", "log[in=1/1s per ip", "login=1/1s=2/2s per ip", "/=1/1s per ip",
     ])
     func aRuleThatMeansNothingIsRefused(text: String) {
-        #expect(throws: (any Error).self) { try RateRule(text) }
+        #expect(throws: StartupProblem.self) { try RateRule(text) }
     }
 
     @Test(arguments: [

@@ -44,9 +44,12 @@ import Testing
             #expect(message.text.contains(part), "text: \(part)")
             #expect(message.html.contains(part), "HTML: \(part)")
         }
-        #expect(message.text.contains("2 x Soap & more") && message.text.contains("Ring <twice> & wait"))
-        #expect(message.html.contains("Soap &amp; more") && message.html.contains("Ring &lt;twice&gt; &amp; wait"))
-        #expect(!message.text.contains("{{") && !message.html.contains("{{"))
+        #expect(message.text.contains("2 x Soap & more"))
+        #expect(message.text.contains("Ring <twice> & wait"))
+        #expect(message.html.contains("Soap &amp; more"))
+        #expect(message.html.contains("Ring &lt;twice&gt; &amp; wait"))
+        #expect(!message.text.contains("{{"))
+        #expect(!message.html.contains("{{"))
         #expect(message.text.hasPrefix("Hello Ann Example,"))
         #expect(message.messageId == "m1@shop.example")
     }
@@ -55,7 +58,8 @@ import Testing
         var receipt = Self.receipt
         receipt["note"] = nil
         let message = try Self.composer().compose(Self.mail(model: receipt))
-        #expect(!message.text.contains("written with") && !message.html.contains("written with"))
+        #expect(!message.text.contains("written with"))
+        #expect(!message.html.contains("written with"))
         #expect(!message.text.contains("ift message"))
     }
 
@@ -80,6 +84,6 @@ import Testing
         for (path, mode) in [(directory, 0o700), (directory + "/m1.eml", 0o600)] {
             #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == mode)
         }
-        #expect(throws: (any Error).self) { try SpoolTransport(directory: "/dev/null/spool") }
+        #expect(throws: CocoaError.self) { try SpoolTransport(directory: "/dev/null/spool") }
     }
 }

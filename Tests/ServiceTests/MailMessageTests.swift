@@ -64,7 +64,9 @@ import Testing
         #expect(plain.components(separatedBy: "\r\n ").count > 3)
         let encoded = HeaderText.unstructured(String(repeating: "日本語", count: 40))
         for line in encoded.components(separatedBy: "\r\n ") {
-            #expect(line.utf8.count <= 75 && line.hasPrefix("=?UTF-8?B?") && line.hasSuffix("?="))
+            #expect(line.utf8.count <= 75)
+            #expect(line.hasPrefix("=?UTF-8?B?"))
+            #expect(line.hasSuffix("?="))
             let word = Data(base64Encoded: String(line.dropFirst(10).dropLast(2))).flatMap {
                 String(data: $0, encoding: .utf8)
             }

@@ -5,6 +5,7 @@ import Messages
 import ObjectStore
 import Outbound
 import ParseProtocol
+import ServiceKit
 import TestSupport
 import Testing
 
@@ -29,9 +30,9 @@ final class MailPost: Sendable {
             settings: .init(
                 schedule: RetrySchedule(first: retry, longest: retry, giveUpAfter: giveUpAfter),
                 connections: connections),
-            logger: logger)
+            background: BackgroundGroup(), logger: logger)
         self.sender = sender
-        work = Task { await sender.run() }
+        work = Task { await sender.work.run() }
     }
 
     deinit { work.cancel() }

@@ -37,7 +37,8 @@ import Testing
         try await eventually("all are sent") {
             try await post.box.count("SELECT count(*) FROM mails WHERE state = 'sent'") == 200
         }
-        #expect(transport.attempts.count == 200 && Set(transport.attempts).count == 200)
+        #expect(transport.attempts.count == 200)
+        #expect(Set(transport.attempts).count == 200)
         #expect(transport.mostAtOnce <= 3)
     }
 
@@ -66,7 +67,8 @@ import Testing
         #expect(try await post.suppressed() == ["ghost@x.example"])
         try await post.ask("ghost@x.EXAMPLE")
         let row = try await post.untilIt(is: "suppressed", to: "ghost@x.EXAMPLE", attempts: 0)
-        #expect(row.attempts == 0 && transport.attempts == ["Ghost@X.example"])
+        #expect(row.attempts == 0)
+        #expect(transport.attempts == ["Ghost@X.example"])
     }
 
     @Test func aMailIsGivenUpAfterItsTime() async throws {
@@ -74,7 +76,8 @@ import Testing
         let post = try await MailPost(transport, retry: .milliseconds(50), giveUpAfter: .seconds(10))
         try await post.ask("ann@shop.example")
         let row = try await post.untilIt(is: "failed", to: "ann@shop.example")
-        #expect(row.attempts >= 2 && row.problem == "Given up. Busy")
+        #expect(row.attempts >= 2)
+        #expect(row.problem == "Given up. Busy")
     }
 
     @Test func aMailThatCannotBeComposedFailsAloneAndSaysWhy() async throws {

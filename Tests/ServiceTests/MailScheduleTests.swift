@@ -1,7 +1,7 @@
-import Configuration
 import MailService
 import Outbound
 import ParseProtocol
+import ProcessKit
 import Testing
 
 /// What becomes of a mail after an attempt, when all mails wait, and what is wrong with settings. No I/O.
@@ -43,10 +43,12 @@ import Testing
         let start = Timestamp(milliseconds: 1_000_000)
         #expect(health.slots(of: 4, at: start) == 4)
         var failed = health.failed(at: start)
-        #expect(failed.pause == .seconds(60) && failed.isNews)
+        #expect(failed.pause == .seconds(60))
+        #expect(failed.isNews)
         // The others that were under way say the same.
         failed = health.failed(at: start.advanced(by: .seconds(20)))
-        #expect(failed.pause == .seconds(40) && !failed.isNews)
+        #expect(failed.pause == .seconds(40))
+        #expect(!failed.isNews)
         #expect(health.slots(of: 4, at: start.advanced(by: .seconds(59))) == 0)
         let later = start.advanced(by: .seconds(60))
         #expect(health.slots(of: 4, at: later) == 1)
@@ -70,7 +72,8 @@ import Testing
         ] {
             for reason in [OutboundFailure.Reason.timedOut, .broken] {
                 let problem = MailProblem(smtp: OutboundFailure(reason, wasNotSent: false, stage: stage))
-                #expect(problem.kind == .temporary && problem.affectsAll == affectsAll, "\(stage)")
+                #expect(problem.kind == .temporary, "\(stage)")
+                #expect(problem.affectsAll == affectsAll, "\(stage)")
             }
         }
         let strange = MailProblem(
@@ -83,8 +86,7 @@ import Testing
     // MARK: - Settings
 
     private static func configuration(_ settings: [String: String]) throws -> MailConfiguration {
-        try MailConfiguration(
-            reader: ConfigReader(provider: EnvironmentVariablesProvider(environmentVariables: settings)))
+        try MailConfiguration(Settings(settings))
     }
 
     @Test func theProviderIsChosenBySettingsAlone() throws {
@@ -101,8 +103,10 @@ import Testing
             Issue.record("SATCHEL_MAIL=smtp is SMTP.")
             return
         }
-        #expect(settings.url == "smtps://mail.shop.example:465" && settings.login?.password == "p")
-        #expect(settings.encryption == .required && configuration.sending.connections == 9)
+        #expect(settings.url == "smtps://mail.shop.example:465")
+        #expect(settings.login?.password == "p")
+        #expect(settings.encryption == .required)
+        #expect(configuration.sending.connections == 9)
         #expect(configuration.sending.schedule.first == .seconds(5))
         guard
             case .mailgun(let mailgun) = try Self.configuration([
@@ -142,7 +146,8 @@ import Testing
             _ = try Self.configuration(settings)
             Issue.record("\(settings) is wrong.")
         } catch {
-            #expect("\(error)".contains(named) && !"\(error)".contains("hush"), "\(error)")
+            #expect("\(error)".contains(named), "\(error)")
+            #expect(!"\(error)".contains("hush"), "\(error)")
         }
     }
 }

@@ -20,7 +20,7 @@ import UsersService
             (.serviceKit, ["service.1.tables"]),
             (catalogPlan(.standard).migrations, ["catalog.1.tables"]),
             (users.migrations, ["users.1.tables", "users.2.genderIsANumber", "users.3.plainSecrets"]),
-            (bagPlan(HostLink()).migrations, ["bag.1.tables", "bag.2.orderStates"]),
+            (bagPlan(.standard).migrations, ["bag.1.tables", "bag.2.orderStates"]),
             (paymentsPlan.migrations, ["payments.1.tables"]),
             (mailPlan.migrations, ["mail.1.tables"]),
             (pushPlan.migrations, ["push.1.tables"]),

@@ -37,6 +37,32 @@ import Testing
         }
     }
 
+    /// The list of ISO 4217, table A.1, written down apart from the code's: a currency that is left out, or has another currency's
+    /// decimals, is a shop that cannot open or charges a hundred times too much.
+    private static let standard: [Int: String] = [
+        0: "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF",
+        2: """
+            AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CNY COP CRC CUP \
+            CVE CZK DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GTQ GYD HKD HNL HTG HUF IDR ILS INR IRR JMD KES \
+            KGS KHR KPW KYD KZT LAK LBP LKR LRD LSL MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR MZN NAD NGN NIO NOK \
+            NPR NZD PAB PEN PGK PHP PKR PLN QAR RON RSD RUB SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB \
+            TJS TMT TOP TRY TTD TWD TZS UAH USD UYU UZS VES WST XCD XCG YER ZAR ZMW ZWG
+            """,
+        3: "BHD IQD JOD KWD LYD OMR TND",
+    ]
+
+    @Test(arguments: [0, 2, 3]) func everyCurrencyOfTheStandardHasItsDecimals(_ decimals: Int) throws {
+        let codes = (Self.standard[decimals] ?? "").split(separator: " ")
+        #expect(codes.count >= 7)
+        for code in codes {
+            let currency = try Currency(String(code))
+            #expect(currency.decimals == decimals, "\(code)")
+            #expect(currency.code == code.lowercased(), "\(code)")
+            #expect(Price.minorUnits(1, in: currency) == currency.minorUnitsOfOne, "\(code)")
+            #expect(Price.minorUnits(.double(1.0001), in: currency) == nil, "\(code)")
+        }
+    }
+
     /// T10k
     @Test(arguments: [
         ("jpy", JSON.int(350), 350), ("jpy", .double(3.5), nil), ("krw", .int(10_000), 10_000), ("kwd", .double(5.125), 5125),

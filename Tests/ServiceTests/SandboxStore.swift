@@ -3,20 +3,21 @@ import Logging
 import Messages
 import ObjectStore
 import ParseProtocol
+import ProcessKit
 import ServiceKit
 
 /// A service's store in a folder of its own, for tests that need the real one.
 final class SandboxStore: Sendable {
     let store: ClassStore
-    private let plan: ServicePlan
+    private let rules: [String: any ClassRules]
     private let folder: URL
 
     init(_ plan: ServicePlan) async throws {
-        self.plan = plan
         folder = FileManager.default.temporaryDirectory.appending(path: "satchel-\(Names.random(12))")
         store = try ClassStore(
             path: folder.appending(path: "\(plan.name).sqlite").path, classes: plan.classes, allowClassCreation: false,
             allowCustomObjectId: true, migrations: [plan.migrations], logger: Logger(label: "test"))
+        rules = try plan.classRules(over: store, in: folder.path)
         await withCheckedContinuation { continuation in
             store.startWriting { continuation.resume() }
         }
@@ -35,7 +36,7 @@ final class SandboxStore: Sendable {
     ) async throws -> ChangeOutcome {
         var change = ProposedChange(
             verb: verb, className: className, objectId: objectId, object: object, principal: principal)
-        let rules = plan.rules[className]
+        let rules = rules[className]
         try await rules?.prepare(&change)
         let prepared = change
         return try await store.write { transaction in
@@ -49,6 +50,18 @@ final class SandboxStore: Sendable {
 
     func count(_ sql: String) async throws -> Int64 {
         try await store.write { try $0.rows(sql).first?.int(0) ?? 0 }
+    }
+}
+
+extension ServicePlan {
+    /// The rules as a service with this store has them. It is on no bus: whom they ask is not there.
+    func classRules(over store: ClassStore, in folder: String) throws -> [String: any ClassRules] {
+        let settings = Settings(["SATCHEL_DATA": folder, "SATCHEL_BUS": "ipc:///nobody", "SATCHEL_QUOTAS": "off"])
+        let host = try ServiceHost(
+            plan: self, configuration: ServiceConfiguration(service: name, settings: settings), store: store,
+            quotas: .unlimited, logger: Logger(label: "test"))
+        host.bus.stop()
+        return rules(host)
     }
 }
 

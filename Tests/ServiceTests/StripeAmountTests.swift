@@ -18,4 +18,23 @@ import Testing
     func whatCannotBeChargedIsRefusedForGood(_ code: String, _ minorUnits: Int64) {
         #expect(throws: ProviderFailure.self) { try StripeAmount(minorUnits: minorUnits, currency: code) }
     }
+
+    /// Stripe's "Zero-decimal currencies", https://docs.stripe.com/currencies#zero-decimal, written down apart from the code's exceptions.
+    /// UGX is on that list and among the special cases, which say that it is sent with two decimals; ISK is not on it and is sent so too.
+    @Test(arguments: [
+        "bif", "clp", "djf", "gnf", "jpy", "kmf", "krw", "mga", "pyg", "rwf", "vnd", "vuv", "xaf", "xof", "xpf",
+    ])
+    func aCurrencyWithoutDecimalsAtStripeIsSentInWholeUnits(_ code: String) throws {
+        let whole = 50 * (try Currency(code)).minorUnitsOfOne
+        #expect(try StripeAmount(minorUnits: whole, currency: code).amount == 50)
+        #expect(StripeAmount.minorUnits(50, currency: code) == whole)
+    }
+
+    /// Stripe takes tens of fils only; another amount than the order's is never charged in its place.
+    @Test(arguments: ["bhd", "jod", "kwd", "omr", "tnd"]) func ofThreeDecimalsTheLastIsNought(_ code: String) throws {
+        #expect(try StripeAmount(minorUnits: 5120, currency: code).amount == 5120)
+        for minorUnits in Int64(5121)...5129 {
+            #expect(throws: ProviderFailure.self) { try StripeAmount(minorUnits: minorUnits, currency: code) }
+        }
+    }
 }

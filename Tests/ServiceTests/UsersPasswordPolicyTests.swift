@@ -38,7 +38,8 @@ import UsersService
     /// An operator's pattern that backtracks for ever ends at a limit and counts as no match.
     @Test func aPatternThatTakesForEverIsNoMatch() throws {
         let pattern = try TextPattern("^(a+)+$")
-        #expect(pattern.matches("aaaa") && !pattern.matches(String(repeating: "a", count: 60) + "!"))
+        #expect(pattern.matches("aaaa"))
+        #expect(!pattern.matches(String(repeating: "a", count: 60) + "!"))
         #expect(UsersAccountTests.code { _ = try TextPattern("(") } == 102)
     }
 

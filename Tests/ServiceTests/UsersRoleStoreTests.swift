@@ -21,14 +21,15 @@ import UsersService
             try? FileManager.default.removeItem(atPath: directory)
         }
         await withCheckedContinuation { started in store.startWriting { started.resume() } }
+        let rules = try plan.classRules(over: store, in: directory)["_Role"]
 
         func create(_ name: String, by userId: String, objectId: String? = nil) async throws {
             var change = ProposedChange(
                 verb: .create, className: "_Role", objectId: objectId, object: ["name": .string(name), "ACL": [:]],
                 principal: Principal.with { $0.userID = userId })
-            try await plan.rules["_Role"]?.prepare(&change)
+            try await rules?.prepare(&change)
             let prepared = change
-            _ = try await store.write { try ServiceRoutes.apply(prepared, plan.rules["_Role"], in: $0) }
+            _ = try await store.write { try ServiceRoutes.apply(prepared, rules, in: $0) }
         }
         func code(_ work: () async throws -> Void) async -> Int? {
             do { try await work() } catch { return (error as? ParseError)?.code.rawValue ?? 0 }

@@ -107,7 +107,9 @@ import UsersService
                 let present = OneTimePassword.step(at: transaction.now)
                 let codes = try SecondFactors.enrol(
                     "u1", secret: Self.secret, step: present - 1, key: testAccountKey, in: transaction)
-                #expect(codes.count == 2 && Set(codes).count == 2 && codes.allSatisfy { $0.count == 30 })
+                try #require(codes.count == 2)
+                #expect(Set(codes).count == 2)
+                #expect(codes.allSatisfy { $0.count == 30 })
                 _ = try SecondFactors.enrol(
                     "u2", secret: Array("another secret, long".utf8), step: present - 1, key: testAccountKey,
                     in: transaction)
@@ -120,13 +122,17 @@ import UsersService
                 #expect(try !use(password.code(of: present)))
                 #expect(try use(password.code(of: present + 1)))
                 #expect(try !use(password.code(of: present)), "An earlier code does not come back.")
-                #expect(try !use(codes[0], "u2") && use(codes[0]) && !use(codes[0]) && use(codes[1]))
+                #expect(try !use(codes[0], "u2"))
+                #expect(try use(codes[0]))
+                #expect(try !use(codes[0]))
+                #expect(try use(codes[1]))
                 #expect(try !use("nobody", "u3"))
                 return codes
             }
             try await store.read { reader in
                 let rows = try reader.rows("SELECT hash FROM recoveryCodes WHERE userId = 'u1'")
-                #expect(try rows.count == 2 && rows.allSatisfy { try !codes.contains($0.text("hash")) })
+                #expect(rows.count == 2)
+                for row in rows { #expect(try !codes.contains(row.text("hash"))) }
             }
         }
     }

@@ -30,7 +30,8 @@ import UsersService
             Issue.record("It is not refused.")
             return
         }
-        #expect(error.code == .objectNotFound && error.message.hasSuffix("after 15 minute(s)."))
+        #expect(error.code == .objectNotFound)
+        #expect(error.message.hasSuffix("after 15 minute(s)."))
         guard case .refused(let last) = verdict(of: Self.stranger, [place: 5], at: Self.end.advanced(by: .milliseconds(-1)))
         else {
             Issue.record("It is not refused.")

@@ -121,9 +121,14 @@ package final class Suite: Sendable {
     }
 
     /// Kills a replica with a signal that it cannot catch, and waits until the process manager started it again.
-    package func kill(_ replica: String) async throws {
+    package func kill(_ replica: String) async throws { try await end(replica, by: SIGKILL) }
+
+    /// Tells a replica to stop, as a supervisor does, and waits until the process manager started it again.
+    package func restart(_ replica: String) async throws { try await end(replica, by: SIGTERM) }
+
+    private func end(_ replica: String, by signal: Int32) async throws {
         guard let pid = processId(of: replica) else { throw Command.Failed(description: "\(replica) does not run.") }
-        guard Glibc.kill(pid, SIGKILL) == 0 else { throw Command.Failed(description: "\(replica) cannot be killed.") }
+        guard Glibc.kill(pid, signal) == 0 else { throw Command.Failed(description: "\(replica) cannot be ended.") }
         try await eventually("\(replica) is started again", within: .seconds(30)) {
             processId(of: replica).map { $0 != pid } ?? false
         }

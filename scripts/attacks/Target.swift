@@ -46,8 +46,8 @@ struct TargetOptions: ParsableArguments {
 }
 
 /// Why a run ends before it has a result. The description is what is printed.
-struct AttackError: Error, CustomStringConvertible {
-    let description: String
+package struct AttackError: Error, CustomStringConvertible {
+    package let description: String
 
     init(_ description: String) { self.description = description }
 }

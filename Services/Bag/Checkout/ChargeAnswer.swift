@@ -1,10 +1,10 @@
-import Configuration
 import ParseProtocol
+import ProcessKit
 import ServiceKit
 
 /// What `chargeCustomer` and `ChargeToken` answer. Cloud code of hosted Parse answered either the charge as Stripe has it or its id, and
 /// apps expect the one or the other.
-package enum ChargeAnswer: String, Sendable {
+package enum ChargeAnswer: String, CaseIterable, Sendable {
     /// The receipt, with the names that Stripe has for a charge.
     case object
     /// The charge's id.
@@ -20,19 +20,10 @@ package enum ChargeAnswer: String, Sendable {
         self = form
     }
 
-    package struct Problem: Error, CustomStringConvertible {
-        /// For the operator, who finds it in the log.
-        package let description: String
-    }
-
     /// `SATCHEL_CHARGE_ANSWER`
-    /// - Throws: `Problem`, before the service starts.
-    init(_ reader: ConfigReader) throws {
-        let text = reader.string(forKey: "satchel.charge.answer", default: "")
-        guard let form = text.isEmpty ? .object : ChargeAnswer(rawValue: text) else {
-            throw Problem(description: "SATCHEL_CHARGE_ANSWER=\(text) must be object or text.")
-        }
-        self = form
+    /// - Throws: `StartupProblem`.
+    init(_ settings: Settings) throws(StartupProblem) {
+        self = try settings.choice("satchel.charge.answer", default: ChargeAnswer.object)
     }
 
     /// - Parameter receipt: what the checkout answers.

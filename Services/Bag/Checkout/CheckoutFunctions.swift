@@ -91,7 +91,7 @@ struct CheckoutFunctions: Sendable {
         } else {
             order = try OpenOrder.find(for: userId, in: reader)
         }
-        guard let order, order.customerId == userId, order.document["orderStatus"]?.intValue == 0 else { return [] }
+        guard let order, order.customerId == userId, OrderStatus.isOpen(order.document) else { return [] }
         return Set(order.items.map(\.productId))
     }
 

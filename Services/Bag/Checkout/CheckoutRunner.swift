@@ -1,14 +1,19 @@
 import Logging
 import ParseProtocol
+import ServiceKit
 
 /// Drives checkouts to their end, each by one task in the process that writes, whoever still waits for it.
 package final class CheckoutRunner: Sendable {
     private let ledger: CheckoutLedger
     private let steps: any CheckoutStepping
     private let logger: Logger
-    private let flights = SingleFlight<CheckoutOutcome>()
+    private let flights: SingleFlight<CheckoutOutcome>
 
-    package init(ledger: CheckoutLedger, steps: any CheckoutStepping, logger: Logger) {
+    package init(
+        ledger: CheckoutLedger, steps: any CheckoutStepping, background: BackgroundGroup = BackgroundGroup(),
+        logger: Logger
+    ) {
+        flights = SingleFlight(background: background)
         self.ledger = ledger
         self.steps = steps
         self.logger = logger
@@ -20,36 +25,30 @@ package final class CheckoutRunner: Sendable {
     }
 
     /// Goes on with what a crash interrupted. Called when this process became the writer.
-    package func resumeUnfinished() async {
-        while true {
-            do {
-                let ids = try await ledger.unfinished()
-                for id in ids { flights.begin(id) { [self] in await drive(id) } }
-                if !ids.isEmpty {
-                    logger.notice("Checkouts go on.", metadata: ["checkout.count": "\(ids.count)"])
-                }
-                return
-            } catch {
-                logger.error("Unfinished checkouts could not be read.", metadata: ["error": "\(error)"])
-                try? await Task.sleep(for: .seconds(1))
-            }
-        }
+    /// - Throws: what the store throws; then nothing was begun.
+    package func resumeUnfinished() async throws {
+        let ids = try await ledger.unfinished()
+        for id in ids { flights.begin(id) { [self] in await drive(id) } }
+        if !ids.isEmpty { logger.notice("Checkouts go on.", metadata: ["checkout.count": "\(ids.count)"]) }
     }
 
     // MARK: - Performing
 
-    private func drive(_ id: String) async -> CheckoutOutcome {
-        let record = await load(id)
+    /// Nil when the service stops first; what was done is stored.
+    private func drive(_ id: String) async -> CheckoutOutcome? {
+        guard let record = await load(id) else { return nil }
         var machine = CheckoutMachine(record.checkout, at: record.point)
         var action = machine.resume()
-        while true {
+        while !Task.isCancelled {
             if case .answer(let outcome) = action { return outcome }
             action = await perform(action, of: record.checkout, &machine)
         }
+        if case .answer(let outcome) = action { return outcome }
+        return nil
     }
 
-    private func load(_ id: String) async -> CheckoutRecord {
-        while true {
+    private func load(_ id: String) async -> CheckoutRecord? {
+        while !Task.isCancelled {
             do {
                 return try await ledger.load(id)
             } catch {
@@ -57,6 +56,7 @@ package final class CheckoutRunner: Sendable {
                 try? await Task.sleep(for: .seconds(1))
             }
         }
+        return nil
     }
 
     private func perform(

@@ -1,5 +1,5 @@
-import Configuration
 import ParseProtocol
+import ProcessKit
 
 /// Who else gets the confirmation of each order: the shop.
 package struct OrderCopies: Sendable {
@@ -8,16 +8,11 @@ package struct OrderCopies: Sendable {
 
     package init() {}
 
-    package struct Problem: Error, CustomStringConvertible {
-        /// For the operator, who finds it in the log.
-        package let description: String
-    }
-
-    /// - Throws: `Problem`, before the service starts, for what no mail can be sent to.
-    init(_ reader: ConfigReader) throws {
-        address = reader.string(forKey: "satchel.order.copy.to", default: "")
+    /// - Throws: `StartupProblem` for what no mail can be sent to.
+    init(_ settings: Settings) throws(StartupProblem) {
+        address = settings.text("satchel.order.copy.to", default: "")
         guard address.isEmpty || Mailbox.isAddress(address) else {
-            throw Problem(description: "SATCHEL_ORDER_COPY_TO=\(address) is no e-mail address.")
+            throw settings.wrong("satchel.order.copy.to", "is no e-mail address.")
         }
     }
 }

@@ -16,7 +16,7 @@ package struct OrderList: Sendable {
     ///   and `to` (excluded) are dates, ISO 8601 or Date hashes, of when the orders were made.
     /// - Throws: 142 for what is none of these.
     package init(_ parameters: JSON) throws {
-        var condition: JSON = ["orderStatus": ["$ne": 0]]
+        var condition: JSON = ["orderStatus": ["$ne": .int(OrderStatus.open.wireStatus)]]
         if let value = parameters["status"], !value.isNull {
             guard let status = Self.status(value), let state = status.state else {
                 let states = OrderStatus.ofMadeOrders.compactMap(\.state).joined(separator: ", ")

@@ -27,7 +27,7 @@ struct OrderNews {
             $0.orderID = order.objectId
             $0.orderNumber = order.orderNo
             $0.userID = order.customerId
-            $0.status = Int32(clamping: status.rawValue)
+            $0.status = status.event
             $0.refundedMinorUnits = givenBack
             $0.currency = priced.currency
             $0.changedAt = transaction.now.milliseconds

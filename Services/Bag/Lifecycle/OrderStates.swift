@@ -18,7 +18,8 @@ package enum OrderStates {
     private static func convertPage(in transaction: StoreTransaction) throws -> Bool {
         let condition: JSON = [
             "$or": [
-                ["orderStatus": ["$in": .array(former)]], ["orderStatus": 1, "orderState": ["$exists": false]],
+                ["orderStatus": ["$in": .array(former)]],
+                ["orderStatus": .int(OrderStatus.made.wireStatus), "orderState": ["$exists": false]],
             ]
         ]
         let page = try transaction.documents(
@@ -35,7 +36,7 @@ package enum OrderStates {
     }
 
     /// Values of `orderStatus` that are not the bag's and not a made order's.
-    private static let former = OrderStatus.ofMadeOrders.map(\.rawValue).filter { $0 != 1 }.map(JSON.int)
+    private static let former = OrderStatus.ofMadeOrders.filter { $0 != .made }.map { JSON.int($0.rawValue) }
 
     /// What a save with the master key says of an order's state, in the form of this release: exports of earlier ones are imported,
     /// and an operator's own tools go on.

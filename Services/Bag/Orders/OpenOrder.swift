@@ -21,7 +21,8 @@ struct OpenOrder: Sendable {
 
     static func find(for customerId: String, in store: some ObjectReading) throws -> OpenOrder? {
         let query = Query(
-            className: "Order", where: ["customer": .pointer("_User", customerId), "orderStatus": 0], limit: 1)
+            className: "Order",
+            where: ["customer": .pointer("_User", customerId), "orderStatus": .int(OrderStatus.open.wireStatus)], limit: 1)
         return try store.documents(query, caller: .master).first.map { try OpenOrder(document: $0, in: store) }
     }
 
@@ -40,8 +41,8 @@ struct OpenOrder: Sendable {
     /// The fields of a new order.
     static func initial(_ customerId: String, items: [String], total: Int64, currency: String) -> JSON {
         [
-            "customer": .pointer("_User", customerId), "orderStatus": 0, "items": .orderItems(items),
-            "total": .int(total), "currency": .string(currency), "ACL": Privacy.acl(customerId),
+            "customer": .pointer("_User", customerId), "orderStatus": .int(OrderStatus.open.wireStatus),
+            "items": .orderItems(items), "total": .int(total), "currency": .string(currency), "ACL": Privacy.acl(customerId),
         ]
     }
 

@@ -16,7 +16,7 @@ package struct OrderChange: Sendable, Equatable {
     /// - Parameter present: the order before, nil when it is created.
     /// - Throws: `ParseError` 119 for what only the server writes, 111 and 142 for values that cannot be.
     package init(_ object: JSON, present: JSON?, customerId: String) throws {
-        let whole = present ?? ["orderStatus": 0]
+        let whole = present ?? ["orderStatus": .int(OrderStatus.open.wireStatus)]
         for (name, value) in object.objectValue ?? [:] {
             switch name {
             case "items": items = try ItemsChange(value)

@@ -3,22 +3,20 @@ import ParseProtocol
 import ServiceKit
 
 /// `OrderItem` as apps save it themselves. The total of the open order follows each change.
-package struct OrderItemRules: ClassRules {
-    let link: HostLink
+struct OrderItemRules: ClassRules {
+    let prices: BagPrices
 
-    package init(link: HostLink) { self.link = link }
-
-    package func prepare(_ change: inout ProposedChange) async throws {
+    func prepare(_ change: inout ProposedChange) async throws {
         guard !CardNumber.isPresent(in: change.object) else { throw CardNumber.refused }
         guard !change.caller.isMaster, change.verb != .delete else { return }
         let product = try Self.product(change.object["product"], isRequired: change.verb == .create)
-        let prices = try await BagPrices(link: link).ask(
+        let known = try await prices.ask(
             for: &change, products: [product].compactMap(\.self), items: [change.objectId].compactMap(\.self))
-        if let product { try prices.requireSold(product) }
+        if let product { try known.requireSold(product) }
     }
 
     /// A quantity of 0 removes the line, as in `setBagQuantity`.
-    package func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? {
+    func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? {
         guard change.verb == .update, !change.caller.isMaster, let quantity = change.object["quantity"] else {
             return nil
         }
@@ -32,7 +30,7 @@ package struct OrderItemRules: ClassRules {
             answer: ["updatedAt": .string(transaction.now.iso), "quantity": 0])
     }
 
-    package func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
+    func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
         guard !change.caller.isMaster else {
             if let id = change.objectId { try requireNotBeingPaid(id, in: transaction) }
             return
@@ -65,7 +63,7 @@ package struct OrderItemRules: ClassRules {
         change.caller = .master
     }
 
-    package func after(
+    func after(
         _ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction
     ) throws {
         if change.verb == .update, !change.principal.master, let quantity = outcome.after?["quantity"] {

@@ -11,32 +11,36 @@ package final class OrderNumberGate: Sendable {
     private let mark: OrderNumberMark
     private let logger: Logger
     private let isOpen = Mutex(false)
+    private let disk = BlockingQueue("order-number-mark")
 
     package init(mark: OrderNumberMark, logger: Logger) {
         self.mark = mark
         self.logger = logger
     }
 
-    /// Runs when this process became the writer, until payments answered.
-    func open(_ host: ServiceHost) async {
-        while !Task.isCancelled {
-            do {
-                let heard = try await host.call(
-                    PaymentsCalls.highestOrder, HighestOrderRequest(), timeout: .seconds(3)
-                ).orderNumber
-                return try await open(host.store, heardByPayments: heard)
-            } catch {
-                logger.warning(
-                    "Orders wait for payments to say which numbers were given out.", metadata: ["error": "\(error)"])
-                try? await Task.sleep(for: .milliseconds(250))
-            }
+    /// Between two questions to payments. No order is made meanwhile, so that it does not grow.
+    static let pause = Duration.milliseconds(250)
+
+    /// Asks payments once; done when this process became the writer, until payments answered.
+    /// - Returns: whether it is open.
+    func open(_ host: ServiceHost) async -> Bool {
+        do {
+            let heard = try await host.call(
+                PaymentsCalls.highestOrder, HighestOrderRequest(), timeout: .seconds(3)
+            ).orderNumber
+            try await open(host.store, heardByPayments: heard)
+            return true
+        } catch {
+            logger.warning(
+                "Orders wait for payments to say which numbers were given out.", metadata: ["error": "\(error)"])
+            return false
         }
     }
 
     /// - Parameter heardByPayments: 0 when payments heard of no order.
     /// - Throws: when the mark or the database cannot be used.
     package func open(_ store: ClassStore, heardByPayments: Int64) async throws {
-        let marked = try mark.open()
+        let marked = try await disk.run { [mark] in try mark.open() }
         let known = try await store.write { transaction in
             let known = try OrderNumbers.last(in: transaction)
             try OrderNumbers.raise(to: max(marked, heardByPayments), in: transaction)

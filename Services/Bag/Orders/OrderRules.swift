@@ -5,18 +5,18 @@ import ServiceKit
 /// `Order` as apps save it themselves: the customer is the caller, the bag is one, money and numbers are the server's.
 ///
 /// Clients hold no write permission in an order's ACL; a change that passes here is made with every right.
-package struct OrderRules: ClassRules {
-    let link: HostLink
+struct OrderRules: ClassRules {
+    let prices: BagPrices
+    /// The shop's, as an order has it.
+    let currency: String
 
-    package init(link: HostLink) { self.link = link }
-
-    package func prepare(_ change: inout ProposedChange) async throws {
+    func prepare(_ change: inout ProposedChange) async throws {
         guard !CardNumber.isPresent(in: change.object) else { throw CardNumber.refused }
         guard !change.caller.isMaster, change.verb != .delete, let sent = change.object["items"] else { return }
-        try await BagPrices(link: link).ask(for: &change, products: [], items: try ItemsChange(sent).named)
+        try await prices.ask(for: &change, products: [], items: try ItemsChange(sent).named)
     }
 
-    package func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? {
+    func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? {
         guard change.verb == .create, !change.caller.isMaster else { return nil }
         let userId = try change.customerId
         guard let open = try OpenOrder.find(for: userId, in: transaction) else { return nil }
@@ -33,7 +33,7 @@ package struct OrderRules: ClassRules {
             objectId: open.objectId, before: updated.before, after: updated.document, answer: answer)
     }
 
-    package func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
+    func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
         if change.verb == .create {
             return try beforeCreate(&change, in: transaction)
         }
@@ -46,7 +46,7 @@ package struct OrderRules: ClassRules {
         let userId = try change.customerId
         let present = try transaction.document("Order", objectId, caller: change.caller)
         guard present["customer"]?.pointerTarget?.objectId == userId else { throw ParseError.objectNotFound }
-        guard present["orderStatus"]?.intValue == 0 else {
+        guard OrderStatus.isOpen(present) else {
             throw ParseError(.operationForbidden, "An order that was made cannot be changed.")
         }
         try CheckoutLedger.requireNotBeingPaid(objectId, in: transaction)
@@ -67,7 +67,7 @@ package struct OrderRules: ClassRules {
         try transaction.quotas.take(of: .carts, by: change.caller)
         try BagPrices.remember(change, in: transaction)
         let wanted = try OrderChange(change.object, present: nil, customerId: userId)
-        var object = OpenOrder.initial(userId, items: [], total: 0, currency: try link.currency)
+        var object = OpenOrder.initial(userId, items: [], total: 0, currency: currency)
         for (name, value) in try fields(wanted, of: object, userId, in: transaction).objectValue ?? [:] {
             object[name] = value
         }
@@ -75,7 +75,7 @@ package struct OrderRules: ClassRules {
         change.caller = .master
     }
 
-    package func after(
+    func after(
         _ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction
     ) throws {
         switch change.verb {

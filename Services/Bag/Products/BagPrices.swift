@@ -3,8 +3,8 @@ import ParseProtocol
 import ServiceKit
 
 /// Fresh prices for a change that a client makes by saving objects: asked before the transaction, remembered in it.
-struct BagPrices {
-    let link: HostLink
+struct BagPrices: Sendable {
+    let host: ServiceHost
 
     private static let note = "prices"
 
@@ -12,7 +12,6 @@ struct BagPrices {
     @discardableResult
     func ask(for change: inout ProposedChange, products: [String], items: [String]) async throws -> Prices {
         guard let userId = change.caller.userId else { return Prices() }  // Refused in the transaction.
-        let host = try link.host
         let inBag = try await host.store.read { reader in
             try (OpenOrder.find(for: userId, in: reader)?.items ?? []) + BagItem.load(items, in: reader)
         }

@@ -1,5 +1,6 @@
 import Logging
 import ParseProtocol
+import ServiceKit
 
 /// Drives refunds to their end, each by one task in the process that writes, whoever still waits for it.
 package final class RefundRunner: Sendable {
@@ -10,9 +11,13 @@ package final class RefundRunner: Sendable {
     private let steps: any RefundStepping
     private let contact: Contact
     private let logger: Logger
-    private let flights = SingleFlight<ParseError?>()
+    private let flights: SingleFlight<ParseError?>
 
-    package init(ledger: RefundLedger, steps: any RefundStepping, logger: Logger, contact: @escaping Contact) {
+    package init(
+        ledger: RefundLedger, steps: any RefundStepping, background: BackgroundGroup = BackgroundGroup(),
+        logger: Logger, contact: @escaping Contact
+    ) {
+        flights = SingleFlight(background: background)
         self.ledger = ledger
         self.steps = steps
         self.logger = logger
@@ -37,34 +42,30 @@ package final class RefundRunner: Sendable {
     }
 
     /// Goes on with what a crash interrupted. Called when this process became the writer.
-    package func resumeUnfinished() async {
-        while true {
-            do {
-                let ids = try await ledger.unfinished()
-                for id in ids { flights.begin(id) { [self] in await drive(id) } }
-                if !ids.isEmpty { logger.notice("Refunds go on.", metadata: ["refund.count": "\(ids.count)"]) }
-                return
-            } catch {
-                logger.error("Unfinished refunds could not be read.", metadata: ["error": "\(error)"])
-                try? await Task.sleep(for: .seconds(1))
-            }
-        }
+    /// - Throws: what the store throws; then nothing was begun.
+    package func resumeUnfinished() async throws {
+        let ids = try await ledger.unfinished()
+        for id in ids { flights.begin(id) { [self] in await drive(id) } }
+        if !ids.isEmpty { logger.notice("Refunds go on.", metadata: ["refund.count": "\(ids.count)"]) }
     }
 
     // MARK: - Performing
 
-    private func drive(_ id: String) async -> ParseError? {
-        let (refund, point, customerId) = await load(id)
+    /// Nil when the service stops first, and what was done is stored; else the refund's end.
+    private func drive(_ id: String) async -> ParseError?? {
+        guard let (refund, point, customerId) = await load(id) else { return nil }
         var machine = RefundMachine(at: point)
         var action = machine.resume()
-        while true {
-            if case .answer(let problem) = action { return problem }
+        while !Task.isCancelled {
+            if case .answer(let problem) = action { return .some(problem) }
             action = await perform(action, of: refund, customerId, &machine)
         }
+        if case .answer(let problem) = action { return .some(problem) }
+        return nil
     }
 
-    private func load(_ id: String) async -> (Refund, RefundMachine.Point, String) {
-        while true {
+    private func load(_ id: String) async -> (Refund, RefundMachine.Point, String)? {
+        while !Task.isCancelled {
             do {
                 return try await ledger.load(id)
             } catch {
@@ -72,6 +73,7 @@ package final class RefundRunner: Sendable {
                 try? await Task.sleep(for: .seconds(1))
             }
         }
+        return nil
     }
 
     private func perform(

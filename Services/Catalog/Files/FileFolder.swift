@@ -18,9 +18,11 @@ package final class FileFolder: Sendable {
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
 
-        init(_ operation: String, _ path: String) {
-            description = "\(operation) of \(path) failed: \(String(cString: strerror(errno)))."
+        init(_ operation: String, _ path: String, code: Int32 = errno) {
+            description = "\(operation) of \(path) failed: \(String(cString: strerror(code)))."
         }
+
+        init(_ failure: DurableFile.Failure) { self.init(failure.call, failure.path, code: failure.code) }
     }
 
     /// - Parameter dataDirectory: the suite's; the folder in it is made at the first file.
@@ -66,56 +68,38 @@ package final class FileFolder: Sendable {
     private func saveNow(_ content: [UInt8], as name: String) throws {
         try makeFolder(path + "/incoming")
         let unfinished = "\(path)/incoming/\(Names.random(20))"
-        do {
-            try write(content, to: unfinished)
-            try place(unfinished, as: name)
-        } catch {
-            unlink(unfinished)
-            throw error
+        try named(name) { shard throws(DurableFile.Failure) in
+            try DurableFile.write(content, to: "\(shard)/\(name)", draft: unfinished)
         }
     }
 
     /// Gives a complete file its name, which is durable when this returns.
     private func place(_ file: String, as name: String) throws {
+        try named(name) { shard throws(DurableFile.Failure) in
+            try DurableFile.place(file, as: "\(shard)/\(name)")
+        }
+    }
+
+    /// Runs what gives a file its name in the folder that it belongs into. When it fails nothing has the name.
+    private func named(_ name: String, _ work: (_ shard: String) throws(DurableFile.Failure) -> Void) throws {
         let shard = "\(path)/\(name.prefix(2))"
         try makeFolder(shard)
-        guard rename(file, "\(shard)/\(name)") == 0 else { throw Failure("rename", file) }
-        do {
-            try synchronize(shard)
+        do throws(DurableFile.Failure) {
+            try work(shard)
         } catch {
             unlink("\(shard)/\(name)")
-            throw error
+            throw Failure(error)
         }
-    }
-
-    private func write(_ content: [UInt8], to file: String) throws {
-        let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw Failure("open", file) }
-        defer { close(descriptor) }
-        try content.withUnsafeBytes { bytes in
-            var done = 0
-            while done < bytes.count {
-                let count = Glibc.write(descriptor, bytes.baseAddress?.advanced(by: done), bytes.count - done)
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else { throw Failure("write", file) }
-                done += count
-            }
-        }
-        guard fsync(descriptor) == 0 else { throw Failure("fsync", file) }
-    }
-
-    /// A new name is durable only when its folder is.
-    private func synchronize(_ folder: String) throws {
-        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw Failure("open", folder) }
-        defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw Failure("fsync", folder) }
     }
 
     private func makeFolder(_ folder: String) throws {
         guard access(folder, F_OK) != 0 else { return }
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        try synchronize(path)
+        do throws(DurableFile.Failure) {
+            try DurableFile.synchronize(folder: path)
+        } catch {
+            throw Failure(error)
+        }
     }
 
     // MARK: - Reading and removing

@@ -3,6 +3,7 @@ import MessageBus
 import Messages
 import ParseProtocol
 import ServiceKit
+import Synchronization
 
 /// The kinds about files (Shared/Messages/Protos/files.proto).
 @discardableResult
@@ -36,7 +37,7 @@ func installFiles(_ host: ServiceHost, _ folder: FileFolder, _ routes: inout Ser
         }
         transaction.afterCommit { folder.remove(message.name) }
     }
-    host.whenWriter { await keeper.sweepForEver() }
+    keeper.keepSweeping()
     return keeper
 }
 
@@ -84,21 +85,22 @@ struct FileKeeper: Sendable {
         }
     }
 
-    func sweepForEver() async {
-        // What is older than this process belongs to one that is gone. Times of files are coarser than the clock.
-        var time = Date(timeIntervalSinceNow: -2)
-        while !Task.isCancelled {
-            do {
-                let removed = try await sweep(before: time)
-                if removed > 0 {
-                    host.logger.notice("Removed unfinished files.", metadata: ["files.count": "\(removed)"])
-                }
-            } catch {
-                host.logger.error("Unfinished files could not be removed.", metadata: ["error": "\(error)"])
-            }
-            try? await Task.sleep(for: Self.abandonedAfter)
-            time = Date(timeIntervalSinceNow: -Double(Self.abandonedAfter.components.seconds))
+    /// Sweeps when this process became the writer, and from time to time.
+    func keepSweeping() {
+        let start = SweepStart()
+        host.whenWriter("files.leftovers", every: .seconds(1), problem: "Unfinished files could not be removed.") {
+            report(try await sweep(before: start.time))
+            return .finished
         }
+        host.whenWriter("files", every: Self.abandonedAfter, problem: "Unfinished files could not be removed.") {
+            report(try await sweepAbandoned())
+            return .idle
+        }
+    }
+
+    private func report(_ removed: Int) {
+        guard removed > 0 else { return }
+        host.logger.notice("Removed unfinished files.", metadata: ["files.count": "\(removed)"])
     }
 
     /// Removes now what nobody is at work on any more.
@@ -116,5 +118,20 @@ struct FileKeeper: Sendable {
             count += unknown.count
         }
         return count
+    }
+}
+
+/// Since when the files are this process's own: what is older belongs to one that is gone, also when a sweep is tried
+/// again.
+private final class SweepStart: Sendable {
+    private let start = Mutex<Date?>(nil)
+
+    /// The moment of the first look at it. Times of files are coarser than the clock.
+    var time: Date {
+        start.withLock { start in
+            let time = start ?? Date(timeIntervalSinceNow: -2)
+            start = time
+            return time
+        }
     }
 }

@@ -1,15 +1,12 @@
 import ObjectStore
 import ParseProtocol
 import ServiceKit
-import Synchronization
 
 /// What is sold within an app is a private file. An operator's tool uploads it like any other; when it becomes a product's `download`, the
 /// product gets a private copy under a name of its own. The uploaded file stays, for whoever knows its name: other objects may refer to it.
-final class PurchasedFiles: Sendable {
-    private let connected = Mutex<(host: ServiceHost, folder: FileFolder)?>(nil)
-
-    /// The rules exist before the service runs; this makes them work.
-    func connect(_ host: ServiceHost, _ folder: FileFolder) { connected.withLock { $0 = (host, folder) } }
+struct PurchasedFiles: Sendable {
+    let store: ClassStore
+    let folder: FileFolder
 
     private static let field = "download"
     private static let className = "_Product"
@@ -19,10 +16,7 @@ final class PurchasedFiles: Sendable {
     func prepare(_ change: inout ProposedChange) async throws {
         guard change.verb != .delete, let name = Self.publicName(change.object[Self.field]) else { return }
         let (verb, caller) = (change.verb, change.caller)
-        guard let (host, folder) = connected.withLock(\.self) else {
-            throw ParseError(.serviceUnavailable, "The catalog is starting.")
-        }
-        let entry = try await host.store.read { reader in
+        let entry = try await store.read { reader in
             try reader.authorize(verb == .create ? .create : .update, Self.className, caller: caller)
             return try FileTable.find(name, in: reader)
         }
@@ -57,26 +51,21 @@ final class PurchasedFiles: Sendable {
     // MARK: - Products of earlier releases
 
     private static let pageRows = 100
-    private static let pause = Duration.seconds(1)
 
-    /// Gives products whose file everybody who knows its name could fetch a private one. Returns when it is done.
-    func convert() async {
-        guard let (host, folder) = connected.withLock(\.self) else { return }
-        var last = ""
-        while !Task.isCancelled {
-            do {
-                guard let next = try await convertPage(after: last, host, folder) else { return }
-                last = next
-            } catch {
-                host.logger.error("Files of products could not be made private.", metadata: ["error": "\(error)"])
-                try? await Task.sleep(for: Self.pause)
-            }
+    /// Gives products whose file everybody who knows its name could fetch a private one. Returns when it is done; what
+    /// was done stays done when it is begun anew.
+    /// - Throws: what the store and the folder throw; `CancellationError`.
+    func convert() async throws {
+        var last: String? = ""
+        while let done = last {
+            try Task.checkCancellation()
+            last = try await convertPage(after: done)
         }
     }
 
     /// - Returns: the last id looked at, nil when there are no more.
-    private func convertPage(after last: String, _ host: ServiceHost, _ folder: FileFolder) async throws -> String? {
-        let page = try await host.store.read { reader in
+    private func convertPage(after last: String) async throws -> String? {
+        let page = try await store.read { reader in
             try reader.documents(
                 Query(
                     className: Self.className, where: ["objectId": ["$gt": .string(last)]], order: ["objectId"],
@@ -84,10 +73,10 @@ final class PurchasedFiles: Sendable {
         }
         for product in page {
             guard let id = product["objectId"]?.stringValue, let name = Self.publicName(product[Self.field]),
-                let entry = try await host.store.read({ try FileTable.find(name, in: $0) })
+                let entry = try await store.read({ try FileTable.find(name, in: $0) })
             else { continue }
             let copy = try await Self.copy(entry, in: folder)
-            try await host.store.write { transaction in
+            try await store.write { transaction in
                 guard let present = try transaction.documentIfFound(Self.className, id, caller: .master),
                     present[Self.field]?["name"] == .string(name)
                 else { return }

@@ -21,5 +21,5 @@ func installJobs(_ host: ServiceHost, _ keeper: FileKeeper, _ routes: inout Serv
         let id = try runner.start(message.name, request.document(), source: "api", in: transaction)
         return StartJobReply.with { $0.statusID = id }
     }
-    host.whenWriter { await runner.runForEver() }
+    runner.keepRunning()
 }

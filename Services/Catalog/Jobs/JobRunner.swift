@@ -8,8 +8,7 @@ import ServiceKit
 final class JobRunner: Sendable {
     let jobs: [String: Job]
     private let host: ServiceHost
-    private let wakeUps: AsyncStream<Void>
-    private let wake: AsyncStream<Void>.Continuation
+    private let wakeUp = WakeUp()
 
     /// A job that ends its process that often is not tried again.
     private static let attemptsMax: Int64 = 5
@@ -20,7 +19,6 @@ final class JobRunner: Sendable {
     init(_ jobs: [Job], host: ServiceHost) {
         self.jobs = Dictionary(uniqueKeysWithValues: jobs.map { ($0.name, $0) })
         self.host = host
-        (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     /// Stores that a job is to run.
@@ -39,47 +37,37 @@ final class JobRunner: Sendable {
         ]
         let id = try transaction.create("_JobStatus", status, caller: .master).objectId
         _ = try transaction.execute("INSERT INTO jobRuns(status, name) VALUES (?, ?)", [.text(id), .text(name)])
-        transaction.afterCommit { [wake] in wake.yield() }
+        transaction.afterCommit { [wakeUp] in wakeUp.ring() }
         return id
     }
 
     // MARK: - The writer's part
 
-    /// Runs what is stored until the task is cancelled.
-    func runForEver() async {
-        let timer = Task { [self] in
-            while !Task.isCancelled {
-                await startDue()
-                wake.yield()
-                try? await Task.sleep(for: Self.schedulePause)
-            }
-        }
-        defer { timer.cancel() }
-        for await _ in wakeUps {
-            do {
-                while try await runNext() {}
-            } catch {
-                host.logger.error("Jobs could not be read or written.", metadata: ["error": "\(error)"])
-            }
+    /// Runs what is stored, and what schedules ask for. A long job keeps no schedule from being noted.
+    func keepRunning() {
+        host.background.add(
+            BackgroundWork(
+                "jobs", every: Self.schedulePause, problem: "Jobs could not be read or written.", logger: host.logger,
+                wakeUp: wakeUp
+            ) { [self] in try await runNext() ? .more : .idle })
+        host.whenWriter("jobs.schedules", every: Self.schedulePause, problem: "Scheduled jobs could not be started.") {
+            [self] in
+            try await startDue()
+            return .idle
         }
     }
 
     /// Starts the jobs of schedules that are due. Being started and being planned anew is one transaction, so that a time counts once.
-    private func startDue() async {
-        do {
-            let isAnyDue = try await host.store.read {
-                try !$0.rows("SELECT 1 FROM jobTimes WHERE dueAt <= ? LIMIT 1", [.int(Timestamp.now.milliseconds)])
-                    .isEmpty
-            }
-            guard isAnyDue else { return }
-            try await host.store.write { [self] transaction in
-                let rows = try transaction.rows(
-                    "SELECT schedule FROM jobTimes WHERE dueAt <= ? ORDER BY dueAt LIMIT 100",
-                    [.int(transaction.now.milliseconds)])
-                for row in rows { try startScheduled(row.text("schedule"), in: transaction) }
-            }
-        } catch {
-            host.logger.error("Scheduled jobs could not be started.", metadata: ["error": "\(error)"])
+    private func startDue() async throws {
+        let isAnyDue = try await host.store.read {
+            try !$0.rows("SELECT 1 FROM jobTimes WHERE dueAt <= ? LIMIT 1", [.int(Timestamp.now.milliseconds)]).isEmpty
+        }
+        guard isAnyDue else { return }
+        try await host.store.write { [self] transaction in
+            let rows = try transaction.rows(
+                "SELECT schedule FROM jobTimes WHERE dueAt <= ? ORDER BY dueAt LIMIT 100",
+                [.int(transaction.now.milliseconds)])
+            for row in rows { try startScheduled(row.text("schedule"), in: transaction) }
         }
     }
 
@@ -123,6 +111,13 @@ final class JobRunner: Sendable {
                 try await tell(status, message)
             }
             try await end(status, "succeeded", message)
+        } catch is CancellationError {
+            // The service stops. The next writer runs the job from its start, and this was no attempt that failed.
+            try await host.store.write { transaction in
+                _ = try transaction.execute(
+                    "UPDATE jobRuns SET attempts = attempts - 1 WHERE status = ?", [.text(status)])
+            }
+            return false
         } catch let error as ParseError {
             try await end(status, "failed", error.message)
         } catch {

@@ -1,16 +1,16 @@
 import ObjectStore
 import ParseProtocol
 import ServiceKit
-import Synchronization
 
 /// When a product gets a photo without a thumbnail, the catalog makes both of its pictures; `fullsizeImage` is then no longer the file
 /// that was uploaded. The uploaded file stays, for whoever knows its name: other objects may refer to it.
-final class ProductPhotos: Sendable {
-    private let connected = Mutex<(host: ServiceHost, studio: PhotoStudio)?>(nil)
+struct ProductPhotos: Sendable {
+    private let store: ClassStore
+    private let studio: PhotoStudio
 
-    /// The rules exist before the service runs; this makes them work.
-    func connect(_ host: ServiceHost, _ folder: FileFolder) {
-        connected.withLock { $0 = (host, PhotoStudio(folder: folder)) }
+    init(store: ClassStore, folder: FileFolder) {
+        self.store = store
+        studio = PhotoStudio(folder: folder)
     }
 
     private static let noteName = "pictures"
@@ -22,11 +22,8 @@ final class ProductPhotos: Sendable {
             change.object["thumbnail"] == nil || change.object["thumbnail"] == .null
         else { return }
         guard let name = photo["name"]?.stringValue, FileNames.isKept(name) else { throw Self.unknown }
-        guard let (host, studio) = connected.withLock(\.self) else {
-            throw ParseError(.serviceUnavailable, "The catalog is starting.")
-        }
         let (verb, className, objectId, caller) = (change.verb, change.className, change.objectId, change.caller)
-        let isNew = try await host.store.read { reader in
+        let isNew = try await store.read { reader in
             try reader.authorize(verb == .create ? .create : .update, className, caller: caller)
             if verb == .update, let objectId {
                 let stored = try JSON(parsing: reader.get(className, objectId, caller: .master))

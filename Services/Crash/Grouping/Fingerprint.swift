@@ -1,5 +1,6 @@
 import Cryptography
 import Foundation
+import ParseProtocol
 
 /// Which events are the same crash. Equal components make one issue.
 ///
@@ -25,10 +26,7 @@ package struct Fingerprint: Hashable, Sendable {
             // A length in front, so that components cannot be shifted into each other.
             hasher.update(data: Data("\(component.utf8.count):\(component)".utf8))
         }
-        hash = hasher.finalize().prefix(16).map { byte in
-            let digits = String(byte, radix: 16)
-            return digits.count == 1 ? "0" + digits : digits
-        }.joined()
+        hash = hasher.finalize().prefix(16).hex
     }
 
     private static func isDefault(_ part: String) -> Bool {

@@ -1,5 +1,5 @@
-import Configuration
 import ParseProtocol
+import ProcessKit
 
 /// Who is admitted to what beyond the plain keys. All of it is off unless it is set.
 struct AdmissionSettings: Sendable {
@@ -23,21 +23,17 @@ struct AdmissionSettings: Sendable {
     /// A week. Older ids belong to no retry.
     private static let onceSecondsMax = 7 * 86_400
 
-    init(reader: ConfigReader) throws {
-        readOnlyMasterKey = reader.string(forKey: "satchel.read.only.master.key", isSecret: true)
-        maintenanceKey = reader.string(forKey: "satchel.maintenance.key", isSecret: true)
+    init(_ settings: Settings) throws {
+        readOnlyMasterKey = settings["satchel.read.only.master.key"]
+        maintenanceKey = settings["satchel.maintenance.key"]
         maintenanceKeyNetworks = try Network.list(
-            reader.string(forKey: "satchel.maintenance.key.ips", default: "127.0.0.0/8,::1"))
-        trustedProxies = try Network.list(reader.string(forKey: "satchel.trusted.proxies", default: ""))
-        clientRoutes = try reader.string(forKey: "satchel.client.routes").map(RoutePattern.list)
-        rateRules = try RateRule.list(reader.string(forKey: "satchel.rate.limits", default: ""))
-        onceRoutes = try RoutePattern.list(reader.string(forKey: "satchel.idempotency.paths", default: ""))
-        onceSeconds = reader.int(forKey: "satchel.idempotency.seconds", default: 300)
-        guard (1...Self.onceSecondsMax).contains(onceSeconds) else {
-            throw ConfigurationProblem(
-                description: "SATCHEL_IDEMPOTENCY_SECONDS must be from 1 to \(Self.onceSecondsMax).")
-        }
-        origins = try OriginRule(reader.string(forKey: "satchel.allow.origins", default: "*"))
+            settings.text("satchel.maintenance.key.ips", default: "127.0.0.0/8,::1"))
+        trustedProxies = try Network.list(settings.text("satchel.trusted.proxies", default: ""))
+        clientRoutes = try settings["satchel.client.routes"].map(RoutePattern.list)
+        rateRules = try RateRule.list(settings.text("satchel.rate.limits", default: ""))
+        onceRoutes = try RoutePattern.list(settings.text("satchel.idempotency.paths", default: ""))
+        onceSeconds = try settings.number("satchel.idempotency.seconds", 1...Self.onceSecondsMax, default: 300)
+        origins = try OriginRule(settings.text("satchel.allow.origins", default: "*"))
     }
 
     /// A key that means two things would give the rights of one to whoever was trusted with the other.
@@ -50,8 +46,8 @@ struct AdmissionSettings: Sendable {
         for (name, key) in privileged {
             let all = privileged.merging(others) { key, _ in key }
             guard let same = all.filter({ $0.key != name && $0.value == key }).keys.min() else { continue }
-            throw ConfigurationProblem(
-                description: "\([name, same].sorted().joined(separator: " and ")) are the same; give each its own.")
+            throw StartupProblem(
+                "\([name, same].sorted().joined(separator: " and ")) are the same; give each its own.")
         }
     }
 }

@@ -1,5 +1,6 @@
 import Cryptography
 import Foundation
+import ParseProtocol
 
 /// What a repetition is known by. The id alone is not enough: iOS SDKs from 4.1 to 6.1.1 send one for all requests of a
 /// launch, so that only the same request under the same id is one that was here before.
@@ -25,8 +26,6 @@ package struct OnceKeys: Sendable {
             digest.update(data: Array("\(part.utf8.count) \(part)".utf8))
         }
         digest.update(data: body)
-        return "\(id) " + digest.finalize().prefix(16).map { byte in
-            (byte < 16 ? "0" : "") + String(byte, radix: 16)
-        }.joined()
+        return "\(id) " + digest.finalize().prefix(16).hex
     }
 }

@@ -1,4 +1,5 @@
 import HTTPTypes
+import ProcessKit
 
 /// Which web pages may use the shop from a browser (CORS): every one, or those of `SATCHEL_ALLOW_ORIGINS`.
 package struct OriginRule: Sendable {
@@ -17,8 +18,8 @@ package struct OriginRule: Sendable {
             let origin = part.filter { $0 != " " }
             let host = ["https://", "http://"].first(where: origin.hasPrefix).map { origin.dropFirst($0.count) }
             guard let host, !host.isEmpty, !host.contains("/"), !host.contains("*") else {
-                throw ConfigurationProblem(
-                    description: "SATCHEL_ALLOW_ORIGINS: \"\(part)\" is no origin, such as https://shop.example.")
+                throw StartupProblem(
+                    "SATCHEL_ALLOW_ORIGINS: \"\(part)\" is no origin, such as https://shop.example.")
             }
             origins.insert(origin)
         }

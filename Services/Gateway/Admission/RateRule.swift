@@ -1,3 +1,5 @@
+import ProcessKit
+
 /// How often something may be asked for: `login=10/60s per ip`, `POST users=5/3600s per ip`, `functions/*=100/60s per user with master`.
 package struct RateRule: Sendable {
     /// Whose requests are counted together.
@@ -31,8 +33,8 @@ package struct RateRule: Sendable {
 
     /// - Throws: with a text that shows what is wrong.
     package init(_ text: String) throws {
-        let problem = ConfigurationProblem(
-            description: "\"\(text)\" is no rate limit, such as login=10/60s per ip.")
+        let problem = StartupProblem(
+            "\"\(text)\" is no rate limit, such as login=10/60s per ip.")
         let sides = text.split(separator: "=", omittingEmptySubsequences: false)
         guard sides.count == 2 else { throw problem }
         let route = sides[0].split(separator: " ")
@@ -59,7 +61,7 @@ package struct RateRule: Sendable {
             try RateRule(String($0))
         }
         guard rules.count <= rulesMax else {
-            throw ConfigurationProblem(description: "SATCHEL_RATE_LIMITS has more than \(rulesMax) rules.")
+            throw StartupProblem("SATCHEL_RATE_LIMITS has more than \(rulesMax) rules.")
         }
         return rules
     }

@@ -1,4 +1,5 @@
 import ParseProtocol
+import ProcessKit
 
 /// Which routes a setting speaks of: a path below the mount, where `*` stands for any text, `functions/*`. It must match the whole path.
 ///
@@ -14,7 +15,7 @@ package struct RoutePattern: Sendable {
         let text = text.split(separator: ".*", omittingEmptySubsequences: false).joined(separator: "*")
         let path = text.split(separator: "/").map { $0 }
         guard !path.isEmpty, text.utf8.allSatisfy(Self.isAllowed) else {
-            throw ConfigurationProblem(description: "\"\(text)\" is no route, such as users or functions/*.")
+            throw StartupProblem("\"\(text)\" is no route, such as users or functions/*.")
         }
         parts = Array(Self.route(path).utf8).split(
             separator: UInt8(ascii: "*"), omittingEmptySubsequences: false

@@ -2,17 +2,20 @@ import Dispatch
 import ParseProtocol
 
 /// Where large bodies wait for their turn (`BodyTurns`).
-actor BodyGate {
+package actor BodyGate {
     private var turns: BodyTurns
     private var waiting: [BodyTurns.Ticket: CheckedContinuation<Bool, Never>] = [:]
     private var isServing = false
 
-    init(share: Double) { turns = BodyTurns(share: share) }
+    /// - Parameter share: of one processor.
+    package init(share: Double) { turns = BodyTurns(share: share) }
+
+    package var waitingCount: Int { waiting.count }
 
     /// Returns when it is the body's turn.
     /// - Throws: 155 when it waited for too long, or too many wait already. Not at once then: whoever sends large bodies as fast as they are
     ///   refused is slowed down by it.
-    func turn(of network: String, work: UInt64) async throws(ParseError) {
+    package func turn(of network: String, work: UInt64) async throws(ParseError) {
         switch turns.enter(network, work: work, now: DispatchTime.now().uptimeNanoseconds) {
         case .goesOn: return
         case .full:

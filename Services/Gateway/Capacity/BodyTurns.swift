@@ -1,4 +1,4 @@
-import Foundation
+import ParseProtocol
 
 /// In which order large bodies are worked on, and how much of the time. Pure; `BodyGate` shares one between requests.
 ///
@@ -22,9 +22,6 @@ package struct BodyTurns {
     package static let patience: UInt64 = 5_000_000_000
     /// Nanoseconds of the share that may be used at once after quiet times: what nobody notices who waits meanwhile.
     private static let burst: UInt64 = 100_000_000
-    /// Nanoseconds after which half of what a network cost is forgotten.
-    private static let halfLife = 10e9
-    private static let networksMax = 4096
 
     private struct Item {
         let ticket: Ticket
@@ -33,18 +30,10 @@ package struct BodyTurns {
         let since: UInt64
     }
 
-    private struct Usage {
-        var nanoseconds: Double
-        var at: UInt64
-
-        func amount(at now: UInt64) -> Double {
-            nanoseconds * exp2(-Double(now &- min(at, now)) / BodyTurns.halfLife)
-        }
-    }
-
     private let share: Double
     private var waiting: [Item] = []
-    private var usage: [String: Usage] = [:]
+    /// Nanoseconds that the bodies of each network took.
+    private var usage = FadingUse<String>()
     private var lastTicket: Ticket = 0
     /// The moment at which all that was let through is worked off.
     private var idleAt: UInt64 = 0
@@ -76,7 +65,7 @@ package struct BodyTurns {
         guard hasTurn(now) else { return nil }
         var best: (place: Int, amount: Double)?
         for (place, item) in waiting.enumerated() {
-            let amount = usage[item.network]?.amount(at: now) ?? 0
+            let amount = usage.amount(of: item.network, at: now)
             if best.map({ amount < $0.amount }) ?? true { best = (place, amount) }
         }
         guard let best else { return nil }
@@ -96,10 +85,7 @@ package struct BodyTurns {
 
     private mutating func begin(_ network: String, _ work: UInt64, _ now: UInt64) {
         idleAt = max(idleAt, now) &+ UInt64(Double(work) / share)
-        if usage.count >= Self.networksMax { usage = usage.filter { $0.value.amount(at: now) > 1e6 } }
-        // Past the bound the heaviest are remembered, whom it is about.
-        guard usage.count < Self.networksMax || usage[network] != nil else { return }
-        usage[network] = Usage(nanoseconds: (usage[network]?.amount(at: now) ?? 0) + Double(work), at: now)
+        usage.add(work, to: network, at: now)
     }
 }
 

@@ -1,5 +1,5 @@
-import Configuration
 import Foundation
+import ProcessKit
 
 /// How much of the gateway's memory and connections requests may have at once.
 struct CapacitySettings: Sendable {
@@ -25,28 +25,21 @@ struct CapacitySettings: Sendable {
     static let smallBytes = 64 << 10
 
     /// - Parameter largestBody: bytes of the largest body that is taken in; there is room for eight of them.
-    /// - Throws: for a number that cannot work.
-    init(reader: ConfigReader, largestBody: Int) throws {
-        func number(_ key: String, _ standard: Int, _ range: ClosedRange<Int>) throws -> Int {
-            let value = reader.int(forKey: ConfigKey(key), default: standard)
-            guard range.contains(value) else {
-                let variable = key.replacing(".", with: "_").uppercased()
-                throw ConfigurationProblem(
-                    description: "\(variable) must be from \(range.lowerBound) to \(range.upperBound), not \(value).")
-            }
-            return value
-        }
-        bodyBytesMax = max(try number("satchel.bodies.bytes.max", 128 << 20, 1 << 20...64 << 30), 8 * largestBody)
-        let percent = try number("satchel.large.bodies.percent", 25, 1...100)
+    /// - Throws: `StartupProblem`.
+    init(_ settings: Settings, largestBody: Int) throws(StartupProblem) {
+        let bodyBytes = try settings.number("satchel.bodies.bytes.max", 1 << 20...64 << 30, default: 128 << 20)
+        bodyBytesMax = max(bodyBytes, 8 * largestBody)
+        let percent = try settings.number("satchel.large.bodies.percent", 1...100, default: 25)
         largeBodyShare = Double(percent * ProcessInfo.processInfo.activeProcessorCount) / 100
-        answerBytesMax = try number("satchel.answers.bytes.max", 384 << 20, 64 << 20...64 << 30)
-        batchAnswerBytesMax = try number("satchel.batch.answer.bytes.max", 32 << 20, 64 << 10...1 << 30)
-        bodyBytesPerSecondMin = try number("satchel.body.bytes.per.second.min", 4096, 0...1 << 30)
-        graceSeconds = try number("satchel.slow.request.seconds", 15, 1...3600)
-        stallSeconds = try number("satchel.slow.answer.seconds", 30, 1...3600)
-        connectionsMax = try number("satchel.connections.max", 4096, 16...1_000_000)
-        connectionsPerAddress = try number(
-            "satchel.connections.per.address", max(16, connectionsMax / 4), 1...1_000_000)
+        answerBytesMax = try settings.number("satchel.answers.bytes.max", 64 << 20...64 << 30, default: 384 << 20)
+        batchAnswerBytesMax = try settings.number(
+            "satchel.batch.answer.bytes.max", 64 << 10...1 << 30, default: 32 << 20)
+        bodyBytesPerSecondMin = try settings.number("satchel.body.bytes.per.second.min", 0...1 << 30, default: 4096)
+        graceSeconds = try settings.number("satchel.slow.request.seconds", 1...3600, default: 15)
+        stallSeconds = try settings.number("satchel.slow.answer.seconds", 1...3600, default: 30)
+        connectionsMax = try settings.number("satchel.connections.max", 16...1_000_000, default: 4096)
+        connectionsPerAddress = try settings.number(
+            "satchel.connections.per.address", 1...1_000_000, default: max(16, connectionsMax / 4))
     }
 
     /// Half of the bodies is kept for those who are signed in; a network's strangers have an eighth of all.

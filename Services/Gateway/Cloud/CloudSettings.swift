@@ -1,6 +1,6 @@
-import Configuration
 import Foundation
 import ParseProtocol
+import ProcessKit
 
 /// Settings of webhooks, logs and purchases.
 struct CloudSettings: Sendable {
@@ -24,38 +24,27 @@ struct CloudSettings: Sendable {
     /// Whether `SATCHEL_CLIENT_SCHEMA` keeps clients from adding classes and fields.
     let isSchemaClosed: Bool
 
-    /// - Throws: `ConfigurationProblem`.
-    init(reader: ConfigReader, dataDirectory: String) throws {
-        func text(_ key: String) -> String? {
-            reader.string(forKey: ConfigKey(key), isSecret: true).flatMap { $0.isEmpty ? nil : $0 }
-        }
-        func url(_ key: String, _ standard: String) throws -> String {
-            let address = text(key) ?? standard
+    /// - Throws: `StartupProblem`.
+    init(_ settings: Settings, dataDirectory: String) throws(StartupProblem) {
+        func url(_ key: String, _ standard: String) throws(StartupProblem) -> String {
+            let address = settings.text(key, default: standard)
             guard let url = URL(string: address), url.scheme == "http" || url.scheme == "https", url.host != nil else {
-                throw ConfigurationProblem(
-                    description:
-                        "\(key.uppercased().replacingOccurrences(of: ".", with: "_"))=\(address) is not an http address."
-                )
+                throw settings.wrong(key, "is not an http address.")
             }
             return address
         }
-        webhookKey = text("satchel.webhook.key")
-        let seconds = reader.int(forKey: "satchel.webhook.timeout.seconds", default: 10)
-        guard (1...25).contains(seconds) else {
-            // Clients of the gateway give up after half a minute.
-            throw ConfigurationProblem(
-                description: "SATCHEL_WEBHOOK_TIMEOUT_SECONDS must be from 1 to 25, not \(seconds).")
-        }
-        webhookTimeout = .seconds(seconds)
-        awaitsAfterHooks = reader.bool(forKey: "satchel.webhook.await.after", default: false)
-        authorities = text("satchel.ca.file")
+        webhookKey = settings["satchel.webhook.key"]
+        // Clients of the gateway give up after half a minute.
+        webhookTimeout = .seconds(try settings.number("satchel.webhook.timeout.seconds", 1...25, default: 10))
+        awaitsAfterHooks = try settings.flag("satchel.webhook.await.after", default: false)
+        authorities = settings["satchel.ca.file"]
         receiptURL = try url("satchel.apple.receipt.url", "https://buy.itunes.apple.com/verifyReceipt")
         sandboxReceiptURL = try url(
             "satchel.apple.sandbox.receipt.url", "https://sandbox.itunes.apple.com/verifyReceipt")
-        bundleIds = Set((text("satchel.apple.bundle.ids") ?? "").split(separator: ",").map(String.init))
+        bundleIds = Set(settings.list("satchel.apple.bundle.ids"))
         logDirectory = dataDirectory + "/logs"
-        isSchemaClosed = reader.string(forKey: "satchel.client.schema", default: "") == "closed"
-        allowsClientClassCreation =
-            !isSchemaClosed && reader.bool(forKey: "satchel.allow.client.class.creation", default: true)
+        isSchemaClosed = try ClientSchema(settings) == .closed
+        let allowsClasses = try settings.flag("satchel.allow.client.class.creation", default: true)
+        allowsClientClassCreation = allowsClasses && !isSchemaClosed
     }
 }

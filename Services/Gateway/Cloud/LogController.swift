@@ -53,21 +53,29 @@ struct LogController: Sendable {
 
     func read(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
         let options = try Options(request.options())
-        let names = try? FileManager.default.contentsOfDirectory(atPath: directory)
-        guard let names else {
+        let directory = directory
+        guard let lines = await Self.disk.run({ Self.lines(in: directory, options) }) else {
             throw ParseError(.commandUnavailable, "The processes of this suite keep no logs where the gateway is.")
-        }
-        var lines: [LogLine] = []
-        for name in names.sorted() where name.hasSuffix(".log") && name != "supervisord.log" {
-            lines += Self.tail(of: "\(directory)/\(name)").split(separator: "\n").compactMap { LogLine($0) }.filter {
-                $0.level >= options.level && $0.time >= options.from && $0.time <= options.until
-            }
         }
         // Lines of one second stay in the order in which their process wrote them.
         let sorted = lines.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }
         let chosen =
             options.isAscending ? sorted.prefix(Int(options.size)) : sorted.reversed().prefix(Int(options.size))
         return ParseResponse(.array(chosen.map { redacted($0.element.json) }))
+    }
+
+    private static let disk = BlockingQueue("logs")
+
+    /// The lines that are asked for; nil when there is no such folder. Blocks.
+    private static func lines(in directory: String, _ options: Options) -> [LogLine]? {
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else { return nil }
+        var lines: [LogLine] = []
+        for name in names.sorted() where name.hasSuffix(".log") && name != "supervisord.log" {
+            lines += tail(of: "\(directory)/\(name)").split(separator: "\n").compactMap { LogLine($0) }.filter {
+                $0.level >= options.level && $0.time >= options.from && $0.time <= options.until
+            }
+        }
+        return lines
     }
 
     private static func tail(of path: String) -> String {

@@ -26,7 +26,7 @@ package struct FileSigner: Sendable {
     package func query(for name: String, now: Timestamp, seconds: Int64? = nil) -> String {
         let life = min(max(seconds ?? self.seconds, Self.secondsMin), Self.secondsMax)
         let expires = now.milliseconds / 1000 + life
-        return "expires=\(expires)&signature=\(Self.hex(signature(of: name, expires)))"
+        return "expires=\(expires)&signature=\(signature(of: name, expires).hex)"
     }
 
     /// How long a URL still works; nil when it does not.
@@ -36,16 +36,12 @@ package struct FileSigner: Sendable {
             let signature = values["signature"]
         else { return nil }
         let isOurs = ConstantTime.areEqual(
-            Array(signature.utf8), Array(Self.hex(self.signature(of: name, expires)).utf8))
+            Array(signature.utf8), Array(self.signature(of: name, expires).hex.utf8))
         let left = expires.subtractingReportingOverflow(now.milliseconds / 1000)
         return isOurs && !left.overflow && left.partialValue > 0 ? left.partialValue : nil
     }
 
     private func signature(of name: String, _ expires: Int64) -> HMAC<SHA256>.MAC {
         HMAC<SHA256>.authenticationCode(for: Data("\(name)\n\(expires)".utf8), using: key)
-    }
-
-    private static func hex(_ code: HMAC<SHA256>.MAC) -> String {
-        code.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 }

@@ -1,4 +1,5 @@
 import ParseProtocol
+import ProcessKit
 
 /// Which files are taken in: pairs of extension and content type. An allow-list, because the list of what browsers run is never
 /// complete; pairs, because a name that says one thing and a type that says another fool whoever looks at one of them.
@@ -87,13 +88,12 @@ package struct FileTypes: Sendable {
         for entry in added.split(separator: ",") {
             let parts = entry.lowercased().filter { $0 != " " }.split(separator: "=", omittingEmptySubsequences: false)
             guard parts.count == 2, Self.isExtension(parts[0]), Self.isType(parts[1]) else {
-                throw ConfigurationProblem(
-                    description:
-                        "SATCHEL_FILE_TYPES: \"\(entry)\" is no extension and type, such as dwg=image/vnd.dwg.")
+                throw StartupProblem(
+                    "SATCHEL_FILE_TYPES: \"\(entry)\" is no extension and type, such as dwg=image/vnd.dwg.")
             }
             guard !Self.running.contains(where: { parts[1].contains($0) }) else {
-                throw ConfigurationProblem(
-                    description: "SATCHEL_FILE_TYPES: a browser would run \(parts[1]) as a page of the shop.")
+                throw StartupProblem(
+                    "SATCHEL_FILE_TYPES: a browser would run \(parts[1]) as a page of the shop.")
             }
             add(String(parts[0]), String(parts[1]))
         }

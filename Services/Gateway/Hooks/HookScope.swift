@@ -80,7 +80,7 @@ final class HookScope: Sendable {
         guard let url = try await registry.table().url(ofFunction: name) else { return nil }
         var body = try await subject(principal)
         body["functionName"] = .string(name)
-        body["params"] = .object(try request.parameters)
+        body["params"] = .object(try request.parameters(asTexts: true))
         return try await webhooks.call(url, body)
     }
 }

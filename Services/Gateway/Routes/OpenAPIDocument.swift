@@ -1,5 +1,6 @@
 import Foundation
 import ParseProtocol
+import ProcessKit
 
 /// The OpenAPI 3.1 document of every route. Paths, verbs, names and rights come from `RouteTable`, so that the document and the router
 /// cannot differ; parameters, bodies and answers come from the files in `OpenAPI`, which name schemas:
@@ -19,7 +20,7 @@ struct OpenAPIDocument: Sendable {
             do {
                 return try JSON(parsing: Array(try Data(contentsOf: folder.appendingPathComponent("\(name).json"))))
             } catch {
-                throw ConfigurationProblem(description: "OpenAPI/\(name).json cannot be used: \(error)")
+                throw StartupProblem("OpenAPI/\(name).json cannot be used: \(error)")
             }
         }
         let components = try read("components")
@@ -43,7 +44,7 @@ struct OpenAPIDocument: Sendable {
         let document: JSON = [
             "openapi": "3.1.0",
             "info": [
-                "title": "Satchel", "version": .string(SystemController.version), "description": Self.introduction,
+                "title": "Satchel", "version": .string(satchelRelease), "description": Self.introduction,
             ],
             "servers": [["url": .string(publicURL)]],
             "tags": .array(Route.Tag.allCases.map { ["name": .string($0.rawValue)] }),

@@ -1,5 +1,6 @@
 import Foundation
 import Mustache
+import ProcessKit
 
 /// The shop's mails: for each name three Mustache files, `<name>.subject.mustache`, `.text.mustache` and `.html.mustache`,
 /// and the parts that several of them share. Only the HTML is escaped.
@@ -27,7 +28,7 @@ package struct MailTemplates: Sendable {
 
     /// Reads the templates that are installed beside the executable, and those that replace them.
     /// - Parameter replacements: a folder, or nil for none.
-    /// - Throws: `TemplateFiles.Problem`, which ends the service's start.
+    /// - Throws: `StartupProblem`.
     package init(replacements: String? = nil) throws {
         let names = Self.models.keys.flatMap { ["\($0).subject", "\($0).text", "\($0).html"] } + Self.parts
         let files = try TemplateFiles(names: names, includable: Self.parts, replacements: replacements)
@@ -35,11 +36,12 @@ package struct MailTemplates: Sendable {
         for (name, model) in Self.models {
             let example = render(name, model.example)
             guard !HeaderText.singleLine(example.subject).isEmpty else {
-                throw TemplateFiles.Problem.incomplete("\(name).subject", "has no text")
+                throw StartupProblem("The mail template \(name).subject.mustache has no text.")
             }
             for (part, content) in [("text", example.text), ("html", example.html)]
             where !content.contains(model.exampleMustContain) {
-                throw TemplateFiles.Problem.incomplete("\(name).\(part)", "does not contain \(model.mustContain)")
+                throw StartupProblem(
+                    "The mail template \(name).\(part).mustache does not contain \(model.mustContain).")
             }
         }
     }

@@ -1,32 +1,11 @@
 import Foundation
 import Mustache
+import ProcessKit
 
 /// The files of the templates: the installed ones, and those of the operator's folder in place of them.
 struct TemplateFiles {
     /// By file name without `.mustache`.
     private(set) var templates: [String: MustacheTemplate] = [:]
-
-    /// Why the templates cannot be used; ends the service's start.
-    package enum Problem: Error, CustomStringConvertible {
-        case folder(String)
-        case unreadable(String)
-        case unknownFile(String, folder: String)
-        case syntax(String, String)
-        case include(String, String)
-        case incomplete(String, String)
-
-        package var description: String {
-            switch self {
-            case .folder(let path): "SATCHEL_MAIL_TEMPLATES=\(path) is not a folder that can be read."
-            case .unreadable(let path): "The mail template \(path) cannot be read as UTF-8 text of at most 256 KB."
-            case .unknownFile(let name, let folder): "\(folder)/\(name) replaces no mail template; is its name right?"
-            case .syntax(let path, let detail): "The mail template \(path) is not valid Mustache: \(detail)"
-            case .include(let path, let name):
-                "The mail template \(path) includes \(name); only the shared parts can be included, and not by each other."
-            case .incomplete(let name, let what): "The mail template \(name).mustache \(what)."
-            }
-        }
-    }
 
     private static let ending = ".mustache"
     private static let fileBytesMax = 256 << 10
@@ -34,7 +13,7 @@ struct TemplateFiles {
     /// - Parameters:
     ///   - names: what there must be.
     ///   - includable: those that the others may include.
-    init(names: [String], includable: [String], replacements: String?) throws(Problem) {
+    init(names: [String], includable: [String], replacements: String?) throws(StartupProblem) {
         let installed = Bundle.module.bundleURL.appendingPathComponent("Templates").path
         let replaced = try Self.files(in: replacements, names)
         for name in names {
@@ -42,30 +21,38 @@ struct TemplateFiles {
             let path = "\(folder)/\(name)\(Self.ending)"
             guard let data = FileManager.default.contents(atPath: path), data.count <= Self.fileBytesMax,
                 let text = String(data: data, encoding: .utf8)
-            else { throw .unreadable(path) }
+            else {
+                throw StartupProblem("The mail template \(path) cannot be read as UTF-8 text of at most 256 KB.")
+            }
             // A part that included itself would never end.
             let allowed = includable.contains(name) ? [] : includable
             if let stranger = Self.included(by: text).first(where: { !allowed.contains($0) }) {
-                throw .include(path, stranger)
+                throw StartupProblem(
+                    "The mail template \(path) includes \(stranger); only the shared parts can be included, and not by each other."
+                )
             }
             // Without this everything is escaped as HTML, also in the subject and the text.
             let pragma = name.hasSuffix(".html") ? "" : "{{% CONTENT_TYPE:TEXT}}\n"
             do {
                 templates[name] = try MustacheTemplate(string: pragma + text)
             } catch {
-                throw .syntax(path, "\(error)")
+                throw StartupProblem("The mail template \(path) is not valid Mustache: \(error)")
             }
         }
     }
 
     /// The names of the files in the operator's folder.
-    private static func files(in folder: String?, _ names: [String]) throws(Problem) -> Set<String> {
+    private static func files(in folder: String?, _ names: [String]) throws(StartupProblem) -> Set<String> {
         guard let folder else { return [] }
-        guard let files = try? FileManager.default.contentsOfDirectory(atPath: folder) else { throw .folder(folder) }
+        guard let files = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
+            throw StartupProblem("SATCHEL_MAIL_TEMPLATES=\(folder) is not a folder that can be read.")
+        }
         var found: Set<String> = []
         for file in files where file.hasSuffix(ending) {
             let name = String(file.dropLast(ending.count))
-            guard names.contains(name) else { throw .unknownFile(file, folder: folder) }
+            guard names.contains(name) else {
+                throw StartupProblem("\(folder)/\(file) replaces no mail template; is its name right?")
+            }
             found.insert(name)
         }
         return found

@@ -1,5 +1,6 @@
-/// A day's allowance of mails that refills evenly: a token bucket, kept as the one moment at which it is full again.
-/// Only decides; `MailQuotas` stores it.
+import ParseProtocol
+
+/// A day's allowance of mails, a token bucket that comes back evenly. Only decides; `MailQuotas` stores it.
 package struct MailAllowance: Sendable, Equatable {
     /// Mails at once, and in a day.
     package let perDay: Int
@@ -22,11 +23,9 @@ package struct MailAllowance: Sendable, Equatable {
     ///   - kept: so many mails of the allowance are kept for others.
     /// - Returns: false when there is none; then nothing is taken.
     package mutating func take(at now: Int64, keeping kept: Int = 0) -> Bool {
-        let pause = Self.dayMilliseconds / Int64(perDay)
-        // A clock that was set back must not close the allowance for longer than a day.
-        let full = min(max(fullAt, now), now + Self.dayMilliseconds)
-        guard full + pause - now <= pause * Int64(perDay - min(max(kept, 0), perDay - 1)) else { return false }
-        fullAt = full + pause
+        let bucket = TokenBucket(count: perDay, window: Self.dayMilliseconds)
+        guard bucket.wait(fullAt: fullAt, keeping: kept, at: now) == 0 else { return false }
+        fullAt = bucket.fullAt(from: fullAt, at: now)
         return true
     }
 }

@@ -6,8 +6,7 @@ extension Mailbox {
     package var digest: String {
         [UInt64(14_695_981_039_346_656_037), 7_809_847_782_465_536_322].map { seed in
             let hash = address.utf8.reduce(seed) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
-            let digits = String(hash, radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
+            return withUnsafeBytes(of: hash.bigEndian) { $0.hex }
         }.joined()
     }
 }

@@ -1,5 +1,6 @@
 import Logging
 import ParseProtocol
+import ServiceKit
 
 /// Sends what is queued, in the process that writes; several mails at once, in no particular order.
 ///
@@ -25,8 +26,8 @@ package actor MailSender {
     private let transport: any MailTransport
     private let settings: Settings
     private let logger: Logger
-    private let wakeUps: AsyncStream<Void>
-    private nonisolated let waker: AsyncStream<Void>.Continuation
+    private let background: BackgroundGroup
+    private nonisolated let wakeUp = WakeUp()
 
     private var health: ServerHealth
     /// The mails under way, and whether each failed before.
@@ -34,36 +35,29 @@ package actor MailSender {
     private var isStopping = false
 
     package init(
-        queue: MailQueue, composer: MailComposer, transport: any MailTransport, settings: Settings, logger: Logger
+        queue: MailQueue, composer: MailComposer, transport: any MailTransport, settings: Settings,
+        background: BackgroundGroup, logger: Logger
     ) {
         self.queue = queue
         self.composer = composer
         self.transport = transport
         self.settings = settings
+        self.background = background
         self.logger = logger
         health = ServerHealth(first: settings.schedule.first)
-        (wakeUps, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     /// Something was queued.
-    package nonisolated func wake() { waker.yield() }
+    package nonisolated func wake() { wakeUp.ring() }
 
-    /// Sends until the task is cancelled.
-    package func run() async {
-        let timer = Task {
-            // Finds mails whose next attempt is due, and what an earlier process left.
-            while !Task.isCancelled {
-                waker.yield()
-                try? await Task.sleep(for: .milliseconds(500))
-            }
-        }
-        defer { timer.cancel() }
-        for await _ in wakeUps where !isStopping {
-            do {
-                try await startDue()
-            } catch {
-                logger.error("The mail queue could not be read.", metadata: ["error": "\(error)"])
-            }
+    /// Sending. The interval finds mails whose next attempt is due, and what an earlier process left.
+    package nonisolated var work: BackgroundWork {
+        BackgroundWork(
+            "mail.send", every: .milliseconds(500), problem: "The mail queue could not be read.", logger: logger,
+            wakeUp: wakeUp
+        ) { [self] in
+            try await startDue()
+            return .idle
         }
     }
 
@@ -76,7 +70,7 @@ package actor MailSender {
     }
 
     private func startDue() async throws {
-        guard room > 0 else { return }
+        guard room > 0, !isStopping else { return }
         // What is under way now may be recorded before the rows are here, which then are older than that.
         let before = underWay
         let due = try await queue.due(fresh: room + before.count, retries: settings.retriesMax + before.count)
@@ -88,7 +82,7 @@ package actor MailSender {
                 retries -= 1
             }
             underWay[mail.id] = isRetry
-            Task { await deliver(mail) }
+            if !background.begin({ [self] in await deliver(mail) }) { underWay[mail.id] = nil }
         }
     }
 

@@ -1,5 +1,5 @@
-import Configuration
 import Foundation
+import ProcessKit
 
 /// How to reach Stripe, or something that speaks like it.
 package struct StripeConfiguration: Sendable {
@@ -21,59 +21,54 @@ package struct StripeConfiguration: Sendable {
     /// `SATCHEL_STRIPE_TIMEOUT_SECONDS`: for one request, from the call to the last byte of the answer.
     package let timeout: Duration
 
-    package enum Problem: Error, CustomStringConvertible {
-        case noKey, keyIsNotSecret, keyIsNoText, url(String), plainURL(String), webhookSecret, api(String), timeout(Int)
-
-        package var description: String {
-            switch self {
-            case .noKey: "SATCHEL_PAYMENTS=stripe needs SATCHEL_STRIPE_SECRET_KEY, which starts with sk_ or rk_."
-            case .keyIsNotSecret:
-                "SATCHEL_STRIPE_SECRET_KEY is not a secret key: it must start with sk_ or rk_, a publishable key cannot charge."
-            case .keyIsNoText: "SATCHEL_STRIPE_SECRET_KEY holds characters that no key of Stripe has."
-            case .url(let url): "SATCHEL_STRIPE_URL=\(url) is not an http or https URL."
-            case .plainURL(let url):
-                "SATCHEL_STRIPE_URL=\(url) would send the secret key in the clear; use https, or http to this host only."
-            case .webhookSecret:
-                "SATCHEL_STRIPE_WEBHOOK_SECRET is too short to prove anything; copy the endpoint's secret (whsec_…) from Stripe."
-            case .api(let name): "SATCHEL_STRIPE_API=\(name) is unknown; it is payment_intents or charges."
-            case .timeout(let seconds):
-                "SATCHEL_STRIPE_TIMEOUT_SECONDS=\(seconds) is not from \(timeouts.lowerBound) to \(timeouts.upperBound)."
-            }
-        }
-    }
-
     /// Shorter than Stripe itself may take for a bank's answer is useless; longer holds a customer who has gone.
     private static let timeouts = 1...120
     private static let webhookSecretBytesMin = 8
 
-    /// - Throws: `Problem`, which ends the service's start.
-    package init(reader: ConfigReader) throws {
-        guard let key = reader.string(forKey: "satchel.stripe.secret.key", isSecret: true), !key.isEmpty else {
-            throw Problem.noKey
+    /// - Throws: `StartupProblem`.
+    package init(_ settings: Settings) throws(StartupProblem) {
+        guard let key = settings["satchel.stripe.secret.key"] else {
+            throw StartupProblem(
+                "SATCHEL_PAYMENTS=stripe needs SATCHEL_STRIPE_SECRET_KEY, which starts with sk_ or rk_.")
         }
-        let webhookSecret = reader.string(forKey: "satchel.stripe.webhook.secret", isSecret: true)
         try self.init(
-            url: reader.string(forKey: "satchel.stripe.url", default: "https://api.stripe.com"), secretKey: key,
-            webhookSecret: webhookSecret.flatMap { $0.isEmpty ? nil : $0 },
-            api: reader.string(forKey: "satchel.stripe.api", default: API.paymentIntents.rawValue),
-            timeoutSeconds: reader.int(forKey: "satchel.stripe.timeout.seconds", default: 30))
+            url: settings.text("satchel.stripe.url", default: "https://api.stripe.com"), secretKey: key,
+            webhookSecret: settings["satchel.stripe.webhook.secret"],
+            api: settings.text("satchel.stripe.api", default: API.paymentIntents.rawValue),
+            timeoutSeconds: try settings.number("satchel.stripe.timeout.seconds", Self.timeouts, default: 30))
     }
 
     package init(
         url: String, secretKey: String, webhookSecret: String? = nil, api: String = API.paymentIntents.rawValue,
         timeoutSeconds: Int = 30
-    ) throws {
-        guard secretKey.hasPrefix("sk_") || secretKey.hasPrefix("rk_") else { throw Problem.keyIsNotSecret }
-        guard secretKey.utf8.allSatisfy({ (33...126).contains($0) }) else { throw Problem.keyIsNoText }
+    ) throws(StartupProblem) {
+        guard secretKey.hasPrefix("sk_") || secretKey.hasPrefix("rk_") else {
+            throw StartupProblem(
+                "SATCHEL_STRIPE_SECRET_KEY is not a secret key: it must start with sk_ or rk_, a publishable key cannot charge."
+            )
+        }
+        guard secretKey.utf8.allSatisfy({ (33...126).contains($0) }) else {
+            throw StartupProblem("SATCHEL_STRIPE_SECRET_KEY holds characters that no key of Stripe has.")
+        }
         guard let parts = URLComponents(string: url), let host = parts.host, !host.isEmpty, parts.query == nil,
             parts.user == nil, parts.scheme == "https" || parts.scheme == "http"
-        else { throw Problem.url(url) }
+        else { throw StartupProblem("SATCHEL_STRIPE_URL=\(url) is not an http or https URL.") }
         guard parts.scheme == "https" || ["127.0.0.1", "localhost", "::1", "[::1]"].contains(host) else {
-            throw Problem.plainURL(url)
+            throw StartupProblem(
+                "SATCHEL_STRIPE_URL=\(url) would send the secret key in the clear; use https, or http to this host only."
+            )
         }
-        if let webhookSecret, webhookSecret.utf8.count < Self.webhookSecretBytesMin { throw Problem.webhookSecret }
-        guard let api = API(rawValue: api) else { throw Problem.api(api) }
-        guard Self.timeouts.contains(timeoutSeconds) else { throw Problem.timeout(timeoutSeconds) }
+        if let webhookSecret, webhookSecret.utf8.count < Self.webhookSecretBytesMin {
+            throw StartupProblem(
+                "SATCHEL_STRIPE_WEBHOOK_SECRET is too short to prove anything; copy the endpoint's secret (whsec_…) from Stripe."
+            )
+        }
+        guard let api = API(rawValue: api) else {
+            throw StartupProblem("SATCHEL_STRIPE_API=\(api) is unknown; it is payment_intents or charges.")
+        }
+        guard Self.timeouts.contains(timeoutSeconds) else {
+            throw StartupProblem("SATCHEL_STRIPE_TIMEOUT_SECONDS=\(timeoutSeconds) is not from 1 to 120.")
+        }
         self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
         self.secretKey = secretKey
         self.webhookSecret = webhookSecret

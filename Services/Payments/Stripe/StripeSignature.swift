@@ -26,7 +26,9 @@ package struct StripeSignature: Sendable {
                 guard found == nil, let value = Int64(pair[1]), value >= 0 else { return nil }
                 found = (pair[1], value)
             case "v1":
-                guard signatures.count < Self.signaturesMax, let bytes = Self.bytes(hex: pair[1]) else { return nil }
+                guard signatures.count < Self.signaturesMax, let bytes = [UInt8](hex: pair[1]),
+                    bytes.count == SHA256.byteCount
+                else { return nil }
                 signatures.append(bytes)
             default: continue  // Older schemes, which prove nothing.
             }
@@ -46,12 +48,5 @@ package struct StripeSignature: Sendable {
         return signatures.reduce(false) { isValid, signature in
             HMAC<SHA256>.isValidAuthenticationCode(signature, authenticating: message, using: key) || isValid
         }
-    }
-
-    private static func bytes(hex: Substring) -> [UInt8]? {
-        guard hex.utf8.count == 2 * SHA256.byteCount else { return nil }
-        let digits = hex.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
-        guard digits.count == hex.utf8.count else { return nil }
-        return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
     }
 }

@@ -6,10 +6,10 @@ import ServiceKit
 /// Makes links and mails them: when somebody asks for one, and when an address is new.
 package struct LinkMails: Sendable {
     let settings: UsersSettings
-    let messages: AccountMessages
+    let messages: Outbox
     let key: AccountKey
 
-    package init(settings: UsersSettings, messages: AccountMessages, key: AccountKey) {
+    package init(settings: UsersSettings, messages: Outbox, key: AccountKey) {
         self.settings = settings
         self.messages = messages
         self.key = key

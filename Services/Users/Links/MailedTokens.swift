@@ -18,8 +18,7 @@ package enum MailedTokens {
     package static func make(
         _ link: MailedLink, for owner: Owner, lifetime: Duration, in transaction: StoreTransaction
     ) throws -> String {
-        var generator = SystemRandomNumberGenerator()
-        let token = (0..<32).map { _ in String(UInt8.random(in: 0..<16, using: &generator), radix: 16) }.joined()
+        let token = Hex.random(bytes: 16)
         try transaction.execute(
             "INSERT INTO mailedTokens(hash, link, userId, email, expiresAt) VALUES (?, ?, ?, ?, ?)",
             [
@@ -83,7 +82,7 @@ package enum MailedTokens {
 
     /// 128 random bits need no salt. The look-up by the hash tells an attacker nothing about the token by its time.
     private static func hash(_ token: String) -> String {
-        SHA256.hash(data: Data(token.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        SHA256.hash(data: Data(token.utf8)).hex
     }
 }
 

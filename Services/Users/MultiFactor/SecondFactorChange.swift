@@ -13,7 +13,7 @@ struct SecondFactorChange {
 
     /// What can be decided before the transaction: whether the app has the secret, and who guesses.
     /// - Throws: 252 where second factors are off, 141 for a wrong code, 211 without the code of the present one.
-    func prepare(_ change: inout ProposedChange, isOffered: Bool, records: AccountRecords) async throws {
+    func prepare(_ change: inout ProposedChange, isOffered: Bool, store: ClassStore) async throws {
         let old: String?
         switch wish {
         case .keep: return
@@ -33,7 +33,7 @@ struct SecondFactorChange {
         }
         guard !isMaster, change.verb == .update else { return }
         let userId = try change.requiredObjectId
-        let isRecognised = try await records.write { [key] in
+        let isRecognised = try await store.write { [key] in
             try SecondFactors.recognises(old, of: userId, key, in: $0)
         }
         guard isRecognised else { throw SecondFactors.invalid }

@@ -107,7 +107,7 @@ package enum SecondFactors {
 
     /// 178 random bits need no salt.
     private static func hash(_ code: String) -> String {
-        SHA256.hash(data: Data(code.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        SHA256.hash(data: Data(code.utf8)).hex
     }
 }
 

@@ -1,6 +1,7 @@
 import Cryptography
 import Foundation
 import ParseProtocol
+import ProcessKit
 import ServiceKit
 
 /// What one hash costs: memory 128·r·2^ln bytes (16 MiB), time proportional to p.
@@ -14,8 +15,8 @@ package struct ScryptCost: Hashable, Sendable {
     package init(parallelism: Int = 5) { self.parallelism = max(1, min(parallelism, 64)) }
 
     /// `SATCHEL_PASSWORD_WORK` is p, 1 to 64.
-    init(_ configuration: ServiceConfiguration) {
-        self.init(parallelism: configuration.reader.int(forKey: "satchel.password.work", default: 5))
+    init(_ settings: Settings) throws(StartupProblem) {
+        self.init(parallelism: try settings.number("satchel.password.work", 1...64, default: 5))
     }
 }
 

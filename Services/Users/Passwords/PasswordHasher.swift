@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import ParseProtocol
+import ProcessKit
 import ServiceKit
 import Synchronization
 
@@ -16,10 +17,12 @@ package struct PasswordHashers: Sendable {
     }
 
     /// `SATCHEL_PASSWORD_THREADS`, 1 to 64: the ceiling of the work that strangers can cause. Half of the processors when it is not set.
-    init(_ configuration: ServiceConfiguration) {
-        let standard = ProcessInfo.processInfo.activeProcessorCount / 2
-        let threads = configuration.reader.int(forKey: "satchel.password.threads", default: standard)
-        self.init(cost: ScryptCost(configuration), threads: max(1, min(threads, 64)))
+    /// - Throws: `StartupProblem`.
+    init(_ settings: Settings) throws(StartupProblem) {
+        let standard = max(1, min(ProcessInfo.processInfo.activeProcessorCount / 2, 64))
+        self.init(
+            cost: try ScryptCost(settings),
+            threads: try settings.number("satchel.password.threads", 1...64, default: standard))
     }
 }
 

@@ -2,6 +2,7 @@ import Cryptography
 import Foundation
 import Outbound
 import ParseProtocol
+import ProcessKit
 
 /// Facebook: the Graph API says whom a token is of and for which app it was made.
 ///
@@ -14,17 +15,16 @@ struct FacebookProvider: IdentityProvider {
 
     /// Nil without `SATCHEL_FACEBOOK_APP_IDS`.
     /// - Throws: without the secret, or with a URL that is none.
-    init?(_ settings: ProviderSettings, _ client: OutboundClient) throws {
-        applicationIds = settings.list("satchel.facebook.app.ids")
+    init?(_ settings: Settings, _ client: OutboundClient) throws {
+        applicationIds = Set(settings.list("satchel.facebook.app.ids"))
         guard !applicationIds.isEmpty else { return nil }
-        guard let secret = settings.text("satchel.facebook.app.secret") else {
-            throw UsersSettings.Problem(
-                description:
-                    "SATCHEL_FACEBOOK_APP_IDS needs SATCHEL_FACEBOOK_APP_SECRET, which signs the questions to Facebook."
+        guard let secret = settings["satchel.facebook.app.secret"] else {
+            throw StartupProblem(
+                "SATCHEL_FACEBOOK_APP_IDS needs SATCHEL_FACEBOOK_APP_SECRET, which signs the questions to Facebook."
             )
         }
         self.secret = SymmetricKey(data: Data(secret.utf8))
-        url = try settings.url("satchel.facebook.url", default: "https://graph.facebook.com")
+        url = try settings.providerURL("satchel.facebook.url", default: "https://graph.facebook.com")
         self.client = client
     }
 
@@ -42,8 +42,7 @@ struct FacebookProvider: IdentityProvider {
 
     private func ask(_ path: String, _ token: String) async throws(ProviderProblem) -> JSON {
         let signature = HMAC<SHA256>.authenticationCode(for: Data(token.utf8), using: secret)
-        let hex = signature.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         return try await client.object(
-            "\(url)\(path)?fields=id&access_token=\(token.percentEncoded)&appsecret_proof=\(hex)")
+            "\(url)\(path)?fields=id&access_token=\(token.percentEncoded)&appsecret_proof=\(signature.hex)")
     }
 }

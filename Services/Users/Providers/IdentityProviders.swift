@@ -1,7 +1,7 @@
-import Configuration
 import Logging
 import Outbound
 import ParseProtocol
+import ProcessKit
 
 /// One who vouches for users. There is a live one for each; who is not configured does not exist.
 protocol IdentityProvider: Sendable {
@@ -29,10 +29,9 @@ package struct IdentityProviders: Sendable {
         logger = Logger(label: "users.providers")
     }
 
-    /// - Throws: `UsersSettings.Problem` for settings that cannot work, before the service starts.
-    init(_ reader: ConfigReader) throws {
-        let settings = ProviderSettings(reader: reader)
-        let client = OutboundClient(authorities: settings.text("satchel.ca.file"))
+    /// - Throws: `StartupProblem`.
+    init(_ settings: Settings) throws {
+        let client = OutboundClient(authorities: settings["satchel.ca.file"])
         var providers: [AuthProvider: any IdentityProvider] = [:]
         providers[.facebook] = try FacebookProvider(settings, client)
         providers[.twitter] = try TwitterProvider(settings, client)
@@ -65,32 +64,17 @@ package struct IdentityProviders: Sendable {
     }
 }
 
-/// Reads what providers need.
-struct ProviderSettings: Sendable {
-    let reader: ConfigReader
-
-    /// A container's environment passes unset variables as empty ones.
-    func text(_ key: String) -> String? {
-        reader.string(forKey: ConfigKey(key), isSecret: true).flatMap { $0.isEmpty ? nil : $0 }
-    }
-
-    func list(_ key: String) -> Set<String> {
-        Set((text(key) ?? "").split(separator: ",").map { $0.filter { !$0.isWhitespace } }.filter { !$0.isEmpty })
-    }
-
-    /// A base URL without a slash at the end.
-    /// - Throws: for anything but `http://` or `https://`.
-    func url(_ key: String, default standard: String) throws -> String {
-        var url = text(key) ?? standard
+extension Settings {
+    /// A provider's base URL without a slash at the end.
+    /// - Throws: `StartupProblem` for anything but `http://` or `https://`.
+    func providerURL(_ key: String, default standard: String) throws(StartupProblem) -> String {
+        var url = text(key, default: standard)
         while url.hasSuffix("/") { url.removeLast() }
         guard url.hasPrefix("https://") || url.hasPrefix("http://") else {
-            throw UsersSettings.Problem(description: "\(Self.variable(key))=\(url) must start with https://.")
+            throw wrong(key, "must start with https://.")
         }
         return url
     }
-
-    /// The name of a setting's variable.
-    static func variable(_ key: String) -> String { key.uppercased().replacing(".", with: "_") }
 }
 
 extension OutboundClient {

@@ -1,5 +1,6 @@
 import Outbound
 import ParseProtocol
+import ProcessKit
 import SignedTokens
 
 /// Sign in with Apple and Google: the app gets a signed identity token (JWT) and hands it on.
@@ -15,17 +16,17 @@ struct TokenProvider: IdentityProvider {
 
     /// Nil without client ids (`SATCHEL_APPLE_CLIENT_IDS`, `SATCHEL_GOOGLE_CLIENT_IDS`), which the audience must be among.
     /// - Throws: with a URL that is none.
-    init?(_ provider: AuthProvider, _ settings: ProviderSettings, _ client: OutboundClient) throws {
+    init?(_ provider: AuthProvider, _ settings: Settings, _ client: OutboundClient) throws {
         let name = "satchel.\(provider.rawValue)"
-        audiences = settings.list("\(name).client.ids")
+        audiences = Set(settings.list("\(name).client.ids"))
         guard !audiences.isEmpty else { return nil }
         let isApple = provider == .apple
         let standardIssuers: Set<String> =
             isApple ? ["https://appleid.apple.com"] : ["https://accounts.google.com", "accounts.google.com"]
-        let issuers = settings.list("\(name).issuers")
+        let issuers = Set(settings.list("\(name).issuers"))
         self.issuers = issuers.isEmpty ? standardIssuers : issuers
         member = isApple ? "token" : "id_token"
-        let url = try settings.url(
+        let url = try settings.providerURL(
             "\(name).keys.url",
             default: isApple ? "https://appleid.apple.com/auth/keys" : "https://www.googleapis.com/oauth2/v3/certs")
         keys = SigningKeys { () async throws(ProviderProblem) in try await client.object(url) }

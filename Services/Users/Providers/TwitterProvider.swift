@@ -2,6 +2,7 @@ import Cryptography
 import Foundation
 import Outbound
 import ParseProtocol
+import ProcessKit
 
 /// X, formerly Twitter: a question signed with the user's token (OAuth 1.0a, RFC 5849) is answered with the user.
 ///
@@ -15,16 +16,16 @@ struct TwitterProvider: IdentityProvider {
 
     /// Nil without `SATCHEL_TWITTER_CONSUMER_KEY`.
     /// - Throws: without the secret, or with a URL that is none.
-    init?(_ settings: ProviderSettings, _ client: OutboundClient) throws {
-        guard let key = settings.text("satchel.twitter.consumer.key") else { return nil }
-        guard let secret = settings.text("satchel.twitter.consumer.secret") else {
-            throw UsersSettings.Problem(
-                description: "SATCHEL_TWITTER_CONSUMER_KEY needs SATCHEL_TWITTER_CONSUMER_SECRET.")
+    init?(_ settings: Settings, _ client: OutboundClient) throws {
+        guard let key = settings["satchel.twitter.consumer.key"] else { return nil }
+        guard let secret = settings["satchel.twitter.consumer.secret"] else {
+            throw StartupProblem(
+                "SATCHEL_TWITTER_CONSUMER_KEY needs SATCHEL_TWITTER_CONSUMER_SECRET.")
         }
         consumerKey = key
         consumerSecret = secret
         url =
-            try settings.url("satchel.twitter.url", default: "https://api.twitter.com/1.1")
+            try settings.providerURL("satchel.twitter.url", default: "https://api.twitter.com/1.1")
             + "/account/verify_credentials.json"
         self.client = client
     }

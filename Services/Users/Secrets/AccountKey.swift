@@ -1,6 +1,7 @@
 import Cryptography
 import Foundation
 import ParseProtocol
+import ProcessKit
 
 /// The key under which `users` keeps what opens accounts, so that a copy of its database is not a set of keys.
 ///
@@ -29,8 +30,7 @@ package struct AccountKey: Sendable {
 
     /// A keyed hash (HMAC-SHA256) in hex: equal texts have equal ones, and without the key nobody can tell the text or try texts.
     package func digest(_ text: String, for purpose: Purpose) -> String {
-        let code = HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key(for: purpose))
-        return code.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key(for: purpose)).hex
     }
 
     /// Encrypts with AES-GCM.

@@ -1,4 +1,4 @@
-import ParseProtocol
+import ProcessKit
 import ServiceKit
 
 /// The file that holds the accounts' key.
@@ -7,16 +7,15 @@ package struct AccountKeyFile {
 
     package init(path: String) { file = KeyFile(path: path) }
 
-    package typealias Problem = KeyFile.Problem
-
-    /// - Throws: `Problem` when it can be neither read nor made, or is no key.
+    /// - Throws: `StartupProblem` when it can be neither read nor made, or is no key.
     package func key() throws -> AccountKey { AccountKey(try file.key()) }
 }
 
 extension AccountKeyFile {
     /// `SATCHEL_USERS_KEY_FILE`, or `users.key` in the data directory.
     init(_ configuration: ServiceConfiguration) {
-        let path = configuration.reader.string(forKey: "satchel.users.key.file", default: "")
-        self.init(path: path.isEmpty ? configuration.dataDirectory + "/users.key" : path)
+        self.init(
+            path: configuration.settings.text(
+                "satchel.users.key.file", default: configuration.dataDirectory + "/users.key"))
     }
 }

@@ -7,21 +7,8 @@ struct KeyCheck: Sendable {
     let key: AccountKey
     let logger: Logger
 
-    private static let pause = Duration.seconds(1)
-
-    /// Returns when the key was looked at.
-    func run() async {
-        while !Task.isCancelled {
-            do {
-                return try await check()
-            } catch {
-                logger.error("The accounts' key could not be checked.", metadata: ["error": "\(error)"])
-                try? await Task.sleep(for: Self.pause)
-            }
-        }
-    }
-
-    private func check() async throws {
+    /// - Throws: what the store throws.
+    func check() async throws {
         let digest = key.digest("users.sqlite", for: .keptReply)
         let known = try await store.write { transaction in
             let known = try transaction.rows("SELECT digest FROM accountKey").first?.text("digest")

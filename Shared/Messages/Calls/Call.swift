@@ -10,7 +10,8 @@ public struct Call<Request: Message, Reply: Message>: Sendable, Hashable {
     /// each other while the suite is updated, so that it never changes.
     public let kind: String
 
-    init(_ kind: String) { self.kind = kind }
+    /// Outside this folder only tests make calls, with kinds that no service has.
+    package init(_ kind: String) { self.kind = kind }
 }
 
 /// A call without its types, for lists of them.

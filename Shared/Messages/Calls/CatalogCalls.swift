@@ -20,8 +20,11 @@ public enum CatalogCalls {
     public static let claimRequest = Call<ClaimRequest, Accepted>("catalog.claimRequest.v1")
     /// Gives a request id back. Sender: gateway.
     public static let releaseRequest = Call<ReleaseRequest, Accepted>("catalog.releaseRequest.v1")
+    /// A user calls himself otherwise in public. Sender: users' outbox.
+    public static let userRenamed = Call<UserRenamed, Accepted>("catalog.userRenamed.v1")
 
     static let all: [any DeclaredCall] = [
         price, reserve, commitReservation, releaseReservation, restock, config, setConfig, claimRequest, releaseRequest,
+        userRenamed,
     ]
 }

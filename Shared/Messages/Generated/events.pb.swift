@@ -99,7 +99,7 @@ public nonisolated struct OrderChanged: Sendable {
 
   public var userID: String = String()
 
-  /// The order's new status: 2 shipped, 3 delivered, -1 cancelled, -2 refunded.
+  /// The order's new status: 2 shipped, 3 delivered, -1 cancelled, -2 refunded (`OrderStatus` in Shared/ParseProtocol).
   public var status: Int32 = 0
 
   /// What goes back to the customer, 0 when nothing does.
@@ -126,6 +126,28 @@ public nonisolated struct UserDeleted: Sendable {
 
   /// Unix time in milliseconds.
   public var deletedAt: Int64 = 0
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// Kind `catalog.userRenamed.v1`: a user calls himself otherwise in public. The reviews that have the former name get the new one, the
+/// newest where several messages pass each other. Sender: users. Reply: Accepted.
+public nonisolated struct UserRenamed: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var userID: String = String()
+
+  /// The `displayName` of before and of now; empty for none, and for one of more than 200 bytes.
+  public var formerName: String = String()
+
+  public var name: String = String()
+
+  /// Unix time in milliseconds.
+  public var renamedAt: Int64 = 0
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -393,6 +415,51 @@ nonisolated extension UserDeleted: SwiftProtobuf.Message, SwiftProtobuf._Message
   public static func ==(lhs: UserDeleted, rhs: UserDeleted) -> Bool {
     if lhs.userID != rhs.userID {return false}
     if lhs.deletedAt != rhs.deletedAt {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension UserRenamed: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".UserRenamed"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}user_id\0\u{3}former_name\0\u{1}name\0\u{3}renamed_at\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.userID) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.formerName) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.name) }()
+      case 4: try { try decoder.decodeSingularInt64Field(value: &self.renamedAt) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.userID.isEmpty {
+      try visitor.visitSingularStringField(value: self.userID, fieldNumber: 1)
+    }
+    if !self.formerName.isEmpty {
+      try visitor.visitSingularStringField(value: self.formerName, fieldNumber: 2)
+    }
+    if !self.name.isEmpty {
+      try visitor.visitSingularStringField(value: self.name, fieldNumber: 3)
+    }
+    if self.renamedAt != 0 {
+      try visitor.visitSingularInt64Field(value: self.renamedAt, fieldNumber: 4)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: UserRenamed, rhs: UserRenamed) -> Bool {
+    if lhs.userID != rhs.userID {return false}
+    if lhs.formerName != rhs.formerName {return false}
+    if lhs.name != rhs.name {return false}
+    if lhs.renamedAt != rhs.renamedAt {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

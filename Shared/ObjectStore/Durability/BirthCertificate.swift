@@ -56,7 +56,7 @@ final class BirthRegister {
         guard pwrite(descriptor, bytes, bytes.count, 0) == bytes.count, ftruncate(descriptor, off_t(bytes.count)) == 0,
             fsync(descriptor) == 0
         else { throw StoreError(resultCode: 13, message: "cannot write \(path): \(String(cString: strerror(errno)))") }
-        Self.synchronizeFolder(of: path)
+        try? DurableFile.synchronize(folder: URL(fileURLWithPath: path).deletingLastPathComponent().path)
     }
 
     deinit { close(descriptor) }
@@ -68,12 +68,5 @@ final class BirthRegister {
         let bytes = certificate.bytes
         guard pwrite(descriptor, bytes, bytes.count, 0) == bytes.count, durably else { return }
         _ = fdatasync(descriptor)
-    }
-
-    private static func synchronizeFolder(of path: String) {
-        let folder = open(URL(fileURLWithPath: path).deletingLastPathComponent().path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard folder >= 0 else { return }
-        fsync(folder)
-        close(folder)
     }
 }

@@ -1,14 +1,11 @@
+import ProcessKit
+
 /// How much clients may add: the standards, with what `SATCHEL_QUOTAS` changes of them.
 public struct QuotaSettings: Sendable {
     public private(set) var rates: [Pace: [Pace.Zone: Pace.Rate]]
     public private(set) var ceilings: [Ceiling: Int]
     /// `SATCHEL_CLIENT_SCHEMA`: `paced`, or `closed`, then clients add neither classes nor fields.
     public var isSchemaClosed = false
-
-    public struct Problem: Error, CustomStringConvertible {
-        /// For the operator, who finds it in the log.
-        public let description: String
-    }
 
     /// A month: what comes back more slowly would have to survive restarts.
     private static let secondsMax = 31 * 86_400
@@ -22,7 +19,7 @@ public struct QuotaSettings: Sendable {
 
     /// - Parameter text: changes between semicolons: `files=50/3600s per user`, `events=off`, `favoritesMax=100`; or `off` alone, which
     ///   ends all paces.
-    /// - Throws: `Problem` that shows what means nothing.
+    /// - Throws: `StartupProblem` that shows what means nothing.
     public init(_ text: String) throws {
         self.init()
         for part in text.split(separator: ";") where !part.allSatisfy({ $0 == " " }) { try change(String(part)) }
@@ -31,8 +28,8 @@ public struct QuotaSettings: Sendable {
     public func ceiling(_ ceiling: Ceiling) -> Int { ceilings[ceiling] ?? ceiling.standard }
 
     private mutating func change(_ text: String) throws {
-        let problem = Problem(
-            description: "SATCHEL_QUOTAS: \"\(text)\" is no quota, such as files=50/3600s per user or itemsMax=100.")
+        let problem = StartupProblem(
+            "SATCHEL_QUOTAS: \"\(text)\" is no quota, such as files=50/3600s per user or itemsMax=100.")
         let sides = text.split(separator: "=", omittingEmptySubsequences: false)
         let name = sides[0].filter { $0 != " " }
         if sides.count == 1, name == "off" {

@@ -1,6 +1,6 @@
-import Configuration
 import ObjectStore
 import ParseProtocol
+import ProcessKit
 import Synchronization
 
 /// How much clients may add to a service, counted in its writer's memory: a restart forgives what was counted, never what is stored.
@@ -33,15 +33,10 @@ public final class Quotas: SchemaAllowance, Sendable {
     }
 
     /// The suite's settings.
-    /// - Throws: `QuotaSettings.Problem` for one that means nothing.
+    /// - Throws: `StartupProblem` for one that means nothing.
     convenience init(_ configuration: ServiceConfiguration) throws {
-        var settings = try QuotaSettings(configuration.reader.string(forKey: "satchel.quotas", default: ""))
-        switch configuration.reader.string(forKey: "satchel.client.schema", default: "") {
-        case "", "paced": settings.isSchemaClosed = false
-        case "closed": settings.isSchemaClosed = true
-        case let other:
-            throw QuotaSettings.Problem(description: "SATCHEL_CLIENT_SCHEMA=\(other) must be paced or closed.")
-        }
+        var settings = try QuotaSettings(configuration.settings.text("satchel.quotas", default: ""))
+        settings.isSchemaClosed = try ClientSchema(configuration.settings) == .closed
         self.init(settings, dataDirectory: configuration.dataDirectory)
     }
 

@@ -1,0 +1,19 @@
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+extension ClassStore {
+    /// Applies the class-level permissions to a change before anything else is looked at.
+    /// - Throws: 119, or 101 when a sign-in would help.
+    func authorize(_ change: ProposedChange) async throws {
+        guard !change.caller.isMaster else { return }
+        let (className, caller) = (change.className, change.caller)
+        let action: ClassPermissions.Action =
+            switch change.verb {
+            case .create: .create
+            case .update: .update
+            case .delete: .delete
+            }
+        try await read { try $0.authorize(action, className, caller: caller) }
+    }
+}

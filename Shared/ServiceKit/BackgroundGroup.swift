@@ -1,0 +1,70 @@
+import Synchronization
+
+/// Everything that a service does in the background. The service's lifecycle owns it: it starts when the process
+/// becomes the writer and ends, all of it, before the store closes.
+public final class BackgroundGroup: Sendable {
+    private struct State {
+        var works: [BackgroundWork] = []
+        /// Those that run, by number from 1.
+        var tasks: [Int: Task<Void, Never>] = [:]
+        /// Those of them that `stop` waits for.
+        var awaited: Set<Int> = []
+        var last = 0
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+    private let ended = WakeUp()
+
+    public init() {}
+
+    /// Adds work that only the writer does. Called while the service is built.
+    public func add(_ work: BackgroundWork) { state.withLock { $0.works.append(work) } }
+
+    /// Starts what was added: this process became the writer.
+    func start() {
+        for work in state.withLock({ $0.works }) { begin { await work.run() } }
+    }
+
+    /// Starts something that ends by itself, such as one delivery of many.
+    /// - Parameter isAwaited: false for what loses nothing by being cut off.
+    /// - Returns: false when the service is stopping; `body` never runs then.
+    @discardableResult
+    public func begin(isAwaited: Bool = true, _ body: @escaping @Sendable () async -> Void) -> Bool {
+        state.withLock { state -> Bool in
+            guard !state.isClosed else { return false }
+            state.last += 1
+            let number = state.last
+            if isAwaited { state.awaited.insert(number) }
+            state.tasks[number] = Task { [self] in
+                await body()
+                end(number)
+            }
+            return true
+        }
+    }
+
+    private func end(_ number: Int) {
+        let isLast = state.withLock { state -> Bool in
+            state.tasks[number] = nil
+            return state.awaited.remove(number) != nil && state.awaited.isEmpty
+        }
+        if isLast { ended.ring() }
+    }
+
+    /// Cancels everything and waits for its end. What has not ended by then goes on as it would after a crash: from
+    /// what is stored.
+    package func stop(within limit: Duration) async {
+        let tasks = state.withLock { state -> [Task<Void, Never>] in
+            state.isClosed = true
+            return Array(state.tasks.values)
+        }
+        for task in tasks { task.cancel() }
+        let end = ContinuousClock.now + limit
+        while !state.withLock({ $0.awaited.isEmpty }) {
+            let left = end - ContinuousClock.now
+            guard left > .zero else { return }
+            await ended.wait(atMost: left)
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import Synchronization
+
+/// A bell that one task waits for: until somebody rings it, the time is over or the task is cancelled, whichever comes
+/// first.
+///
+/// A ring while nobody waits is kept for the next wait. Several rings are one.
+public final class WakeUp: Sendable {
+    private struct State {
+        var isRung = false
+        /// Number of the last wait, from 1, and of the last whose time was over.
+        var wait = 0
+        var over = 0
+        var waiter: CheckedContinuation<Void, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    public init() {}
+
+    public func ring() {
+        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            guard let waiter = state.waiter else {
+                state.isRung = true
+                return nil
+            }
+            state.waiter = nil
+            return waiter
+        }
+        waiter?.resume()
+    }
+
+    /// Forgets a ring that nobody has waited for yet.
+    func clear() { state.withLock { $0.isRung = false } }
+
+    /// Waits for a ring. Only one task waits at a time.
+    func wait(atMost limit: Duration) async {
+        let wait = state.withLock { state -> Int in
+            state.wait += 1
+            return state.wait
+        }
+        let timer = Task {
+            guard (try? await Task.sleep(for: limit)) != nil else { return }
+            timeIsOver(wait)
+        }
+        defer { timer.cancel() }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+                let isOver = state.withLock { state -> Bool in
+                    precondition(state.waiter == nil, "One task waits at a time.")
+                    guard !state.isRung, state.over != wait else {
+                        state.isRung = false
+                        return true
+                    }
+                    state.waiter = continuation
+                    return false
+                }
+                if isOver { continuation.resume() }
+            }
+        } onCancel: {
+            ring()
+        }
+    }
+
+    private func timeIsOver(_ wait: Int) {
+        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            // A later wait is not this timer's.
+            guard state.wait == wait else { return nil }
+            state.over = wait
+            let waiter = state.waiter
+            state.waiter = nil
+            return waiter
+        }
+        waiter?.resume()
+    }
+}

@@ -1,0 +1,139 @@
+import ParseProtocol
+import TestSupport
+import Testing
+
+/// Large answers: what the gateway holds of them at once, and what it gives back. Id T3 of docs/hardening.md.
+@Suite(.serialized) struct AnswerMemoryTests {
+    private static let rows = 245
+
+    /// A class with 245 objects of 120 KB, which one find brings in 29 MB.
+    private func fill(_ suite: Suite) async throws {
+        let client = ParseClient.master(suite)
+        let text = JSON.string(String(repeating: "x", count: 120_000))
+        for start in stride(from: 0, to: Self.rows, by: 49) {
+            let requests = (start..<min(start + 49, Self.rows)).map { number -> JSON in
+                [
+                    "method": "POST", "path": "/parse/classes/Heavy",
+                    "body": ["text": text, "number": .int(Int64(number))],
+                ]
+            }
+            let made = try await client.call(.POST, "/batch", ["requests": .array(requests)])
+            guard made.status == 200, made.json.arrayValue?.allSatisfy({ $0["success"] != nil }) == true else {
+                throw NeverHappened("\(made.text.prefix(300))")
+            }
+        }
+    }
+
+    private static let head = "Host: x\nX-Parse-Application-Id: satchel"
+
+    /// T3a: 30 such finds in one batch of 2 KB.
+    @Test(.timeLimit(.minutes(4))) func aBatchOfLargeFindsCostsWhatOneOfThemDoes() async throws {
+        try await Suite.with { suite in
+            try await fill(suite)
+            let client = ParseClient(suite)
+            let find: JSON = ["method": "GET", "path": "/parse/classes/Heavy?limit=245"]
+            let small: JSON = ["method": "GET", "path": "/parse/classes/Heavy?limit=1&keys=number"]
+            let change: JSON = ["method": "POST", "path": "/parse/classes/Light", "body": ["a": 1]]
+            // The loading of the data is over when it has been given back.
+            try await Task.sleep(for: .seconds(5))
+            let before = try ["gateway-1", "catalog-1"].map { try MemoryReading(suite, $0) }
+            let answer = try? await client.call(
+                .POST, "/batch", ["requests": .array(Array(repeating: find, count: 30) + [small, change])])
+            let peak = try MemoryReading(suite, "gateway-1").peak
+            #expect(peak - before[0].resident < 250, "The gateway had \(before[0]) MB and then \(peak).")
+            let items = answer?.json.arrayValue ?? []
+            #expect(answer?.status == 200)
+            #expect(items.count == 32)
+            #expect(items.first?["success"]?["results"]?.arrayValue?.count == Self.rows)
+            #expect(items.dropFirst().prefix(30).allSatisfy { $0["error"]?["code"] == 102 })
+            #expect(items.last?["success"]?["objectId"] != nil, "Changes go on.")
+            for (name, before) in zip(["gateway-1", "catalog-1"], before) {
+                try await eventually("\(name) has its memory back", within: .seconds(30)) {
+                    let now = try MemoryReading(suite, name).own
+                    // Beside it what a heap keeps at its end for the next request (8 MiB), and what lies between blocks in use.
+                    return now <= before.own * 12 / 10 + 12
+                }
+            }
+        }
+    }
+
+    /// T3b: many who ask for much and do not read it.
+    @Test(.timeLimit(.minutes(4))) func answersThatNobodyTakesAreBoundedAndGivenUp() async throws {
+        try await Suite.with(settings: [
+            "SATCHEL_ANSWERS_BYTES_MAX": "\(256 << 20)", "SATCHEL_SLOW_ANSWER_SECONDS": "6",
+        ]) { suite in
+            try await fill(suite)
+            let before = try MemoryReading(suite, "gateway-1").resident
+            let idle = try (0..<12).map { _ in try RawConnection(suite, from: "127.0.0.2", receiveBytes: 4096) }
+            for connection in idle {
+                connection.send(head: "GET /parse/classes/Heavy?limit=245 HTTP/1.1\n\(Self.head)")
+                try await Task.sleep(for: .milliseconds(100))
+            }
+            let client = ParseClient(suite)
+            let page = try await client.find("Heavy", [:], ["limit": 245])
+            #expect(page.status == 200, "Others have their share: \(page.status)")
+            #expect(page.results.count == Self.rows, "Others have their share: \(page.status)")
+            #expect(try await client.find("Heavy", [:], ["limit": 1, "keys": "number"]).status == 200)
+            let refused = idle.filter { ($0.read(within: 2000, max: 1024) ?? "").hasPrefix("HTTP/1.1 429") }
+            #expect(refused.count >= 6, "\(refused.count) were refused.")
+            let peak = try MemoryReading(suite, "gateway-1").peak
+            #expect(peak - before < 330, "The gateway had \(before) MB and then \(peak).")
+            // Nothing of theirs is read from here on.
+            try await eventually("the room is free again", within: .seconds(30)) {
+                let now = try MemoryReading(suite, "gateway-1").resident
+                return now <= before * 12 / 10 + 8
+            }
+            withExtendedLifetime(idle) {}
+        }
+    }
+
+    /// T3c: many who ask for as much as a batch may bring, and do not wait for it.
+    @Test(.timeLimit(.minutes(4))) func whoHasGoneIsReadForNoMore() async throws {
+        try await Suite.with { suite in
+            try await fill(suite)
+            let client = ParseClient(suite)
+            let find: JSON = ["method": "GET", "path": "/parse/classes/Heavy?limit=245&keys=text"]
+            let batch: JSON = ["requests": .array(Array(repeating: find, count: 50))]
+            let body = batch.serializedText
+            let before = try MemoryReading(suite, "gateway-1").resident
+            for _ in 0..<20 {
+                let connection = try RawConnection(suite, from: "127.0.0.2", receiveBytes: 4096)
+                let head = "POST /parse/batch HTTP/1.1\n\(Self.head)\nContent-Length: \(body.utf8.count)\n\n"
+                _ = connection.send(Array((head.replacing("\n", with: "\r\n") + body).utf8))
+            }
+            // Each of them would take the reader a tenth of a second for each of its finds.
+            let start = ContinuousClock.now
+            try await eventually("others are answered as if nothing had been", within: .seconds(20)) {
+                let asked = ContinuousClock.now
+                let page = try await client.find("Heavy", [:], ["limit": 245])
+                return page.status == 200 && ContinuousClock.now - asked < .seconds(2)
+            }
+            #expect(ContinuousClock.now - start < .seconds(20))
+            try await eventually("their room is free again", within: .seconds(20)) {
+                try MemoryReading(suite, "gateway-1").resident <= before * 12 / 10 + 40
+            }
+        }
+    }
+
+    /// T3d: many who ask for much at once, from many addresses: no more of it is made than there is room for.
+    @Test(.timeLimit(.minutes(4))) func answersThatHaveNoRoomAreNotMade() async throws {
+        try await Suite.with(settings: ["SATCHEL_ANSWERS_BYTES_MAX": "\(128 << 20)"]) { suite in
+            try await fill(suite)
+            let client = ParseClient(suite)
+            #expect(try await client.find("Heavy", [:], ["limit": 245]).status == 200)
+            let alone = try ProcessorReading(suite, "catalog-1").seconds
+            for _ in 0..<4 { #expect(try await client.find("Heavy", [:], ["limit": 245]).status == 200) }
+            let start = try ProcessorReading(suite, "catalog-1").seconds
+            let one = (start - alone) / 4
+            let idle = try (0..<60).map { index in
+                try RawConnection(suite, from: "127.0.1.\(index + 1)", receiveBytes: 4096)
+            }
+            for connection in idle { connection.send(head: "GET /parse/classes/Heavy?limit=245 HTTP/1.1\n\(Self.head)") }
+            let refused = idle.filter { ($0.read(within: 5000, max: 64) ?? "").hasPrefix("HTTP/1.1 429") }
+            let used = try ProcessorReading(suite, "catalog-1").seconds - start
+            #expect(refused.count >= 50, "\(refused.count) of 60 were refused.")
+            #expect(used < 20 * one + 0.5, "60 cost \(used) s, one \(one) s.")
+            withExtendedLifetime(idle) {}
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import ParseProtocol
+import TestSupport
+import Testing
+
+/// Requests that cost a server much and a client nothing: none of them takes a service away from others, or its own client much further.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct CostlyRequestTests {
+    @Test("T2a: twenty costly sub-queries take no service away") func twentyCostlySubQueriesTakeNoServiceAway() async throws {
+        let scene = try await CostlyRequests.shared
+        let honest = scene.visitor(1)
+        let sub = CostlyRequests.slow()
+        let branches = (0..<20).map { index -> JSON in
+            .object(["f\(index)": ["$inQuery": ["className": "Slow", "where": sub]]])
+        }
+        let clock = ContinuousClock()
+        let times = try await CostlyRequests.times {
+            let health = try await honest.send(.GET, "/health")
+            let object = try await honest.send(.GET, "/classes/Quick/\(scene.quickId)")
+            return health.status == 200 && object.status == 200 ? nil : "\(health.status) \(object.status)"
+        } during: {
+            let start = clock.now
+            let answer = try await scene.visitor(2).find("/classes/Product", ["where": ["$or": .array(branches)]])
+            #expect([400, 429].contains(answer.status), "\(answer.status) \(answer.text)")
+            #expect(clock.now - start < .seconds(20), "\(clock.now - start)")
+        }
+        #expect(times.failures.isEmpty, "\(times)")
+        #expect(times.percentile(95) < 500, "\(times)")
+    }
+
+    @Test("T2c: patterns over all users close no sign-in") func patternsOverUsersCloseNoSignIn() async throws {
+        let scene = try await CostlyRequests.shared
+        let name = CostlyRequests.slowText + "ann"
+        let made = try await scene.visitor(3).send(.POST, "/users", ["username": .string(name), "password": "a-long-secret"])
+        #expect(made.status == 201, "\(made.text)")
+        for index in 0..<30 {
+            let user: JSON = ["username": .string("\(CostlyRequests.slowText)\(index)"), "password": "a-long-secret"]
+            #expect(try await scene.visitor(100 + index).send(.POST, "/users", user).status == 201)
+        }
+        let honest = scene.visitor(1)
+        let times = try await CostlyRequests.times {
+            let answer = try await honest.send(
+                .POST, "/login", ["username": .string(name), "password": "a-long-secret"])
+            return answer.status == 200 ? nil : "\(answer.status) \(answer.text)"
+        } during: {
+            try await withThrowingTaskGroup { group in
+                for number in 0..<4 {
+                    group.addTask {
+                        for _ in 0..<2 {
+                            _ = try await scene.visitor(10 + number).find(
+                                "/users", ["where": CostlyRequests.slow("username", shape: number)])
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        #expect(times.failures.isEmpty, "\(times)")
+        #expect(times.percentile(95) < 1500, "\(times)")
+    }
+
+    @Test("T2e: a hundred thousand names are refused at once") func aHundredThousandNamesAreRefusedAtOnce() async throws {
+        let scene = try await CostlyRequests.shared
+        let names = JSON.array((0..<100_000).map { .string("f\($0)") })
+        let text = JSON.string((0..<100_000).map { "f\($0)" }.joined(separator: ","))
+        let clock = ContinuousClock()
+        for option in ["keys", "excludeKeys", "include", "order"] {
+            for value in [names, text] {
+                let start = clock.now
+                let answer = try await scene.visitor(4).find("/classes/Slow", [option: value])
+                #expect(answer.status == 400, "\(option): \(answer.status) \(answer.text.prefix(200))")
+                #expect(answer.code == 102, "\(option): \(answer.status) \(answer.text.prefix(200))")
+                #expect(clock.now - start < .seconds(3), "\(option): \(clock.now - start)")
+            }
+        }
+        // What an app may ask in earnest.
+        let many = JSON.array((0..<500).map { .string("f\($0)") })
+        for option in ["keys", "excludeKeys"] {
+            #expect(try await scene.visitor(4).find("/classes/Slow", [option: many]).results.count == 100)
+        }
+    }
+
+    /// A hundred addresses with all the costly queries that they can think of, each one another, and again at once. Somebody who asks what
+    /// every app asks notices little of it, on a host that does other things as well.
+    @Test("T2d: a hundred attackers do not slow down what is quick") func aHundredAttackersDoNotSlowDownWhatIsQuick() async throws {
+        let scene = try await CostlyRequests.shared
+        let honest = scene.visitor(1)
+        let page: [String: JSON] = ["where": ["name": "one"], "order": "name", "limit": 20]
+        for _ in 0..<20 { #expect(try await honest.find("/classes/Quick", page).results.count == 1) }
+        let end = ContinuousClock.now + .seconds(10)
+        let times = try await CostlyRequests.times {
+            let object = try await honest.send(.GET, "/classes/Quick/\(scene.quickId)")
+            let found = try await honest.find("/classes/Quick", page)
+            return object.status == 200 && found.status == 200 ? nil : "\(object.status) \(found.status) \(found.text)"
+        } during: {
+            try await withThrowingTaskGroup { group in
+                for number in 0..<100 {
+                    group.addTask {
+                        let attacker = scene.visitor(200 + number)
+                        var shape = number * 10_000
+                        while ContinuousClock.now < end {
+                            shape += 1
+                            let answer = try await attacker.find(
+                                "/classes/Slow", ["where": CostlyRequests.slow(patterns: 40, shape: shape)])
+                            #expect([200, 400, 429].contains(answer.status), "\(answer.status) \(answer.text)")
+                            // Attackers share the host's processors with what they attack; sending is not what is measured.
+                            try await Task.sleep(for: .milliseconds(200))
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        print("A hundred attackers: \(times)")
+        #expect(times.failures.isEmpty, "\(times)")
+        #expect(times.percentile(95) < 500, "\(times)")
+    }
+
+    /// What one client may have waiting is bounded, and the answer comes at once and says when to come again.
+    @Test("T2c: who asks too much at once is told so") func whoAsksTooMuchAtOnceIsToldSo() async throws {
+        let scene = try await CostlyRequests.shared
+        let answers = try await withThrowingTaskGroup { group in
+            for shape in 0..<60 {
+                group.addTask {
+                    try await scene.visitor(5).find("/classes/Slow", ["where": CostlyRequests.slow(shape: shape)])
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        let refused = answers.filter { $0.status == 429 }
+        #expect(!refused.isEmpty)
+        for answer in refused {
+            #expect(answer.code == 155, "\(answer.text)")
+            #expect(answer.headers.first(name: "Retry-After") != nil, "\(answer.text)")
+        }
+        #expect(answers.allSatisfy { [200, 400, 429].contains($0.status) })
+        #expect(try await scene.visitor(6).send(.GET, "/classes/Quick/\(scene.quickId)").status == 200)
+    }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import ParseProtocol
+import TestSupport
+import Testing
+
+/// Finding out secrets by asking: by what is answered, and by how long it takes. `scripts/attack secrets` does the same with 10,000
+/// requests and a statistic.
+@Suite(.serialized) struct SecretGuessingTests {
+    /// A pattern that goes back as long as it may on texts that begin with the guess, and sees all others at once.
+    private static func pattern(_ guess: String, _ number: Int) -> JSON {
+        ["$regex": .string("^(?=\(guess))\(guess.prefix(2))([0-9a-f]{1,9})+(?#\(number))[^0-9a-f]")]
+    }
+
+    /// T1b
+    @Test func noQueryNamesASessionToken() async throws {
+        let suite = try await Suite.shared
+        let victim = try await Customer.signUp(suite)
+        let token = try #require(victim.client.sessionToken)
+        for client in try await ParseClient.attackers(suite) {
+            for guess in [token, String(token.prefix(3)), "r:x"] {
+                let guesses: JSON = ["$or": .array((0..<40).map { ["sessionToken": Self.pattern(guess, $0)] })]
+                let sub: JSON = ["brand": ["$inQuery": ["className": "_Session", "where": guesses]]]
+                let answers = [
+                    try await client.find("Product", sub, ["limit": 1]), try await client.find("_Session", guesses),
+                    try await client.find("_Session", ["sessionToken": .string(guess)]),
+                    try await client.find("_Session", [:], ["order": "sessionToken"]),
+                    try await client.find(
+                        "Product",
+                        ["brand": ["$select": ["query": ["className": "_Session", "where": guesses], "key": "user"]]]),
+                ]
+                for answer in answers where answer.code != 209 {
+                    #expect(answer.status == 400, "\(answer.text)")
+                    #expect(answer.code == 119, "\(answer.text)")
+                }
+            }
+        }
+        // A user's own sessions are found by what is no secret.
+        let own = try await victim.client.find("_Session", ["user": victim.pointer])
+        #expect(own.results.count == 1, "\(own.text)")
+    }
+
+    /// T1a: `SATCHEL_GUESSES` requests, a few by default. On a private telephone number a hit takes as long as a miss.
+    @Test(.timeLimit(.minutes(10)))
+    func aTelephoneNumberIsNotGuessedByTime() async throws {
+        let suite = try await Suite.shared
+        let victim = try await Customer.signUp(suite)
+        let phone = "7301\(Int.random(in: 100_000_000...999_999_999))731"
+        let saved = try await victim.client.call(.PUT, "/users/\(victim.userId)", ["phone": .string(phone)])
+        try #require(saved.status == 200, "\(saved.text)")
+        let rounds = (ProcessInfo.processInfo.environment["SATCHEL_GUESSES"].flatMap(Int.init) ?? 120) / 2
+        let client = ParseClient(suite)
+        var times: [[Double]] = [[], []]
+        for round in 0..<rounds {
+            for side in round % 2 == 0 ? [0, 1] : [1, 0] {
+                let guess = side == 0 ? String(phone.prefix(5 + round % 6)) : "99" + String(phone.prefix(3))
+                let condition: JSON = ["$or": .array((0..<40).map { ["phone": Self.pattern(guess, $0)] })]
+                let start = ContinuousClock.now
+                let answer = try await client.find("_User", condition, ["limit": 1])
+                times[side].append((ContinuousClock.now - start) / .milliseconds(1))
+                #expect(answer.json == ["results": []], "\(answer.text)")
+            }
+        }
+        let medians = times.map { $0.sorted()[$0.count / 2] }
+        // Of the misses: a hit that tells something would bring its own excuse along.
+        let misses = times[1].sorted()
+        let spread = misses[misses.count * 3 / 4] - misses[misses.count / 4]
+        print("\(2 * rounds) guesses: a hit \(medians[0]) ms, a miss \(medians[1]) ms, half of the misses within \(spread) ms")
+        // Handed to the patterns, one row takes 100 ms and more.
+        #expect(abs(medians[0] - medians[1]) <= max(2 * spread, 3), "\(medians), \(spread)")
+    }
+
+    /// T2s
+    @Test func namesAndPatternsHaveAnEnd() async throws {
+        let suite = try await Suite.shared
+        let many = (0..<100_000).map { "f\($0)" }
+        for client in try await ParseClient.attackers(suite).dropFirst() {
+            for option in ["keys", "excludeKeys", "order", "include"] {
+                for value in [.string(many.joined(separator: ",")), .array(many.map(JSON.string))] as [JSON] {
+                    let start = ContinuousClock.now
+                    let answer = try await client.call(
+                        .POST, "/classes/Product", ["_method": "GET", "limit": 1, .init(option): value])
+                    #expect(answer.status == 400, "\(option): \(answer.text.prefix(200))")
+                    #expect(answer.code == 102, "\(option): \(answer.text.prefix(200))")
+                    #expect(ContinuousClock.now - start < .seconds(3))
+                }
+            }
+            let patterns: JSON = ["$or": .array((0..<490).map { ["name": ["$regex": .string("^a+b\($0)")]] })]
+            #expect(try await client.find("Product", patterns).code == 102)
+        }
+    }
+}

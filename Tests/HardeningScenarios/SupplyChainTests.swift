@@ -1,0 +1,84 @@
+import Foundation
+import ParseProtocol
+import TestSupport
+import Testing
+
+/// What is built and run is what was reviewed (2021-47986, 2021-47987, 2025-67727).
+@Suite struct SupplyChainTests {
+    /// What the packages of Package.swift bring along: origin and version as they were reviewed. A build that takes
+    /// another version fails here, until somebody has looked at what changed and written it down.
+    private static let reviewed: [String: String] = [
+        "apple/swift-algorithms": "1.2.1",
+        "apple/swift-asn1": "1.7.4",
+        "apple/swift-async-algorithms": "1.1.4",
+        "apple/swift-atomics": "1.3.0",
+        "apple/swift-certificates": "1.21.1",
+        "apple/swift-crypto": "4.5.2",
+        "apple/swift-distributed-tracing": "1.7.3",
+        "apple/swift-http-structured-headers": "1.7.0",
+        "apple/swift-http-types": "1.8.0",
+        "apple/swift-metrics": "2.13.0",
+        "apple/swift-nio-extras": "1.35.2",
+        "apple/swift-nio-http2": "1.46.0",
+        "apple/swift-nio-ssl": "2.37.6",
+        "apple/swift-nio-transport-services": "1.28.0",
+        "apple/swift-numerics": "1.1.1",
+        "apple/swift-service-context": "1.5.1",
+        "apple/swift-system": "1.8.1",
+    ]
+
+    private func text(_ path: String) throws -> String {
+        try String(contentsOfFile: "\(checkoutDirectory)/\(path)", encoding: .utf8)
+    }
+
+    /// `owner/name` of a package on GitHub; nil for any other origin.
+    private static func origin(_ url: some StringProtocol) -> String? {
+        let site = "https://github.com/"
+        guard url.hasPrefix(site) else { return nil }
+        let path = url.dropFirst(site.count)
+        return String(path.hasSuffix(".git") ? path.dropLast(4) : path)
+    }
+
+    /// The versions that Package.swift asks for, by origin.
+    private func wanted() throws -> [String: String] {
+        let manifest = try text("Package.swift")
+        #expect(!manifest.contains("branch:"))
+        #expect(!manifest.contains("revision:"))
+        #expect(!manifest.contains("from: \""))
+        #expect(!manifest.contains("upToNext"))
+        let exact = #/\.package\(url: "(?<url>[^"]+)", exact: "(?<version>[0-9.]+)"/#
+        var versions: [String: String] = [:]
+        for line in manifest.split(separator: "\n") where line.contains(".package(") {
+            let match = try #require(try exact.firstMatch(in: line), "\(line)")
+            let origin = try #require(Self.origin(match.url), "\(line)")
+            versions[origin] = String(match.version)
+        }
+        return versions
+    }
+
+    @Test("2021-47986, 2021-47987: every dependency asked for is of one exact version, and every other one was reviewed")
+    func advisory2021_47986_47987() throws {
+        let asked = try wanted()
+        #expect(asked.count > 5)
+        #expect(Set(asked.keys).isDisjoint(with: Self.reviewed.keys))
+        let expected = asked.merging(Self.reviewed) { version, _ in version }
+        // Written by each build, and so of the build that is tested; no part of the repository.
+        let pins = try #require(try JSON(parsing: text("Package.resolved"))["pins"]?.arrayValue)
+        #expect(pins.count == expected.count)
+        for pin in pins {
+            let origin = try #require(pin["location"]?.stringValue.flatMap { Self.origin($0) }, "\(pin.serializedText)")
+            #expect(pin.at("state", "branch") == nil, "\(origin)")
+            #expect(pin.at("state", "version")?.stringValue == expected[origin], "\(origin)")
+        }
+    }
+
+    @Test("2025-67727: the checks run one script of this repository and nothing that a change brings along")
+    func advisory2025_67727() throws {
+        let lines = try text(".ci/run").split(separator: "\n").filter { !$0.hasPrefix("#") }
+        #expect(lines.count == 3, "\(lines)")
+        #expect(lines.first == "set -euo pipefail")
+        #expect(lines.last?.hasPrefix("exec ") == true, "\(lines)")
+        #expect(lines.last?.contains("/../scripts/test\"") == true, "\(lines)")
+        #expect(!FileManager.default.fileExists(atPath: "\(checkoutDirectory)/.github/workflows"))
+    }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import Glibc
+import ParseProtocol
+import Testing
+
+/// A small file that lasts is complete or not there, whoever writes it.
+@Suite final class DurableFileTests {
+    private let folder = NSTemporaryDirectory() + "durable-" + Names.random(10)
+
+    init() throws { try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true) }
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+    private var path: String { folder + "/key" }
+    private var names: [String] {
+        get throws { try FileManager.default.contentsOfDirectory(atPath: folder).sorted() }
+    }
+
+    private func text(_ path: String) -> String? {
+        FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    @Test func aFileReplacesTheOneThatHadItsName() throws {
+        for size in [0, 1, 100_000] {
+            try DurableFile.write([UInt8](repeating: 65, count: size), to: path)
+            #expect(text(path)?.utf8.count == size)
+            #expect(try names == ["key"])
+        }
+        #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
+    }
+
+    @Test func whatACrashLeftIsWrittenAnew() throws {
+        try Data("half of a long fi".utf8).write(to: URL(fileURLWithPath: folder + "/.key.tmp"))
+        try DurableFile.write(Array("whole".utf8), to: path)
+        #expect(text(path) == "whole")
+        #expect(try names == ["key"])
+    }
+
+    /// The draft leads to a disk that is full.
+    @Test(arguments: [DurableFile.Taken.replace, .keep])
+    func aFullDiskLeavesWhatWasThere(_ taken: DurableFile.Taken) throws {
+        try DurableFile.write(Array("old".utf8), to: path)
+        let draft = folder + "/draft"
+        try #require(symlink("/dev/full", draft) == 0)
+        let failure = #expect(throws: DurableFile.Failure.self) {
+            try DurableFile.write(Array("new".utf8), to: path, draft: draft, taken: taken)
+        }
+        #expect(failure?.call == "write")
+        #expect(failure?.code == ENOSPC)
+        #expect(failure?.description.contains("/") == false, "A text that others may read has no path in it.")
+        #expect(text(path) == "old")
+        #expect(try names == ["key"])
+    }
+
+    @Test func aFolderThatIsNoneIsRefusedAndANameThatCannotBeTakenLeavesNoDraft() throws {
+        #expect(throws: DurableFile.Failure.self) { try DurableFile.write([1], to: "/dev/null/key") }
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        let failure = #expect(throws: DurableFile.Failure.self) { try DurableFile.write([1], to: path) }
+        #expect(failure?.call == "rename")
+        #expect(try names == ["key"])
+    }
+
+    /// Replicas start together, and each wants to make the key.
+    @Test func ofManyWhoMakeOneFileOneDoes() async throws {
+        let (folder, path) = (folder, path)
+        let read = try await withThrowingTaskGroup(of: Data?.self) { group in
+            for number in 0..<20 {
+                group.addTask {
+                    let text = String(repeating: "\(number) ", count: 5000)
+                    try DurableFile.write(
+                        Array(text.utf8), to: path, draft: "\(folder)/draft-\(number)", taken: .keep)
+                    return FileManager.default.contents(atPath: path)
+                }
+            }
+            return try await group.reduce(into: Set<Data?>()) { $0.insert($1) }
+        }
+        #expect(read.count == 1)
+        #expect(read.first??.isEmpty == false)
+        #expect(try names == ["key"])
+    }
+}

@@ -1,0 +1,250 @@
+import Foundation
+import ParseProtocol
+import TestSupport
+import Testing
+
+/// The examples of `docs/functions.md` and of the OpenAPI document are what a suite really answers: every member that an example shows
+/// is in an answer, with a value of the same kind.
+@Suite struct FunctionExampleTests {
+    /// Calls functions and compares what they answer with the examples.
+    private actor Examples {
+        private let paths: [String: JSON]
+        private(set) var asked: Set<String> = []
+
+        init(_ document: JSON) { paths = document["paths"]?.objectValue ?? [:] }
+
+        var names: Set<String> {
+            Set(paths.keys.filter { $0.hasPrefix("/functions/") && !$0.contains("{") }.map { String($0.dropFirst(11)) })
+        }
+
+        /// - Parameter parameters: the example's own names, with values of the suite.
+        @discardableResult
+        func ask(_ name: String, _ client: ParseClient, _ parameters: JSON = [:]) async throws -> JSON {
+            asked.insert(name)
+            let operation = paths["/functions/\(name)"]?["post"]
+            let request = operation?.at("requestBody", "content", "application/json", "example")
+            let example = operation?.at("responses", "200", "content", "application/json", "example")
+            #expect(request?.objectValue != nil, "\(name) has no example.")
+            #expect(example?["result"] != nil, "\(name) has no example.")
+            let answer = try await client.run(name, parameters)
+            guard answer.status == 200 else { throw Unexpected("functions/\(name)", answer) }
+            let problems = Self.problems(example ?? .null, answer.json, name)
+            #expect(problems.isEmpty, "\(problems): \(answer.text.prefix(600))")
+            return answer.result
+        }
+
+        /// What the example shows and the answer does not have. Of lists the first elements are compared.
+        private static func problems(_ example: JSON, _ answer: JSON, _ place: String) -> [String] {
+            guard kind(example) == kind(answer) else { return ["\(place) is \(kind(answer))"] }
+            if let members = example.objectValue {
+                return members.flatMap { name, value -> [String] in
+                    guard let other = answer[name] else { return ["\(place).\(name) is missing"] }
+                    return problems(value, other, "\(place).\(name)")
+                }
+            }
+            guard let first = example.arrayValue?.first, let other = answer.arrayValue?.first else { return [] }
+            return problems(first, other, "\(place)[0]")
+        }
+
+        private static func kind(_ value: JSON) -> String {
+            if value.isNull { return "null" }
+            if value.objectValue != nil { return "an object" }
+            if value.arrayValue != nil { return "an array" }
+            if value.stringValue != nil { return "a text" }
+            return value.boolValue == nil ? "a number" : "a boolean"
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func eachExampleIsWhatASuiteAnswers() async throws {
+        let suite = try await Suite.shared
+        let examples = Examples(try await ParseClient(suite).send(.GET, "/openapi.json").json)
+        let admin = try await Customer.admin(suite)
+        let shelf = try await Shelf.fill(suite, names: ["Example \(Names.random(4))", "Other \(Names.random(4))"])
+        let customer = try await Customer.signUp(suite)
+        try await bagAndOrders(examples, shelf, customer, admin)
+        try await reviews(examples, shelf, customer, admin)
+        try await mailAndPush(examples, admin)
+        try await analytics(examples, customer, admin)
+        try await crashes(examples, suite, customer, admin)
+        try await stores(examples, admin)
+        try await examples.ask("sessionsOf", admin, ["userId": .string(customer.userId)])
+        try await examples.ask("revokeSessions", admin, ["userId": .string(customer.userId)])
+        let rest = await examples.names.subtracting(examples.asked)
+        #expect(rest == Self.ofRefusedMail)
+    }
+
+    /// They need a mail that a server refused for good, and an address that is on the list of such.
+    private static let ofRefusedMail: Set = ["retryMail", "unsuppressAddress"]
+
+    @Test(.timeLimit(.minutes(2)))
+    func theExamplesOfRefusedMailAreWhatASuiteAnswers() async throws {
+        try await MailSuite.with(["SATCHEL_VERIFY_EMAIL": "true"]) { suite, _ in
+            let examples = Examples(try await ParseClient(suite).send(.GET, "/openapi.json").json)
+            let admin = try await Customer.admin(suite)
+            let address = JSON.string("rcpt-550-5.1.1+\(Names.random(5).lowercased())@customers.example")
+            let signUp = try await ParseClient(suite).call(
+                .POST, "/users", ["username": address, "email": address, "password": "secret-word"])
+            try #require(signUp.status == 201, "\(signUp.text)")
+            var bounced: JSON?
+            try await eventually("the mail bounced") {
+                bounced = try await admin.run("mails", ["state": "bounced"]).result.at(0)
+                return bounced != nil
+            }
+            try await examples.ask("suppressedAddresses", admin, ["limit": 1])
+            try await examples.ask("unsuppressAddress", admin, ["address": address])
+            try await examples.ask("retryMail", admin, ["id": bounced?["id"] ?? .null])
+            let asked = await examples.asked
+            #expect(asked.isSuperset(of: Self.ofRefusedMail))
+        }
+    }
+
+    private func bagAndOrders(
+        _ examples: Examples, _ shelf: Shelf, _ customer: Customer, _ admin: ParseClient
+    ) async throws {
+        let client = customer.client
+        let product = JSON.string(shelf.productIds[0])
+        try await examples.ask("addToBag", client, ["productId": product, "quantity": 2])
+        try await examples.ask("bag", client)
+        try await examples.ask("setBagQuantity", client, ["productId": product, "quantity": 1])
+        try await examples.ask("emptyBag", client)
+        _ = try await client.run("addToBag", ["productId": product, "quantity": 2])
+        let receipt = try await examples.ask(
+            "checkout", client,
+            ["tokenId": "tok_visa", "idempotencyKey": .string(Names.random(20)), "shippingAddress": Customer.address])
+        let first = JSON.string(receipt.text("orderId"))
+        try await examples.ask("cancelOrder", client, ["orderId": first, "reason": "Ordered twice."])
+
+        let token = try await examples.ask(
+            "createStripeCustomer", client, ["tokenId": "tok_visa", "customerEmail": .string(customer.email)])
+        let method = try await examples.ask("addPaymentMethod", client, ["tokenId": "tok_visa"])
+        try await examples.ask("setDefaultPaymentMethod", client, ["paymentMethodId": .string(method.objectId)])
+        let second = try await openOrder(shelf, customer)
+        try await examples.ask(
+            "chargeCustomer", client, ["orderId": second, "customerId": token, "chargeAmount": 700])
+        try await examples.ask(
+            "shipOrder", admin, ["orderId": second, "carrier": "UPS", "trackingNumber": "1Z999"])
+        try await examples.ask("deliverOrder", admin, ["orderId": second])
+        try await examples.ask(
+            "refundOrder", admin, ["orderId": second, "amount": 350, "reason": "One was broken."])
+        let sheet: JSON = [
+            "name": ["givenName": "Ann", "familyName": "Lee"], "phoneNumber": "555-0100",
+            "emailAddress": "ann@example.com",
+            "postalAddress": [
+                "street": "1 Main St", "city": "Springfield", "state": "IL", "postalCode": "62701",
+            ],
+        ]
+        let withSheet: JSON = ["shippingContact": sheet]
+        for (spelling, more) in [("ChargeToken", withSheet), ("chargeToken", [:])] {
+            var parameters = more
+            parameters["orderId"] = try await openOrder(shelf, customer)
+            parameters["chargeToken"] = "tok_visa"
+            try await examples.ask(spelling, client, parameters)
+        }
+        try await examples.ask("orders", admin, ["status": "made", "limit": 1])
+        try await examples.ask("charges", admin, ["limit": 1, "state": "succeeded"])
+        try await examples.ask("paymentEvents", admin, ["limit": 1])
+    }
+
+    /// An order as the reference app makes one: objects of the app's own.
+    private func openOrder(_ shelf: Shelf, _ customer: Customer) async throws -> JSON {
+        let item = try await customer.client.create(
+            "OrderItem", ["quantity": 2, "product": .pointer("Product", shelf.productIds[0])])
+        let order = try await customer.client.create(
+            "Order",
+            [
+                "customer": customer.pointer, "orderStatus": 0, "items": [.pointer("OrderItem", item.objectId)],
+                "shippingAddress": Customer.address,
+            ])
+        guard order.status == 201 else { throw Unexpected("POST Order", order) }
+        return .string(order.objectId)
+    }
+
+    private func reviews(
+        _ examples: Examples, _ shelf: Shelf, _ customer: Customer, _ admin: ParseClient
+    ) async throws {
+        let review = try await customer.client.create(
+            "ProductReview",
+            [
+                "product": .pointer("Product", shelf.productIds[1]), "user": customer.pointer, "rating": 1,
+                "content": "Not for me.",
+            ])
+        guard review.status == 201 else { throw Unexpected("POST ProductReview", review) }
+        let id = JSON.string(review.objectId)
+        try await examples.ask("reportReview", customer.client, ["reviewId": id])
+        try await examples.ask("reviewsToModerate", admin, ["limit": 10])
+        try await examples.ask("hideReview", admin, ["reviewId": id, "reason": "An advertisement."])
+        try await examples.ask("showReview", admin, ["reviewId": id])
+    }
+
+    private func mailAndPush(_ examples: Examples, _ admin: ParseClient) async throws {
+        let sent: JSON = ["limit": 1, "state": "sent"]
+        try await eventually("a mail is sent") {
+            try await admin.run("mails", sent).result.arrayValue?.isEmpty == false
+        }
+        try await examples.ask("mails", admin, sent)
+        try await examples.ask("suppressedAddresses", admin, ["limit": 1])
+
+        let promotion = try await admin.create("Promotion", ["content": .string("Spring \(Names.random(6))")])
+        let id: JSON = ["promotionId": .string(promotion.objectId)]
+        var wish = id
+        wish["title"] = "Spring"
+        wish["audience"] = ["channels": [.string("nobody\(Names.random(6))")]]
+        try await examples.ask("sendPromotion", admin, wish)
+        try await examples.ask("promotionReport", admin, id)
+        try await examples.ask("cancelPromotion", admin, id)
+    }
+
+    private func analytics(_ examples: Examples, _ customer: Customer, _ admin: ParseClient) async throws {
+        let name = "Search\(Names.random(6))"
+        let hash = Names.random(32)
+        let search: JSON = ["dimensions": ["brand": "Aqua"]]
+        let opened: JSON = ["push_hash": .string(hash)]
+        for (event, body) in [(name, search), ("AppOpened", opened)] {
+            let answer = try await customer.client.call(.POST, "/events/\(event)", body)
+            guard answer.status == 200 else { throw Unexpected("POST events/\(event)", answer) }
+        }
+        try await examples.ask("analyticsEvents", admin, ["name": .string(name), "limit": 1])
+        try await examples.ask("analyticsSeries", admin, ["metric": .string("event:\(name)"), "interval": "day"])
+        try await examples.ask("analyticsTop", admin, ["name": .string(name), "dimension": "brand", "limit": 3])
+        try await examples.ask("analyticsActiveUsers", admin)
+        try await examples.ask("pushOpens", admin, ["pushHash": .string(hash)])
+        let (byDay, byClass): (JSON, JSON) = (["interval": "day"], ["groupBy": "class"])
+        for (function, parameters) in [("analyticsSales", byDay), ("analyticsRequests", byClass)] {
+            try await eventually("\(function) has something to tell") {
+                try await admin.run(function, parameters).result.arrayValue?.isEmpty == false
+            }
+            try await examples.ask(function, admin, parameters)
+        }
+    }
+
+    private func crashes(
+        _ examples: Examples, _ suite: Suite, _ customer: Customer, _ admin: ParseClient
+    ) async throws {
+        let made = try await examples.ask("createCrashProject", admin, ["name": "Shop app"])
+        let project = CrashProject(
+            suite: suite, admin: admin, id: made.text("projectId"), key: made.text("key"), dsn: made.text("dsn"))
+        try await project.report("IndexError", release: "shop@1.2.0", user: customer.userId)
+        try await examples.ask("crashReports", admin, ["limit": 1])
+        let issues = try await examples.ask(
+            "crashIssues", admin, ["status": "unresolved", "projectId": .string(project.id), "limit": 1])
+        let id: JSON = ["issueId": .string(issues.at(0, "issueId")?.stringValue ?? "")]
+        try await examples.ask("crashIssue", admin, id)
+        var resolved = id
+        resolved["inRelease"] = "shop@1.2.0"
+        try await examples.ask("resolveCrashIssue", admin, resolved)
+        try await examples.ask("ignoreCrashIssue", admin, id)
+        try await examples.ask("reopenCrashIssue", admin, id)
+        try await examples.ask("crashProjects", admin)
+        try await examples.ask("disableCrashKey", admin, ["key": .string(project.key)])
+    }
+
+    /// Far from the stores of other tests.
+    private func stores(_ examples: Examples, _ admin: ParseClient) async throws {
+        let place: JSON = ["__type": "GeoPoint", "latitude": -75.5, "longitude": 10]
+        let store = try await admin.create("Store", ["name": "Ice", "location": place])
+        guard store.status == 201 else { throw Unexpected("POST Store", store) }
+        try await examples.ask("nearestStores", admin, ["latitude": -75.4, "longitude": 10, "limit": 1])
+        _ = try await admin.call(.DELETE, "/classes/Store/\(store.objectId)")
+    }
+}

@@ -1,0 +1,40 @@
+import Foundation
+import ParseProtocol
+import TestSupport
+import Testing
+
+/// ParsePy 0.3 from PyPI, unmodified: it believes that it speaks to the hosted service, and its requests arrive here.
+@Suite struct ParsePyTests {
+    private static func run(_ what: String) async throws -> JSON {
+        var report = JSON.null
+        // Its tests sign up with the password 12345, which the hosted service took.
+        let settings = ["SATCHEL_REST_KEY": "python-rest", "SATCHEL_PASSWORD_LENGTH_MIN": "5"]
+        try await Suite.with(settings: settings) { suite in
+            let port = try #require(URLComponents(string: suite.url)?.port)
+            let text = try await Command.run([
+                Peer.python, "\(checkoutDirectory)/Tests/Peers/parsepy.py", "\(port)", "satchel", "python-rest",
+                Suite.masterKey, what,
+            ])
+            report = try JSON(parsing: text.split(separator: "\n").last.map(String.init) ?? "")
+        }
+        return report
+    }
+
+    /// Everything in the package's own tests but cloud code, which it deploys with a tool of the hosted service.
+    @Test(.timeLimit(.minutes(3)))
+    func itsOwnTestsPass() async throws {
+        let report = try await Self.run("own")
+        #expect(report["failures"] == [], "\(report.serializedText)")
+        #expect(report["tests"]?.intValue ?? 0 >= 36, "\(report)")
+        #expect(report["requests"]?.intValue ?? 0 >= 100, "\(report)")
+        #expect(report["root"] == "https://api.parse.com/1")
+    }
+
+    /// Objects, queries, batches, users, roles, files, functions, installations and pushes, Config and dropping a class.
+    @Test(.timeLimit(.minutes(3)))
+    func theFlowsOfAnAppWork() async throws {
+        let report = try await Self.run("flows")
+        #expect(report["failures"] == [], "\(report.serializedText)")
+        #expect(report["tests"] == 9)
+    }
+}

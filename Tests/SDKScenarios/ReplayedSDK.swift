@@ -1,0 +1,122 @@
+import Foundation
+import ParseProtocol
+import TestSupport
+import Testing
+
+/// A mobile SDK as the wire shows it (MOBILE_SDKS.md): it spells every request as the SDK's version does. Bodies are texts, which
+/// nothing parses and prints again, so that the bytes sent are those that the test wrote.
+protocol ReplayedSDK: Sendable {
+    /// The current user's token; empty when nobody is signed in.
+    var session: String { get set }
+    var userId: String { get set }
+    /// The device's id, chosen by the SDK.
+    var installation: String { get }
+    /// The path before every route: hosted Parse's `/1`, or that of the shop's URL.
+    var base: String { get }
+
+    /// A request with a JSON body or none.
+    func command(_ method: String, _ path: String, _ body: String?) async throws -> Wire.Answer
+    func find(_ className: String, _ query: SDKQuery) async throws -> Wire.Answer
+    func count(_ className: String, _ query: SDKQuery) async throws -> Wire.Answer
+    func update(_ className: String, _ id: String, _ members: String) async throws -> Wire.Answer
+    func function(_ name: String, _ parameters: String?) async throws -> Wire.Answer
+    func config() async throws -> Wire.Answer
+    func opened() async throws -> Wire.Answer
+    /// The first save of the device.
+    func saveInstallation() async throws -> Wire.Answer
+    /// What the SDK does about a user before anybody signs up.
+    mutating func begin() async throws
+    mutating func signUp(_ email: String, _ password: String) async throws -> Wire.Answer
+    func logIn(_ name: String, _ password: String) async throws -> Wire.Answer
+    func me() async throws -> Wire.Answer
+    func logOut() async throws -> Wire.Answer
+}
+
+extension ReplayedSDK {
+    func create(_ className: String, _ members: String) async throws -> Wire.Answer {
+        try await command("POST", "classes/\(className)", "{\(members)}")
+    }
+
+    func update(_ className: String, _ id: String, _ members: String) async throws -> Wire.Answer {
+        try await command("PUT", "classes/\(className)/\(id)", "{\(members)}")
+    }
+
+    func delete(_ className: String, _ id: String) async throws -> Wire.Answer {
+        try await command("DELETE", "classes/\(className)/\(id)", nil)
+    }
+
+    func function(_ name: String, _ parameters: String?) async throws -> Wire.Answer {
+        try await command("POST", "functions/\(name)", parameters)
+    }
+
+    func config() async throws -> Wire.Answer { try await command("GET", "config", nil) }
+
+    func opened() async throws -> Wire.Answer {
+        try await command(
+            "POST", "events/AppOpened", #"{"at":{"__type":"Date","iso":"2015-10-08T00:28:56.123Z"}}"#)
+    }
+
+    mutating func begin() async throws {}
+
+    func me() async throws -> Wire.Answer { try await command("GET", "users/me", nil) }
+
+    mutating func become(_ answer: Wire.Answer) {
+        if let token = answer.json["sessionToken"]?.stringValue { session = token }
+        if !answer.json.objectId.isEmpty { userId = answer.json.objectId }
+    }
+
+    var userPointer: String { Self.pointer("_User", userId) }
+
+    static func pointer(_ className: String, _ id: String) -> String {
+        #"{"__type":"Pointer","className":"\#(className)","objectId":"\#(id)"}"#
+    }
+
+    /// An object's text with a member more at its end.
+    static func adding(_ member: String, to object: String) -> String {
+        object.dropLast() + (object == "{}" ? "" : ",") + member + "}"
+    }
+}
+
+/// The options of a query, as an app sets them; each SDK writes them its own way.
+struct SDKQuery: Sendable {
+    /// Keys with the JSON text of their constraint, in the order in which they are written.
+    var conditions: [(key: String, value: String)] = []
+    var order = ""
+    var limit: Int?
+    var skip = 0
+    var keys = ""
+    var include = ""
+    var redirectKey = ""
+
+    /// The `where` of SDKs that write no spaces.
+    var condition: String { Self.object(conditions) }
+
+    static func object(_ members: [(key: String, value: String)], colon: String = ":") -> String {
+        "{\(members.map { "\"\($0.key)\"\(colon)\($0.value)" }.joined(separator: ","))}"
+    }
+}
+
+extension Wire.Answer {
+    /// What every SDK demands of an answer: a success is a JSON object (an array for a batch), a failure has code and text.
+    func readable(_ line: String) -> Wire.Answer {
+        if (200..<300).contains(status) {
+            let isBatch = line.hasSuffix("/batch")
+            #expect(isBatch ? json.arrayValue != nil : json.objectValue != nil, "\(line): \(text)")
+            #expect(header("Content-Type")?.hasPrefix("application/json") == true, "\(line): \(head)")
+        } else {
+            #expect(json["code"]?.intValue != nil, "\(line): \(status) \(text)")
+            #expect(json["error"]?.stringValue != nil, "\(line): \(status) \(text)")
+        }
+        for name in ["createdAt", "updatedAt"] {
+            guard let time = json[name]?.stringValue else { continue }
+            #expect(time.wholeMatch(of: /[0-9T:-]{19}\.[0-9]{3}Z/) != nil, "\(text)")
+        }
+        return self
+    }
+
+    /// A provider's part of `authData` replaces the device's copy: it is whole or not there (MOBILE_SDKS section 7).
+    func expectWholeAuthData(_ provider: String, _ sent: String, at location: SourceLocation = #_sourceLocation) {
+        guard let known = json["authData"]?[provider] else { return }
+        #expect(known == (try? JSON(parsing: sent)), "\(text)", sourceLocation: location)
+    }
+}

@@ -1,0 +1,44 @@
+import GatewayService
+import Synchronization
+import TestSupport
+import Testing
+
+/// The line of large bodies as requests meet it. Id T7 of docs/hardening.md.
+@Suite struct BodyGateTests {
+    /// What a request has as long as anything works for it, like its hold on the memory for answers.
+    final class Held: Sendable {
+        private let end: End
+
+        init(_ end: End) { self.end = end }
+        deinit { end.hasCome.store(true, ordering: .relaxed) }
+    }
+
+    final class End: Sendable {
+        let hasCome = Atomic(false)
+    }
+
+    @TaskLocal static var held: Held?
+
+    /// Whoever finds the line empty begins to serve it, and the serving goes on for those who came later.
+    @Test func whoeverHasATurnLeavesNothingInTheLine() async throws {
+        let gate = BodyGate(share: 1)
+        let milliseconds: UInt64 = 1_000_000
+        try await gate.turn(of: "a", work: 2000 * milliseconds)
+        let end = End()
+        let first = Task {
+            try await Self.$held.withValue(Held(end)) {
+                try await gate.turn(of: "b", work: 1600 * milliseconds)
+            }
+        }
+        try await eventually("the first waits") { await gate.waitingCount == 1 }
+        let second = Task { try await gate.turn(of: "c", work: 1) }
+        try await eventually("the second waits behind it") { await gate.waitingCount == 2 }
+        #expect(!end.hasCome.load(ordering: .relaxed))
+        try await first.value
+        // The second waits for more than a second from here.
+        try await eventually("nothing of the first is held", within: .milliseconds(800)) {
+            end.hasCome.load(ordering: .relaxed)
+        }
+        try await second.value
+    }
+}

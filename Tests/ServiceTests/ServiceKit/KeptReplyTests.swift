@@ -1,0 +1,133 @@
+import MessageBus
+import Messages
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+import Testing
+
+/// How long kept replies are kept, and how: what is old goes, what is damaged is our fault, what is sealed is not
+/// readable.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct KeptReplyTests {
+    private func withTally(_ body: (BusBench, ServiceHost) async throws -> Void) async throws {
+        try await BusBench.with { bench in
+            try await body(bench, try await bench.start(KeyedRepliesTests.plan, KeyedRepliesTests.build))
+        }
+    }
+
+    /// Asks once, and says which run answered.
+    private func run(_ bench: BusBench, key: String) async throws -> Int64 {
+        let reply = try await bench.ask("tally.add.v1", deletion(of: "ann"), key: key)
+        return try UserDeleted(serializedBytes: reply.body).deletedAt
+    }
+
+    /// Makes what is kept older, as if the seconds had passed.
+    private func age(_ table: String, by seconds: Int64, _ host: ServiceHost) async throws {
+        try await host.store.write { transaction in
+            _ = try transaction.execute("UPDATE \(table) SET keptSince = keptSince - ?", [.int(seconds * 1000)])
+        }
+    }
+
+    /// - Returns: whether there may be more.
+    @discardableResult
+    private func prune(_ host: ServiceHost) async throws -> Bool {
+        try await host.store.write { try KeyedReplies.prune($0) }
+    }
+
+    @Test func anAnswerIsKeptForAMinute() async throws {
+        try await withTally { bench, host in
+            #expect(try await run(bench, key: "k") == 1)
+            try await age("keyedReplies", by: 20, host)
+            #expect(try await !prune(host))
+            #expect(try await run(bench, key: "k") == 1)
+            try await age("keyedReplies", by: 41, host)
+            #expect(try await !prune(host))
+            #expect(try await run(bench, key: "k") == 2)
+        }
+    }
+
+    /// An outbox goes on for days while the receiver, or its own host, is down.
+    @Test func anAnswerToAnOutboxIsKeptForAMonth() async throws {
+        try await withTally { bench, host in
+            #expect(try await run(bench, key: "outbox:k") == 1)
+            #expect(try await host.number("SELECT count(*) FROM keyedReplies") == 0)
+            try await age("deliveredReplies", by: 29 * 86_400, host)
+            try await prune(host)
+            #expect(try await run(bench, key: "outbox:k") == 1)
+            try await age("deliveredReplies", by: 86_401, host)
+            try await prune(host)
+            #expect(try await run(bench, key: "outbox:k") == 2)
+        }
+    }
+
+    /// Removing takes the writer's time, so a part of it at once.
+    @Test(arguments: ["keyedReplies", "deliveredReplies"]) func manyOldAnswersGoInParts(table: String) async throws {
+        try await withTally { bench, host in
+            try await host.store.write { transaction in
+                _ = try transaction.execute(
+                    """
+                    WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1500)
+                    INSERT INTO \(table)(key, keptSince, reply) SELECT 'old ' || n, 0, x'00' FROM numbers
+                    """)
+            }
+            let key = table == "deliveredReplies" ? "outbox:new" : "new"
+            #expect(try await run(bench, key: key) == 1)
+            #expect(try await prune(host))
+            #expect(try await host.number("SELECT count(*) FROM \(table)") == 501)
+            #expect(try await !prune(host))
+            #expect(try await host.number("SELECT count(*) FROM \(table)") == 1)
+            #expect(try await run(bench, key: key) == 1)
+        }
+    }
+
+    @Test(arguments: ["x''", "x'0100'", "x'00000000'", "x'FFFFFFFF00000000'", "x'0000000005000000AA'"])
+    func aDamagedAnswerIsAnInternalErrorAndRunsNothing(blob: String) async throws {
+        try await withTally { bench, host in
+            #expect(try await run(bench, key: "k") == 1)
+            try await host.store.write { _ = try $0.execute("UPDATE keyedReplies SET reply = \(blob)") }
+            let failure = await #expect(throws: BusFailure.self) { try await run(bench, key: "k") }
+            #expect(failure?.failure.code == 1)
+            #expect(failure?.failure.message == ParseError.internalError.message)
+            #expect(try await host.number("SELECT count(*) FROM runs") == 1)
+        }
+    }
+
+    // MARK: Sealed
+
+    /// Turns every byte over: enough to see what is sealed, and under which key.
+    private static let seal = ReplySeal(
+        seal: { reply, key in Array(key.utf8) + [0] + reply.map { ~$0 } },
+        open: { sealed, key in
+            let head = Array(key.utf8) + [0]
+            return sealed.starts(with: head) ? sealed.dropFirst(head.count).map { ~$0 } : nil
+        })
+
+    private static let sealedPlan: ServicePlan = {
+        var plan = KeyedRepliesTests.plan
+        plan.replySeal = seal
+        return plan
+    }()
+
+    @Test func aSealedAnswerIsNotReadableAndOpens() async throws {
+        try await BusBench.with { bench in
+            let host = try await bench.start(Self.sealedPlan, KeyedRepliesTests.build)
+            let first = try await bench.ask("tally.add.v1", deletion(of: "ann"), key: "k")
+            let kept = try await host.store.read { try $0.rows("SELECT reply FROM keyedReplies").first?.blob(0) ?? [] }
+            #expect(kept.starts(with: Array("k".utf8) + [0]))
+            #expect(!String(decoding: kept, as: UTF8.self).contains("ann"))
+            let again = try await bench.ask("tally.add.v1", deletion(of: "ann"), key: "k")
+            #expect(again.body == first.body)
+            #expect(again.documents == first.documents)
+            #expect(again.forget == first.forget)
+        }
+    }
+
+    @Test func whatAnEarlierReleaseKeptUnsealedIsStillAnswered() async throws {
+        try await withTally { bench, host in
+            #expect(try await run(bench, key: "k") == 1)
+            try await bench.end(host)
+            let sealing = try await bench.start(Self.sealedPlan, KeyedRepliesTests.build)
+            #expect(try await run(bench, key: "k") == 1)
+            #expect(try await sealing.number("SELECT count(*) FROM runs") == 1)
+        }
+    }
+}

@@ -1,0 +1,254 @@
+import MessageBus
+import Messages
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+import Synchronization
+import Testing
+
+/// From a request on the bus to its route and back: each kind of route, and what no route can answer.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct RouteTests {
+    private struct Private: Error {
+        let path = "/var/lib/secret"
+    }
+
+    /// Marks what went through `prepare`, which only a task can await.
+    private struct Marking: ClassRules {
+        func prepare(_ change: inout ProposedChange) async throws {
+            if change.object["refused"] != nil { throw ParseError(.validationError, "Refused by its rules.") }
+            change.object["prepared"] = true
+        }
+    }
+
+    private static let plan = ServicePlan(
+        name: "shop", classes: [ClassDefinition("Note"), ClassDefinition("Marked")],
+        migrations: [Migration(1, "tables", ["CREATE TABLE marks(user TEXT)"])]
+    ) { _ in ["Marked": Marking()] }
+
+    /// How often bodies of routes ran.
+    private final class Runs: Sendable {
+        private let count = Mutex(0)
+        func add() { count.withLock { $0 += 1 } }
+        var all: Int { count.withLock { $0 } }
+    }
+
+    private func withShop(_ body: (BusBench, ServiceHost, Runs) async throws -> Void) async throws {
+        try await BusBench.with { bench in
+            let runs = Runs()
+            let host = try await bench.start(Self.plan) { _, routes in
+                Self.install(runs, in: &routes)
+            }
+            try await body(bench, host, runs)
+        }
+    }
+
+    private static func install(_ runs: Runs, in routes: inout ServiceRoutes) {
+        routes.read(Call<UserDeleted, UserDeleted>("shop.look.v1")) { message, _, reader in
+            runs.add()
+            if message.userID == "nobody" { throw ParseError.objectNotFound }
+            let seven = try reader.rows("SELECT 7").first?.int(0) ?? 0
+            return UserDeleted.with { $0.deletedAt = seven }
+        }
+        // Some hundred milliseconds: many times what a lane gives it.
+        routes.read(Call<UserDeleted, UserDeleted>("shop.ponder.v1")) { _, _, reader in
+            runs.add()
+            let million = try reader.rows(longSelect).first?.int(0) ?? 0
+            return UserDeleted.with { $0.deletedAt = million }
+        }
+        routes.accept(userCall("shop.mark.v1")) { message, _, transaction in
+            runs.add()
+            _ = try transaction.execute("INSERT INTO marks(user) VALUES (?)", [.text(message.userID)])
+            if message.userID == "nobody" { throw ParseError.objectNotFound }
+        }
+        routes.task(framed: userCall("shop.do.v1")) { message, _ in
+            runs.add()
+            switch message.userID {
+            case "parse": throw ParseError.tooManyRequests("Later.", retryAfterSeconds: 9)
+            case "bus": throw BusFailure.unavailable("Elsewhere.")
+            case "private": throw Private()
+            default: return try BusReply(Accepted(), documents: [[1], []])
+            }
+        }
+        routes.function("double") { parameters, _ in
+            runs.add()
+            guard let number = parameters["number"]?.intValue else { throw ParseError(.validationError, "A number.") }
+            return try .result(.int(2 * number))
+        }
+    }
+
+    /// What the service refuses the request with.
+    private func refusal(
+        _ bench: BusBench, _ kind: String, _ user: String, key: String? = nil
+    ) async throws -> Failure {
+        let failure = await #expect(throws: BusFailure.self) {
+            try await bench.ask(kind, deletion(of: user), key: key)
+        }
+        return try #require(failure).failure
+    }
+
+    // MARK: Routes
+
+    @Test func aReadIsAnsweredAndItsErrorPassedOn() async throws {
+        try await withShop { bench, _, _ in
+            let reply = try await bench.ask("shop.look.v1", deletion(of: "ann"))
+            #expect(try UserDeleted(serializedBytes: reply.body).deletedAt == 7)
+            #expect(try await refusal(bench, "shop.look.v1", "nobody").code == 101)
+        }
+    }
+
+    @Test func aReadThatIsTooLongForTheLaneIsBegunAnewElsewhere() async throws {
+        try await withShop { bench, _, runs in
+            let reply = try await bench.ask("shop.ponder.v1", deletion(of: "ann"))
+            #expect(try UserDeleted(serializedBytes: reply.body).deletedAt == 1_000_000)
+            #expect(runs.all >= 2)
+        }
+    }
+
+    @Test func aWriteThatFailsLeavesNothing() async throws {
+        try await withShop { bench, host, _ in
+            #expect(try await refusal(bench, "shop.mark.v1", "nobody", key: "k").code == 101)
+            #expect(try await host.number("SELECT count(*) FROM marks") == 0)
+            try await bench.ask("shop.mark.v1", deletion(of: "ann"), key: "k")
+            #expect(try await host.number("SELECT count(*) FROM marks") == 1)
+        }
+    }
+
+    @Test func aTaskAnswersWithItsDocumentsOrItsError() async throws {
+        try await withShop { bench, _, _ in
+            #expect(try await bench.ask("shop.do.v1", deletion(of: "ann")).documents == [[1], []])
+            let parse = try await refusal(bench, "shop.do.v1", "parse")
+            #expect(parse.code == 155)
+            #expect(parse.retryAfter == 9)
+            #expect(!parse.retriable)
+            let bus = try await refusal(bench, "shop.do.v1", "bus")
+            #expect(bus.code == 2)
+            #expect(bus.message == "Elsewhere.")
+            #expect(bus.retriable)
+        }
+    }
+
+    @Test func whatIsNotForClientsIsAnInternalErrorWithoutDetail() async throws {
+        try await withShop { bench, _, _ in
+            let failure = try await refusal(bench, "shop.do.v1", "private")
+            #expect(failure.code == 1)
+            #expect(failure.message == ParseError.internalError.message)
+            #expect(failure.details.isEmpty)
+        }
+    }
+
+    @Test func functionsAnswerByTheirName() async throws {
+        try await withShop { bench, _, runs in
+            func call(_ name: String, _ parameters: [[UInt8]]) async throws -> BusReply {
+                try await bench.ask("shop.function.v1", FunctionRequest.with { $0.name = name }, documents: parameters)
+            }
+            func code(_ name: String, _ parameters: [[UInt8]]) async -> Int32? {
+                let failure = await #expect(throws: BusFailure.self) { try await call(name, parameters) }
+                return failure?.failure.code
+            }
+            #expect(try await call("double", [Array(#"{"number":4}"#.utf8)]).documents == [Array("8".utf8)])
+            #expect(runs.all == 1)
+            #expect(await code("double", [Array("{}".utf8)]) == 142)
+            #expect(await code("triple", [Array("{}".utf8)]) == 141)
+            #expect(await code("double", []) == 107)
+            #expect(await code("double", [Array("{".utf8)]) == 107)
+            #expect(runs.all == 2)
+        }
+    }
+
+    // MARK: A choice
+
+    private func save(
+        _ bench: BusBench, _ className: String, _ object: String, proposedId: String, key: String
+    ) async throws -> (outcome: WriteOutcome, document: JSON?) {
+        let change = Change.with {
+            $0.verb = .create
+            $0.className = className
+            $0.proposedID = proposedId
+        }
+        let reply = try await bench.ask(
+            "shop.write.v1", WriteRequest.with { $0.changes = [change] }, key: key, documents: [Array(object.utf8)])
+        let outcome = try #require(try WriteReply(serializedBytes: reply.body).outcomes.first)
+        guard !outcome.hasFailure else { return (outcome, nil) }
+        let wanted = GetRequest.with {
+            $0.className = className
+            $0.objectID = outcome.objectID
+        }
+        let found = try await bench.ask("shop.get.v1", wanted)
+        return (outcome, try JSON(parsing: try #require(found.documents.first)))
+    }
+
+    /// A create that gets the id it was proposed is known again by its object: its answer needs not be kept.
+    @Test func plainDataIsAWriteThatIsItsOwnKey() async throws {
+        try await withShop { bench, host, _ in
+            let first = try await save(bench, "Note", #"{"text":"a"}"#, proposedId: "noteNoteNo", key: "k")
+            #expect(first.outcome.objectID == "noteNoteNo")
+            #expect(first.document?["text"] == "a")
+            let again = try await save(bench, "Note", #"{"text":"a"}"#, proposedId: "noteNoteNo", key: "k")
+            #expect(again.outcome == first.outcome)
+            #expect(again.document == first.document)
+            #expect(try await host.number("SELECT count(*) FROM keyedReplies") == 0)
+        }
+    }
+
+    @Test func aClassWithRulesIsPreparedInATaskAndItsReplyKept() async throws {
+        try await withShop { bench, host, _ in
+            let kept = try await save(bench, "Marked", #"{"text":"a"}"#, proposedId: "markedMark", key: "k")
+            #expect(kept.document?["prepared"] == true)
+            #expect(try await host.number("SELECT count(*) FROM keyedReplies WHERE key = 'k'") == 1)
+            let refused = try await save(bench, "Marked", #"{"refused":1}"#, proposedId: "markedMar2", key: "l")
+            #expect(refused.outcome.failure.code == 142)
+            #expect(refused.outcome.failure.message == "Refused by its rules.")
+        }
+    }
+
+    // MARK: What cannot be read
+
+    @Test func anUnknownKindIsRefused() async throws {
+        try await withShop { bench, _, runs in
+            let failure = try await refusal(bench, "shop.nothing.v1", "ann")
+            #expect(failure.code == 108)
+            #expect(failure.message == "Unknown kind shop.nothing.v1.")
+            #expect(try await refusal(bench, "shop.look.v2", "ann").code == 108)
+            #expect(runs.all == 0)
+        }
+    }
+
+    /// A length that never ends, more bytes promised than there are, a text that is no UTF-8, and a wire type that is
+    /// none.
+    @Test(arguments: [
+        "shop.look.v1", "shop.ponder.v1", "shop.mark.v1", "shop.do.v1", "shop.function.v1", "shop.write.v1",
+    ])
+    func aBodyThatIsNoMessageIsRefused(kind: String) async throws {
+        let bodies: [[UInt8]] = [[0x0A, 0xFF], [0x0A, 5, 0x61], [0x0A, 1, 0xFF], [0x0E, 1]]
+        try await withShop { bench, host, runs in
+            for body in bodies {
+                var request = BusRequest(kind: kind, body: body, timeout: .seconds(30))
+                request.writes = true
+                request.idempotencyKey = "k"
+                request.documents = [Array("{}".utf8)]
+                let sent = request
+                let failure = await #expect(throws: BusFailure.self, "\(body)") { try await bench.broker.call(sent) }
+                #expect(failure?.failure.code == 107, "\(body)")
+                #expect(failure?.failure.message == "The body of \(kind) could not be read.", "\(body)")
+            }
+            #expect(runs.all == 0)
+            #expect(try await host.number("SELECT count(*) FROM keyedReplies") == 0)
+        }
+    }
+
+    /// Bytes of one message are seldom another, and where they are, what they lack is missed.
+    @Test func anotherMessagesBytesAreRefused() async throws {
+        try await withShop { bench, _, _ in
+            let get = GetRequest.with { $0.className = "Note" }
+            let read = await #expect(throws: BusFailure.self) {
+                try await bench.ask("shop.write.v1", get, key: "k", documents: [Array("{}".utf8)])
+            }
+            #expect(read?.failure.code == 107)
+            let nothing = await #expect(throws: BusFailure.self) {
+                try await bench.ask("shop.write.v1", Accepted(), key: "k", documents: [Array("{}".utf8)])
+            }
+            #expect(nothing?.failure.code == 107)
+            #expect(nothing?.failure.message == "Each change needs its document.")
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import ParseProtocol
+import TestSupport
+import Testing
+
+/// The demo shop is what clients see first: nothing in it tells how it was loaded, and loading it again changes nothing.
+@Suite struct DemoShopTests {
+    private static let classes = ["Category", "Product", "Store", "Page", "Promotion", "ProductReview", "_User"]
+
+    private func load(into suite: Suite, _ options: String...) async throws {
+        _ = try await Command.run(
+            [
+                "\(checkoutDirectory)/.build/release/satchel-setup", "demo-shop", "--url", suite.url, "--data",
+                "\(checkoutDirectory)/scripts/demo/shop.json",
+            ] + options, environment: ["SATCHEL_MASTER_KEY": Suite.masterKey])
+    }
+
+    private func counts(_ master: ParseClient) async throws -> [JSON] {
+        var counts: [JSON] = []
+        for className in Self.classes {
+            counts.append(try await master.find(className, [:], ["limit": 0, "count": 1])["count"] ?? .null)
+        }
+        return counts
+    }
+
+    @Test func aLoadCanBeRepeatedAndLeavesNoMark() async throws {
+        try await Suite.with { suite in
+            let master = ParseClient.master(suite)
+            // As an earlier release left it. An update takes the mark away and loads nothing that the operator removed.
+            let old = try await master.create("Category", ["title": "Ansgarde Lab", "demoKey": "ansgarde-lab"])
+            let own = try await master.create("Category", ["title": "Our own"])
+            try await load(into: suite, "--unmark")
+            let stored = try await master.get("/classes/Category/\(old.objectId)")
+            #expect(stored["title"] == "Ansgarde Lab")
+            #expect(stored["demoKey"] == nil)
+            #expect(try await counts(master).prefix(2) == [2, 0])
+
+            _ = try await master.call(.PUT, "/classes/Category/\(old.objectId)", ["demoKey": "ansgarde-lab"])
+            try await load(into: suite)
+            let first = try await counts(master)
+            #expect(first.prefix(3) == [8, 210, 20], "\(first)")
+            let serum = try await master.find("Product", ["name": "Barrier Repair Serum"]).results
+            #expect(serum.count == 1)
+            #expect(serum.first?["brand"] == .pointer("Category", old.objectId))
+
+            // What an operator changed stays.
+            let id = serum.first?.text("objectId") ?? ""
+            _ = try await master.call(.PUT, "/classes/Product/\(id)", ["name": "Renamed", "unitPrice": 77])
+            try await load(into: suite)
+            #expect(try await counts(master) == first)
+            let renamed = try await master.get("/classes/Product/\(id)")
+            #expect(renamed["name"] == "Renamed")
+            #expect(renamed["unitPrice"] == 77)
+            #expect(try await master.get("/classes/Category/\(own.objectId)").status == 200)
+
+            for className in Self.classes {
+                #expect(try await master.get("/schemas/\(className)")["fields"]?["demoKey"] == nil, "\(className)")
+                let rows = try await master.find(className, [:], ["limit": 1000]).results
+                #expect(!rows.isEmpty, "\(className)")
+                #expect(rows.allSatisfy { $0["demoKey"] == nil }, "\(className)")
+            }
+        }
+    }
+}

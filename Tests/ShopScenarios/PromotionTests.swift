@@ -1,0 +1,139 @@
+import ParseProtocol
+import TestSupport
+import Testing
+
+/// What the shop tells its customers: promotions that admins send, and news of orders.
+@Suite struct PromotionTests {
+    private func promotion(_ admin: ParseClient, _ fields: JSON = [:]) async throws -> (id: String, content: String) {
+        let content = "Two for one \(Names.random(6))"
+        var object: JSON = ["content": .string(content)]
+        for (name, value) in fields.objectValue ?? [:] { object[name] = value }
+        let made = try await admin.create("Promotion", object)
+        guard made.status == 201 else { throw Unexpected("POST Promotion", made) }
+        return (made.objectId, content)
+    }
+
+    @Test func anAdminSendsAPromotionAndSeesWhatBecameOfIt() async throws {
+        let suite = try await Suite.shared
+        let admin = try await Customer.admin(suite)
+        let devices = try await Devices.register(suite, tokens: (0..<3).map { _ in Names.random(20) })
+        let audience: JSON = ["channels": [.string(devices.channel)]]
+        let (id, content) = try await promotion(admin, ["audience": audience, "discountCode": "SAVE10"])
+        let sent = try await admin.run("sendPromotion", ["promotionId": .string(id), "title": "News"])
+        let pushId = sent.result.text("pushId")
+        try #require(!pushId.isEmpty, "\(sent.text)")
+        var report = JSON.null
+        try await eventually("all have it") {
+            report = try await admin.run("promotionReport", ["promotionId": .string(id)]).result
+            return report.at("pushes", 0, "status") == "succeeded"
+        }
+        #expect(report["sent"] == 3)
+        #expect(report["failed"] == 0)
+        #expect(report["count"] == 3)
+        #expect(report.at("pushes", 0, "pushHash")?.stringValue?.utf8.count == 32)
+        #expect(suite.devices(of: pushId) == Set(devices.objectIds.keys))
+        let data = suite.notifications().first { $0["pushId"] == .string(pushId) }?["data"]
+        #expect(data == ["alert": .string(content), "p": .string(id), "title": "News"])
+        // The app opens what `p` names; to whom it went is the shop's business.
+        let opened = try await ParseClient(suite).get("/classes/Promotion/\(id)")
+        #expect(opened["content"] == .string(content))
+        #expect(opened["discountCode"] == "SAVE10")
+        #expect(opened["audience"] == nil)
+        #expect(try await admin.get("/classes/Promotion/\(id)")["audience"] == audience)
+        // The app tells which push opened it.
+        let hash = report.at("pushes", 0, "pushHash") ?? .null
+        let event = try await ParseClient(suite).call(.POST, "/events/AppOpened", ["push_hash": hash])
+        #expect(event.status == 200, "\(event.text)")
+        try await eventually("the opening is counted") {
+            try await admin.run("promotionReport", ["promotionId": .string(id)]).result["opened"] == 1
+        }
+        let other: JSON = ["promotionId": .string(id), "audience": ["where": ["channels": "nobodyIsHere"]]]
+        #expect(try await admin.run("sendPromotion", other).status == 200)
+    }
+
+    @Test func aPlannedPromotionIsCancelled() async throws {
+        let suite = try await Suite.shared
+        let admin = try await Customer.admin(suite)
+        let devices = try await Devices.register(suite, tokens: [Names.random(20)])
+        let planned = Timestamp.now.advanced(by: .seconds(3600))
+        let (id, _) = try await promotion(
+            admin, ["audience": ["where": ["channels": .string(devices.channel)]], "schedule": planned.wire])
+        let pushId = try await admin.run("sendPromotion", ["promotionId": .string(id)]).result.text("pushId")
+        let report = try await admin.run("promotionReport", ["promotionId": .string(id)]).result
+        #expect(report.at("pushes", 0, "status") == "scheduled")
+        #expect(report.at("pushes", 0, "pushTime") == .string(planned.iso))
+        #expect(try await admin.run("cancelPromotion", ["promotionId": .string(id)]).result == ["cancelled": 1])
+        #expect(try await admin.run("cancelPromotion", ["promotionId": .string(id)]).result == ["cancelled": 0])
+        let status = try await ParseClient.master(suite).get("/classes/_PushStatus/\(pushId)")
+        #expect(status["status"] == "failed")
+        #expect(status["errorMessage"] == "Cancelled")
+        #expect(suite.devices(of: pushId).isEmpty)
+    }
+
+    @Test func onlyAdminsMay() async throws {
+        let suite = try await Suite.shared
+        let (id, _) = try await promotion(try await Customer.admin(suite))
+        for client in [ParseClient(suite), try await Customer.signUp(suite).client] {
+            for function in ["sendPromotion", "cancelPromotion", "promotionReport"] {
+                #expect(try await client.run(function, ["promotionId": .string(id)]).code == 119)
+            }
+        }
+        let admin = try await Customer.admin(suite)
+        for (parameters, code) in [
+            ([:], 142), (["promotionId": ["$ne": ""]], 142), (["promotionId": "nobody1234"], 101),
+            (["promotionId": .string(id), "audience": "some"], 142),
+            (["promotionId": .string(id), "audience": [:]], 142),
+            (["promotionId": .string(id), "pushTime": "soon"], 115),
+        ] as [(JSON, Int)] {
+            #expect(try await admin.run("sendPromotion", parameters).code == code, "\(parameters)")
+        }
+    }
+
+    @Test func theCustomersDevicesHearOfTheOrder() async throws {
+        let suite = try await Suite.shared
+        let (ada, ben) = (try await Customer.signUp(suite), try await Customer.signUp(suite))
+        for customer in [ada, ben] {
+            _ = try await customer.client.call(
+                .POST, "/installations",
+                [
+                    "deviceType": "ios", "deviceToken": .string("order-\(customer.userId)"), "user": customer.pointer,
+                ])
+        }
+        let shelf = try await Shelf.fill(suite, names: ["Serum"])
+        _ = try await ada.client.run("addToBag", ["productId": .string(shelf.productIds[0])])
+        let receipt = try await ada.client.run(
+            "checkout",
+            ["tokenId": "tok_visa", "shippingAddress": Customer.address, "idempotencyKey": .string(Names.random(12))])
+        let number = try #require(receipt.result["orderNo"]?.intValue, "\(receipt.text)")
+        try await eventually("her device hears of it") {
+            suite.notifications().contains { $0["deviceToken"] == .string("order-\(ada.userId)") }
+        }
+        let told = suite.notifications().filter { $0.text("deviceToken").hasPrefix("order-") }
+        let mine = told.filter { $0["deviceToken"] == .string("order-\(ada.userId)") }
+        #expect(mine.count == 1)
+        #expect(mine.first?.at("data", "alert") == .string("Thank you! We have your order \(number)."))
+        #expect(mine.first?.at("data", "orderId")?.stringValue?.isEmpty == false)
+        #expect(!told.contains { $0["deviceToken"] == .string("order-\(ben.userId)") })
+
+        let orderId = mine.first?.at("data", "orderId") ?? .null
+        let shipped = try await Customer.admin(suite).run("shipOrder", ["orderId": orderId])
+        #expect(shipped.status == 200, "\(shipped.text)")
+        try await eventually("her device hears that it was shipped") {
+            suite.notifications().contains { $0.at("data", "alert") == .string("Order \(number) is on its way.") }
+        }
+    }
+
+    @Test func aDeletedAccountsDevicesAreNobodys() async throws {
+        let suite = try await Suite.shared
+        let customer = try await Customer.signUp(suite)
+        let made = try await customer.client.call(
+            .POST, "/installations",
+            ["deviceType": "ios", "deviceToken": .string("del-\(customer.userId)"), "user": customer.pointer])
+        let master = ParseClient.master(suite)
+        #expect(try await master.call(.DELETE, "/users/\(customer.userId)").status == 200)
+        try await eventually("the device is nobody's") {
+            let device = try await master.get("/installations/\(made.objectId)")
+            return device.status == 200 && device["user"] == nil
+        }
+    }
+}

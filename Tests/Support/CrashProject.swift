@@ -1,0 +1,76 @@
+import Foundation
+import ParseProtocol
+
+/// A project of crash reports and the key of an app that reports to it.
+package struct CrashProject {
+    package let suite: Suite
+    package let admin: ParseClient
+    package let id: String
+    package let key: String
+    package let dsn: String
+
+    /// A new project, so that tests do not see each other's issues.
+    package static func create(_ suite: Suite) async throws -> CrashProject {
+        let admin = try await Customer.admin(suite)
+        let made = try await admin.run("createCrashProject", ["name": "Shop app"])
+        guard !made.result.text("dsn").isEmpty else { throw Unexpected("createCrashProject", made) }
+        return CrashProject(
+            suite: suite, admin: admin, id: made.result.text("projectId"), key: made.result.text("key"),
+            dsn: made.result.text("dsn"))
+    }
+
+    package func issues(_ parameters: [String: JSON] = [:]) async throws -> [JSON] {
+        let all = try await admin.run(
+            "crashIssues", .object(parameters.merging(["projectId": .string(id)]) { own, _ in own }))
+        guard let issues = all.result.arrayValue else { throw Unexpected("crashIssues", all) }
+        return issues
+    }
+
+    /// Sends bytes as an SDK would; `key` nil sends none.
+    package func send(
+        _ body: [UInt8], to endpoint: String = "envelope", key: String?, encoding: String? = nil,
+        query: String = "",
+        project: String? = nil
+    ) async throws -> ParseClient.Answer {
+        var client = ParseClient(suite)
+        client.url = suite.url.replacingOccurrences(of: "/parse", with: "")
+        var headers = [("Content-Type", "application/x-sentry-envelope")]
+        if let key {
+            headers.append(("X-Sentry-Auth", "Sentry sentry_version=7, sentry_key=\(key), sentry_client=t/1"))
+        }
+        if let encoding { headers.append(("Content-Encoding", encoding)) }
+        return try await client.send(
+            .POST, "/api/\(project ?? id)/\(endpoint)/\(query)", headers: headers, body: body)
+    }
+
+    package func report(_ type: String, release: String, user: String? = nil, eventId: String? = nil) async throws {
+        let answer = try await send(
+            Self.envelope(type, release: release, user: user, eventId: eventId ?? Self.newId()), key: key)
+        guard answer.status == 200 else { throw Unexpected("envelope", answer) }
+    }
+
+    package static func envelope(
+        _ type: String, release: String, user: String? = nil, eventId: String, dsn: String? = nil
+    ) -> [UInt8] {
+        var header: JSON = ["event_id": .string(eventId)]
+        header["dsn"] = dsn.map(JSON.string)
+        var event: JSON = [
+            "event_id": .string(eventId), "release": .string(release), "level": "fatal", "platform": "cocoa",
+            "exception": [
+                "values": [
+                    [
+                        "type": .string(type), "value": "index 7",
+                        "stacktrace": ["frames": [["function": "checkout()", "module": "Shop", "in_app": true]]],
+                    ]
+                ]
+            ],
+        ]
+        event["user"] = user.map { ["id": .string($0), "email": .string("\($0)@example.com")] }
+        let text = event.serializedText
+        return Array("\(header.serializedText)\n{\"type\":\"event\",\"length\":\(text.utf8.count)}\n\(text)\n".utf8)
+    }
+
+    package static func newId() -> String {
+        UUID().uuidString.lowercased().replacingOccurrences(of: "-", with: "")
+    }
+}

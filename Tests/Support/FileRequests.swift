@@ -1,0 +1,23 @@
+import NIOHTTP1
+import ParseProtocol
+
+/// What scenarios about files need: uploads as SDKs send them, and downloads.
+extension ParseClient {
+    /// The raw form: the bytes with their content type.
+    package func upload(_ content: [UInt8], as name: String, type: String?) async throws -> Answer {
+        try await send(
+            .POST, "/files/\(name)", headers: credentials + (type.map { [("Content-Type", $0)] } ?? []), body: content)
+    }
+
+    /// A download without any keys, by the path that follows the mount.
+    package func download(_ path: String, _ headers: [(String, String)] = []) async throws -> Answer {
+        try await send(.GET, path, headers: headers)
+    }
+
+    /// The path of a file's URL below the mount.
+    package func path(of name: String) -> String { "/files/satchel/\(name)" }
+}
+
+extension JSON {
+    package static func file(_ name: String) -> JSON { ["__type": "File", "name": .string(name)] }
+}

@@ -1,0 +1,76 @@
+import Foundation
+
+/// A connection that sends and reads when it is told to, for clients that stop in the middle.
+package final class RawConnection: Sendable {
+    private let descriptor: Int32
+
+    /// - Parameter source: the address of this machine to come from, 127.0.0.2 for example.
+    /// - Throws: when nobody listens.
+    package init(_ suite: Suite, from source: String = "127.0.0.1", receiveBytes: Int32? = nil) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        if var bytes = receiveBytes {
+            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
+        }
+        let port = URLComponents(string: suite.url)?.port ?? 0
+        guard Self.call(bind, descriptor, source, 0), Self.call(connect, descriptor, "127.0.0.1", port) else {
+            close(descriptor)
+            throw NeverHappened("No connection from \(source): \(String(cString: strerror(errno)))")
+        }
+    }
+
+    deinit { close(descriptor) }
+
+    private static func call(
+        _ function: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32, _ descriptor: Int32, _ host: String,
+        _ port: Int
+    ) -> Bool {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        inet_pton(AF_INET, host, &address.sin_addr)
+        return withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                function(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+    }
+
+    /// Sends as much as the other end takes within the time.
+    /// - Returns: the number of bytes that were sent.
+    @discardableResult
+    package func send(_ bytes: [UInt8], within seconds: Int = 5) -> Int {
+        var limit = timeval(tv_sec: seconds, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes[sent...].withUnsafeBytes {
+                Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(truncatingIfNeeded: MSG_NOSIGNAL))
+            }
+            guard count > 0 else { break }
+            sent += count
+        }
+        return sent
+    }
+
+    package func send(head: String) {
+        send(Array("\(head)\n\n".replacingOccurrences(of: "\n", with: "\r\n").utf8))
+    }
+
+    /// What comes within the time, `max` bytes at most; nil when nothing came and the connection is open.
+    package func read(within milliseconds: Int, max: Int = 65536) -> String? {
+        var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        guard Glibc.poll(&poll, 1, Int32(milliseconds)) > 0 else { return nil }
+        var buffer = [UInt8](repeating: 0, count: max)
+        let count = recv(descriptor, &buffer, buffer.count, 0)
+        return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : ""
+    }
+
+    /// Whether the other end closed the connection; what it said before is passed over.
+    package func isClosed(within seconds: Int) -> Bool {
+        let end = ContinuousClock.now + .seconds(seconds)
+        while ContinuousClock.now < end {
+            if read(within: 100) == "" { return true }
+        }
+        return false
+    }
+}
