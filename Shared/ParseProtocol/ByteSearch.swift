@@ -1,12 +1,19 @@
+import Glibc
+
 extension [UInt8] {
     /// Whether the ASCII `text` occurs in the bytes. For a cheap look at a body before deciding to decode it;
     /// `firstRange(of:)` is generic, and profiles showed it.
     public func contains(text: StaticString) -> Bool {
-        let wanted = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
-        return withUnsafeBufferPointer { bytes in
-            guard let first = wanted.first, bytes.count >= wanted.count else { return false }
-            for start in 0...(bytes.count - wanted.count) where bytes[start] == first {
-                if wanted.indices.allSatisfy({ bytes[start + $0] == wanted[$0] }) { return true }
+        let count = text.utf8CodeUnitCount
+        guard count > 0 else { return true }
+        return withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress else { return false }
+            var position = 0
+            while position + count <= bytes.count {
+                let left = bytes.count - position - count + 1
+                guard let found = memchr(base + position, Int32(text.utf8Start[0]), left) else { return false }
+                if memcmp(found, text.utf8Start, count) == 0 { return true }
+                position = UnsafeRawPointer(found) - base + 1
             }
             return false
         }

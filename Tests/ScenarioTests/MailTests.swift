@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test func operatorsSeeWhatBouncedAndTryAgain() async throws {
-        try await Self.with { suite, peer in
+        try await MailSuite.with { suite, peer in
             let shelf = try await Shelf.fill(suite, names: ["Soap"])
             let admin = try await Customer.admin(suite)
             let unlucky = "rcpt-550-5.1.1+\(Names.random(5).lowercased())@customers.example"

@@ -9,6 +9,14 @@ package struct CrashProject {
     package let key: String
     package let dsn: String
 
+    package init(suite: Suite, admin: ParseClient, id: String, key: String, dsn: String) {
+        self.suite = suite
+        self.admin = admin
+        self.id = id
+        self.key = key
+        self.dsn = dsn
+    }
+
     /// A new project, so that tests do not see each other's issues.
     package static func create(_ suite: Suite) async throws -> CrashProject {
         let admin = try await Customer.admin(suite)

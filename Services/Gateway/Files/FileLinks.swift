@@ -3,7 +3,7 @@ import ParseProtocol
 
 /// Where files are: their URLs, and the url that every File value in an answer gets. Stored is only its name, so that no client can
 /// point a File anywhere, and so that a shop can move to another address.
-struct FileLinks: Sendable {
+package struct FileLinks: Sendable {
     private let base: String
     private let baseInJSON: [UInt8]
 
@@ -11,7 +11,7 @@ struct FileLinks: Sendable {
     /// are never a part of one.
     private static let opening = Array(#"{"__type":"File","name":""#.utf8)
 
-    init(publicURL: String, applicationId: String) {
+    package init(publicURL: String, applicationId: String) {
         let id = applicationId.utf8.reduce(into: "") { text, byte in
             text +=
                 FileNames.isNameByte(byte) && byte != UInt8(ascii: " ")
@@ -42,7 +42,7 @@ struct FileLinks: Sendable {
     }
 
     /// The body with a url in every File that has none. Looks at bytes and decodes nothing: most answers have no File.
-    func linked(_ body: [UInt8]) -> [UInt8] {
+    package func linked(_ body: [UInt8]) -> [UInt8] {
         body.withUnsafeBytes { bytes in
             let places = Self.places(in: bytes)
             guard !places.isEmpty, let source = bytes.baseAddress else { return body }
