@@ -10,7 +10,8 @@ enum ReadOnlyKey {
         case (.get, _): true
         // Each request of a batch is asked about by itself.
         case (.post, "batch"): true
-        case (.post, "functions") where path.count == 2: Owners.service(ofFunction: String(path[1]))?.writes == false
+        case (.post, "functions") where path.count == 2:
+            ServiceDirectory.service(ofFunction: String(path[1]))?.writes == false
         default: false
         }
     }

@@ -40,7 +40,7 @@ struct Federation: Sendable {
             filter = try await resolver.resolve(filter, of: className)
         }
         let found = try await services.read(
-            Owners.calls(ofClass: className).find, inRoom:
+            ServiceDirectory.calls(ofClass: className).find, inRoom:
                 Self.message(className, options, filter: filter, hooks: request.hooks),
             for: principal, trace: request.requestId
         ).document
@@ -68,7 +68,7 @@ struct Federation: Sendable {
             $0.explain = options.explains
             // Only a name with a dot leads to another object.
             if filter.contains(text: ".") || options.order.contains(where: { $0.utf8.contains(UInt8(ascii: ".")) }) {
-                $0.foreignClasses = Owners.classes(notOf: Owners.service(ofClass: className))
+                $0.foreignClasses = ServiceDirectory.classes(notOf: ServiceDirectory.service(ofClass: className))
                 $0.hookedClasses = hooks?.registry.last?.classes(with: .beforeFind) ?? []
             }
         }
@@ -138,7 +138,7 @@ struct Federation: Sendable {
         _ names: Set<Name>, _ principal: Principal, for request: ParseRequest
     ) async throws(ParseError) -> [Name: Fetched] {
         let allowed = names.filter { Names.isClassName($0.className) && Names.isObjectId($0.objectId) }
-        let byOwner = Dictionary(grouping: allowed) { Owners.service(ofClass: $0.className) }
+        let byOwner = Dictionary(grouping: allowed) { ServiceDirectory.service(ofClass: $0.className) }
         let results = await withTaskGroup(of: Result<[Name: Fetched], ParseError>.self) { group in
             for (owner, names) in byOwner {
                 for start in stride(from: 0, to: names.count, by: Self.fetchMax) {

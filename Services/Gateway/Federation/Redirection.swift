@@ -13,7 +13,7 @@ extension Federation {
         let schema: JSON
         do throws(ParseError) {
             let message = SchemasRequest.with { $0.className = className }
-            let call = Owners.calls(ofClass: className).schemas
+            let call = ServiceDirectory.calls(ofClass: className).schemas
             // Of the schema the caller learns one name, that of the class.
             schema = try JSON(reply: try await services.read(call, message, for: .ofSchemas, trace: trace).document)
         } catch  where error.code == .invalidClassName {

@@ -1,7 +1,7 @@
 import Messages
 
-/// Which service owns what. A class that is not listed belongs to the catalog.
-enum Owners {
+/// The services with the classes and cloud functions that each owns. A class that is not listed belongs to the catalog.
+enum ServiceDirectory {
     static func service(ofClass className: String) -> String { classes[className] ?? "catalog" }
 
     /// What the owner of a class answers about it.

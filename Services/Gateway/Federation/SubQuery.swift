@@ -73,7 +73,7 @@ enum SubQuery {
     init?(relatedTo value: JSON, of className: String) {
         guard let object = value["object"]?.pointerTarget, let key = value["key"]?.stringValue,
             Names.isClassName(object.className), Names.isObjectId(object.objectId), Names.isIdentifier(key),
-            Owners.service(ofClass: object.className) != Owners.service(ofClass: className)
+            ServiceDirectory.service(ofClass: object.className) != ServiceDirectory.service(ofClass: className)
         else { return nil }
         self = .members(
             .with {
@@ -86,8 +86,8 @@ enum SubQuery {
 
     var owner: String {
         switch self {
-        case .find(let className, _, _, _): Owners.service(ofClass: className)
-        case .members(let members): Owners.service(ofClass: members.className)
+        case .find(let className, _, _, _): ServiceDirectory.service(ofClass: className)
+        case .members(let members): ServiceDirectory.service(ofClass: members.className)
         }
     }
 

@@ -11,7 +11,7 @@ struct FunctionsController: Sendable {
 
     func call(_ name: String, _ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse
     {
-        guard let owner = Owners.service(ofFunction: name) else {
+        guard let owner = ServiceDirectory.service(ofFunction: name) else {
             // A function at another host. It cannot have the name of one of ours.
             if let result = try await request.hooks?.call(function: name, request, principal) {
                 return ParseResponse(["result": result])

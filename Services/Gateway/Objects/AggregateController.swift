@@ -11,7 +11,7 @@ struct AggregateController: Sendable {
     func run(
         _ className: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
-        guard Names.isClassName(className) || Owners.masterClasses.contains(className) else {
+        guard Names.isClassName(className) || ServiceDirectory.masterClasses.contains(className) else {
             throw className.hasPrefix("_") ? .internalClass(className, "find") : .invalidClassName(className)
         }
         let options = try AggregateOptions(request)
@@ -29,7 +29,7 @@ struct AggregateController: Sendable {
             message.explain = options.explains
         }
         let reply = try await services.read(
-            Owners.calls(ofClass: className).aggregate, message, for: principal, trace: request.requestId)
+            ServiceDirectory.calls(ofClass: className).aggregate, message, for: principal, trace: request.requestId)
         return ParseResponse(body: try reply.document)
     }
 

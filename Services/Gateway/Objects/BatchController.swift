@@ -140,7 +140,8 @@ struct BatchController: Sendable {
             $0.objectID = path.count == 2 ? String(path[1]) : ""
             if verb == .create { $0.proposedID = Names.objectId() }
         }
-        return ObjectChange(change: change, document: request.document, service: Owners.service(ofClass: className))
+        return ObjectChange(
+            change: change, document: request.document, service: ServiceDirectory.service(ofClass: className))
     }
 
     /// The longest run of object changes for one service from `start` on.

@@ -25,7 +25,7 @@ struct ObjectsController: Sendable {
         let hooked = try await HookedRead(request.hooks, className, principal)
         let restriction = try await hooked?.before(ids: [objectId], isGet: true)
         var document = try await services.read(
-            Owners.calls(ofClass: className).get, message, for: principal, trace: request.requestId
+            ServiceDirectory.calls(ofClass: className).get, message, for: principal, trace: request.requestId
         ).document
         if let hooked, let restriction {
             let object = try await hooked.restricted([objectId: try JSON(reply: document)], restriction)[objectId]
@@ -104,7 +104,8 @@ struct ObjectsController: Sendable {
             if verb == .create { $0.proposedID = Names.objectId() }
         }
         let outcomes = try await write(
-            [(change, request.document)], to: Owners.service(ofClass: className), atomic: true, principal, request)
+            [(change, request.document)], to: ServiceDirectory.service(ofClass: className), atomic: true, principal,
+            request)
         guard let first = outcomes.first else { throw .internalError }
         return first
     }

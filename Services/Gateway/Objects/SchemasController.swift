@@ -9,7 +9,7 @@ struct SchemasController: Sendable {
     func list(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
         // The texts are joined as they are: decoded, the fields would lose their order.
         var schemas: [[UInt8]] = []
-        for service in Owners.objectServices {
+        for service in ServiceDirectory.objectServices {
             let reply = try await services.read(
                 ObjectCalls(of: service).schemas, SchemasRequest(), for: principal, trace: request.requestId)
             let list = try reply.document
@@ -24,7 +24,7 @@ struct SchemasController: Sendable {
         _ className: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
         let reply = try await services.read(
-            Owners.calls(ofClass: className).schemas, SchemasRequest.with { $0.className = className },
+            ServiceDirectory.calls(ofClass: className).schemas, SchemasRequest.with { $0.className = className },
             for: principal, trace: request.requestId)
         return ParseResponse(body: try reply.document)
     }
@@ -79,7 +79,7 @@ struct SchemasController: Sendable {
         _ className: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
         let reply = try await services.write(
-            ObjectCalls(of: try owner(className, orOneOf: Owners.masterClasses)).purge,
+            ObjectCalls(of: try owner(className, orOneOf: ServiceDirectory.masterClasses)).purge,
             SchemaChange.with { $0.className = className }, for: principal, trace: request.requestId,
             timeout: Self.purgeTimeout)
         return ParseResponse(body: try reply.document)
@@ -106,6 +106,6 @@ struct SchemasController: Sendable {
         guard Names.isClassName(className) || internalClasses.contains(className) else {
             throw ParseError.invalidClassName(className)
         }
-        return Owners.service(ofClass: className)
+        return ServiceDirectory.service(ofClass: className)
     }
 }

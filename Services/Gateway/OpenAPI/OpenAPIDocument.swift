@@ -28,7 +28,7 @@ struct OpenAPIDocument: Sendable {
         var paths: [String: JSON] = [:]
         for route in routes { paths[route.path, default: [:]][route.method.member] = operations.operation(of: route) }
         let (functions, examples) = (try read("functions"), try read("examples"))
-        for name in Owners.functionNames {
+        for name in ServiceDirectory.functionNames {
             let operation = operations.operation(ofFunction: name, functions[name] ?? [:], examples[name] ?? [:])
             paths["/functions/\(name)"] = ["post": operation]
         }

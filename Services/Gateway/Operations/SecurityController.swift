@@ -79,7 +79,7 @@ struct SecurityController: Sendable {
 
     private func classes(_ request: ParseRequest) async throws(ParseError) -> [SecurityReport.Check] {
         var schemas: [JSON] = []
-        for service in Owners.objectServices {
+        for service in ServiceDirectory.objectServices {
             let reply = try await services.read(
                 ObjectCalls(of: service).schemas, SchemasRequest(), for: .ofHooks, trace: request.requestId)
             schemas += try JSON(reply: reply.document).arrayValue ?? []

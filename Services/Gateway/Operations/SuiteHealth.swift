@@ -23,7 +23,7 @@ package struct SuiteHealth {
 
     package init(_ seen: [String: Broker.ServiceState]) {
         services = Dictionary(
-            uniqueKeysWithValues: Owners.services.map { name in
+            uniqueKeysWithValues: ServiceDirectory.services.map { name in
                 let service = seen[name] ?? .init()
                 return (name, (Self.state(of: service), service))
             })

@@ -44,7 +44,7 @@ struct PurchaseController: Sendable {
             $0.limit = 2
         }
         let reply = try await services.read(
-            Owners.calls(ofClass: message.className).find, message, for: .with { $0.master = true },
+            ServiceDirectory.calls(ofClass: message.className).find, message, for: .with { $0.master = true },
             trace: request.requestId)
         let found = try JSON(reply: reply.document)["results"]?.arrayValue ?? []
         guard found.count == 1, var download = found[0]["download"], let name = download["name"]?.stringValue else {

@@ -63,7 +63,8 @@ extension RouteCall {
     /// - Throws: 103, 119 or, for sessions of nobody, 209.
     fileprivate func className(_ ofRoute: String?) throws(ParseError) -> String {
         let className = ofRoute ?? self["className"]
-        guard Names.isClassName(className) || principal.master && Owners.masterClasses.contains(className) else {
+        let isShown = principal.master && ServiceDirectory.masterClasses.contains(className)
+        guard Names.isClassName(className) || isShown else {
             throw className.hasPrefix("_") ? .internalClass(className, operation) : .invalidClassName(className)
         }
         try OwnClasses.checkSessions(className, principal)
