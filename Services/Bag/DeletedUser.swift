@@ -2,8 +2,9 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// `bag.userDeleted.v1`: what is only the user's goes, and made orders lose the name.
-package enum DeletedUser {
+/// What the deletion of an account (`bag.userDeleted.v1`) means here: what is only the user's goes, and made orders
+/// lose the name.
+package enum AccountDeletion {
     /// - Throws: 2 while an order of the user is being paid; how that ends has to be known first.
     package static func forget(_ userId: String, in transaction: StoreTransaction) throws {
         guard Names.isObjectId(userId) else { throw ParseError(.validationError, "A user's id is needed.") }
@@ -35,7 +36,8 @@ package enum DeletedUser {
             [.text(userId), .int(transaction.now.milliseconds)])
     }
 
-    static func contains(_ userId: String, in transaction: StoreTransaction) throws -> Bool {
+    /// Whether the account is gone, asked before something is moved to it.
+    static func happened(to userId: String, in transaction: StoreTransaction) throws -> Bool {
         try !transaction.rows("SELECT 1 FROM deletedUsers WHERE userId = ?", [.text(userId)]).isEmpty
     }
 

@@ -2,9 +2,9 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// `catalog.userDeleted.v1`: an account is gone. Favourites were only the user's and go; reviews stay, with their ratings and
-/// without the name.
-package enum ForgottenUser {
+/// What the deletion of an account (`catalog.userDeleted.v1`) means here: favourites were only the user's and go;
+/// reviews stay, with their ratings and without the name.
+package enum AccountDeletion {
     package static func forget(_ userId: String, in transaction: StoreTransaction) throws {
         try transaction.forEach("FavoriteProduct", of: userId, "customer") { id, _ in
             _ = try transaction.delete("FavoriteProduct", id, caller: .master)

@@ -2,9 +2,9 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// Users whose account was deleted. Their payment methods go, here and at the provider; what they paid stays in the books
-/// without their name.
-package enum DeletedUsers {
+/// What the deletion of an account (`payments.userDeleted.v1`) means here: the user's payment methods go, here and at
+/// the provider; what the user paid stays in the books without the name.
+package enum AccountDeletion {
     package static func forget(_ userId: String, in transaction: StoreTransaction) throws {
         guard !userId.isEmpty else { return }
         _ = try transaction.execute(
@@ -12,7 +12,7 @@ package enum DeletedUsers {
             [.text(userId), .int(transaction.now.milliseconds)])
         try transaction.forEach(PaymentMethods.className, of: userId, "owner") { objectId, method in
             if let customer = method["stripeCustomerId"]?.stringValue {
-                try ForgottenCustomers.add(customer, in: transaction)
+                try CustomerDeletions.add(customer, in: transaction)
             }
             _ = try transaction.delete(PaymentMethods.className, objectId, caller: .master)
         }
@@ -20,7 +20,7 @@ package enum DeletedUsers {
     }
 
     /// Whether the account is gone, asked before something new is kept for it.
-    static func contains(_ userId: String, in store: some ObjectReading) throws -> Bool {
+    static func happened(to userId: String, in store: some ObjectReading) throws -> Bool {
         try !store.rows("SELECT 1 FROM deletedUsers WHERE userId = ?", [.text(userId)]).isEmpty
     }
 }

@@ -3,9 +3,9 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// Customers whose payment method was deleted here and who must be deleted at the provider too: written down with the deletion,
-/// carried out afterwards, as often as it takes.
-package enum ForgottenCustomers {
+/// The deletions of customers at the provider that are still to be carried out, because their payment method was
+/// deleted here: written down with that, carried out afterwards, as often as it takes.
+package enum CustomerDeletions {
     static let pause = Duration.seconds(5)
     private static let batchMax: Int64 = 50
 

@@ -3,8 +3,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// What ends with an account, here and in the other services.
-enum AccountRemoval {
+/// The deletion of an account: what ends with it here, and the news of it to the other services.
+enum AccountDeletion {
     /// Removes what belongs to a user whose object is gone, and tells the others.
     /// - Parameter untold: a service that hears of it in another way.
     static func finish(

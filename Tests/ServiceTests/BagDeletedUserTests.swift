@@ -7,9 +7,9 @@ import TestSupport
 import Testing
 
 /// When an account is deleted the bag forgets who it was, and keeps what the shop must account for.
-@Suite struct BagDeletedUserTests {
+@Suite struct BagAccountDeletionTests {
     private static func forget(_ userId: String, in bag: BagStore) async throws {
-        try await bag.store.write { try DeletedUser.forget(userId, in: $0) }
+        try await bag.store.write { try AccountDeletion.forget(userId, in: $0) }
     }
 
     private static func left(_ className: String, in bag: BagStore) async throws -> [JSON] {
