@@ -67,7 +67,7 @@ struct BatchController: Sendable {
 
     /// Whether a request changes nothing, or is a function, of which nothing is known before it ran.
     private func isOnlyRead(_ request: ParseRequest) -> Bool {
-        request.method == .get || router.withoutMount(request.path)?.first == "functions"
+        request.method == .get || router.mount.stripped(from: request.path)?.first == "functions"
     }
 
     /// An item's request, and why it is not even tried.
@@ -90,7 +90,7 @@ struct BatchController: Sendable {
         else { throw ParseError(.invalidJSON, "Each request of a batch needs a method and a path.") }
         let parts = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         var request = ParseRequest(
-            method: method, path: try router.path(inBatch: String(parts[0])), requestId: batch.requestId,
+            method: method, path: try router.mount.path(inBatch: String(parts[0])), requestId: batch.requestId,
             clientAddress: batch.clientAddress)
         request.isInBatch = true
         request.context = batch.context
@@ -117,7 +117,7 @@ struct BatchController: Sendable {
 
     /// The request as a plain object change, or nil when it is something else.
     private func change(_ request: ParseRequest) -> ObjectChange? {
-        guard var path = router.withoutMount(request.path), let first = path.first else { return nil }
+        guard var path = router.mount.stripped(from: request.path), let first = path.first else { return nil }
         if let className = Self.classes[first] {
             path = [className] + path.dropFirst()
         } else {
@@ -158,7 +158,7 @@ struct BatchController: Sendable {
         _ changes: [ObjectChange], _ principal: Principal, _ batch: ParseRequest, to answer: inout BatchAnswer
     ) async {
         do throws(ParseError) {
-            let outcomes = try await router.objects.write(
+            let outcomes = try await router.controllers.objects.write(
                 changes.map { ($0.change, $0.document) }, to: changes[0].service, atomic: false,
                 router.admission.rights(principal, for: ["classes"]), batch)
             for (outcome, document) in outcomes {
@@ -186,7 +186,7 @@ struct BatchController: Sendable {
                     + "(\(requests[run.count].method.rawValue)) cannot be in it.")
         }
         guard let first = run.first else { return ParseResponse([]) }
-        let outcomes = try await router.objects.write(
+        let outcomes = try await router.controllers.objects.write(
             run.map { ($0.change, $0.document) }, to: first.service, atomic: true,
             router.admission.rights(principal, for: ["classes"]), batch)
         var answer = BatchAnswer(bytesMax: router.configuration.capacity.batchAnswerBytesMax)

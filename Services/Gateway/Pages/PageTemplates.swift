@@ -3,7 +3,7 @@ import Mustache
 import ProcessKit
 
 /// The pages that links in mails open: Mustache templates inside one frame, every value escaped.
-struct Pages: Sendable {
+struct PageTemplates: Sendable {
     enum Name: String, CaseIterable, Sendable {
         /// A form for a new password.
         case choosePassword = "choose-password"

@@ -6,7 +6,7 @@ import ParseProtocol
 ///
 /// Nothing a client sends appears on a page, apart from a link's token, which is 32 hex digits or is not shown.
 struct PagesController: Sendable {
-    let pages: Pages
+    let templates: PageTemplates
     let accounts: AccountsController
     let configuration: GatewayConfiguration
 
@@ -152,7 +152,7 @@ struct PagesController: Sendable {
             "requestReset": "\(base)/\(configuration.applicationId)/request_password_reset",
             "resend": "\(base)/\(configuration.applicationId)/resend_verification_email",
         ]) { own, _ in own }
-        var response = ParseResponse(status: status, html: pages.html(name, values))
+        var response = ParseResponse(status: status, html: templates.html(name, values))
         response.headers.append(contentsOf: Self.headers)
         return response
     }

@@ -1,7 +1,13 @@
 import Messages
 import ParseProtocol
 
+/// What stands before a body is read.
 extension ParseRouter {
+    /// Whether the body is a file, which may be larger than other bodies.
+    func isUpload(_ request: ParseRequest) -> Bool {
+        request.method == .post && mount.stripped(from: request.path)?.first == "files"
+    }
+
     /// What is decided about a large body before it is read.
     enum Reception {
         /// Nothing of it is needed to say no.
@@ -13,7 +19,7 @@ extension ParseRouter {
     /// Keys, session and the right to upload, as far as the headers tell. A tunnelled request has them in its body: it is read as that of a
     /// stranger.
     func reception(of request: ParseRequest) async -> Reception {
-        guard let path = withoutMount(request.path) else { return .read(from: .stranger) }
+        guard let path = mount.stripped(from: request.path) else { return .read(from: .stranger) }
         var request = request
         request.path = path
         let route = RouteTable.mounted.route(request.method, path)
@@ -29,7 +35,7 @@ extension ParseRouter {
         }
         do throws(ParseError) {
             let principal = try await signedIn(client, request, route)
-            if isFile, request.method == .post { try files.authorize(principal) }
+            if isFile, request.method == .post { try controllers.files.authorize(principal) }
             // Everybody may be an anonymous user in no time.
             let isKnown = !principal.userID.isEmpty && !principal.anonymous
             return .read(from: principal.isPrivileged ? .operator : isKnown ? .customer : .stranger)

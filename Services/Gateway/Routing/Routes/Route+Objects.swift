@@ -9,10 +9,10 @@ extension Route {
                 try await BatchController(router: $0.router).run($0.request, $0.principal)
             },
             Route(.get, "/users/me", .users, "getCurrentUser", "The user of the session.") {
-                try await $0.router.accounts.me($0.request, $0.principal)
+                try await $0.controllers.accounts.me($0.request, $0.principal)
             },
             Route(.get, "/sessions/me", .sessions, "getCurrentSession", "The session the request came with.") {
-                try await $0.router.accounts.currentSession($0.request, $0.principal)
+                try await $0.controllers.accounts.currentSession($0.request, $0.principal)
             },
         ]
         + objectRoutes("/classes/{className}", of: nil, .objects, "Object", "objects of a class")
@@ -32,27 +32,29 @@ extension Route {
             Route(.get, path, tag, find, "Finds or counts \(nouns).") { call in
                 let className = try call.className(className)
                 try OwnClasses.keepDevicesPrivate(className, "find", call.principal)
-                return try await call.router.objects.find(className, call.request, call.principal)
+                return try await call.controllers.objects.find(className, call.request, call.principal)
             },
             Route(.post, path, tag, create, "Creates one of \(nouns).") { call in
                 let className = try call.className(className)
                 // A user is created by signing up, whatever path says so.
                 return className == "_User"
-                    ? try await call.router.accounts.signUp(call.request, call.principal)
-                    : try await call.router.objects.create(className, call.request, call.principal)
+                    ? try await call.controllers.accounts.signUp(call.request, call.principal)
+                    : try await call.controllers.objects.create(className, call.request, call.principal)
             },
             Route(.get, one, tag, get, "One \(name) by its id.") { call in
                 let className = try call.className(className)
-                return try await call.router.objects.get(className, call["objectId"], call.request, call.principal)
+                return try await call.controllers.objects.get(className, call["objectId"], call.request, call.principal)
             },
             Route(.put, one, tag, "update\(noun)", "Changes fields of one \(name).") { call in
                 let className = try call.className(className)
-                return try await call.router.objects.update(className, call["objectId"], call.request, call.principal)
+                return try await call.controllers.objects.update(
+                    className, call["objectId"], call.request, call.principal)
             },
             Route(.delete, one, tag, "delete\(noun)", "Deletes one \(name).") { call in
                 let className = try call.className(className)
                 try OwnClasses.keepDevicesPrivate(className, "delete", call.principal)
-                return try await call.router.objects.delete(className, call["objectId"], call.request, call.principal)
+                return try await call.controllers.objects.delete(
+                    className, call["objectId"], call.request, call.principal)
             },
         ]
     }

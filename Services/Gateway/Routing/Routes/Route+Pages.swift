@@ -12,6 +12,6 @@ extension Route {
     ]
 
     private static func page(_ method: ParseRequest.Method, _ path: String, _ id: String, _ summary: String) -> Route {
-        Route(method, path, .pages, id, summary, access: .anyone) { await $0.router.pages.answer($0.request) }
+        Route(method, path, .pages, id, summary, access: .anyone) { await $0.controllers.pages.answer($0.request) }
     }
 }

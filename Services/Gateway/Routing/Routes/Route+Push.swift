@@ -3,7 +3,7 @@ extension Route {
     static let push: [Route] =
         [
             Route(.post, "/push", .push, "sendPush", "Sends a push, now or later.", access: .master) {
-                try await $0.router.push.send($0.request, $0.principal)
+                try await $0.controllers.push.send($0.request, $0.principal)
             }
         ]
         + [
@@ -14,7 +14,7 @@ extension Route {
             (.delete, "/push_audiences/{objectId}", "deletePushAudience", "Deletes a group."),
         ].map { (method: ParseRequest.Method, path: String, id: String, summary: String) in
             Route(method, path, .push, id, summary, access: .master) {
-                try await $0.router.push.audiences($0.request, $0.principal)
+                try await $0.controllers.push.audiences($0.request, $0.principal)
             }
         }
 }

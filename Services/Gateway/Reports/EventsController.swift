@@ -2,11 +2,11 @@ import MessageBus
 import Messages
 import ParseProtocol
 
-/// What apps report of themselves, and what the payment provider reports.
-struct IntakeController: Sendable {
+/// `/events/<name>`: what apps report of themselves.
+struct EventsController: Sendable {
     let services: ServiceClient
 
-    func event(
+    func track(
         _ name: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
         // The one event that is no figure: what the SDKs of hosted Parse report of a crash.
@@ -18,13 +18,4 @@ struct IntakeController: Sendable {
     }
 
     private static let crashReport = "_CrashReport"
-    private static let stripeSignature = headerName("Stripe-Signature")
-
-    /// `POST <mount>/webhooks/stripe`: the body travels as it came, because the signature is over its bytes.
-    func stripe(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
-        let webhook = PaymentWebhook.with { $0.signature = request.headers[Self.stripeSignature] ?? "" }
-        _ = try await services.write(
-            PaymentsCalls.webhook, webhook, documents: [request.body], for: .init(), trace: request.requestId)
-        return ParseResponse(["received": true])
-    }
 }
