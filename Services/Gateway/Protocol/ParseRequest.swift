@@ -1,6 +1,5 @@
 import Foundation
 import HTTPTypes
-import Hummingbird
 import NIOCore
 import ParseProtocol
 
@@ -33,7 +32,7 @@ struct ParseRequest: Sendable {
     /// is stale.
     var tunnelled: [String: JSON]?
     /// Whether `tunnelled` was a form.
-    private(set) var isForm = false
+    var isForm = false
     /// True once the path is known to be one under the mount; such requests are in the statistics.
     var isCounted = false
     /// What the client hands to webhooks, an object; a batch's requests have the batch's.
@@ -139,121 +138,5 @@ struct ParseRequest: Sendable {
             }
         }
         return texts
-    }
-
-    // MARK: - Forms
-
-    /// Reads a body that is a form (`username=ann&password=x`). Curl says of JSON, too, that it is one: then it begins
-    /// like JSON.
-    ///
-    /// A form has texts only, so that a password of digits stays one; what is an object or an array in JSON becomes it.
-    /// - Throws: 107 when it cannot be decoded.
-    mutating func readForm() throws(ParseError) {
-        guard tunnelled == nil, Self.isForm(headers[.contentType]), body.contains(UInt8(ascii: "=")),
-            let first = body.first(where: { !Self.blanks.contains($0) }), !Self.jsonOpenings.contains(first)
-        else { return }
-        guard let text = String(validating: body, as: UTF8.self) else {
-            throw ParseError(.invalidJSON, "The body is not valid UTF-8.")
-        }
-        tunnelled = try Self.form(text)
-        isForm = true
-    }
-
-    private static func form(_ text: String) throws(ParseError) -> [String: JSON] {
-        var members: [String: JSON] = [:]
-        for (name, value) in try orderedPairs(Substring(text).utf8) {
-            let isJSON = !secretTexts.contains(name) && value.utf8.first.map(jsonOpenings.contains) == true
-            members[name] = isJSON ? (try? JSON(parsing: value)) ?? .string(value) : .string(value)
-        }
-        return members
-    }
-
-    private static func isForm(_ contentType: String?) -> Bool {
-        contentType?.lowercased().hasPrefix("application/x-www-form-urlencoded") ?? false
-    }
-
-    private static let blanks = Array(" \t\r\n".utf8)
-    /// What an object, an array and a text of JSON begin with.
-    private static let jsonOpenings = Array("{[\"".utf8)
-    /// What people choose and may begin with anything.
-    private static let secretTexts: Set<String> = ["username", "password", "email"]
-
-    // MARK: - Query strings
-
-    /// Names and values of a query string or a form (application/x-www-form-urlencoded); of a repeated name the last value counts.
-    /// - Throws: 107 when it cannot be decoded.
-    static func pairs(_ text: Substring.UTF8View) throws(ParseError) -> [String: String] {
-        Dictionary(try orderedPairs(text).map { ($0, $1) }) { _, last in last }
-    }
-
-    /// The same in the order of the text.
-    /// - Throws: 107 when it cannot be decoded.
-    static func orderedPairs(_ text: Substring.UTF8View) throws(ParseError) -> [(name: String, value: String)] {
-        var pairs: [(name: String, value: String)] = []
-        for pair in text.split(separator: UInt8(ascii: "&")) {
-            let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = decoded(parts[0]), let value = parts.count > 1 ? decoded(parts[1]) : "" else {
-                throw ParseError(.invalidJSON, "The query string is not valid.")
-            }
-            pairs.append((name, value))
-        }
-        return pairs
-    }
-
-    /// A name or value of a query string (application/x-www-form-urlencoded: percent escapes, and `+` for a space), or nil when an
-    /// escape or the UTF-8 is broken. By hand, because Foundation leaves the `+` and replacing it costs more than all the rest.
-    private static func decoded(_ text: Substring.UTF8View) -> String? {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.count)
-        var iterator = text.makeIterator()
-        while let byte = iterator.next() {
-            switch byte {
-            case UInt8(ascii: "+"): bytes.append(UInt8(ascii: " "))
-            case UInt8(ascii: "%"):
-                guard let high = iterator.next().flatMap(hexValue), let low = iterator.next().flatMap(hexValue) else {
-                    return nil
-                }
-                bytes.append(high << 4 | low)
-            default: bytes.append(byte)
-            }
-        }
-        return String(validating: bytes, as: UTF8.self)
-    }
-
-    private static func hexValue(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
-        }
-    }
-}
-
-/// The answer to a `ParseRequest`.
-struct ParseResponse: Sendable {
-    var status: Int
-    var body: [UInt8]
-    /// Sent instead of `body` when it is set, a part at a time: files.
-    var stream: ResponseBody?
-    var location: String?
-    var retryAfterSeconds: Int?
-    /// What else the answer says; they replace headers that every answer has, such as the content type.
-    var headers: HTTPFields = [:]
-
-    init(status: Int = 200, body: [UInt8], location: String? = nil) {
-        self.status = status
-        self.body = body
-        self.location = location
-    }
-
-    /// A page for a person's browser.
-    init(status: Int = 200, html: String) {
-        self.init(status: status, body: Array(html.utf8))
-        headers[.contentType] = "text/html; charset=utf-8"
-    }
-
-    init(status: Int = 200, _ json: JSON, location: String? = nil) {
-        self.init(status: status, body: json.serialized, location: location)
     }
 }
