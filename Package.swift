@@ -111,7 +111,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             path: "Services/Gateway",
-            resources: [.copy("Pages"), .copy("OpenAPI")]
+            resources: [.copy("Resources/Pages"), .copy("Resources/OpenAPI")]
         ),
         service("Catalog"),
         service("Users", dependencies: ["Cryptography", "Outbound", "SignedTokens"]),

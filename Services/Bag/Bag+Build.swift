@@ -97,6 +97,6 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ curr
     let merges = BagMerges(host: host, currency: currency.code)
     routes.task(framed: BagCalls.merge) { try await merges.merge($0, $1) }
     routes.accept(NewsCalls(to: "bag").userDeleted) { message, _, transaction in
-        try DeletedUser.forget(message.userID, in: transaction)
+        try AccountDeletion.forget(message.userID, in: transaction)
     }
 }

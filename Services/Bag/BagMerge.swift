@@ -35,7 +35,9 @@ package enum BagMerge {
     ) throws {
         guard from != to else { return }
         // The account was deleted before its bag arrived.
-        if try DeletedUser.contains(to, in: transaction) { return try DeletedUser.forget(from, in: transaction) }
+        guard try !AccountDeletion.happened(to: to, in: transaction) else {
+            return try AccountDeletion.forget(from, in: transaction)
+        }
         try moveBag(from: from, to: to, goods: goods, currency: currency, in: transaction)
         try moveHistory(from: from, to: to, in: transaction)
     }

@@ -54,7 +54,7 @@ private let bagTables = [
     // The first order gets number 1000001.
     "INSERT INTO counters(name, value) VALUES ('orderNo', 1000000) ON CONFLICT(name) DO NOTHING",
 
-    // MARK: DeletedUser
+    // MARK: AccountDeletion
 
     // Who was deleted: what comes late for them, since messages have no order, must not make them known again.
     "CREATE TABLE IF NOT EXISTS deletedUsers(userId TEXT PRIMARY KEY, since INTEGER NOT NULL) WITHOUT ROWID",

@@ -64,7 +64,7 @@ package func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ 
         try RequestClaims.release(message.requestID, in: transaction)
     }
     routes.accept(NewsCalls(to: "catalog").userDeleted) { message, _, transaction in
-        try ForgottenUser.forget(message.userID, in: transaction)
+        try AccountDeletion.forget(message.userID, in: transaction)
     }
     routes.accept(CatalogCalls.userRenamed) { message, _, transaction in
         try AuthorRenames.take(message, in: transaction)

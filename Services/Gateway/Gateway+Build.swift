@@ -2,6 +2,7 @@ import Foundation
 import Hummingbird
 import Logging
 import MessageBus
+import Outbound
 import ProcessKit
 import ServiceLifecycle
 
@@ -16,39 +17,18 @@ func runGateway() async throws {
     let broker = try Broker(configuration: configuration.bus, logger: logger) { sessions.forget($0) }
     let services = ServiceClient(broker: broker)
     let meter = RequestMeter()
-    let federation = Federation(services: services, limitMax: configuration.limitMax)
-    let objects = ObjectsController(services: services, federation: federation, configuration: configuration)
-    let accounts = AccountsController(services: services, configuration: configuration)
-    let cloud = CloudController(
-        settings: configuration.cloud, services: services, objects: objects, configuration: configuration,
-        logger: logger)
+    let outbound = OutboundClient(authorities: configuration.cloud.authorities)
+    let hooks = HookScopes(
+        registry: HookRegistry(services: services),
+        webhooks: Webhooks(client: outbound, settings: configuration.cloud, logger: logger), services: services)
     let router = ParseRouter(
         configuration: configuration,
         admission: Admission(
             settings: configuration.admission, masterKey: configuration.masterKey, services: services),
         principals: PrincipalResolver(configuration: configuration, sessions: sessions, services: services),
-        objects: objects,
-        aggregates: AggregateController(services: services, federation: federation),
-        accounts: accounts,
-        functions: FunctionsController(services: services),
-        intake: IntakeController(services: services),
-        schemas: SchemasController(services: services),
-        exports: ExportController(services: services, federation: federation),
-        imports: ImportController(objects: objects, services: services),
-        config: ConfigController(services: services),
-        files: FilesController(services: services, configuration: configuration),
-        push: PushController(services: services, objects: objects, federation: federation),
-        pages: PagesController(
-            pages: try Pages(configuration: configuration), accounts: accounts, configuration: configuration),
-        sentry: SentryController(services: services),
-        system: SystemController(
-            broker: broker,
-            document: try OpenAPIDocument(
-                routes: RouteTable.mounted.routes, outside: RouteTable.outside.routes,
-                publicURL: configuration.publicURL)),
-        cloud: cloud,
-        meter: meter,
-        logger: logger)
+        hooks: hooks,
+        controllers: try Controllers(configuration, broker, services, hooks.registry, outbound, logger),
+        meter: meter)
 
     let gate = ConnectionGate(configuration.capacity, proxies: configuration.admission.trustedProxies)
     let application = Application(
@@ -69,6 +49,49 @@ func runGateway() async throws {
         },
         logger: logger)
     try await application.runService()
+}
+
+extension Controllers {
+    /// - Throws: when a page or a part of the OpenAPI document cannot be used.
+    fileprivate init(
+        _ configuration: GatewayConfiguration, _ broker: Broker, _ services: ServiceClient, _ registry: HookRegistry,
+        _ outbound: OutboundClient, _ logger: Logger
+    ) throws {
+        let cloud = configuration.cloud
+        let federation = Federation(services: services, limitMax: configuration.limitMax)
+        let objects = ObjectsController(services: services, federation: federation, configuration: configuration)
+        let accounts = AccountsController(services: services, configuration: configuration)
+        self.init(
+            objects: objects,
+            aggregates: AggregateController(services: services, federation: federation),
+            schemas: SchemasController(services: services),
+            accounts: accounts,
+            functions: FunctionsController(services: services),
+            jobs: JobsController(services: services, objects: objects),
+            hooks: HooksController(registry: registry, services: services),
+            files: FilesController(services: services, configuration: configuration),
+            exports: ExportController(services: services, federation: federation),
+            imports: ImportController(objects: objects, services: services),
+            push: PushController(services: services, objects: objects, federation: federation),
+            purchases: PurchaseController(
+                store: AppStore(client: outbound, settings: cloud, logger: logger), services: services,
+                links: configuration.fileLinks, signer: configuration.fileSigner),
+            stripeWebhook: StripeWebhookController(services: services),
+            events: EventsController(services: services),
+            sentry: SentryController(services: services),
+            pages: PagesController(
+                templates: try PageTemplates(configuration: configuration), accounts: accounts,
+                configuration: configuration),
+            config: ConfigController(services: services),
+            logs: LogController(directory: cloud.logDirectory, secrets: configuration.secrets),
+            security: SecurityController(
+                configuration: configuration, settings: cloud, services: services, registry: registry),
+            system: SystemController(
+                broker: broker,
+                document: try OpenAPIDocument(
+                    routes: RouteTable.mounted.routes, outside: RouteTable.outside.routes,
+                    publicURL: configuration.publicURL)))
+    }
 }
 
 /// The broker's life: it starts before the listener and stops after it.

@@ -104,6 +104,12 @@ struct GatewayConfiguration: Sendable {
     /// Bodies and files travel in one frame of the bus, which has at most 64 MiB.
     private static let frameBytes = 1...48 << 20
 
+    /// Every key there is: what must not be shown with a log.
+    var secrets: [String] {
+        [masterKey, cloud.webhookKey, admission.readOnlyMasterKey, admission.maintenanceKey].compactMap(\.self)
+            + clientKeys.values
+    }
+
     /// Compares secrets without telling by the time how much of them is right.
     static func isSame(_ a: String, _ b: String) -> Bool {
         // Of the digests, which have one length: that of a key is no secret then either.

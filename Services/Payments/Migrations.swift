@@ -38,11 +38,11 @@ private let paymentsTables = [
     changedAt INTEGER NOT NULL)
     """,
 
-    // MARK: ForgottenCustomers
+    // MARK: CustomerDeletions
 
     "CREATE TABLE IF NOT EXISTS forgottenCustomers(customerId TEXT PRIMARY KEY, since INTEGER NOT NULL)",
 
-    // MARK: DeletedUsers
+    // MARK: AccountDeletion
 
     "CREATE TABLE IF NOT EXISTS deletedUsers(userId TEXT PRIMARY KEY, since INTEGER NOT NULL)",
 

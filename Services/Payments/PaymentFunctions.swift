@@ -58,14 +58,16 @@ struct PaymentFunctions: Sendable {
         }
         do {
             return try await host.commit(request) { transaction in
-                guard try !DeletedUsers.contains(userId, in: transaction) else { throw ParseError.invalidSession }
+                guard try !AccountDeletion.happened(to: userId, in: transaction) else {
+                    throw ParseError.invalidSession
+                }
                 let known = try PaymentMethods.find(customer: customer.id, owner: userId, in: transaction)
                 let method = try known ?? PaymentMethods.keep(customer, owner: userId, in: transaction)
                 return try .result(answer(customer, method))
             }
         } catch let error as ParseError where [.invalidSessionToken, .validationError].contains(error.code) {
             // Nothing here will ever know of the customer.
-            try await host.store.write { try ForgottenCustomers.add(customer.id, in: $0) }
+            try await host.store.write { try CustomerDeletions.add(customer.id, in: $0) }
             throw error
         }
     }

@@ -66,7 +66,7 @@ struct PaymentMethodRules: ClassRules {
             try PaymentMethods.makeDefault(outcome.objectId, owner: owner, in: transaction)
         case .delete:
             if let customer = outcome.before?["stripeCustomerId"]?.stringValue {
-                try ForgottenCustomers.add(customer, in: transaction)
+                try CustomerDeletions.add(customer, in: transaction)
             }
             guard outcome.before?["default"] == true,
                 let next = try PaymentMethods.all(of: owner, in: transaction).first?["objectId"]?.stringValue

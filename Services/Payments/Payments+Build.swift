@@ -26,7 +26,7 @@ package func buildPayments(_ host: ServiceHost, _ routes: inout ServiceRoutes) t
         try HighestOrderReply.with { $0.orderNumber = try HighestOrder.number(in: reader) }
     }
     routes.accept(news.userDeleted) { message, _, transaction in
-        try DeletedUsers.forget(message.userID, in: transaction)
+        try AccountDeletion.forget(message.userID, in: transaction)
     }
     routes.task(PaymentsCalls.webhook) { message, request in
         try await webhooks.receive(request.documents.first ?? [], signature: message.signature)
@@ -35,9 +35,9 @@ package func buildPayments(_ host: ServiceHost, _ routes: inout ServiceRoutes) t
     PaymentReports(host: host).install(in: &routes)
     PaymentFunctions(host: host, provider: provider).install(in: &routes)
     host.whenWriter(
-        "customers", every: ForgottenCustomers.pause, problem: "Forgotten customers could not be read or stored."
+        "customers", every: CustomerDeletions.pause, problem: "Customers to delete could not be read or stored."
     ) {
-        try await ForgottenCustomers.removeDue(host.store, provider, host.logger)
+        try await CustomerDeletions.removeDue(host.store, provider, host.logger)
         return .idle
     }
     host.whenWriter("refunds", every: Refunds.pause, problem: "Undecided refunds could not be read or stored.") {

@@ -27,7 +27,7 @@ enum AnonymousMerge {
             }, key: messageKey(from: anonymousId, to: userId), in: transaction)
         try transaction.delete("_User", anonymousId, caller: .master)
         // The bag learns by the merge. A second message could overtake it and throw away what is to be moved.
-        try AccountRemoval.finish(anonymousId, untold: "bag", messages: messages, in: transaction)
+        try AccountDeletion.finish(anonymousId, untold: "bag", messages: messages, in: transaction)
         return anonymousId
     }
 

@@ -33,7 +33,7 @@ struct IdleUsers: Sendable {
             let userId = try row.text("userId")
             guard try isIdle(userId, since: limit, transaction) else { continue }
             try transaction.delete("_User", userId, caller: .master)
-            try AccountRemoval.finish(userId, messages: messages, in: transaction)
+            try AccountDeletion.finish(userId, messages: messages, in: transaction)
         }
         return rows.count < Self.pageRows ? nil : try rows.last?.text("value")
     }

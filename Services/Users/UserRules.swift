@@ -186,7 +186,7 @@ package struct UserRules: ClassRules {
             }
             try replacePassword(hash, change, &outcome, in: transaction)
         case .delete:
-            try AccountRemoval.finish(outcome.objectId, messages: messages, in: transaction)
+            try AccountDeletion.finish(outcome.objectId, messages: messages, in: transaction)
         }
         outcome.forget = Forget.with { $0.userIds = [outcome.objectId] }
     }

@@ -4,8 +4,8 @@ import TestSupport
 /// What the sources say about calls: where they are declared, and who sends them.
 ///
 /// A text is looked for, not a meaning. A sender is a line of Services that names a declaration: `CatalogCalls.price`, or
-/// of a family `ObjectCalls(of: …).find`, `Owners.calls(ofClass: …).find` and `NewsCalls.orderMade`. Lines that begin with
-/// `routes.` register a receiver.
+/// of a family `ObjectCalls(of: …).find`, `ServiceDirectory.calls(ofClass: …).find` and `NewsCalls.orderMade`. Lines that
+/// begin with `routes.` register a receiver.
 struct CallSources {
     struct Declaration {
         /// `CatalogCalls`.
@@ -44,7 +44,7 @@ struct CallSources {
         lines.contains { line in
             if Self.names(line, "\(call.type).\(call.name)") { return true }
             return call.type == "ObjectCalls" && Self.names(line, ").\(call.name)")
-                && (line.contains("ObjectCalls(of: ") || line.contains("Owners.calls(ofClass: "))
+                && (line.contains("ObjectCalls(of: ") || line.contains("ServiceDirectory.calls(ofClass: "))
         }
     }
 
@@ -52,7 +52,7 @@ struct CallSources {
     static func sendingLines() throws -> [String] {
         try files(in: "Services").flatMap { path in
             try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
-                .filter { $0.contains("Calls") || $0.contains("Owners.calls") }
+                .filter { $0.contains("Calls") || $0.contains("ServiceDirectory.calls") }
                 .map { $0.trimmingCharacters(in: .whitespaces) }
                 .filter { !$0.hasPrefix("//") && !$0.hasPrefix("routes.") }
         }

@@ -90,7 +90,7 @@ import Testing
             try ReviewReports.add(other, by: "alice", in: transaction)
         }
         // Delivered at least once; the second time finds nothing left to do.
-        for _ in 0..<2 { try await sandbox.store.write { try ForgottenUser.forget("alice", in: $0) } }
+        for _ in 0..<2 { try await sandbox.store.write { try AccountDeletion.forget("alice", in: $0) } }
 
         let review = try await sandbox.document("ProductReview", kept)
         #expect(review["user"] == nil)

@@ -101,7 +101,7 @@ import Testing
 
     @Test func aDeletedAccountsOrderForgetsTheAddress() async throws {
         let (bag, order) = try await Self.paid(["chargeToken": "tok_visa", "email": "ann@sheet.example"])
-        try await bag.store.write { try DeletedUser.forget("u1", in: $0) }
+        try await bag.store.write { try AccountDeletion.forget("u1", in: $0) }
         #expect(try await bag.document("Order", order)?["email"] == nil)
     }
 

@@ -193,14 +193,14 @@ import Testing
         }
         let made = try await charges.charge(request("op"))
         _ = await parseError { _ = try await lossy(losesAnswers: true).charges.charge(request("open")) }
-        for _ in 1...2 { try await sandbox.store.write { try DeletedUsers.forget("alice", in: $0) } }
+        for _ in 1...2 { try await sandbox.store.write { try AccountDeletion.forget("alice", in: $0) } }
         #expect(try await sandbox.count("SELECT count(*) FROM forgottenCustomers") == 1)
         #expect(try await sandbox.count("SELECT count(*) FROM charges WHERE userId = ''") == 2)
         let left = try await sandbox.store.read {
             try $0.documents(Query(className: "PaymentMethod"), caller: .master)
         }
         #expect(left.map { $0["stripeCustomerId"] } == [.string(other.id)])
-        try await ForgottenCustomers.removeDue(sandbox.store, provider, Logger(label: "test"))
+        try await CustomerDeletions.removeDue(sandbox.store, provider, Logger(label: "test"))
         #expect(
             try await sandbox.count("SELECT count(*) FROM sandboxCustomers WHERE deleted = 1 AND email IS NULL") == 1)
         // A checkout that was under way still learns how it ended.

@@ -40,7 +40,7 @@ import Testing
             try await sandbox.apply(.update, "ProductReview", made.objectId, ["authorName": 7], as: .user("alice"))
         }
         #expect(wrong?.code == .incorrectType)
-        try await sandbox.store.write { try ForgottenUser.forget("alice", in: $0) }
+        try await sandbox.store.write { try AccountDeletion.forget("alice", in: $0) }
         let left = try await sandbox.document("ProductReview", made.objectId)
         #expect(left["authorName"] == nil)
         #expect(left["content"] == "Good")
@@ -157,7 +157,7 @@ import Testing
         let (sandbox, _, _) = try await Self.reviews(["Ann"])
         try await sandbox.store.write { transaction in
             try AuthorRenames.take(Self.renamed("Ann", "Anna", at: 1), in: transaction)
-            try ForgottenUser.forget("alice", in: transaction)
+            try AccountDeletion.forget("alice", in: transaction)
         }
         for table in ["formerNames", "renamedAuthors"] {
             #expect(try await sandbox.count("SELECT count(*) FROM \(table)") == 0)

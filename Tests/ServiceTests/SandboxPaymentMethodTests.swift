@@ -61,11 +61,11 @@ import Testing
         for method in [first, second] {
             try await sandbox.apply(.delete, "PaymentMethod", method.id, as: .user("alice"))
         }
-        try await ForgottenCustomers.removeDue(
+        try await CustomerDeletions.removeDue(
             sandbox.store, Stubborn(sandbox: provider, kept: first.customer), Logger(label: "test"))
         #expect(try await sandbox.count("SELECT count(*) FROM forgottenCustomers") == 1)
         #expect(try await sandbox.count("SELECT count(*) FROM sandboxCustomers WHERE deleted = 1") == 1)
-        try await ForgottenCustomers.removeDue(sandbox.store, provider, Logger(label: "test"))
+        try await CustomerDeletions.removeDue(sandbox.store, provider, Logger(label: "test"))
         #expect(try await sandbox.count("SELECT count(*) FROM forgottenCustomers") == 0)
     }
 

@@ -66,7 +66,7 @@ final class HookScope: Sendable {
         }
         do throws(ParseError) {
             let reply = try await services.read(
-                Owners.calls(ofClass: className).get, message, for: principal, trace: request.requestId)
+                ServiceDirectory.calls(ofClass: className).get, message, for: principal, trace: request.requestId)
             return HookedObject.told(try JSON(reply: reply.document), of: className)
         } catch  where error.code == .objectNotFound || error.code == .operationForbidden {
             return nil

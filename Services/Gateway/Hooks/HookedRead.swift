@@ -110,7 +110,7 @@ struct HookedRead: Sendable {
             $0.keys = ["objectId"]
         }
         let reply = try await scope.services.read(
-            Owners.calls(ofClass: className).find, message, for: .ofHooks, trace: scope.request.requestId)
+            ServiceDirectory.calls(ofClass: className).find, message, for: .ofHooks, trace: scope.request.requestId)
         let rows = try JSON(reply: reply.document)["results"]?.arrayValue ?? []
         return Set(rows.compactMap { $0["objectId"]?.stringValue })
     }

@@ -41,7 +41,7 @@ struct HooksController: Sendable {
         hook.url = try text("url")
         // The path says which of the two it is.
         guard hook.functionName.isEmpty != (request.path.dropFirst().first == "functions") else { throw Self.invalid }
-        if Owners.service(ofFunction: hook.functionName) != nil {
+        if ServiceDirectory.service(ofFunction: hook.functionName) != nil {
             throw ParseError(
                 .webhookError,
                 "function name: \(hook.functionName) already exists; it is one of Satchel's own and cannot be replaced")

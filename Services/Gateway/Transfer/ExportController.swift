@@ -17,7 +17,8 @@ struct ExportController: Sendable {
         _ className: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
         try Transfers.requireOperator(principal)
-        guard Names.isClassName(className) || principal.master && Owners.masterClasses.contains(className) else {
+        let isShown = principal.master && ServiceDirectory.masterClasses.contains(className)
+        guard Names.isClassName(className) || isShown else {
             throw ParseError(
                 .operationForbidden, "Objects of the class \(className.prefix(128)) cannot be exported.")
         }

@@ -27,7 +27,7 @@ struct ImportController: Sendable {
         for start in stride(from: 0, to: rows.count, by: Self.changesAtOnce) {
             let part = rows[start..<min(start + Self.changesAtOnce, rows.count)]
             let outcomes = try await objects.write(
-                part.map { (Self.change(className), $0.serialized) }, to: Owners.service(ofClass: className),
+                part.map { (Self.change(className), $0.serialized) }, to: ServiceDirectory.service(ofClass: className),
                 atomic: false, principal, request)
             for (index, outcome) in outcomes.enumerated() {
                 guard outcome.outcome.hasFailure else {
@@ -102,7 +102,7 @@ enum Transfers {
     ) async throws(ParseError) -> JSON {
         do {
             let reply = try await services.read(
-                Owners.calls(ofClass: className).schemas, SchemasRequest.with { $0.className = className },
+                ServiceDirectory.calls(ofClass: className).schemas, SchemasRequest.with { $0.className = className },
                 for: .with { $0.master = true }, trace: trace)
             return try JSON(reply: reply.document)
         } catch  where error.code == .invalidClassName {

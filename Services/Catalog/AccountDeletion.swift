@@ -1,0 +1,23 @@
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// What the deletion of an account (`catalog.userDeleted.v1`) means here: favourites were only the user's and go;
+/// reviews stay, with their ratings and without the name.
+package enum AccountDeletion {
+    package static func forget(_ userId: String, in transaction: StoreTransaction) throws {
+        try transaction.forEach("FavoriteProduct", of: userId, "customer") { id, _ in
+            _ = try transaction.delete("FavoriteProduct", id, caller: .master)
+        }
+        try transaction.forEach("ProductReview", of: userId, "user") { id, review in
+            let changes: JSON = [
+                "user": ["__op": "Delete"], "authorName": ["__op": "Delete"],
+                "ACL": (ReviewModeration(of: review) ?? .hidden).acl(author: nil),
+            ]
+            _ = try transaction.update("ProductReview", id, changes, caller: .master)
+        }
+        try ReviewReports.forget(user: userId, in: transaction)
+        try HiddenAuthors.forget(user: userId, in: transaction)
+        try AuthorRenames.forget(user: userId, in: transaction)
+    }
+}

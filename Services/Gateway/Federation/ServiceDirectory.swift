@@ -1,0 +1,81 @@
+import Messages
+
+/// The services with the classes and cloud functions that each owns. A class that is not listed belongs to the catalog.
+enum ServiceDirectory {
+    static func service(ofClass className: String) -> String { classes[className] ?? "catalog" }
+
+    /// What the owner of a class answers about it.
+    static func calls(ofClass className: String) -> ObjectCalls { ObjectCalls(of: service(ofClass: className)) }
+
+    /// The owner of a cloud function and whether it changes something; nil when there is none of that name.
+    static func service(ofFunction name: String) -> (service: String, writes: Bool)? { functions[name] }
+
+    /// Every cloud function.
+    static var functionNames: [String] { functions.keys.sorted() }
+
+    /// Classes that other services keep, as `FindRequest.foreign_classes` has them.
+    static func classes(notOf service: String) -> [String] { service == "catalog" ? listed : ["*"] }
+
+    private static let listed = classes.keys.sorted()
+
+    private static let classes: [String: String] = [
+        "_User": "users", "_Session": "users", "_Role": "users",
+        "Order": "bag", "OrderItem": "bag", "Address": "bag",
+        "PaymentMethod": "payments",
+        "Promotion": "push", "_Installation": "push", "_PushStatus": "push", "_Audience": "push",
+    ]
+
+    /// Internal classes that `/classes` shows to the master key and to nobody else (PARSE_PROTOCOL section 8). They are in no
+    /// pointer, include or sub-query.
+    static let masterClasses: Set<String> = [
+        "_PushStatus", "_Audience", "_Idempotency", "_JobStatus", "_JobSchedule",
+    ]
+
+    private static let functions = table(
+        reading: [
+            "catalog": ["nearestStores", "reviewsToModerate"],
+            "users": ["sessionsOf"],
+            "bag": ["bag", "orders"],
+            "payments": ["charges", "paymentEvents"],
+            "mail": ["mails", "suppressedAddresses"],
+            "push": ["promotionReport"],
+            "analytics": [
+                "analyticsEvents", "analyticsSeries", "analyticsTop", "analyticsActiveUsers", "analyticsSales",
+                "analyticsRequests", "pushOpens",
+            ],
+            "crash": ["crashReports", "crashIssues", "crashIssue", "crashProjects"],
+        ],
+        writing: [
+            "catalog": ["hideReview", "showReview", "reportReview"],
+            "users": ["revokeSessions"],
+            "bag": [
+                "addToBag", "setBagQuantity", "emptyBag", "checkout", "chargeCustomer", "ChargeToken", "chargeToken",
+                "cancelOrder",
+                "shipOrder", "deliverOrder", "refundOrder",
+            ],
+            "payments": ["createStripeCustomer", "addPaymentMethod", "setDefaultPaymentMethod"],
+            "mail": ["unsuppressAddress", "retryMail"],
+            "push": ["sendPromotion", "cancelPromotion"],
+            "crash": [
+                "resolveCrashIssue", "ignoreCrashIssue", "reopenCrashIssue", "createCrashProject", "disableCrashKey",
+            ],
+        ])
+
+    private static func table(
+        reading: [String: [String]], writing: [String: [String]]
+    ) -> [String: (service: String, writes: Bool)] {
+        var table: [String: (service: String, writes: Bool)] = [:]
+        for (functions, writes) in [(reading, false), (writing, true)] {
+            for (service, names) in functions {
+                for name in names { table[name] = (service, writes) }
+            }
+        }
+        return table
+    }
+
+    /// The services that keep Parse objects.
+    static var objectServices: [String] { Array(Set(classes.values).union(["catalog"])).sorted() }
+
+    /// Every service of the suite, for `health`.
+    static let services = ["catalog", "users", "bag", "payments", "mail", "push", "analytics", "crash"]
+}

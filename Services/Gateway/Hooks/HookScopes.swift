@@ -1,0 +1,9 @@
+/// The maker of each request's `HookScope`.
+struct HookScopes: Sendable {
+    let registry: HookRegistry
+    let webhooks: Webhooks
+    let services: ServiceClient
+
+    /// The webhooks that may have a say in a request; nil when there are none at all.
+    func scope(of request: ParseRequest) -> HookScope? { HookScope(registry, webhooks, services, request) }
+}

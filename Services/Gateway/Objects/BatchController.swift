@@ -1,0 +1,196 @@
+import MessageBus
+import Messages
+import ParseProtocol
+import ProcessKit
+
+/// `/batch`: several requests in one, answered in order. It is only a transport: each one is routed by itself, and the
+/// services authorize each one. Neighbouring object changes at one service travel together and share one commit.
+struct BatchController: Sendable {
+    let router: ParseRouter
+
+    private static let requestsMax = 200
+
+    func run(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
+        guard !request.isInBatch else { throw ParseError(.invalidJSON, "A batch cannot hold another batch.") }
+        let body = try request.object
+        guard case .array(let items) = body["requests"] else {
+            throw ParseError(.invalidJSON, "requests must be an array")
+        }
+        guard items.count <= Self.requestsMax else {
+            throw ParseError(.invalidJSON, "A batch holds at most \(Self.requestsMax) requests.")
+        }
+        // Each item is parsed by itself: one that cannot be fails alone.
+        let parsed = items.map { item(of: $0, request, principal) }
+        let (requests, refusals) = (parsed.map(\.request), parsed.map(\.refusal))
+        switch body["transaction"] {
+        case true?:
+            if let refusal = refusals.lazy.compactMap(\.self).first { return refusal }
+            return try await runAtomically(requests, principal, of: request)
+        case nil, .null?, false?: break
+        default: throw ParseError(.invalidJSON, "transaction must be true or false.")
+        }
+
+        var answer = BatchAnswer(bytesMax: router.configuration.capacity.batchAnswerBytesMax)
+        var index = 0
+        while index < requests.count {
+            if let refusal = refusals[index] {
+                answer.append(refusal)
+                index += 1
+                continue
+            }
+            // Nobody could be told what it brings.
+            if answer.isFull, isOnlyRead(requests[index]) {
+                answer.append(BatchAnswer.full)
+                index += 1
+                continue
+            }
+            let end = refusals[index...].firstIndex { $0 != nil } ?? requests.endIndex
+            let run = changes(startingAt: index, in: requests[..<end])
+            if run.count > 1 {
+                await write(run, principal, request, to: &answer)
+                index += run.count
+            } else {
+                answer.append(await held(requests[index], principal))
+                index += 1
+            }
+        }
+        return ParseResponse(body: answer.finished())
+    }
+
+    /// The answer of one request. What it needed on the way is given back before the next one begins.
+    private func held(_ request: ParseRequest, _ principal: Principal) async -> ParseResponse {
+        guard let hold = AnswerHold.current else { return await router.answer(inBatch: request, principal) }
+        return await AnswerHold.$current.withValue(hold.part()) {
+            await router.answer(inBatch: request, principal)
+        }
+    }
+
+    /// Whether a request changes nothing, or is a function, of which nothing is known before it ran.
+    private func isOnlyRead(_ request: ParseRequest) -> Bool {
+        request.method == .get || router.mount.stripped(from: request.path)?.first == "functions"
+    }
+
+    /// An item's request, and why it is not even tried.
+    private func item(
+        of json: JSON, _ batch: ParseRequest, _ principal: Principal
+    ) -> (request: ParseRequest, refusal: ParseResponse?) {
+        do throws(ParseError) {
+            let request = try parse(json, of: batch)
+            return (request, router.refusal(inBatch: request, principal))
+        } catch {
+            // Stands in the item's place and is never run.
+            let nothing = ParseRequest(method: .get, path: [], requestId: batch.requestId, clientAddress: nil)
+            return (nothing, ParseResponse(error))
+        }
+    }
+
+    private func parse(_ item: JSON, of batch: ParseRequest) throws(ParseError) -> ParseRequest {
+        guard let path = item["path"]?.stringValue, let methodName = item["method"]?.stringValue,
+            let method = ParseRequest.Method(rawValue: methodName.uppercased())
+        else { throw ParseError(.invalidJSON, "Each request of a batch needs a method and a path.") }
+        let parts = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        var request = ParseRequest(
+            method: method, path: try router.mount.path(inBatch: String(parts[0])), requestId: batch.requestId,
+            clientAddress: batch.clientAddress)
+        request.isInBatch = true
+        request.context = batch.context
+        if parts.count > 1 { request.query = String(parts[1]) }
+        switch item["body"] {
+        case .object(let members)? where method != .get || !members.isEmpty: request.tunnelled = members
+        // `[]` is how PHP writes an empty object.
+        case nil, .null?, .object?, []?: if method != .get { request.tunnelled = [:] }
+        default: throw ParseError(.invalidJSON, "The body of a request in a batch must be an object.")
+        }
+        return request
+    }
+
+    private struct ObjectChange {
+        let change: Change
+        let document: [UInt8]
+        let service: String
+    }
+
+    /// Paths that are other names of a class; of sessions the router decides.
+    private static let classes: [Substring: Substring] = [
+        "users": "_User", "roles": "_Role", "installations": "_Installation",
+    ]
+
+    /// The request as a plain object change, or nil when it is something else.
+    private func change(_ request: ParseRequest) -> ObjectChange? {
+        guard var path = router.mount.stripped(from: request.path), let first = path.first else { return nil }
+        if let className = Self.classes[first] {
+            path = [className] + path.dropFirst()
+        } else {
+            guard first == "classes" else { return nil }
+            path.removeFirst()
+        }
+        guard (1...2).contains(path.count), Names.isClassName(String(path[0])) else { return nil }
+        let className = String(path[0])
+        let verb: Change.Verb
+        switch (request.method, path.count) {
+        // Signing up answers with a session and is no plain change.
+        case (.post, 1) where className != "_User": verb = .create
+        case (.put, 2): verb = .update
+        case (.delete, 2): verb = .delete
+        default: return nil
+        }
+        let change = Change.with {
+            $0.verb = verb
+            $0.className = className
+            $0.objectID = path.count == 2 ? String(path[1]) : ""
+            if verb == .create { $0.proposedID = Names.objectId() }
+        }
+        return ObjectChange(
+            change: change, document: request.document, service: ServiceDirectory.service(ofClass: className))
+    }
+
+    /// The longest run of object changes for one service from `start` on.
+    private func changes(startingAt start: Int, in requests: ArraySlice<ParseRequest>) -> [ObjectChange] {
+        var run: [ObjectChange] = []
+        for request in requests[start...] {
+            guard let change = change(request), run.last.map({ $0.service == change.service }) ?? true else { break }
+            run.append(change)
+        }
+        return run
+    }
+
+    private func write(
+        _ changes: [ObjectChange], _ principal: Principal, _ batch: ParseRequest, to answer: inout BatchAnswer
+    ) async {
+        do throws(ParseError) {
+            let outcomes = try await router.controllers.objects.write(
+                changes.map { ($0.change, $0.document) }, to: changes[0].service, atomic: false,
+                router.admission.rights(principal, for: ["classes"]), batch)
+            for (outcome, document) in outcomes {
+                if outcome.hasFailure {
+                    answer.append(ParseError(BusFailure(outcome.failure)))
+                } else {
+                    answer.append(success: document)
+                }
+            }
+        } catch {
+            // What came before in the batch stands, so the whole answer must not be an error that clients repeat.
+            for _ in changes { answer.append(error) }
+        }
+    }
+
+    /// All or nothing, which one service can promise.
+    private func runAtomically(
+        _ requests: [ParseRequest], _ principal: Principal, of batch: ParseRequest
+    ) async throws(ParseError) -> ParseResponse {
+        let run = changes(startingAt: 0, in: requests[...])
+        guard run.count == requests.count else {
+            throw ParseError(
+                .commandUnavailable,
+                "A transaction can only hold creates, updates and deletes of objects that one service keeps: request \(run.count) "
+                    + "(\(requests[run.count].method.rawValue)) cannot be in it.")
+        }
+        guard let first = run.first else { return ParseResponse([]) }
+        let outcomes = try await router.controllers.objects.write(
+            run.map { ($0.change, $0.document) }, to: first.service, atomic: true,
+            router.admission.rights(principal, for: ["classes"]), batch)
+        var answer = BatchAnswer(bytesMax: router.configuration.capacity.batchAnswerBytesMax)
+        for (_, document) in outcomes { answer.append(success: document) }
+        return ParseResponse(body: answer.finished())
+    }
+}

@@ -1,0 +1,143 @@
+import Foundation
+import MessageBus
+import Messages
+import ParseProtocol
+
+/// `/classes/<C>` and its synonyms: reading and writing objects at the service that owns their class.
+struct ObjectsController: Sendable {
+    let services: ServiceClient
+    let federation: Federation
+    let configuration: GatewayConfiguration
+
+    /// The catalog takes up to a few seconds for a product with a new photo, and a batch may have some.
+    private static let writeTimeout = Duration.seconds(30)
+
+    func get(
+        _ className: String, _ objectId: String, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> ParseResponse {
+        let options = try QueryOptions(get: request.options())
+        let message = GetRequest.with {
+            $0.className = className
+            $0.objectID = objectId
+            $0.keys = options.keys
+            $0.excludeKeys = options.excludeKeys
+        }
+        let hooked = try await HookedRead(request.hooks, className, principal)
+        let restriction = try await hooked?.before(ids: [objectId], isGet: true)
+        var document = try await services.read(
+            ServiceDirectory.calls(ofClass: className).get, message, for: principal, trace: request.requestId
+        ).document
+        if let hooked, let restriction {
+            let object = try await hooked.restricted([objectId: try JSON(reply: document)], restriction)[objectId]
+            guard let object else { throw .objectNotFound }
+            document = object.serialized
+        }
+        let isOwnUser = className == "_User" && objectId == principal.userID && !principal.sessionToken.isEmpty
+        guard isOwnUser || !options.include.isEmpty else { return ParseResponse(body: document) }
+        var object = try JSON(reply: document)
+        if !options.include.isEmpty {
+            let expanded = try await federation.expand([object], options.include, principal, for: request)
+            object = options.selected(expanded[0])
+        }
+        // As Parse Server does, whatever fields were asked for: SDKs take an own user without a token for one who is signed out.
+        if isOwnUser { object["sessionToken"] = .string(principal.sessionToken) }
+        return ParseResponse(object)
+    }
+
+    func find(
+        _ className: String, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> ParseResponse {
+        let options = try QueryOptions(
+            find: request.options(), limitMax: configuration.limitMax, skipMax: configuration.skipMax,
+            isMaster: principal.master)
+        var target = className
+        if let key = options.redirectKey {
+            target = try await federation.target(of: key, className, principal, trace: request.requestId)
+        }
+        let reply = try await federation.find(target, options, principal, for: request)
+        let expands = !options.include.isEmpty && !options.explains
+        guard expands || options.redirectKey != nil else { return ParseResponse(body: reply) }
+        var answer = try JSON(reply: reply)
+        if expands {
+            guard case .array(let results) = answer["results"] else { throw .internalError }
+            answer["results"] = .array(
+                try await federation.expand(results, options.include, principal, for: request)
+                    .map(options.selected))
+        }
+        if options.redirectKey != nil { answer["className"] = .string(target) }
+        return ParseResponse(answer)
+    }
+
+    func create(
+        _ className: String, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> ParseResponse {
+        let (outcome, answer) = try await write(.create, className, nil, request, principal)
+        return ParseResponse(status: 201, body: answer, location: location(className, outcome.objectID))
+    }
+
+    func update(
+        _ className: String, _ objectId: String, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> ParseResponse {
+        ParseResponse(body: try await write(.update, className, objectId, request, principal).answer)
+    }
+
+    func delete(
+        _ className: String, _ objectId: String, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> ParseResponse {
+        ParseResponse(body: try await write(.delete, className, objectId, request, principal).answer)
+    }
+
+    /// The URL of an object, under the class's own path (PARSE_PROTOCOL section 16.1).
+    func location(_ className: String, _ objectId: String) -> String {
+        className == "_User"
+            ? "\(configuration.publicURL)/users/\(objectId)"
+            : "\(configuration.publicURL)/classes/\(className)/\(objectId)"
+    }
+
+    private func write(
+        _ verb: Change.Verb, _ className: String, _ objectId: String?, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> (outcome: WriteOutcome, answer: [UInt8]) {
+        let change = Change.with {
+            $0.verb = verb
+            $0.className = className
+            $0.objectID = objectId ?? ""
+            if verb == .create { $0.proposedID = Names.objectId() }
+        }
+        let outcomes = try await write(
+            [(change, request.document)], to: ServiceDirectory.service(ofClass: className), atomic: true, principal,
+            request)
+        guard let first = outcomes.first else { throw .internalError }
+        return first
+    }
+
+    /// Several changes at one service in one message.
+    /// - Parameter atomic: all or nothing; then a failure is thrown, else it stands in its outcome.
+    func write(
+        _ changes: [(change: Change, document: [UInt8])], to service: String, atomic: Bool, _ principal: Principal,
+        _ request: ParseRequest
+    ) async throws(ParseError) -> [(outcome: WriteOutcome, answer: [UInt8])] {
+        if let scope = request.hooks, let table = try await HookedWrite.table(scope, for: changes) {
+            let hooked = HookedWrite(scope: scope, table: table, service: service, principal: principal)
+            return try await hooked.run(changes, atomic: atomic) { items throws(ParseError) in
+                try await writePlainly(items, to: service, atomic: atomic, principal, request.requestId)
+            }
+        }
+        return try await writePlainly(changes, to: service, atomic: atomic, principal, request.requestId)
+    }
+
+    private func writePlainly(
+        _ changes: [(change: Change, document: [UInt8])], to service: String, atomic: Bool, _ principal: Principal,
+        _ trace: String
+    ) async throws(ParseError) -> [(outcome: WriteOutcome, answer: [UInt8])] {
+        let message = WriteRequest.with {
+            $0.changes = changes.map(\.change)
+            $0.atomic = atomic
+        }
+        let reply = try await services.write(
+            ObjectCalls(of: service).write, message, documents: changes.map(\.document), for: principal, trace: trace,
+            timeout: Self.writeTimeout)
+        let outcomes = try reply.message.outcomes
+        guard outcomes.count == changes.count, reply.documents.count == changes.count else { throw .internalError }
+        return Array(zip(outcomes, reply.documents))
+    }
+}

@@ -1,0 +1,66 @@
+import Foundation
+import ParseProtocol
+import ProcessKit
+
+/// The OpenAPI 3.1 document of every route. Paths, verbs, names and rights come from `RouteTable`, so that the document and the router
+/// cannot differ; parameters, bodies and answers come from the files in `OpenAPI`, which name schemas:
+///
+/// - `components.json`: schemas, parameters, answers and security schemes, as OpenAPI has them;
+/// - `operations.json`: by operation id, what goes in and comes out; a route without an entry takes and gives any JSON;
+/// - `functions.json`: the cloud functions with their parameters;
+/// - `examples.json`: by function, a request, its result, and what its parameters mean. `docs/functions.md` is made of these two.
+struct OpenAPIDocument: Sendable {
+    /// The document's bytes.
+    let text: [UInt8]
+
+    /// - Throws: when one of the files is missing or broken, which ends the gateway's start.
+    init(routes: [Route], outside: [Route], publicURL: String) throws {
+        let folder = Bundle.module.bundleURL.appendingPathComponent("OpenAPI")
+        func read(_ name: String) throws -> JSON {
+            do {
+                return try JSON(parsing: Array(try Data(contentsOf: folder.appendingPathComponent("\(name).json"))))
+            } catch {
+                throw StartupProblem("OpenAPI/\(name).json cannot be used: \(error)")
+            }
+        }
+        let components = try read("components")
+        let operations = OpenAPIOperations(components: components, bodies: try read("operations"))
+        var paths: [String: JSON] = [:]
+        for route in routes { paths[route.path, default: [:]][route.method.member] = operations.operation(of: route) }
+        let (functions, examples) = (try read("functions"), try read("examples"))
+        for name in ServiceDirectory.functionNames {
+            let operation = operations.operation(ofFunction: name, functions[name] ?? [:], examples[name] ?? [:])
+            paths["/functions/\(name)"] = ["post": operation]
+        }
+        let origin = URLComponents(string: publicURL).map { parts -> String in
+            var parts = parts
+            parts.path = ""
+            return parts.string ?? publicURL
+        }
+        for route in outside {
+            paths[route.path, default: [:]][route.method.member] = operations.operation(of: route)
+            paths[route.path, default: [:]]["servers"] = [["url": .string(origin ?? publicURL)]]
+        }
+        let document: JSON = [
+            "openapi": "3.1.0",
+            "info": [
+                "title": "Satchel", "version": .string(satchelRelease), "description": Self.introduction,
+            ],
+            "servers": [["url": .string(publicURL)]],
+            "tags": .array(Route.Tag.allCases.map { ["name": .string($0.rawValue)] }),
+            "paths": .object(paths),
+            "components": components,
+        ]
+        text = document.serialized
+    }
+
+    private static let introduction: JSON = """
+        The Parse REST protocol. Every path may end with a slash and is there under /1 as well. Clients that cannot send headers \
+        or other verbs put everything into the JSON body of a POST (schema Tunnel). HEAD answers as GET does, without the body.
+        """
+}
+
+extension ParseRequest.Method {
+    /// The verb's name in OpenAPI.
+    fileprivate var member: String { rawValue.lowercased() }
+}

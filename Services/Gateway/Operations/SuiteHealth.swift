@@ -1,0 +1,70 @@
+import MessageBus
+import ParseProtocol
+
+/// What `/health` answers: each service's state, and whether a load balancer should send customers here.
+///
+/// It should as long as the services are well without which nothing works. What else is missing is named and costs only its own functions:
+/// a stopped crash service must not close the shop.
+package struct SuiteHealth {
+    package enum State: String {
+        case ok
+        /// It has no replica.
+        case missing
+        /// It has no writer yet.
+        case starting
+        /// It says itself what is wrong.
+        case failing
+    }
+
+    /// Products and every class of the app; sign-in and sessions.
+    package static let essential: Set<String> = ["catalog", "users"]
+
+    package let services: [String: (state: State, seen: Broker.ServiceState)]
+
+    package init(_ seen: [String: Broker.ServiceState]) {
+        services = Dictionary(
+            uniqueKeysWithValues: ServiceDirectory.services.map { name in
+                let service = seen[name] ?? .init()
+                return (name, (Self.state(of: service), service))
+            })
+    }
+
+    private static func state(of service: Broker.ServiceState) -> State {
+        if service.replicas.isEmpty { return .missing }
+        if !service.hasWriter { return .starting }
+        return service.problem.isEmpty ? .ok : .failing
+    }
+
+    private func all(_ state: State, in names: some Sequence<String>) -> Bool {
+        names.allSatisfy { services[$0]?.state == state }
+    }
+
+    /// Whether customers are served.
+    package var isServing: Bool { all(.ok, in: Self.essential) }
+
+    /// `ok`, `degraded` when something is missing that is not essential; else `failing` or `starting`.
+    package var status: String {
+        if all(.ok, in: services.keys) { return "ok" }
+        if isServing { return "degraded" }
+        return Self.essential.contains { services[$0]?.state == .failing } ? "failing" : "starting"
+    }
+
+    var body: JSON {
+        var members: [String: JSON] = [:]
+        for (name, (state, seen)) in services {
+            members[name] = [
+                "status": .string(state.rawValue), "replicas": .int(Int64(seen.replicas.count)),
+                "writer": .bool(seen.hasWriter),
+            ]
+            if !seen.problem.isEmpty { members[name]?["problem"] = .string(seen.problem) }
+        }
+        return ["status": .string(status), "services": .object(members)]
+    }
+}
+
+extension ParseResponse {
+    init(_ health: SuiteHealth) {
+        self.init(status: health.isServing ? 200 : 503, health.body)
+        if !health.isServing { retryAfterSeconds = 1 }
+    }
+}

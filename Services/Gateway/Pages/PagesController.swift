@@ -1,0 +1,189 @@
+import HTTPTypes
+import Messages
+import ParseProtocol
+
+/// `/apps/…`: what people see who follow a link from a mail. Works without scripts, and without keys: the link's token is the key.
+///
+/// Nothing a client sends appears on a page, apart from a link's token, which is 32 hex digits or is not shown.
+struct PagesController: Sendable {
+    let templates: PageTemplates
+    let accounts: AccountsController
+    let configuration: GatewayConfiguration
+
+    /// A form holds a token and two passwords.
+    private static let formBytesMax = 16 << 10
+
+    func answer(_ request: ParseRequest) async -> ParseResponse {
+        do throws(ParseError) {
+            return try await route(request)
+        } catch {
+            if Self.isScript(request) { return ParseResponse(error) }
+            return page(.problem, Self.status(of: error), ["message": error.message])
+        }
+    }
+
+    private func route(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
+        let path = request.path.dropFirst()
+        let isOurs = path.first.map { $0 == configuration.applicationId } ?? false
+        switch (request.method, path.last ?? "", path.count) {
+        case (.get, "verify_email", 2) where isOurs: return try await verifyEmail(request)
+        case (.post, "resend_verification_email", 2) where isOurs:
+            return try await requestMail(.emailVerification, request)
+        case (.get, "request_password_reset", 2) where isOurs, (.get, "choose_password", 1):
+            return try await passwordForm(request)
+        case (.post, "request_password_reset", 2) where isOurs, (.post, "choose_password", 1):
+            return try await choosePassword(request)
+        default:
+            return page(.problem, 404, ["message": "There is no such page."])
+        }
+    }
+
+    private func verifyEmail(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
+        let token = Self.token(try Self.pairs(request.query ?? ""))
+        switch try await accounts.follow(UsersCalls.verifyEmail, token, uses: true, for: request) {
+        case .done: return page(.emailVerified)
+        case .alreadyVerified: return page(.emailAlreadyVerified)
+        case .void, .UNRECOGNIZED: return page(.verificationLinkVoid, 404)
+        }
+    }
+
+    private func passwordForm(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
+        let token = Self.token(try Self.pairs(request.query ?? ""))
+        guard try await accounts.follow(UsersCalls.checkReset, token, uses: false, for: request) == .done else {
+            return page(.passwordLinkVoid, 404)
+        }
+        return page(.choosePassword, 200, ["token": token])
+    }
+
+    private func choosePassword(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
+        let form = try Self.form(request)
+        if form["token"] == nil, form["email"] != nil { return try await requestMail(.passwordReset, request) }
+        let token = Self.token(form)
+        let password = form["new_password"] ?? ""
+        if Self.isScript(request) { return try await changePassword(form, token, password, request) }
+        // Clients that post for the user have asked for it twice themselves.
+        guard password == form["repeated_password"] ?? password else {
+            return page(.choosePassword, 400, ["token": token, "error": "The two passwords are not the same."])
+        }
+        do throws(ParseError) {
+            let outcome = try await accounts.follow(
+                UsersCalls.resetPassword, token, password: password, uses: true, for: request)
+            return outcome == .done ? page(.passwordChanged) : page(.passwordLinkVoid, 404)
+        } catch {
+            guard error.code == .validationError else { throw error }
+            return page(.choosePassword, 400, ["token": token, "error": error.message])
+        }
+    }
+
+    /// The same for a page's script, which is answered as Parse Server does.
+    /// - Throws: -1, 142 and 201.
+    private func changePassword(
+        _ form: [String: String], _ token: String, _ password: String, _ request: ParseRequest
+    ) async throws(ParseError) -> ParseResponse {
+        guard form["token"]?.isEmpty == false else { throw ParseError(.otherCause, "Missing token") }
+        guard !password.isEmpty else { throw ParseError(.passwordMissing, "Missing password") }
+        guard password == form["repeated_password"] ?? password else {
+            throw ParseError(.validationError, "The two passwords are not the same.")
+        }
+        let outcome = try await accounts.follow(
+            UsersCalls.resetPassword, token, password: password, uses: true, for: request)
+        guard outcome == .done else {
+            throw ParseError(.otherCause, "Failed to reset password: username / email / token is invalid")
+        }
+        return ParseResponse(.string("Password successfully reset"))
+    }
+
+    /// Whether a page's script asks, as jQuery and its like say, and not a person who follows a link.
+    private static func isScript(_ request: ParseRequest) -> Bool {
+        request.headers[requestedWithName]?.lowercased() == "xmlhttprequest"
+    }
+
+    private static let requestedWithName = headerName("X-Requested-With")
+
+    private func requestMail(_ link: MailedLink, _ request: ParseRequest) async throws(ParseError) -> ParseResponse {
+        let page: Pages.Name = link == .passwordReset ? .passwordLinkVoid : .verificationLinkVoid
+        do throws(ParseError) {
+            try await accounts.requestMail(link, to: try Self.form(request)["email"] ?? "", for: request)
+            return Self.isScript(request) ? ParseResponse([:]) : self.page(.mailRequested)
+        } catch {
+            guard error.code == .invalidEmailAddress, !Self.isScript(request) else { throw error }
+            return self.page(page, 400, ["error": "That is no e-mail address."])
+        }
+    }
+
+    /// A link's token, or an empty text for what cannot be one.
+    private static func token(_ values: [String: String]) -> String {
+        let token = values["token"] ?? ""
+        let isToken =
+            token.utf8.count == 32
+            && token.utf8.allSatisfy { byte in
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                    || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+            }
+        return isToken ? token : ""
+    }
+
+    private static func form(_ request: ParseRequest) throws(ParseError) -> [String: String] {
+        let type = request.headers[.contentType] ?? ""
+        guard type.lowercased().hasPrefix("application/x-www-form-urlencoded"), request.body.count <= formBytesMax
+        else {
+            throw ParseError(.invalidJSON, "A form is needed.")
+        }
+        return try pairs(String(decoding: request.body, as: UTF8.self))
+    }
+
+    private static func pairs(_ text: String) throws(ParseError) -> [String: String] {
+        try ParseRequest.pairs(Substring(text).utf8)
+    }
+
+    private static func status(of error: ParseError) -> Int {
+        switch error.code {
+        case .connectionFailed, .requestLimitExceeded: 429
+        case .serviceUnavailable, .timeout: 503
+        case .internalServerError: 500
+        default: 400
+        }
+    }
+
+    private func page(_ name: Pages.Name, _ status: Int = 200, _ values: [String: String] = [:]) -> ParseResponse {
+        let base = configuration.publicURL + "/apps"
+        let values = values.merging([
+            "choosePassword": "\(base)/choose_password",
+            "requestReset": "\(base)/\(configuration.applicationId)/request_password_reset",
+            "resend": "\(base)/\(configuration.applicationId)/resend_verification_email",
+        ]) { own, _ in own }
+        var response = ParseResponse(status: status, html: templates.html(name, values))
+        response.headers.append(contentsOf: Self.headers)
+        return response
+    }
+
+    /// A page holds a token: it is neither kept nor framed nor told to anybody else, and nothing in it runs.
+    private static let headers: HTTPFields = [
+        headerName("Content-Security-Policy"):
+            "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+        headerName("Referrer-Policy"): "no-referrer",
+        headerName("X-Frame-Options"): "DENY",
+        headerName("X-Content-Type-Options"): "nosniff",
+        .cacheControl: "no-store",
+    ]
+}
+
+extension AccountsController {
+    /// Follows a link from a mail.
+    /// - Parameter uses: whether that uses it up.
+    func follow(
+        _ call: Call<LinkRequest, LinkReply>, _ token: String, password: String = "", uses: Bool,
+        for request: ParseRequest
+    ) async throws(ParseError) -> LinkReply.Outcome {
+        guard !token.isEmpty else { return .void }
+        let message = LinkRequest.with {
+            $0.token = token
+            $0.password = password
+        }
+        let reply =
+            uses
+            ? try await services.write(call, message, for: .stranger(request.network), trace: request.requestId)
+            : try await services.read(call, message, for: .init(), trace: request.requestId)
+        return try reply.message.outcome
+    }
+}

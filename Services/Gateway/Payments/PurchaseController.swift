@@ -1,0 +1,71 @@
+import Foundation
+import Messages
+import ParseProtocol
+
+/// `/validate_purchase`: a receipt of Apple's App Store becomes the file that was bought (PARSE_PROTOCOL section 12).
+struct PurchaseController: Sendable {
+    let store: AppStore
+    let services: ServiceClient
+    let links: FileLinks
+    let signer: FileSigner
+
+    /// Receipts of customers with years of purchases have some hundred KB.
+    private static let receiptBytesMax = 2 << 20
+
+    func validate(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
+        let body = try request.object
+        let receipt = body["receipt"]
+        let text = receipt?.stringValue ?? (receipt?.wireType == "Bytes" ? receipt?["base64"]?.stringValue : nil)
+        guard let text, !text.isEmpty, let product = body["productIdentifier"]?.stringValue, !product.isEmpty else {
+            throw ParseError(.invalidJSON, "missing receipt or productIdentifier")
+        }
+        guard text.utf8.count <= Self.receiptBytesMax, Data(base64Encoded: text) != nil else {
+            throw ParseError(.invalidJSON, "The receipt is not base64.")
+        }
+        switch try await store.verify(text) {
+        case .invalid(let status):
+            return ParseResponse(["status": .int(status), "error": .string(Self.text(of: status))])
+        case .valid(let bundleId, let products):
+            let bundles = store.settings.bundleIds
+            guard bundles.isEmpty || bundles.contains(bundleId), products.contains(product) else {
+                throw ParseError(.invalidProductIdentifier, "The receipt is for something else.")
+            }
+            return ParseResponse(try await download(of: product, request))
+        }
+    }
+
+    /// The file, with a URL that works for some time. Read with every right: clients do not see a product's `download`, and what was
+    /// bought stays bought when it is not for sale any more.
+    private func download(of product: String, _ request: ParseRequest) async throws(ParseError) -> JSON {
+        let filter: JSON = ["productIdentifier": .string(product)]
+        let message = FindRequest.with {
+            $0.className = "_Product"
+            $0.where = Data(filter.serialized)
+            $0.limit = 2
+        }
+        let reply = try await services.read(
+            ServiceDirectory.calls(ofClass: message.className).find, message, for: .with { $0.master = true },
+            trace: request.requestId)
+        let found = try JSON(reply: reply.document)["results"]?.arrayValue ?? []
+        guard found.count == 1, var download = found[0]["download"], let name = download["name"]?.stringValue else {
+            throw .objectNotFound
+        }
+        download["url"] = .string(links.url(of: name, signedBy: signer))
+        return download
+    }
+
+    /// Apple's words for its statuses.
+    private static func text(of status: Int64) -> String {
+        switch status {
+        case 21000: "The App Store could not read the JSON object you provided."
+        case 21002: "The data in the receipt-data property was malformed or missing."
+        case 21003: "The receipt could not be authenticated."
+        case 21004: "The shared secret you provided does not match the shared secret on file for your account."
+        case 21005: "The receipt server is not currently available."
+        case 21006: "This receipt is valid but the subscription has expired."
+        case 21007: "This receipt is from the test environment, but it was sent to the production environment."
+        case 21008: "This receipt is from the production environment, but it was sent to the test environment."
+        default: "unknown error."
+        }
+    }
+}

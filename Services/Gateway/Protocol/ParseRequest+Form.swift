@@ -1,0 +1,40 @@
+import HTTPTypes
+import ParseProtocol
+
+/// Bodies that are forms (application/x-www-form-urlencoded).
+extension ParseRequest {
+    /// Reads a body that is a form (`username=ann&password=x`). Curl says of JSON, too, that it is one: then it begins
+    /// like JSON.
+    ///
+    /// A form has texts only, so that a password of digits stays one; what is an object or an array in JSON becomes it.
+    /// - Throws: 107 when it cannot be decoded.
+    mutating func readForm() throws(ParseError) {
+        guard tunnelled == nil, Self.isForm(headers[.contentType]), body.contains(UInt8(ascii: "=")),
+            let first = body.first(where: { !Self.blanks.contains($0) }), !Self.jsonOpenings.contains(first)
+        else { return }
+        guard let text = String(validating: body, as: UTF8.self) else {
+            throw ParseError(.invalidJSON, "The body is not valid UTF-8.")
+        }
+        tunnelled = try Self.form(text)
+        isForm = true
+    }
+
+    private static func form(_ text: String) throws(ParseError) -> [String: JSON] {
+        var members: [String: JSON] = [:]
+        for (name, value) in try orderedPairs(Substring(text).utf8) {
+            let isJSON = !secretTexts.contains(name) && value.utf8.first.map(jsonOpenings.contains) == true
+            members[name] = isJSON ? (try? JSON(parsing: value)) ?? .string(value) : .string(value)
+        }
+        return members
+    }
+
+    private static func isForm(_ contentType: String?) -> Bool {
+        contentType?.lowercased().hasPrefix("application/x-www-form-urlencoded") ?? false
+    }
+
+    private static let blanks = Array(" \t\r\n".utf8)
+    /// What an object, an array and a text of JSON begin with.
+    private static let jsonOpenings = Array("{[\"".utf8)
+    /// What people choose and may begin with anything.
+    private static let secretTexts: Set<String> = ["username", "password", "email"]
+}

@@ -1,0 +1,31 @@
+import HTTPTypes
+import Hummingbird
+import ParseProtocol
+
+/// The answer to a `ParseRequest`.
+struct ParseResponse: Sendable {
+    var status: Int
+    var body: [UInt8]
+    /// Sent instead of `body` when it is set, a part at a time: files.
+    var stream: ResponseBody?
+    var location: String?
+    var retryAfterSeconds: Int?
+    /// What else the answer says; they replace headers that every answer has, such as the content type.
+    var headers: HTTPFields = [:]
+
+    init(status: Int = 200, body: [UInt8], location: String? = nil) {
+        self.status = status
+        self.body = body
+        self.location = location
+    }
+
+    /// A page for a person's browser.
+    init(status: Int = 200, html: String) {
+        self.init(status: status, body: Array(html.utf8))
+        headers[.contentType] = "text/html; charset=utf-8"
+    }
+
+    init(status: Int = 200, _ json: JSON, location: String? = nil) {
+        self.init(status: status, body: json.serialized, location: location)
+    }
+}

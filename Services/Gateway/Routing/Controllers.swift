@@ -1,0 +1,23 @@
+/// The controllers that routes call, each for one resource.
+struct Controllers: Sendable {
+    let objects: ObjectsController
+    let aggregates: AggregateController
+    let schemas: SchemasController
+    let accounts: AccountsController
+    let functions: FunctionsController
+    let jobs: JobsController
+    let hooks: HooksController
+    let files: FilesController
+    let exports: ExportController
+    let imports: ImportController
+    let push: PushController
+    let purchases: PurchaseController
+    let stripeWebhook: StripeWebhookController
+    let events: EventsController
+    let sentry: SentryController
+    let pages: PagesController
+    let config: ConfigController
+    let logs: LogController
+    let security: SecurityController
+    let system: SystemController
+}

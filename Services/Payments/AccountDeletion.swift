@@ -1,0 +1,26 @@
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// What the deletion of an account (`payments.userDeleted.v1`) means here: the user's payment methods go, here and at
+/// the provider; what the user paid stays in the books without the name.
+package enum AccountDeletion {
+    package static func forget(_ userId: String, in transaction: StoreTransaction) throws {
+        guard !userId.isEmpty else { return }
+        _ = try transaction.execute(
+            "INSERT INTO deletedUsers(userId, since) VALUES (?, ?) ON CONFLICT(userId) DO NOTHING",
+            [.text(userId), .int(transaction.now.milliseconds)])
+        try transaction.forEach(PaymentMethods.className, of: userId, "owner") { objectId, method in
+            if let customer = method["stripeCustomerId"]?.stringValue {
+                try CustomerDeletions.add(customer, in: transaction)
+            }
+            _ = try transaction.delete(PaymentMethods.className, objectId, caller: .master)
+        }
+        _ = try transaction.execute("UPDATE charges SET userId = '' WHERE userId = ?", [.text(userId)])
+    }
+
+    /// Whether the account is gone, asked before something new is kept for it.
+    static func happened(to userId: String, in store: some ObjectReading) throws -> Bool {
+        try !store.rows("SELECT 1 FROM deletedUsers WHERE userId = ?", [.text(userId)]).isEmpty
+    }
+}
