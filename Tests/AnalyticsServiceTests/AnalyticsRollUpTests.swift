@@ -2,6 +2,7 @@ import AnalyticsService
 import GatewayService
 import Messages
 import ParseProtocol
+import ServiceSupport
 import Testing
 
 /// What is counted is counted once, on the right hour and day, and never without a bound.

@@ -3,6 +3,7 @@ import Logging
 import Messages
 import ObjectStore
 import ParseProtocol
+import ServiceSupport
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import BagService
 import ParseProtocol
+import ServiceSupport
 import Testing
 
 /// Orders and lines that apps save themselves have the same effects as the functions: one bag, the server's total.

@@ -5,6 +5,7 @@ import Messages
 import ObjectStore
 import ParseProtocol
 import ServiceKit
+import ServiceSupport
 import SwiftProtobuf
 import Synchronization
 
@@ -120,12 +121,3 @@ final class BagStore: Sendable {
 
 /// The kinds of these calls in alphabetical order.
 func sortedKinds(_ calls: [any DeclaredCall]...) -> [String] { calls.joined().map { $0.kind }.sorted() }
-
-func parseCode(_ work: () async throws -> Void) async -> Int? {
-    do {
-        try await work()
-        return nil
-    } catch {
-        return (error as? ParseError)?.code.rawValue ?? -1
-    }
-}

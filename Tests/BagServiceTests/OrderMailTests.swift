@@ -3,6 +3,7 @@ import Logging
 import Messages
 import ObjectStore
 import ParseProtocol
+import ServiceSupport
 import Testing
 
 /// Who gets mail about an order, and what an order knows of where it goes.

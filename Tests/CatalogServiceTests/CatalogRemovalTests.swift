@@ -3,6 +3,7 @@ import Messages
 import ObjectStore
 import ParseProtocol
 import ServiceKit
+import ServiceSupport
 import Testing
 
 /// What goes with a deleted product or account, and what stays.

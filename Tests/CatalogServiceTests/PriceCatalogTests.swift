@@ -3,6 +3,7 @@ import Messages
 import ObjectStore
 import ParseProtocol
 import ServiceKit
+import ServiceSupport
 import Testing
 
 /// What the catalog accepts from clients.

@@ -4,6 +4,7 @@ import Messages
 import ObjectStore
 import ParseProtocol
 import ServiceKit
+import ServiceSupport
 import Testing
 
 /// Stock is never sold twice and never lost, whatever order the messages arrive in.

@@ -2,6 +2,7 @@ import CatalogService
 import Messages
 import ParseProtocol
 import ServiceKit
+import ServiceSupport
 import Testing
 
 /// Goods of cancelled orders come back once.

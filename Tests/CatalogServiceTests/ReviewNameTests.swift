@@ -2,6 +2,7 @@ import CatalogService
 import Messages
 import ObjectStore
 import ParseProtocol
+import ServiceSupport
 import Testing
 
 /// The name that a review shows.

@@ -1,5 +1,6 @@
 import CrashService
 import ParseProtocol
+import ServiceSupport
 import Testing
 
 /// What is kept of crashes is bounded, and a deleted account leaves no trace in it.

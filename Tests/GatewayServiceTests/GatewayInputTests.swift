@@ -1,6 +1,4 @@
-import CatalogService
 import GatewayService
-import Messages
 import ParseProtocol
 import ProcessKit
 import Testing
@@ -92,27 +90,6 @@ import Testing
     }
 
     // MARK: Webhooks
-
-    @Test(arguments: ["shop-prices", "shop.prices", "shop_prices", "a", "v2.item-count"])
-    func aFunctionsNameHasTheMarksOfParseServer(_ name: String) throws {
-        let hook = Hook.with {
-            $0.functionName = name
-            $0.url = "https://hooks.example/"
-        }
-        #expect(try HookDeclaration(hook).name == name)
-    }
-
-    @Test(arguments: [
-        "a..b", ".a", "a.", "a b", "-a", "__proto__", "a.__proto__", "constructor", "a.constructor", "a/b", "ä",
-        String(repeating: "a", count: 129),
-    ])
-    func aFunctionsNameIsNoneOfJavaScripts(_ name: String) {
-        let hook = Hook.with {
-            $0.functionName = name
-            $0.url = "https://hooks.example/"
-        }
-        #expect(throws: ParseError.self) { try HookDeclaration(hook) }
-    }
 
     @Test func aRemovedFieldIsToldToWhoKnowsWhatItIs() {
         let fields: [String: JSON] = ["gone": ["__op": "Delete"], "set": 2]

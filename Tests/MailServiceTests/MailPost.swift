@@ -6,6 +6,7 @@ import ObjectStore
 import Outbound
 import ParseProtocol
 import ServiceKit
+import ServiceSupport
 import TestSupport
 import Testing
 

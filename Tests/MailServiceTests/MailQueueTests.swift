@@ -3,6 +3,7 @@ import MailService
 import Messages
 import ObjectStore
 import ParseProtocol
+import ServiceSupport
 import Synchronization
 import TestSupport
 import Testing

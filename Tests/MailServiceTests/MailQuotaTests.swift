@@ -3,6 +3,7 @@ import MailService
 import Messages
 import ObjectStore
 import ParseProtocol
+import ServiceSupport
 import Testing
 
 /// T5c: how many mails a stranger can cause, without a network and at moments of the test's choice.

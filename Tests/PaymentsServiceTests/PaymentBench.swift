@@ -3,6 +3,7 @@ import Messages
 import Outbound
 import ParseProtocol
 import PaymentsService
+import ServiceSupport
 import TestSupport
 
 /// The payments service's store with one of the providers, and the cards that the provider understands.

@@ -4,6 +4,7 @@ import ObjectStore
 import ParseProtocol
 import PaymentsService
 import ServiceKit
+import ServiceSupport
 import Testing
 
 /// What happens after a charge: it is looked up without being made, given back once per operation and never in excess, and loses

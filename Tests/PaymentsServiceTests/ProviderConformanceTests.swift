@@ -2,6 +2,7 @@ import Logging
 import Messages
 import ParseProtocol
 import PaymentsService
+import ServiceSupport
 import Testing
 
 /// Every provider behaves the same: the sandbox, a strict double of Stripe and localstripe, by payment intents and by charges.

@@ -1,6 +1,7 @@
 import ObjectStore
 import ParseProtocol
 import ServiceKit
+import ServiceSupport
 import Testing
 
 /// The one way through everything that a user has, which every service takes when an account is deleted.

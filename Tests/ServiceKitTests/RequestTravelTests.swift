@@ -3,6 +3,7 @@ import Messages
 import ObjectStore
 import ParseProtocol
 import ServiceKit
+import ServiceSupport
 import Testing
 
 /// What travels with a request from service to service: on whose behalf it is made, and what it may still cost.

@@ -7,12 +7,12 @@ import ProcessKit
 import ServiceKit
 
 /// A service's store in a folder of its own, for tests that need the real one.
-final class SandboxStore: Sendable {
-    let store: ClassStore
+package final class SandboxStore: Sendable {
+    package let store: ClassStore
     private let rules: [String: any ClassRules]
     private let folder: URL
 
-    init(_ plan: ServicePlan) async throws {
+    package init(_ plan: ServicePlan) async throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "satchel-\(Names.random(12))")
         store = try ClassStore(
             path: folder.appending(path: "\(plan.name).sqlite").path, classes: plan.classes, allowClassCreation: false,
@@ -30,7 +30,7 @@ final class SandboxStore: Sendable {
 
     /// A client's change with the class's rules, as the service's write route does it.
     @discardableResult
-    func apply(
+    package func apply(
         _ verb: ProposedChange.Verb, _ className: String, _ objectId: String? = nil, _ object: JSON = [:],
         as principal: Principal
     ) async throws -> ChangeOutcome {
@@ -44,18 +44,18 @@ final class SandboxStore: Sendable {
         }
     }
 
-    func document(_ className: String, _ objectId: String) async throws -> JSON {
+    package func document(_ className: String, _ objectId: String) async throws -> JSON {
         try await store.write { try $0.document(className, objectId, caller: .master) }
     }
 
-    func count(_ sql: String) async throws -> Int64 {
+    package func count(_ sql: String) async throws -> Int64 {
         try await store.write { try $0.rows(sql).first?.int(0) ?? 0 }
     }
 }
 
 extension ServicePlan {
     /// The rules as a service with this store has them. It is on no bus: whom they ask is not there.
-    func classRules(over store: ClassStore, in folder: String) throws -> [String: any ClassRules] {
+    package func classRules(over store: ClassStore, in folder: String) throws -> [String: any ClassRules] {
         let settings = Settings(["SATCHEL_DATA": folder, "SATCHEL_BUS": "ipc:///nobody", "SATCHEL_QUOTAS": "off"])
         let host = try ServiceHost(
             plan: self, configuration: ServiceConfiguration(service: name, settings: settings), store: store,
@@ -66,20 +66,10 @@ extension ServicePlan {
 }
 
 extension Principal {
-    static func user(_ id: String, anonymous: Bool = false) -> Principal {
+    package static func user(_ id: String, anonymous: Bool = false) -> Principal {
         Principal.with {
             $0.userID = id
             $0.anonymous = anonymous
         }
-    }
-}
-
-/// The Parse error of work that must fail; nil when it succeeds or fails otherwise.
-func parseError(_ work: () async throws -> Void) async -> ParseError? {
-    do {
-        try await work()
-        return nil
-    } catch {
-        return error as? ParseError
     }
 }

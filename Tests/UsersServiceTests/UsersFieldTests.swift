@@ -1,6 +1,7 @@
 import Messages
 import ObjectStore
 import ParseProtocol
+import ServiceSupport
 import Testing
 import UsersService
 

@@ -4,6 +4,7 @@ import Messages
 import ObjectStore
 import ParseProtocol
 import ServiceKit
+import ServiceSupport
 import Testing
 import UsersService
 

@@ -2,6 +2,7 @@ import BagService
 import Logging
 import Messages
 import ParseProtocol
+import ServiceSupport
 import Synchronization
 import Testing
 

@@ -1,5 +1,6 @@
 import BagService
 import ParseProtocol
+import ServiceSupport
 import Testing
 
 /// What a checkout refuses before anything is charged, the numbers of orders, and what a key stands for.

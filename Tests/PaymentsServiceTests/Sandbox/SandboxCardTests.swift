@@ -1,5 +1,6 @@
 import ParseProtocol
 import PaymentsService
+import ServiceSupport
 import Testing
 
 /// Stripe's documented test tokens behave as at Stripe.

@@ -3,6 +3,7 @@ import Messages
 import ObjectStore
 import ParseProtocol
 import PaymentsService
+import ServiceSupport
 import Testing
 
 /// A charge happens once: from each of its recovery points the same request ends in the same outcome.

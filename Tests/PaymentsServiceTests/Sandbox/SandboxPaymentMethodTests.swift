@@ -4,6 +4,7 @@ import ObjectStore
 import ParseProtocol
 import PaymentsService
 import ServiceKit
+import ServiceSupport
 import Testing
 
 /// Payment methods are their owner's, come from the provider only, and one of them is the default.

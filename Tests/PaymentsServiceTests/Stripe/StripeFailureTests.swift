@@ -1,6 +1,7 @@
 import Messages
 import ParseProtocol
 import PaymentsService
+import ServiceSupport
 import TestSupport
 import Testing
 
