@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// Queries: pages, counts, places to go on from, and SQLite's plans for them.
+/// Queries: pages, counts and places to go on from.
 extension ObjectReader {
     public func find(_ query: Query, caller: Caller) throws -> FoundPage {
         do {
@@ -211,69 +211,6 @@ extension ObjectReader {
         return PointedClass(
             info: info, hidden: info.unaskableFields(by: caller), kind: CallerKind(caller),
             userFields: userFields)
-    }
-
-    // MARK: Relations
-
-    /// The ids of a relation's members, for a query of their class at another service.
-    /// - Throws: `ParseError` 119 when the caller may not read the class or the field, 102 for more than `max` members.
-    public func members(
-        of className: String, _ objectId: String, _ key: String, target: String, max: Int, caller: Caller
-    ) throws -> [String] {
-        try reading {
-            guard let classId = try relation(className, objectId, key, to: target, caller) else { return [] }
-            let rows = try connection.rows(
-                "SELECT target FROM relations WHERE class = ? AND key = ? AND owner = ? LIMIT ?",
-                [.int(classId), .text(key), .text(objectId), .int(Int64(max) + 1)])
-            guard rows.count <= max else {
-                throw ParseError(
-                    .invalidQuery, "The relation \(key) has more than \(max) members, too many for a query elsewhere.")
-            }
-            return try rows.map { try $0.text(0) }
-        }
-    }
-
-    /// The class id of a relation's owner when the caller may see the relation.
-    private func relation(
-        _ className: String, _ objectId: String, _ key: String, to target: String, _ caller: Caller
-    ) throws -> Int64? {
-        guard let owner = schema.classes[className] else { return nil }
-        let decision = try owner.permissions.decide(.get, caller, className: className)
-        guard !owner.unaskableFields(by: caller).contains(key) else {
-            throw ParseError(.operationForbidden, "This user is not allowed to query \(key) on class \(className)")
-        }
-        guard owner.fields[key] == .relation(target) else { return nil }
-        let statement = try singleStatement(owner, decision, caller)
-        defer { statement.reset() }
-        try statement.bind(objectId, at: 5)
-        return try statement.step() ? owner.id : nil
-    }
-
-    // MARK: Plans
-
-    /// SQLite's plan for a query as the answer's body: `{"results":[{"id":…,"parent":…,"detail":"…"}]}`, a step each.
-    public func explain(_ query: Query, caller: Caller) throws -> [UInt8] {
-        let steps = try planSteps(query, caller).map { step -> JSON in
-            ["id": .int(try step.int(0)), "parent": .int(try step.int(1)), "detail": .string(try step.text(3))]
-        }
-        return JSON.object(["results": .array(steps)]).serialized
-    }
-
-    /// SQLite's plan for a query, for tests and diagnosis.
-    package func plan(_ query: Query, caller: Caller) throws -> String {
-        try planSteps(query, caller).map { try $0.text(3) }.joined(separator: "\n")
-    }
-
-    private func planSteps(_ query: Query, _ caller: Caller) throws -> [SQLRow] {
-        try reading {
-            let start = try start(of: query, caller)
-            guard let compiled = try compiled(query, .find, start, caller) else { return [] }
-            let statement = try compiled.prepared("EXPLAIN QUERY PLAN " + compiled.pageSQL, connection, caller)
-            defer { statement.reset() }
-            var steps: [SQLRow] = []
-            while try statement.step() { steps.append(SQLRow(names: [], values: (0..<4).map(statement.value))) }
-            return steps
-        }
     }
 }
 
