@@ -12,6 +12,18 @@ func service(_ name: String, dependencies: [Target.Dependency] = []) -> Target {
     )
 }
 
+/// Tests of one service that keeps objects or tables, in process.
+func serviceTests(_ name: String, dependencies: [Target.Dependency] = []) -> Target {
+    let tested = Target.Dependency.target(name: "\(name)Service")
+    return .testTarget(
+        name: "\(name)ServiceTests",
+        dependencies: [
+            tested, "ServiceSupport", "ServiceKit", "ProcessKit", "ObjectStore", "MessageBus", "Messages",
+            "ParseProtocol",
+        ] + dependencies
+    )
+}
+
 /// Scenarios of one area, over HTTP against real processes.
 func scenarios(_ name: String, exclude: [String] = []) -> Target {
     .testTarget(name: name, dependencies: ["TestSupport", "ParseProtocol"], exclude: exclude)
@@ -187,11 +199,36 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         .testTarget(name: "CryptographyTests", dependencies: ["Cryptography", "SignedTokens", "ParseProtocol"]),
         .testTarget(name: "OutboundTests", dependencies: ["Outbound", "TestSupport", "ParseProtocol"]),
         .testTarget(name: "ObjectStoreTests", dependencies: ["ObjectStore", "ParseProtocol"]),
+        // Tests of services in process: a target for each, and one for what several must agree on.
+        .target(
+            name: "ServiceSupport",
+            dependencies: [
+                "ServiceKit", "ProcessKit", "ObjectStore", "Messages", "ParseProtocol",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "Tests/ServiceSupport"
+        ),
+        .testTarget(
+            name: "ServiceKitTests",
+            dependencies: [
+                "ServiceKit", "ProcessKit", "ObjectStore", "MessageBus", "Messages", "ParseProtocol", "ServiceSupport",
+                "TestSupport",
+            ]),
+        .testTarget(
+            name: "GatewayServiceTests",
+            dependencies: ["GatewayService", "MessageBus", "ParseProtocol", "ProcessKit", "TestSupport"]),
+        serviceTests("Catalog"),
+        serviceTests("Users"),
+        serviceTests("Bag", dependencies: ["TestSupport"]),
+        serviceTests("Payments", dependencies: ["Outbound", "TestSupport"]),
+        serviceTests("Mail", dependencies: ["Outbound", "TestSupport"]),
+        serviceTests("Push", dependencies: ["TestSupport"]),
+        serviceTests("Analytics", dependencies: ["GatewayService"]),
+        serviceTests("Crash", dependencies: ["TestSupport"]),
         .testTarget(
             name: "ServiceTests",
             dependencies: [
-                "ServiceKit", "ProcessKit", "ObjectStore", "MessageBus", "Messages", "Outbound", "ParseProtocol",
-                "TestSupport",
+                "ServiceKit", "ProcessKit", "ObjectStore", "MessageBus", "Messages", "ParseProtocol", "TestSupport",
                 "AnalyticsService", "BagService", "CatalogService", "CrashService", "GatewayService", "MailService",
                 "PaymentsService", "PushService", "UsersService",
             ]),

@@ -55,3 +55,6 @@ struct BuiltServices {
         self.keepers = keepers.sorted()
     }
 }
+
+/// A key of the accounts, for tests.
+let testAccountKey = AccountKey((0..<UInt8(AccountKey.bytes)).map { $0 })

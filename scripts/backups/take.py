@@ -139,7 +139,7 @@ def is_known(shop, name):
 
 
 def certificate(identity):
-    """The `.born` file of a copy: `BirthCertificate` in Shared/ObjectStore/Durability, of one length as there."""
+    """The `.born` file of a copy: `BirthCertificate` in Shared/ObjectStore/SQLite/Durability, of one length as there."""
     digits = str(identity["generation"])
     return f'{{"database":"{identity["database"]}","generation":{digits}}}{" " * max(0, 20 - len(digits))}\n'.encode()
 

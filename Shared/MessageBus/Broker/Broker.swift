@@ -1,0 +1,116 @@
+import CZeroMQ
+import Glibc
+import Logging
+import Messages
+import Synchronization
+
+/// The gateway's end of the bus: binds the ROUTER that services dial, and passes requests between them.
+public final class Broker: Sendable {
+    /// How a request of the gateway itself hears of its answer; called on the broker's thread, so it must only hand over.
+    public typealias Completion = @Sendable (Result<BusReply, BusFailure>) -> Void
+
+    enum Work: Sendable {
+        case request(BusMessage, Completion)
+        case stop
+    }
+
+    /// What the broker knows of a service's replicas.
+    public struct ServiceState: Sendable, Equatable {
+        /// Names of the processes, sorted.
+        public var replicas: [String] = []
+        public var hasWriter = false
+        /// What a replica said that keeps it from working as it should; empty when none did.
+        public var problem = ""
+
+        public init() {}
+    }
+
+    private let thread: SocketThread<Work>
+    private let configuration: BusConfiguration
+    private let logger: Logger
+    private let onForget: @Sendable (Forget) -> Void
+    private let states = Mutex<[String: ServiceState]>([:])
+    private let endpointLock = Mutex<Int32?>(nil)
+
+    /// - Parameter onForget: called on the broker's thread before the reply that carried it goes anywhere.
+    public init(
+        configuration: BusConfiguration, logger: Logger, onForget: @escaping @Sendable (Forget) -> Void = { _ in }
+    ) throws {
+        thread = try SocketThread()
+        self.configuration = configuration
+        self.logger = logger
+        self.onForget = onForget
+    }
+
+    /// Binds the endpoint and starts.
+    /// - Throws: `BusConfiguration.Problem` when another broker holds the endpoint, `ZeroMQError` when it cannot be bound.
+    public func start() async throws {
+        let lock = try configuration.lockEndpoint()
+        endpointLock.withLock { $0 = lock }
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            let once = Once(continuation)
+            thread.start(name: "bus-broker", monitoring: ZMQ_EVENT_DISCONNECTED, logger: logger) { [self] in
+                let context = try ZeroMQContext()
+                let socket = try ZeroMQSocket(.router, context: context)
+                try configuration.configureServer(socket, context: context, logger: logger)
+                // Without it ROUTER drops what it cannot deliver; with it a dead peer is an error we act on.
+                try socket.set(ZMQ_ROUTER_MANDATORY, 1)
+                // A service that redials after a break of the network keeps its routing id before we noticed the break.
+                try socket.set(ZMQ_ROUTER_HANDOVER, 1)
+                try socket.bind(configuration.endpoint)
+                return BrokerDriver(
+                    socket: socket, logger: logger, onForget: onForget,
+                    onStates: { [self] new in states.withLock { $0 = new } })
+            } started: {
+                once.resume($0)
+            } ended: { [self] in
+                // Only now that the socket is closed may another broker bind the endpoint.
+                endpointLock.withLock { lock in
+                    if let descriptor = lock { close(descriptor) }
+                    lock = nil
+                }
+            }
+        }
+    }
+
+    public func stop() { thread.mailbox.post(.stop) }
+
+    /// Sends a request and calls `completion` exactly once.
+    public func call(_ request: BusRequest, completion: @escaping Completion) {
+        logger.debug(
+            "Asks a service.", metadata: ["bus.kind": "\(request.kind)", "request.id": "\(request.traceId)"])
+        let message = BusMessage(envelope: request.envelope, body: request.body, documents: request.documents)
+        if !thread.mailbox.post(.request(message, completion)) {
+            completion(.failure(.unavailable("Satchel is stopping.")))
+        }
+    }
+
+    /// Sends a request and waits for its answer.
+    /// - Throws: `BusFailure`.
+    public func call(_ request: BusRequest) async throws(BusFailure) -> BusReply {
+        try await request.budgeted { request in
+            await withCheckedContinuation { continuation in
+                call(request) { continuation.resume(returning: $0) }
+            }
+        }
+    }
+
+    /// The services that are there, by name.
+    public var services: [String: ServiceState] { states.withLock { $0 } }
+}
+
+/// Resumes a continuation at the first call and ignores later ones.
+final class Once: Sendable {
+    private let continuation: Mutex<CheckedContinuation<Void, any Error>?>
+
+    init(_ continuation: CheckedContinuation<Void, any Error>) {
+        self.continuation = Mutex(continuation)
+    }
+
+    func resume(_ result: Result<Void, any Error>) {
+        continuation.withLock { stored in
+            defer { stored = nil }
+            return stored
+        }?.resume(with: result)
+    }
+}

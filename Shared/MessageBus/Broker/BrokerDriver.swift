@@ -1,0 +1,190 @@
+import Logging
+import Messages
+
+/// Performs what `Dispatcher` decides on the ROUTER socket.
+final class BrokerDriver: SocketDriver {
+    enum Origin {
+        case gateway(Broker.Completion)
+        case lane([UInt8])
+    }
+
+    typealias Work = Broker.Work
+    let socket: ZeroMQSocket
+    private(set) var isRunning = true
+    private var dispatcher = Dispatcher<Origin>()
+    private var actions: [Dispatcher<Origin>.Action] = []
+    private let logger: Logger
+    private let onForget: @Sendable (Forget) -> Void
+    private let onStates: @Sendable ([String: Broker.ServiceState]) -> Void
+    /// Sweeps still to do: a peer's pipe may live a little longer than the event that says it is gone.
+    private var sweepsLeft = 0
+
+    init(
+        socket: ZeroMQSocket, logger: Logger, onForget: @escaping @Sendable (Forget) -> Void,
+        onStates: @escaping @Sendable ([String: Broker.ServiceState]) -> Void
+    ) {
+        self.socket = socket
+        self.logger = logger
+        self.onForget = onForget
+        self.onStates = onStates
+    }
+
+    func perform(_ work: Broker.Work) {
+        switch work {
+        case .stop: isRunning = false
+        case .request(let message, let completion):
+            dispatcher.request(message, from: .gateway(completion), now: BusClock.now, &actions)
+            act()
+        }
+    }
+
+    func received(_ frames: [[UInt8]]) {
+        guard let lane = frames.first else { return }
+        let content = frames.dropFirst()
+        let message: BusMessage
+        do {
+            message = try BusMessage(frames: content)
+        } catch {
+            return refuse(content, from: lane, error)
+        }
+        switch message.envelope.form {
+        case .request:
+            dispatcher.request(message, from: .lane(lane), now: BusClock.now, &actions)
+        case .reply:
+            // Also when nobody waits for the answer any more: what was revoked is revoked.
+            if message.envelope.hasForget { onForget(message.envelope.forget) }
+            dispatcher.reply(message, from: lane, now: BusClock.now, &actions)
+        case .hello:
+            guard let hello = try? Hello(serializedBytes: message.body), !hello.service.isEmpty else {
+                return refuse(content, from: lane, .envelope)
+            }
+            let isNew = dispatcher.lanes[lane]?.hello != hello
+            dispatcher.hello(lane, hello, now: BusClock.now, &actions)
+            if isNew { publishStates() }
+        case .goodbye:
+            dispatcher.goodbye(lane, now: BusClock.now)
+            publishStates()
+            // Said after the last request that the lane gets, so that it knows when it has them all.
+            var answer = Envelope()
+            answer.version = BusMessage.version
+            answer.form = .goodbye
+            sendReply(BusMessage(envelope: answer), to: lane)
+        case .unknown, .UNRECOGNIZED:
+            return refuse(content, from: lane, .envelope)
+        }
+        act()
+    }
+
+    /// Frames that are no message get an error reply, so that a peer of another version does not wait for nothing.
+    private func refuse(_ frames: ArraySlice<[UInt8]>, from lane: [UInt8], _ problem: BusMessage.Malformed) {
+        logger.warning("Refused a message.", metadata: ["bus.lane": "\(name(of: lane))", "bus.problem": "\(problem)"])
+        let envelope = BusMessage.readableEnvelope(frames) ?? Envelope()
+        let failure = BusFailure(code: 107, "The message could not be read: \(problem).")
+        if envelope.form == .reply {
+            // Not answered, or two confused peers would answer each other for ever; but its request ends here.
+            dispatcher.reply(
+                BusMessage(envelope: envelope.reply(failure.failure)), from: lane, now: BusClock.now, &actions)
+            return act()
+        }
+        sendReply(BusMessage(envelope: envelope.reply(failure.failure)), to: lane)
+    }
+
+    private func act() {
+        // Answering can make new actions (a lane found dead), so this runs until none is left.
+        while !actions.isEmpty {
+            var current: [Dispatcher<Origin>.Action] = []
+            swap(&current, &actions)
+            for action in current { act(on: action) }
+            if actions.isEmpty {
+                current.removeAll(keepingCapacity: true)
+                actions = current
+            }
+        }
+    }
+
+    private func act(on action: Dispatcher<Origin>.Action) {
+        switch action {
+        case .send(let lane, let message):
+            guard send(message, to: lane) else { return lost(lane) }
+        case .answer(let origin, let message):
+            switch origin {
+            case .gateway(let completion):
+                completion(Result { () throws(BusFailure) in try BusReply(message) })
+            case .lane(let lane):
+                sendReply(message, to: lane)
+            }
+        }
+    }
+
+    private func sendReply(_ message: BusMessage, to lane: [UInt8]) {
+        if !send(message, to: lane), dispatcher.lanes[lane] != nil { lost(lane) }
+    }
+
+    /// False when the peer is gone.
+    private func send(_ message: BusMessage, to lane: [UInt8]) -> Bool {
+        do {
+            let frames = try [lane] + message.frames
+            return try socket.send(frames) == .sent
+        } catch {
+            logger.error(
+                "A message could not be sent.", metadata: ["bus.lane": "\(name(of: lane))", "error": "\(error)"])
+            return false
+        }
+    }
+
+    private func lost(_ lane: [UInt8]) {
+        logger.warning("A lane is gone.", metadata: ["bus.lane": "\(name(of: lane))"])
+        dispatcher.gone(lane, now: BusClock.now, &actions)
+        publishStates()
+    }
+
+    func peersChanged() {
+        sweepsLeft = 5
+        sweep()
+    }
+
+    /// Finds lanes that are gone: sending to one fails at once (`ZMQ_ROUTER_MANDATORY`). Lanes ignore the message itself.
+    private func sweep() {
+        var envelope = Envelope()
+        envelope.version = BusMessage.version
+        envelope.form = .hello
+        for lane in dispatcher.lanes.keys where !send(BusMessage(envelope: envelope), to: lane) { lost(lane) }
+        act()
+    }
+
+    func tick() {
+        let lanesBefore = dispatcher.lanes.count
+        dispatcher.tick(now: BusClock.now, &actions)
+        if dispatcher.lanes.count != lanesBefore { publishStates() }
+        act()
+        if sweepsLeft > 0 {
+            sweepsLeft -= 1
+            sweep()
+        }
+    }
+
+    func stopped(left: [Broker.Work]) {
+        for case .request(_, let completion) in left {
+            completion(.failure(.unavailable("Satchel is stopping.")))
+        }
+        dispatcher.abandon(&actions)
+        act()
+    }
+
+    private func publishStates() {
+        var states: [String: Broker.ServiceState] = [:]
+        for lane in dispatcher.lanes.values where !lane.isLeaving {
+            var state = states[lane.hello.service, default: .init()]
+            if !state.replicas.contains(lane.hello.replica) { state.replicas.append(lane.hello.replica) }
+            state.replicas.sort()
+            if lane.hello.writer { state.hasWriter = true }
+            if !lane.hello.problem.isEmpty { state.problem = lane.hello.problem }
+            states[lane.hello.service] = state
+        }
+        onStates(states)
+    }
+
+    private func name(of lane: [UInt8]) -> String {
+        dispatcher.lanes[lane]?.hello.replica ?? String(decoding: lane.prefix(64), as: UTF8.self).filter(\.isASCII)
+    }
+}

@@ -1,0 +1,91 @@
+import ParseProtocol
+
+/// Relations, texts and places: parts of a condition that are answered by an index of their own.
+extension ConditionCompiler {
+    mutating func related(to value: JSON) throws -> String {
+        guard let owner = value["object"], let key = value["key"]?.stringValue, Names.isIdentifier(key) else {
+            throw ParseError(.invalidQuery, "Bad $relatedTo format - use an object and a key.")
+        }
+        // An object that was never saved, such as a clone, has no id and nothing related to it.
+        if owner.wireType == "Pointer", owner["className"]?.stringValue != nil, owner["objectId"]?.isNull ?? true {
+            return "0"
+        }
+        guard let object = owner.pointerTarget else {
+            throw ParseError(.invalidQuery, "Bad $relatedTo format - use an object and a key.")
+        }
+        // The answer depends on what the caller may read now.
+        isCacheable = false
+        guard let classId = try relation(object.className, object.objectId, key) else { return "0" }
+        return """
+            o.objectId IN (SELECT target FROM relations \
+            WHERE class=\(classId) AND key=\(bind(.text(key))) AND owner=\(bind(.text(object.objectId))))
+            """
+    }
+
+    mutating func searchText(_ operand: JSON, _ place: FieldPlace) throws -> [ConditionPart] {
+        guard let search = operand["$search"], case .object = search else {
+            throw ParseError(.invalidJSON, "bad $text: $search, should be object")
+        }
+        guard let term = search["$term"]?.stringValue else {
+            throw ParseError(.invalidJSON, "bad $text: $term, should be string")
+        }
+        func flag(_ name: String) throws -> Bool {
+            guard let value = search[name], !value.isNull else { return false }
+            guard let isSensitive = value.boolValue else {
+                throw ParseError(.invalidJSON, "bad $text: \(name), should be boolean")
+            }
+            return isSensitive
+        }
+        let words = try WordSearch(
+            term, isCaseSensitive: flag("$caseSensitive"), isDiacriticSensitive: flag("$diacriticSensitive"))
+        // Words are compared as they are written, in every language: there are no stems and no stop words.
+        if let language = search["$language"], language.stringValue == nil {
+            throw ParseError(.invalidJSON, "bad $text: $language, should be string")
+        }
+        let path = place.path
+        guard place.isOwn, !path.isDotted else {
+            throw ParseError(.invalidQuery, "$text is only possible with a field of the class itself.")
+        }
+        guard textScore == nil else { throw ParseError(.invalidQuery, "A query can have one $text search.") }
+        guard info.fields[path.root] == .string else {
+            textScore = "NULL"
+            return [ConditionPart(sql: "0")]
+        }
+        let score = "satchel_word_score(\(bind(.text(words.specification))),\(path.value()))"
+        textScore = score
+        guard let column = info.textFields.firstIndex(of: path.root) else {
+            return [ConditionPart(sql: "\(score) IS NOT NULL")]
+        }
+        // The index names the candidates; what it folds, the text itself decides.
+        let candidates = """
+            o.id IN (SELECT rowid FROM w\(info.id) WHERE w\(info.id) MATCH \(bind(.text(words.candidates(column: column)))))
+            """
+        let found = ConditionPart(sql: candidates, term: IndexTerm(row: "o", column: "id", kind: .rows))
+        return words.isSensitive ? [found, ConditionPart(sql: "\(score) IS NOT NULL")] : [found]
+    }
+
+    /// A class has one field with places at most, so that there cannot be a second `$nearSphere` at the top.
+    ///
+    /// Inside `$or`, `$and` and `$nor` it cannot sort; when rows are only counted it is the limit of the distance.
+    /// - Returns: a condition that nothing meets when the field holds no places.
+    mutating func searchNear(
+        _ operand: JSON, _ subject: QuerySubject, siblings: [String: JSON], _ depth: Int
+    ) throws -> [ConditionPart] {
+        guard depth == 0 || isCounting else {
+            throw ParseError(
+                .invalidQuery,
+                "$nearSphere is only possible at the top of a query, not in $or, $and or $nor, unless it counts.")
+        }
+        try subject.requireWholeField("$nearSphere")
+        guard subject.row == "o" else {
+            throw ParseError(.invalidQuery, "$nearSphere is only possible with a field of the class itself.")
+        }
+        let query = try NearQuery(operand, subject, siblings: siblings, &self)
+        // A search with the same condition would be refused, so that the two must not share what is kept.
+        if depth > 0 { isCacheable = false }
+        guard subject.kind == .json(.geoPoint) else { return [ConditionPart(sql: "0")] }
+        if depth > 0 { return split(query.condition(info, &self), subject) }
+        near = query
+        return query.limits.map { ConditionPart(sql: $0) }
+    }
+}

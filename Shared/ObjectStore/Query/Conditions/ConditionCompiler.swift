@@ -1,0 +1,227 @@
+import ParseProtocol
+
+/// An argument of a compiled query.
+enum SQLArgument {
+    case value(SQLValue)
+    case regex(Regex)
+}
+
+/// Compiles a `where` object into one SQL condition on the row `o`, with every value bound.
+///
+/// Values that cannot match the type of a field match nothing (and `$ne` and `$nin` then match everything), as in a
+/// database that orders values by type first.
+struct ConditionCompiler {
+    let info: ClassInfo
+    let hidden: Set<String>
+    let now: Timestamp
+    /// The rows are only counted, so that no order is needed.
+    let isCounting: Bool
+    /// Decides a `$relatedTo`: whether the caller may read that relation of that object; gives the class's id.
+    let relation: (_ className: String, _ objectId: String, _ key: String) throws -> Int64?
+
+    private(set) var arguments: [SQLArgument] = []
+    /// Objects of other classes that the query looks into.
+    private(set) var pointed: PointedRows
+    /// SQL of how well a row fits the `$text` search; nil when there is none.
+    var textScore: String?
+    /// The place of a `$nearSphere`.
+    var near: NearQuery?
+    /// False when the result depends on more than the text of the query, such as the time.
+    var isCacheable = true
+    private var constraintCount = 0
+    private var patternCount = 0
+    private var patternBytes = 0
+    /// Conditions of which an index answers the first half, by their SQL.
+    private var halves: [String: (found: String, test: String)] = [:]
+
+    static let depthMax = 16
+    static let constraintsMax = 1000
+    static let listMax = 10_000
+    /// Patterns of one query, and their bytes together. Each may be run on every row.
+    static let patternsMax = 40
+    static let patternBytesMax = 8_000
+    /// Parameters before it are the caller's and the page's: user id, grants, limit, skip.
+    static let firstArgument = 5
+
+    init(
+        info: ClassInfo, hidden: Set<String>, now: Timestamp = .now, isCounting: Bool = false,
+        access: String? = nil, pointed: ((_ className: String) throws -> PointedClass?)? = nil,
+        relation: @escaping (_ className: String, _ objectId: String, _ key: String) throws -> Int64?
+    ) {
+        self.pointed = PointedRows(pointed, ownAccess: access)
+        self.info = info
+        self.hidden = hidden
+        self.now = now
+        self.isCounting = isCounting
+        self.relation = relation
+    }
+
+    // MARK: Parameters
+
+    mutating func bind(_ value: SQLValue) -> String {
+        switch value {
+        case .real(let number):
+            // As text, so that SQLite reads the number exactly as it reads the one in the document.
+            arguments.append(.value(.text(String(number))))
+            return "CAST(?\(ConditionCompiler.firstArgument + arguments.count - 1) AS REAL)"
+        default:
+            arguments.append(.value(value))
+            return "?\(ConditionCompiler.firstArgument + arguments.count - 1)"
+        }
+    }
+
+    mutating func bind(_ regex: Regex) -> String {
+        arguments.append(.regex(regex))
+        return "?\(ConditionCompiler.firstArgument + arguments.count - 1)"
+    }
+
+    /// A list as one parameter, so that its length does not change the statement.
+    mutating func bind(list: [JSON]) -> String {
+        "(SELECT value FROM json_each(\(bind(.text(JSON.array(list).serializedText)))))"
+    }
+
+    // MARK: Objects
+
+    mutating func compile(_ condition: JSON) throws -> [ConditionPart] {
+        try parts(condition, depth: 0)
+    }
+
+    private mutating func parts(_ condition: JSON, depth: Int) throws -> [ConditionPart] {
+        guard case .object(let members) = condition else { throw ParseError(.invalidQuery, "where must be an object.") }
+        guard depth < ConditionCompiler.depthMax else {
+            throw ParseError(.invalidQuery, "A query may nest at most \(ConditionCompiler.depthMax) levels.")
+        }
+        var parts: [ConditionPart] = []
+        for (key, value) in members.sorted(by: { $0.key < $1.key }) {
+            switch key {
+            case "$or":
+                let clauses = try clauses(key, value, depth)
+                let sql = ConditionCompiler.joined(clauses.map(ConditionCompiler.all), " OR ")
+                parts.append(ConditionPart(sql: sql, alternatives: clauses))
+            case "$and": parts += try clauses(key, value, depth).joined()
+            case "$nor":
+                let clauses = try clauses(key, value, depth).map { "(\(ConditionCompiler.all($0))) IS NOT TRUE" }
+                parts.append(ConditionPart(sql: ConditionCompiler.joined(clauses, " AND ")))
+            case "$relatedTo":
+                try countConstraint()
+                let term = IndexTerm(row: "o", column: "objectId", kind: .equality)
+                parts.append(ConditionPart(sql: try related(to: value), term: term))
+            default: parts += try self.parts(field: key, value, depth)
+            }
+        }
+        return parts
+    }
+
+    /// All of the parts as one condition.
+    static func all(_ parts: [ConditionPart]) -> String { joined(parts.map(\.sql), " AND ") }
+
+    private mutating func clauses(_ key: String, _ value: JSON, _ depth: Int) throws -> [[ConditionPart]] {
+        guard case .array(let clauses) = value, !clauses.isEmpty else {
+            let wanted = key == "$nor" ? "an array of at least 1 value" : "an array value"
+            throw ParseError(.invalidQuery, "Bad \(key) format - use \(wanted).")
+        }
+        return try clauses.map { clause in
+            try countConstraint()
+            return try parts(clause, depth: depth + 1)
+        }
+    }
+
+    private mutating func parts(field key: String, _ value: JSON, _ depth: Int) throws -> [ConditionPart] {
+        if key == "ACL" { throw ParseError(.invalidQuery, "Cannot query on ACL.") }
+        let place = try place(of: FieldPath(key))
+        let subject = QuerySubject(place, in: info)
+        guard case .object(let members) = value, members.keys.contains(where: { $0.hasPrefix("$") }) else {
+            try countConstraint()
+            if depth == 0, !value.isNull { pointed.require(place.row) }
+            return split(try subject.equals(value, &self), subject)
+        }
+        var parts: [ConditionPart] = []
+        for (name, operand) in members.sorted(by: { $0.key < $1.key }) {
+            try countConstraint()
+            if depth == 0, QuerySubject.rejectsMissing(name, operand) { pointed.require(place.row) }
+            if name == "$text" {
+                guard depth == 0 else {
+                    throw ParseError(.invalidQuery, "$text is only possible at the top of a query.")
+                }
+                parts += try searchText(operand, place)
+            } else if name == "$nearSphere" {
+                parts += try searchNear(operand, subject, siblings: members, depth)
+            } else if let part = try subject.constraint(name, operand, siblings: members, &self) {
+                parts += split(part, subject)
+            }
+        }
+        return parts
+    }
+
+    /// A condition with what an index can do for it.
+    func split(_ sql: String, _ subject: QuerySubject) -> [ConditionPart] {
+        if let halves = halves[sql] {
+            let found = IndexTerm(row: subject.row, column: "id", kind: .rows)
+            return [ConditionPart(sql: halves.found, term: found), ConditionPart(sql: halves.test)]
+        }
+        // Owners of a relation's members are named by their ids.
+        let key = "\(subject.row).objectId"
+        let term =
+            IndexTerm(sql, comparing: subject.value, of: subject.row) ?? IndexTerm(sql, comparing: key, of: subject.row)
+        return [ConditionPart(sql: sql, term: term)]
+    }
+
+    /// The condition that a row is one of those that an index finds, and passes a test besides.
+    mutating func found(_ rows: String, and test: String) -> String {
+        let sql = "(\(rows) AND \(test))"
+        halves[sql] = (rows, test)
+        return sql
+    }
+
+    /// Follows the pointers in a name.
+    /// - Throws: `ParseError` 119 when the caller may not query one of the fields, 102.
+    mutating func place(of path: FieldPath) throws -> FieldPlace {
+        guard path.indexCount <= FieldPath.indexesMax else {
+            throw ParseError(
+                .invalidQuery, "A name in a query may have at most \(FieldPath.indexesMax) indexes of elements.")
+        }
+        let place = try pointed.place(of: path, in: info, hidden: hidden)
+        // Who may read what on the way is not part of a kept query's key.
+        if !place.isOwn { isCacheable = false }
+        return place
+    }
+
+    /// - Throws: `ParseError` 102 for one more than a query may have.
+    mutating func countConstraint() throws {
+        constraintCount += 1
+        guard constraintCount <= ConditionCompiler.constraintsMax else {
+            throw ParseError(.invalidQuery, "A query may have at most \(ConditionCompiler.constraintsMax) constraints.")
+        }
+    }
+
+    /// - Throws: `ParseError` 102 for more patterns than a query may have.
+    mutating func countPattern(_ pattern: String) throws {
+        patternCount += 1
+        patternBytes += pattern.utf8.count
+        guard patternCount <= ConditionCompiler.patternsMax, patternBytes <= ConditionCompiler.patternBytesMax else {
+            throw ParseError(
+                .invalidQuery,
+                "A query may have \(ConditionCompiler.patternsMax) patterns of \(ConditionCompiler.patternBytesMax) bytes at most.")
+        }
+    }
+
+    /// Joins as a balanced tree: SQLite limits the depth of an expression, and a chain is as deep as it is long.
+    static func joined(_ parts: [String], _ separator: String) -> String {
+        switch parts.count {
+        case 0: return "1"
+        case 1: return parts[0]
+        case 2...8: return "(" + parts.joined(separator: separator) + ")"
+        default:
+            let middle = parts.count / 2
+            return "(" + joined(Array(parts[..<middle]), separator) + separator
+                + joined(Array(parts[middle...]), separator) + ")"
+        }
+    }
+
+    /// All of the conditions; empty for none.
+    static func filter(_ conditions: [String]) -> String {
+        conditions.isEmpty ? "" : joined(conditions, " AND ")
+    }
+
+    mutating func markTimeDependent() { isCacheable = false }
+}

@@ -1,0 +1,253 @@
+import ParseProtocol
+
+/// Queries: pages, counts and places to go on from.
+extension ObjectReader {
+    public func find(_ query: Query, caller: Caller) throws -> FoundPage {
+        do {
+            return try page(query, caller)
+        } catch let page as OutgrownAnswer {
+            return FoundPage(body: [], rows: 0, bytesNeeded: page.needed(rows: query.limit))
+        }
+    }
+
+    private func page(_ query: Query, _ caller: Caller) throws -> FoundPage {
+        try reading {
+            var body: [UInt8] = []
+            let bytesMax = min(query.answerBytesMax ?? .max, ObjectReader.answerBytesMax)
+            body.reserveCapacity(Self.capacity(for: query))
+            body.append(contentsOf: #"{"results":["#.utf8)
+            var rows = 0
+            var nextCheck = min(ObjectReader.bytesPerCheck, bytesMax)
+            let cursor = try forEachRow(of: query, caller) { statement, selection, score in
+                if rows > 0 { body.append(UInt8(ascii: ",")) }
+                rows += 1
+                selection.append(statement.bytes(0), objectId: statement.text(1), to: &body)
+                if body.count >= nextCheck {
+                    guard body.count <= ObjectReader.answerBytesMax else { throw ObjectReader.answerTooLarge }
+                    guard body.count <= bytesMax else { throw OutgrownAnswer(bytes: body.count, rows: rows) }
+                    try connection.timeLimit.check()
+                    nextCheck = min(body.count + ObjectReader.bytesPerCheck, max(bytesMax, body.count + 1))
+                }
+                if let score, body.last == UInt8(ascii: "}") {
+                    body.removeLast()
+                    body.append(contentsOf: #","score":\#(score)}"#.utf8)
+                }
+            }
+            guard body.count <= ObjectReader.answerBytesMax else { throw ObjectReader.answerTooLarge }
+            body.append(UInt8(ascii: "]"))
+            if query.wantsCount { body.append(contentsOf: #","count":\#(try counted(query, caller))"#.utf8) }
+            if let cursor {
+                body.append(contentsOf: #","cursor":"#.utf8)
+                body.append(contentsOf: JSON.string(cursor).serialized)
+            }
+            body.append(UInt8(ascii: "}"))
+            return FoundPage(body: body, rows: rows)
+        }
+    }
+
+    /// Room for a page of usual objects, or for all that a large answer was given room for: memory that is not written to costs nothing,
+    /// and growing step by step costs as much as finding the rows.
+    private static func capacity(for query: Query) -> Int {
+        if let bytesMax = query.answerBytesMax, bytesMax > 1 << 20 { return min(bytesMax, answerBytesMax) + 65_536 }
+        return min(max(query.limit, 1), 100) * 1100 + 64
+    }
+
+    public func documents(_ query: Query, caller: Caller) throws -> [JSON] {
+        try reading {
+            var documents: [JSON] = []
+            try forEachRow(of: query, caller) { statement, selection, score in
+                var document: [UInt8] = []
+                selection.append(statement.bytes(0), objectId: statement.text(1), to: &document)
+                var object = try JSON(parsing: document)
+                if let score { object["score"] = .double(score) }
+                documents.append(object)
+            }
+            return documents
+        }
+    }
+
+    public func count(_ query: Query, caller: Caller) throws -> Int {
+        try reading {
+            return try counted(query, caller)
+        }
+    }
+
+    private func counted(_ query: Query, _ caller: Caller) throws -> Int {
+        guard let compiled = try compiled(query, .count, nil, caller) else { return 0 }
+        let statement = try compiled.prepared(compiled.countSQL, connection, caller)
+        defer { statement.reset() }
+        return try statement.step() ? Int(statement.int(0)) : 0
+    }
+
+    /// - Returns: the cursor after the last row, for a query with `after`.
+    @discardableResult func forEachRow(
+        of query: Query, _ caller: Caller, _ body: (Statement, FieldSelection, _ score: Double?) throws -> Void
+    ) throws -> String? {
+        // No rows and a count is the protocol's way to count, for which the right to find is not needed.
+        if query.limit <= 0, query.wantsCount { return query.after }
+        let start = try start(of: query, caller)
+        // Compiled also for a page without rows, so that a bad query never looks like an empty result.
+        guard let compiled = try compiled(query, .find, start, caller), query.limit > 0,
+            let info = schema.classes[query.className]
+        else { return query.after }
+        let excludeKeys = compiled.hasScore ? query.excludeKeys + ["score"] : query.excludeKeys
+        let selection = try selection(info, keys: query.keys, excludeKeys: excludeKeys, caller)
+        let statement = try compiled.prepared(
+            compiled.pageSQL, connection, caller, limit: query.limit, skip: query.skip)
+        defer { statement.reset() }
+        var last: QueryCursor?
+        while try statement.step() {
+            try body(statement, selection, compiled.hasScore ? statement.real(2) : nil)
+            if start != nil { last = cursor(at: statement, of: query, compiled) }
+        }
+        if let last { return try last.text() }
+        // Nothing new: the same place is where the next page begins.
+        if case .cursor(let cursor) = start { return try cursor.text() }
+        return query.after
+    }
+
+    // MARK: Places to go on from
+
+    func start(of query: Query, _ caller: Caller) throws -> PageStart? {
+        guard let after = query.after else { return nil }
+        guard query.skip <= 0 else { throw ParseError(.invalidQuery, "after and skip are not possible together.") }
+        let start = try PageStart(after)
+        guard case .object(let objectId) = start else { return start }
+        guard let compiled = try compiled(query, .find, .beginning, caller), let sql = compiled.positionSQL else {
+            return start
+        }
+        let statement = try connection.statement(sql)
+        defer { statement.reset() }
+        try caller.bind(to: statement)
+        try statement.bind(objectId, at: 5)
+        guard try statement.step() else {
+            throw ParseError(
+                .invalidQuery, "The object of after is gone. Pass the cursor that came with the page instead of its id."
+            )
+        }
+        return .cursor(cursor(at: statement, of: query, compiled))
+    }
+
+    private func cursor(at statement: Statement, of query: Query, _ compiled: CompiledQuery) -> QueryCursor {
+        QueryCursor(
+            className: query.className, order: query.order, values: compiled.orderColumns.map(statement.value),
+            row: statement.int(compiled.orderColumns.lowerBound - 1), objectId: statement.text(1))
+    }
+
+    // MARK: Compiling
+
+    /// The SQL of a query, after the caller's class-level permissions; nil for a class that does not exist.
+    func compiled(
+        _ query: Query, _ action: ClassPermissions.Action, _ start: PageStart?, _ caller: Caller
+    ) throws -> CompiledQuery? {
+        guard let info = schema.classes[query.className] else {
+            if !Names.isClassName(query.className) { throw ParseError.invalidClassName(query.className) }
+            // A bad query is told so also where there is nothing to find.
+            let nothing = ClassInfo(id: 0, name: query.className, fields: [:], permissions: .init(), textFields: [])
+            var compiler = ConditionCompiler(info: nothing, hidden: [], isCounting: action == .count) { _, _, _ in nil }
+            let condition = try compiler.compile(try query.condition.json())
+            _ = try CompiledQuery(
+                condition: condition, compiler: compiler, order: query.order, kind: CallerKind(caller), userFields: nil,
+                wantsScore: false)
+            return nil
+        }
+        var userFields: [String]?
+        let decided = action == .find && query.namesOneObject ? .get : action
+        if case .whereUserIs(let fields) = try info.permissions.decide(decided, caller, className: info.name) {
+            userFields = fields
+        }
+        let hidden = info.unaskableFields(by: caller)
+        let wantsScore = query.keys.contains("$score")
+        let kind = CallerKind(caller)
+        var key: CompiledQuery.Key?
+        if start == nil, query.hookedClasses.isEmpty, case .text(let text) = query.condition, text.count <= ObjectReader.cachedBytesMax {
+            let exact = CompiledQuery.Key(
+                className: info.name, condition: text, order: query.order, kind: kind, userFields: userFields ?? [],
+                hidden: hidden, wantsScore: wantsScore)
+            if let compiled = queries[exact] { return compiled }
+            key = exact
+        }
+        var compiler = ConditionCompiler(
+            info: info, hidden: hidden, isCounting: action == .count,
+            access: try CompiledQuery.access(kind, userFields, info),
+            pointed: { [unowned self] in try pointed($0, of: query, caller) }
+        ) { [unowned self] in try relation($0, $1, $2, to: info.name, caller) }
+        let condition = try compiler.compile(try query.condition.json())
+        let compiled = try CompiledQuery(
+            condition: condition, compiler: compiler, order: query.order, kind: kind, userFields: userFields,
+            wantsScore: wantsScore, start: start)
+        if let key, compiled.isCacheable {
+            if queries.count >= ObjectReader.queriesMax { queries = [:] }
+            queries[key] = compiled
+        }
+        return compiled
+    }
+
+    /// A class that pointers lead to, as the caller may see it.
+    private func pointed(_ className: String, of query: Query, _ caller: Caller) throws -> PointedClass? {
+        guard !query.hookedClasses.contains(className) else {
+            throw ParseError(
+                .invalidQuery,
+                "A webhook decides what is found in \(className): a query cannot sort or filter by its fields. Use $inQuery.")
+        }
+        let foreign = query.foreignClasses
+        // Whoever could compare a session's token could find it out, letter by letter.
+        guard className != "_Session" else {
+            throw ParseError(.operationForbidden, "A query cannot look into sessions.")
+        }
+        guard let info = schema.classes[className] else {
+            guard !foreign.contains(className), !foreign.contains("*") else {
+                throw ParseError(
+                    .invalidQuery,
+                    "\(className) is kept by another service: a query cannot sort or filter by its fields. Use $inQuery."
+                )
+            }
+            return nil
+        }
+        var userFields: [String]?
+        if case .whereUserIs(let fields) = try info.permissions.decide(.get, caller, className: className) {
+            userFields = fields
+        }
+        return PointedClass(
+            info: info, hidden: info.unaskableFields(by: caller), kind: CallerKind(caller),
+            userFields: userFields)
+    }
+}
+
+extension Query {
+    /// Whether the condition is `{"objectId": "…"}` and nothing else, which is a get as far as permissions go.
+    fileprivate var namesOneObject: Bool {
+        switch condition {
+        case .value(let value): return Query.namesOneObject(value)
+        case .text(let text):
+            // Nearly no text begins so; only one that does is worth a second reading.
+            let start = text.drop { $0 != UInt8(ascii: "\"") }
+            return start.starts(with: Query.objectIdName) && (try? JSON(parsing: text)).map(Query.namesOneObject) == true
+        }
+    }
+
+    private static let objectIdName = Array(#""objectId""#.utf8)
+
+    private static func namesOneObject(_ condition: JSON) -> Bool {
+        condition.objectValue?.count == 1 && condition["objectId"]?.stringValue != nil
+    }
+}
+
+extension Query.Condition {
+    fileprivate func json() throws -> JSON {
+        switch self {
+        case .value(let value): return value
+        case .text(let text):
+            if text.isEmpty { return [:] }
+            do {
+                return try JSON(parsing: text)
+            } catch .tooDeep {
+                throw ParseError(.invalidQuery, "where is nested too deeply.")
+            } catch .tooManyValues {
+                throw ParseError(.invalidQuery, "where has more than \(JSON.valuesMax) values.")
+            } catch {
+                throw ParseError(.invalidJSON, "where is not valid JSON.")
+            }
+        }
+    }
+}

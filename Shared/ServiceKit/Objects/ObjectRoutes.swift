@@ -1,0 +1,140 @@
+import Foundation
+import MessageBus
+import Messages
+import ObjectStore
+import ParseProtocol
+
+/// The kinds every service with Parse objects answers: get, find, fetch and write (Shared/Messages/Protos/objects.proto).
+extension ServiceRoutes {
+    mutating func installObjects() {
+        let calls = ObjectCalls(of: host.plan.name)
+        let rules = rules
+        let readingCaller = host.plan.readingCaller
+        let completion = host.plan.completion
+        /// The body with what the asking client alone may see.
+        let completed: @Sendable (ShownAnswer, ServiceRequest, StoreReader) throws -> [UInt8] = { answer, request, reader in
+            try completion?(answer, request, reader) ?? answer.body
+        }
+        let caller: @Sendable (Principal, String) -> Caller = { principal, className in
+            // Whoever reads a session's token can act as its user, which the read-only key must not lead to: with it nobody's
+            // sessions are there.
+            principal.readOnly && className == "_Session" ? .anonymous : readingCaller(principal)
+        }
+
+        read(framed: calls.get) { message, request, reader in
+            let body = try reader.get(
+                message.className, message.objectID, keys: message.keys, excludeKeys: message.excludeKeys,
+                caller: caller(request.envelope.principal, message.className))
+            return BusReply(documents: [
+                try completed(
+                    ShownAnswer(
+                        className: message.className, keys: message.keys, excludeKeys: message.excludeKeys, body: body),
+                    request, reader)
+            ])
+        }
+
+        read(framed: calls.find) { message, request, reader in
+            if message.explain {
+                try request.requireMaster()
+                return try BusReply(
+                    FindReply(), documents: [try reader.explain(Query(message), caller: .master)])
+            }
+            let page = try reader.find(Query(message), caller: caller(request.envelope.principal, message.className))
+            if page.bytesNeeded > 0 { return try BusReply(FindReply.with { $0.bytesNeeded = UInt32(page.bytesNeeded) }) }
+            let body = try completed(
+                ShownAnswer(
+                    className: message.className, keys: message.keys, excludeKeys: message.excludeKeys, body: page.body),
+                request, reader)
+            return try BusReply(FindReply.with { $0.rows = UInt32(page.rows) }, documents: [body])
+        }
+
+        installLookups(for: caller)
+
+        read(framed: calls.fetch) { message, request, reader in
+            var reply = FetchReply()
+            var documents: [[UInt8]] = []
+            var room = message.answerBytesMax == 0 ? nil : Int(message.answerBytesMax)
+            for wanted in message.wanted {
+                let found: [(objectId: String, document: [UInt8])]
+                do {
+                    found = try reader.fetch(
+                        wanted.className, ids: wanted.objectIds, keys: wanted.keys,
+                        caller: caller(request.envelope.principal, wanted.className), bytesMax: room)
+                } catch let answer as OutgrownAnswer {
+                    let rows = message.wanted.reduce(0) { $0 + $1.objectIds.count }
+                    return try BusReply(FetchReply.with { $0.bytesNeeded = UInt32(answer.needed(rows: rows)) })
+                }
+                room = room.map { left in max(0, found.reduce(left) { $0 - $1.document.count }) }
+                for (objectId, document) in found {
+                    reply.found.append(
+                        .with {
+                            $0.className = wanted.className; $0.objectID = objectId
+                        })
+                    documents.append(
+                        try completed(
+                            ShownAnswer(
+                                className: wanted.className, keys: wanted.keys, excludeKeys: [], body: document),
+                            request, reader))
+                }
+            }
+            return try BusReply(reply, documents: documents)
+        }
+
+        // From a task and the store's own readers: an aggregate may take seconds, for which no lane should be closed to others.
+        task(framed: calls.aggregate) { [host] message, request in
+            let caller = caller(request.envelope.principal, message.className)
+            let page = try await host.store.read { reader in
+                if !message.distinct.isEmpty {
+                    let query = Query(className: message.className, where: Array(message.where))
+                    return try reader.distinct(message.distinct, of: query, caller: caller)
+                }
+                return try reader.aggregate(
+                    Aggregate(
+                        className: message.className, pipeline: try JSON(clientText: Array(message.pipeline)),
+                        explains: message.explain), caller: caller)
+            }
+            return try BusReply(
+                AggregateReply.with { $0.rows = UInt32(clamping: page.rows) }, documents: [page.body])
+        }
+
+        routes[calls.write.kind] = .choice { [host] request in
+            let message = try WriteRequest(serializedBytes: request.body)
+            let proposals = try Self.proposals(message, request)
+            // Plain data has nothing to prepare: the lane hands it to the writer without a task in between.
+            if message.changes.allSatisfy({ rules[$0.className] == nil }) {
+                return .write(keyed: !proposals.allSatisfy(\.isRepeatableCreate)) { _ in
+                    { try Self.apply(proposals, atomic: message.atomic, rules: [:], in: $0) }
+                }
+            }
+            return .task { request in
+                var prepared: [Result<ProposedChange, ParseError>] = []
+                for proposal in proposals { prepared.append(await Self.prepare(proposal, rules)) }
+                let changes = prepared
+                return try await host.commit(request) {
+                    try Self.apply(changes, atomic: message.atomic, rules: rules, in: $0)
+                }
+            }
+        }
+    }
+}
+
+extension Result<ProposedChange, ParseError> {
+    /// A create that gets the id the gateway proposed, not one the client chose.
+    fileprivate var isRepeatableCreate: Bool {
+        guard case .success(let change) = self else { return false }
+        return change.verb == .create && !change.isImported && change.objectId == nil && change.proposedId != nil
+            && change.object["objectId"] == nil
+    }
+}
+
+extension Query {
+    init(_ message: FindRequest) {
+        self.init(
+            className: message.className, where: Array(message.where), order: message.order, limit: Int(message.limit),
+            skip: Int(message.skip), wantsCount: message.count, keys: message.keys, excludeKeys: message.excludeKeys)
+        if message.hasAfter { after = message.after }
+        foreignClasses = Set(message.foreignClasses)
+        hookedClasses = Set(message.hookedClasses)
+        if message.answerBytesMax > 0 { answerBytesMax = Int(message.answerBytesMax) }
+    }
+}

@@ -1,0 +1,172 @@
+import MessageBus
+import Messages
+import ObjectStore
+import ParseProtocol
+
+/// Changes of objects, from the message to what became of them.
+extension ServiceRoutes {
+    /// The changes of a message, decoded; a document that cannot be is a failure of its own change only.
+    static func proposals(
+        _ message: WriteRequest, _ request: ServiceRequest
+    ) throws -> [Result<ProposedChange, ParseError>] {
+        guard message.changes.count == request.documents.count, !message.changes.isEmpty else {
+            throw ParseError(.invalidJSON, "Each change needs its document.")
+        }
+        return zip(message.changes, request.documents).map { change, document in
+            Result { () throws(ParseError) in
+                let verb = try ProposedChange.Verb(change.verb)
+                let object = verb == .delete ? [:] : try JSON(clientText: document)
+                guard case .object = object else { throw ParseError(.invalidJSON, "An object is needed.") }
+                // Files name the class again in each row.
+                if !change.imports { try ProposedChange.requireUnnamed(object) }
+                let chosenId = change.imports ? object["objectId"]?.stringValue ?? "" : change.objectID
+                return ProposedChange(
+                    verb: verb, className: change.className, objectId: chosenId.isEmpty ? nil : chosenId,
+                    proposedId: change.proposedID.isEmpty ? nil : change.proposedID, object: object,
+                    principal: request.envelope.principal, isImported: change.imports, bytes: document.count)
+            }
+        }
+    }
+
+    static func prepare(
+        _ proposal: Result<ProposedChange, ParseError>, _ rules: [String: any ClassRules]
+    ) async -> Result<ProposedChange, ParseError> {
+        do {
+            var change = try proposal.get()
+            try await rules[change.className]?.prepare(&change)
+            return .success(change)
+        } catch let error as ParseError {
+            return .failure(error)
+        } catch {
+            return .failure(.internalError)
+        }
+    }
+
+    /// Applies the changes in order. Not atomic: each stands for itself, and a failure is an answer, not an error.
+    static func apply(
+        _ changes: [Result<ProposedChange, ParseError>], atomic: Bool, rules: [String: any ClassRules],
+        in transaction: StoreTransaction
+    ) throws -> BusReply {
+        var reply = WriteReply()
+        var answers: [[UInt8]] = []
+        var forget: Forget?
+        for change in changes {
+            try transaction.requireBudget()
+            do {
+                let change = try change.get()
+                // All or nothing is what the job's own savepoint does already.
+                let outcome =
+                    atomic
+                    ? try apply(change, rules[change.className], in: transaction)
+                    : try transaction.nested { try apply(change, rules[change.className], in: transaction) }
+                reply.outcomes.append(.with { $0.objectID = outcome.objectId })
+                answers.append(outcome.answer.serialized)
+                if let new = outcome.forget { forget = forget.map { $0.merging(new) } ?? new }
+            } catch let error as ParseError where !atomic {
+                reply.outcomes.append(.with { $0.failure = BusFailure(error).failure })
+                answers.append([])
+            }
+        }
+        return try BusReply(reply, documents: answers, forget: forget)
+    }
+
+    /// One change with its class's rules.
+    package static func apply(
+        _ proposed: ProposedChange, _ rules: (any ClassRules)?, in transaction: StoreTransaction
+    ) throws -> ChangeOutcome {
+        var change = proposed
+        if change.isImported, let id = change.objectId, try transaction.exists(change.className, id) {
+            change.verb = .update
+        }
+        try count(change, in: transaction)
+        if let outcome = try rules?.replaces(change, in: transaction) { return outcome }
+        try rules?.before(&change, in: transaction)
+        var outcome: ChangeOutcome
+        switch change.verb {
+        case .create:
+            outcome = try create(change, in: transaction)
+        case .update:
+            let updated = try transaction.update(
+                change.className, try change.requiredObjectId, change.object,
+                keepsTimes: change.principal.maintenance, caller: change.caller)
+            outcome = ChangeOutcome(
+                objectId: try change.requiredObjectId, before: updated.before, after: updated.document,
+                answer: updated.answer)
+        case .delete:
+            let before = try transaction.delete(change.className, try change.requiredObjectId, caller: change.caller)
+            outcome = ChangeOutcome(objectId: try change.requiredObjectId, before: before, after: nil, answer: [:])
+        }
+        try rules?.after(change, &outcome, in: transaction)
+        return outcome
+    }
+}
+
+extension ServiceRoutes {
+    /// What a client saves counts, whatever becomes of it. What it deletes does not, so that there is always a way back.
+    private static func count(_ change: ProposedChange, in transaction: StoreTransaction) throws {
+        let caller = change.caller
+        guard change.verb != .delete, !caller.isOperator else { return }
+        let quotas = transaction.quotas
+        if change.verb == .create { try quotas.requireDiskSpace(for: caller) }
+        try quotas.take([(.objects, change.verb == .create ? 1 : 0), (.objectBytes, change.bytes)], by: caller)
+    }
+
+    /// A repetition of a create is told from a chance collision of ids by its age: nobody repeats after so long.
+    private static let repetitionMax = Duration.seconds(60)
+
+    /// Creates the object, or finds that this very create was done before and its answer lost.
+    private static func create(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome {
+        do {
+            let created = try transaction.create(
+                change.className, change.object, objectId: change.objectId, proposedId: change.proposedId,
+                isImported: change.isImported, keepsTimes: change.principal.maintenance, caller: change.caller)
+            return ChangeOutcome(
+                objectId: created.objectId, before: nil, after: created.document, answer: created.answer)
+        } catch let error as ParseError where error.code == .duplicateValue {
+            guard let id = change.proposedId,
+                let stored = try? JSON(parsing: transaction.get(change.className, id, caller: .master)),
+                let createdAt = stored["createdAt"]?.stringValue, let time = Timestamp(iso: createdAt),
+                transaction.now < time.advanced(by: repetitionMax)
+            else { throw error }
+            return ChangeOutcome(
+                objectId: id, before: nil, after: stored,
+                answer: ["objectId": .string(id), "createdAt": .string(createdAt)])
+        }
+    }
+}
+
+extension ProposedChange {
+    /// The path names the class, and a body does not.
+    /// - Throws: 105 for a body that does.
+    public static func requireUnnamed(_ object: JSON) throws(ParseError) {
+        if object["className"] != nil { throw ParseError.invalidFieldName("className") }
+    }
+
+    /// - Throws: 104 when the change names no object.
+    public var requiredObjectId: String {
+        get throws {
+            guard let objectId else { throw ParseError(.missingObjectId, "An objectId is needed.") }
+            return objectId
+        }
+    }
+}
+
+extension ProposedChange.Verb {
+    fileprivate init(_ verb: Change.Verb) throws(ParseError) {
+        switch verb {
+        case .create: self = .create
+        case .update: self = .update
+        case .delete: self = .delete
+        case .unknown, .UNRECOGNIZED: throw ParseError(.invalidJSON, "Unknown verb.")
+        }
+    }
+}
+
+extension Forget {
+    fileprivate func merging(_ other: Forget) -> Forget {
+        var merged = self
+        merged.userIds += other.userIds
+        merged.everything = everything || other.everything
+        return merged
+    }
+}

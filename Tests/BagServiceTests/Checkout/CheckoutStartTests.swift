@@ -1,0 +1,128 @@
+import BagService
+import ParseProtocol
+import ServiceSupport
+import Testing
+
+/// What a checkout refuses before anything is charged, the numbers of orders, and what a key stands for.
+@Suite struct CheckoutStartTests {
+    private static func make(_ id: String, in bag: BagStore) async throws {
+        try await CheckoutLedgerTests.make(id, in: bag)
+    }
+
+    private static func imported(_ orderNo: JSON, in bag: BagStore) async throws {
+        let order: JSON = ["orderNo": orderNo, "orderStatus": 3, "customer": .pointer("_User", "u9")]
+        try await bag.save(.create, "Order", nil, order, as: .with { $0.master = true })
+    }
+
+    // MARK: Charged but never made
+
+    @Test(arguments: [
+        ["note": "a\u{0}b"], ["giftMessage": "\u{0}"], ["shippingAddress": ["city": "a\u{0}b"]], ["tokenId": "a\u{0}"],
+    ] as [JSON])
+    func textsThatCannotBeStoredAreRefused(_ parameters: JSON) async throws {
+        let bag = try await BagStore()
+        let (order, _) = try await bag.bag(of: "u1")
+        #expect(await parseCode { _ = try await bag.start(parameters, by: "u1") } == 142)
+        if parameters["tokenId"] == nil {
+            #expect(await parseCode { try await bag.save(.update, "Order", order, parameters, by: "u1") } == 142)
+        }
+    }
+
+    /// An order with so much in it already that number, date and address would make it too large.
+    @Test func whatTheStoreWouldRefuseIsRefusedBeforeTheCharge() async throws {
+        let bag = try await BagStore()
+        let (order, _) = try await bag.bag(of: "u1")
+        func fill(_ bytes: Int) async throws {
+            let text = JSON.string(String(repeating: "x", count: bytes))
+            _ = try await bag.store.write { try $0.update("Order", order, ["legacy": text], caller: .master) }
+        }
+        let present = try #require(await bag.document("Order", order)).serialized.count
+        try await fill(128 * 1024 - present - 100)
+        #expect(await parseCode { _ = try await bag.start(by: "u1", keys: ["client:a"]) } == 116)
+        try await fill(1)
+        #expect(try await bag.document("Order", order)?["orderStatus"] == 0)
+        try await Self.make(try await bag.start(by: "u1", keys: ["client:a"]), in: bag)
+        // The proof used no number up.
+        #expect(try await bag.document("Order", order)?["orderNo"] == 1_000_001)
+    }
+
+    // MARK: Numbers
+
+    @Test func importedNumbersRaiseTheCounter() async throws {
+        let bag = try await BagStore()
+        try await Self.imported(1_000_001, in: bag)
+        try await Self.imported(2_000_000, in: bag)
+        try await Self.imported(5, in: bag)
+        let (order, _) = try await bag.bag(of: "u1")
+        try await Self.make(try await bag.start(by: "u1"), in: bag)
+        #expect(try await bag.document("Order", order)?["orderNo"] == 2_000_001)
+    }
+
+    @Test(arguments: [9_000_000_000_000_001, -1, 1.5] as [JSON]) func impossibleNumbersAreRefused(_ orderNo: JSON) async throws {
+        let bag = try await BagStore()
+        #expect(await parseCode { try await Self.imported(orderNo, in: bag) } == 142)
+    }
+
+    @Test func aNumberThatIsTakenIsSkipped() async throws {
+        let bag = try await BagStore()
+        // Past the rules, as a database from elsewhere may be.
+        for orderNo in [1_000_001, 1_000_002, 1_000_010] as [JSON] {
+            _ = try await bag.store.write {
+                try $0.create("Order", ["orderNo": orderNo, "orderStatus": 3], caller: .master)
+            }
+        }
+        let (order, _) = try await bag.bag(of: "u1")
+        try await Self.make(try await bag.start(by: "u1"), in: bag)
+        #expect(try await bag.document("Order", order)?["orderNo"] == 1_000_011)
+    }
+
+    // MARK: What may be paid
+
+    @Test func aProductThatTheCustomerIsNotOfferedIsNotReserved() async throws {
+        let bag = try await BagStore()
+        _ = try await bag.bag(of: "u1", product: "secret")
+        #expect(await parseCode { _ = try await bag.start(by: "u1") } == 142)
+        _ = try await bag.start(by: "u1", prices: ["secret": 1])
+    }
+
+    @Test(arguments: [-1, -2] as [JSON]) func anOrderThatWasCancelledIsNotAnsweredAsPaid(_ status: JSON) async throws {
+        let bag = try await BagStore()
+        let (order, _) = try await bag.bag(of: "u1")
+        let id = try await bag.start(by: "u1", keys: ["client:a"])
+        try await Self.make(id, in: bag)
+        #expect(try await bag.start(["orderId": .string(order)], by: "u1") == id)
+        try await bag.save(.update, "Order", order, ["orderStatus": status], as: .with { $0.master = true })
+        #expect(await parseCode { _ = try await bag.start(["orderId": .string(order)], by: "u1") } == 142)
+        #expect(try await bag.start(by: "u1", keys: ["client:a"]) == id)
+    }
+
+    // MARK: Keys
+
+    @Test func aKeyOfAnotherOrderIsRefused() async throws {
+        let bag = try await BagStore()
+        let (first, _) = try await bag.bag(of: "u1")
+        try await Self.make(try await bag.start(by: "u1", keys: ["client:a"]), in: bag)
+        let (second, _) = try await bag.bag(of: "u1")
+        #expect(
+            await parseCode { _ = try await bag.start(["orderId": .string(second)], by: "u1", keys: ["client:a"]) } == 142)
+        _ = try await bag.start(["orderId": .string(first)], by: "u1", keys: ["client:a"])
+    }
+
+    @Test func keysOfRequestsDoNotPileUp() async throws {
+        let bag = try await BagStore()
+        let (order, _) = try await bag.bag(of: "u1")
+        try await Self.make(try await bag.start(by: "u1", keys: ["request:1", "client:a"]), in: bag)
+        for request in 2...9 {
+            _ = try await bag.start(["orderId": .string(order)], by: "u1", keys: ["request:\(request)"])
+        }
+        #expect(try await Self.keys(bag) == ["client:a", "request:1"])
+        _ = try await bag.store.write { try $0.execute("UPDATE checkouts SET createdAt = 0") }
+        _ = try await bag.bag(of: "u1")
+        _ = try await bag.start(by: "u1", keys: ["request:10"])
+        #expect(try await Self.keys(bag) == ["client:a", "request:10"])
+    }
+
+    private static func keys(_ bag: BagStore) async throws -> [String] {
+        try await bag.store.read { try $0.rows("SELECT key FROM checkoutKeys ORDER BY key", []).map { try $0.text("key") } }
+    }
+}

@@ -1,0 +1,28 @@
+import CatalogService
+import Messages
+import ParseProtocol
+import Testing
+
+/// What operators may declare a webhook for.
+@Suite struct HookDeclarationTests {
+    @Test(arguments: ["shop-prices", "shop.prices", "shop_prices", "a", "v2.item-count"])
+    func aFunctionsNameHasTheMarksOfParseServer(_ name: String) throws {
+        let hook = Hook.with {
+            $0.functionName = name
+            $0.url = "https://hooks.example/"
+        }
+        #expect(try HookDeclaration(hook).name == name)
+    }
+
+    @Test(arguments: [
+        "a..b", ".a", "a.", "a b", "-a", "__proto__", "a.__proto__", "constructor", "a.constructor", "a/b", "ä",
+        String(repeating: "a", count: 129),
+    ])
+    func aFunctionsNameIsNoneOfJavaScripts(_ name: String) {
+        let hook = Hook.with {
+            $0.functionName = name
+            $0.url = "https://hooks.example/"
+        }
+        #expect(throws: ParseError.self) { try HookDeclaration(hook) }
+    }
+}

@@ -1,0 +1,108 @@
+import GatewayService
+import ParseProtocol
+import ProcessKit
+import Testing
+
+/// What SDKs write in more than one way, and what each way means.
+@Suite struct GatewayInputTests {
+    @Test(arguments: [
+        (5, 5), ("5", 5), (5.0, 5), ("1e2", 100), ("5.5", nil), (5.5, nil), ("x", nil), ("", nil), (.null, nil),
+        (true, nil), ("0", 0), ("-1", -1),
+    ] as [(JSON, Int64?)])
+    func aNumberMayBeAText(_ value: JSON, _ number: Int64?) { #expect(OptionValue.wholeNumber(value) == number) }
+
+    @Test(arguments: [
+        (true, true), (false, false), (1, true), (0, false), ("1", true), ("", false), (.null, false), ([:], true),
+    ] as [(JSON, Bool)])
+    func aFlagIsWhatJavaScriptTakesForTrue(_ value: JSON, _ isSet: Bool) { #expect(OptionValue.isSet(value) == isSet) }
+
+    @Test func aConditionMayBeATextAndAQuotedOne() throws {
+        let text = Array(#"{"a":1}"#.utf8)
+        for value: JSON in [["a": 1], #"{"a":1}"#, #""{\"a\":1}""#] {
+            #expect(try OptionValue.condition(value) == text)
+        }
+        for value: JSON in [.null, "", "null"] { #expect(try OptionValue.condition(value) == nil) }
+        #expect(throws: ParseError.self) { try OptionValue.condition([1]) }
+    }
+
+    @Test func aRepetitionIsTheSameRequestUnderTheSameId() {
+        func key(_ id: String, _ method: String, _ path: String, _ query: String, _ body: String) -> String {
+            OnceKeys(masterKey: "master").key(id: id, method: method, path: path, query: query, body: Array(body.utf8))
+        }
+        let first = key("launch", "POST", "classes/A", "", "{}")
+        #expect(first.hasPrefix("launch "))
+        #expect(first == key("launch", "POST", "classes/A", "", "{}"))
+        let others = [
+            key("other", "POST", "classes/A", "", "{}"), key("launch", "PUT", "classes/A", "", "{}"),
+            key("launch", "POST", "classes/B", "", "{}"), key("launch", "POST", "classes/A", "a=1", "{}"),
+            key("launch", "POST", "classes/A", "", "{ }"),
+        ]
+        #expect(Set(others + [first]).count == 6)
+    }
+
+    private static let schema: JSON = [
+        "fields": [
+            "likes": ["type": "Relation", "targetClass": "_User"], "one": ["type": "Pointer", "targetClass": "_User"],
+            "hidden": ["type": "Relation", "targetClass": "_User"],
+            "jobs": ["type": "Relation", "targetClass": "_JobStatus"],
+        ],
+        "classLevelPermissions": ["protectedFields": ["role:x": ["hidden"]]],
+    ]
+
+    @Test(arguments: [
+        ("likes", "_User"), ("one", "Fan"), ("hidden", "Fan"), ("jobs", "Fan"), ("missing", "Fan"),
+    ])
+    func aRedirectionLeadsAlongARelation(_ key: String, _ target: String) {
+        #expect(Redirection.target(of: key, "Fan", Self.schema, isMaster: false) == target)
+    }
+
+    @Test func theMasterKeyFollowsAHiddenRelation() {
+        #expect(Redirection.target(of: "hidden", "Fan", Self.schema, isMaster: true) == "_User")
+        #expect(Redirection.target(of: "jobs", "Fan", Self.schema, isMaster: true) == "Fan")
+    }
+
+    // MARK: Files
+
+    @Test(arguments: [
+        nil, "", "application/octet-stream", "binary/octet-stream", "application/x-www-form-urlencoded",
+        "application/x-www-form-urlencoded; charset=utf-8", "unknown/unknown",
+    ])
+    func aTypeThatSaysNothingIsThatOfTheExtension(_ type: String?) throws {
+        let photo = try FileTypes.standard.accept(name: "a.jpg", contentType: type)
+        #expect(photo.name == "a.jpg")
+        #expect(photo.contentType == "image/jpeg")
+        let nameless = try FileTypes.standard.accept(name: "file", contentType: type)
+        #expect(nameless.name == "file.bin")
+        #expect(nameless.contentType == "application/octet-stream")
+    }
+
+    @Test func anOperatorAddsTypesButNothingThatRuns() throws {
+        let types = try FileTypes(adding: "dwg=image/vnd.dwg, jpg=image/x-own")
+        #expect(try types.accept(name: "plan.dwg", contentType: nil).contentType == "image/vnd.dwg")
+        #expect(try types.accept(name: "a.jpg", contentType: "image/x-own").contentType == "image/jpeg")
+        #expect(throws: ParseError.self) { try FileTypes.standard.accept(name: "plan.dwg", contentType: nil) }
+        for bad in [
+            "dwg", "=a/b", "a=b", "a.b=c/d", "svg=image/svg+xml", "x=text/html", "js=text/javascript", "a=b/c=d",
+            "x=application/xml",
+        ] {
+            #expect(throws: StartupProblem.self, "\(bad)") { try FileTypes(adding: bad) }
+        }
+    }
+
+    // MARK: Webhooks
+
+    @Test func aRemovedFieldIsToldToWhoKnowsWhatItIs() {
+        let fields: [String: JSON] = ["gone": ["__op": "Delete"], "set": 2]
+        let stored: JSON = ["set": 2]
+        #expect(
+            HookedObject.told(["objectId": "x"], fields, stored: stored, tellsRemovals: true)
+                == ["objectId": "x", "set": 2, "gone": ["__op": "Delete"]])
+        #expect(
+            HookedObject.told(["objectId": "x"], fields, stored: stored, tellsRemovals: false)
+                == ["objectId": "x", "set": 2])
+        #expect(ClientSDK(version: "js5.3.0").knowsRemovals)
+        #expect(ClientSDK(version: nil).knowsRemovals)
+        #expect(!ClientSDK(version: "i1.8.5").knowsRemovals)
+        #expect(!ClientSDK(version: "a1.10.3").knowsRemovals)
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import Logging
+import Messages
+import ObjectStore
+import ParseProtocol
+import ProcessKit
+import ServiceKit
+
+/// A service's store in a folder of its own, for tests that need the real one.
+package final class SandboxStore: Sendable {
+    package let store: ClassStore
+    private let rules: [String: any ClassRules]
+    private let folder: URL
+
+    package init(_ plan: ServicePlan) async throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: "satchel-\(Names.random(12))")
+        store = try ClassStore(
+            path: folder.appending(path: "\(plan.name).sqlite").path, classes: plan.classes, allowClassCreation: false,
+            allowCustomObjectId: true, migrations: [plan.migrations], logger: Logger(label: "test"))
+        rules = try plan.classRules(over: store, in: folder.path)
+        await withCheckedContinuation { continuation in
+            store.startWriting { continuation.resume() }
+        }
+    }
+
+    deinit {
+        store.stop()
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    /// A client's change with the class's rules, as the service's write route does it.
+    @discardableResult
+    package func apply(
+        _ verb: ProposedChange.Verb, _ className: String, _ objectId: String? = nil, _ object: JSON = [:],
+        as principal: Principal
+    ) async throws -> ChangeOutcome {
+        var change = ProposedChange(
+            verb: verb, className: className, objectId: objectId, object: object, principal: principal)
+        let rules = rules[className]
+        try await rules?.prepare(&change)
+        let prepared = change
+        return try await store.write { transaction in
+            try transaction.nested { try ServiceRoutes.apply(prepared, rules, in: transaction) }
+        }
+    }
+
+    package func document(_ className: String, _ objectId: String) async throws -> JSON {
+        try await store.write { try $0.document(className, objectId, caller: .master) }
+    }
+
+    package func count(_ sql: String) async throws -> Int64 {
+        try await store.write { try $0.rows(sql).first?.int(0) ?? 0 }
+    }
+}
+
+extension ServicePlan {
+    /// The rules as a service with this store has them. It is on no bus: whom they ask is not there.
+    package func classRules(over store: ClassStore, in folder: String) throws -> [String: any ClassRules] {
+        let settings = Settings(["SATCHEL_DATA": folder, "SATCHEL_BUS": "ipc:///nobody", "SATCHEL_QUOTAS": "off"])
+        let host = try ServiceHost(
+            plan: self, configuration: ServiceConfiguration(service: name, settings: settings), store: store,
+            quotas: .unlimited, logger: Logger(label: "test"))
+        host.bus.stop()
+        return rules(host)
+    }
+}
+
+extension Principal {
+    package static func user(_ id: String, anonymous: Bool = false) -> Principal {
+        Principal.with {
+            $0.userID = id
+            $0.anonymous = anonymous
+        }
+    }
+}
