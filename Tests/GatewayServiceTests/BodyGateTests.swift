@@ -33,7 +33,8 @@ import Testing
         try await eventually("the first waits") { await gate.waitingCount == 1 }
         let second = Task { try await gate.turn(of: "c", work: 1) }
         try await eventually("the second waits behind it") { await gate.waitingCount == 2 }
-        #expect(!end.hasCome.load(ordering: .relaxed))
+        let hasEnded = end.hasCome.load(ordering: .relaxed)
+        #expect(!hasEnded)
         try await first.value
         // The second waits for more than a second from here.
         try await eventually("nothing of the first is held", within: .milliseconds(800)) {
