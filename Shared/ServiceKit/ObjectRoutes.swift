@@ -41,10 +41,9 @@ extension ServiceRoutes {
             }
             let page = try reader.find(Query(message), caller: caller(request.envelope.principal, message.className))
             if page.bytesNeeded > 0 { return try BusReply(FindReply.with { $0.bytesNeeded = UInt32(page.bytesNeeded) }) }
-            let body = try completed(
-                ShownAnswer(
-                    className: message.className, keys: message.keys, excludeKeys: message.excludeKeys, body: page.body),
-                request, reader)
+            let answer = ShownAnswer(
+                className: message.className, keys: message.keys, excludeKeys: message.excludeKeys, body: page.body)
+            let body = try completed(answer, request, reader)
             return try BusReply(FindReply.with { $0.rows = UInt32(page.rows) }, documents: [body])
         }
 
