@@ -57,7 +57,7 @@ extension BusFailure {
 
 extension BusRequest {
     /// Sends the request by `call` under the budget of the current task.
-    /// - Throws: `BusFailure`; 124 at once when nothing is left of the budget.
+    /// - Throws: `BusFailure`; `.timeout` (124) at once when nothing is left of the budget.
     package func budgeted(_ call: (BusRequest) async -> Result<BusReply, BusFailure>) async throws(BusFailure) -> BusReply {
         guard let budget = RequestBudget.current else { return try await call(self).get() }
         guard !budget.isSpent else { throw .budgetSpent }

@@ -97,7 +97,7 @@ extension ClassPermissions {
     }
 
     /// Decides before anything is read or written.
-    /// - Throws: `ParseError` 119 when denied, 101 when a sign-in would help.
+    /// - Throws: `.operationForbidden` (119) when denied, `.objectNotFound` (101) when a sign-in would help.
     func decide(_ action: Action, _ caller: Caller, className: String) throws -> Decision {
         if caller.isMaster { return .allowed }
         let operation = self[action]

@@ -98,7 +98,7 @@ public class ObjectReader: ObjectReading {
         return statement
     }
 
-    /// - Throws: `ParseError` 102 for more names than a selection may have.
+    /// - Throws: `.invalidQuery` (102) for more names than a selection may have.
     func selection(
         _ info: ClassInfo, keys: [String], excludeKeys: [String], _ caller: Caller
     ) throws -> FieldSelection {
@@ -114,7 +114,8 @@ public class ObjectReader: ObjectReading {
         try fetch(className, ids: ids, keys: keys, caller: caller, bytesMax: nil)
     }
 
-    /// - Throws: `OutgrownAnswer` for more than `bytesMax`; nil is as many as the store allows, `ParseError` 102 past that.
+    /// - Throws: `OutgrownAnswer` for more than `bytesMax`; nil is as many as the store allows, `.invalidQuery` (102)
+    ///   past that.
     public func fetch(
         _ className: String, ids: [String], keys: [String], caller: Caller, bytesMax: Int?
     ) throws -> [(objectId: String, document: [UInt8])] {

@@ -12,13 +12,13 @@ public protocol ObjectReading {
     ) throws -> [UInt8]
 
     /// The objects with these ids, in their order; missing and unreadable ones are left out.
-    /// - Throws: `ParseError` 102 for more than 32 MiB of documents.
+    /// - Throws: `.invalidQuery` (102) for more than 32 MiB of documents.
     func fetch(
         _ className: String, ids: [String], keys: [String], caller: Caller
     ) throws -> [(objectId: String, document: [UInt8])]
 
     /// A page of objects.
-    /// - Throws: `ParseError` 102 for more than 32 MiB of documents.
+    /// - Throws: `.invalidQuery` (102) for more than 32 MiB of documents.
     func find(_ query: Query, caller: Caller) throws -> FoundPage
 
     /// What `find` finds, decoded.

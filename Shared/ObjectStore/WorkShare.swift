@@ -29,11 +29,11 @@ public protocol WorkMeter: AnyObject, Sendable {
 extension ObjectReader {
     /// To be asked between the parts of a long piece of work, such as the changes of a batch: changes themselves are never interrupted,
     /// because that would undo what others changed in the same commit.
-    /// - Throws: `ParseError` 124 when nothing is left of the request's budget.
+    /// - Throws: `.timeout` (124) when nothing is left of the request's budget.
     public func requireBudget() throws { try connection.timeLimit.checkAccount() }
 
     /// Runs `body` on the account of `share`: calls to the store end when nothing is left of its budget.
-    /// - Throws: `ParseError` 124 then.
+    /// - Throws: `.timeout` (124) then.
     func accounted<T>(_ share: WorkShare?, _ body: () throws -> T) throws -> T {
         guard let share else { return try body() }
         let left = share.meter.left

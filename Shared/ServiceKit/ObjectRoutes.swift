@@ -257,12 +257,12 @@ extension Result<ProposedChange, ParseError> {
 
 extension ProposedChange {
     /// The path names the class, and a body does not.
-    /// - Throws: 105 for a body that does.
+    /// - Throws: `.invalidKeyName` (105) for a body that does.
     public static func requireUnnamed(_ object: JSON) throws(ParseError) {
         if object["className"] != nil { throw ParseError.invalidFieldName("className") }
     }
 
-    /// - Throws: 104 when the change names no object.
+    /// - Throws: `.missingObjectId` (104) when the change names no object.
     public var requiredObjectId: String {
         get throws {
             guard let objectId else { throw ParseError(.missingObjectId, "An objectId is needed.") }

@@ -123,7 +123,7 @@ extension ServiceRequest {
     public var caller: Caller { Caller(envelope.principal) }
 
     /// The signed-in user.
-    /// - Throws: 209 when there is none.
+    /// - Throws: `.invalidSessionToken` (209) when there is none.
     public var userId: String {
         get throws {
             guard let userId = caller.userId else {
@@ -134,7 +134,7 @@ extension ServiceRequest {
     }
 
     /// The first document frame as JSON.
-    /// - Throws: 107.
+    /// - Throws: `.invalidJSON` (107).
     public func document(_ index: Int = 0) throws -> JSON {
         guard documents.indices.contains(index) else { throw ParseError(.invalidJSON, "The request has no document.") }
         return try JSON(clientText: documents[index])

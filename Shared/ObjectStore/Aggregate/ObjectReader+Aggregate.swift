@@ -22,8 +22,9 @@ extension ObjectReader {
     /// The first `$match` (and `$sort`, `$skip` and `$limit` behind it) are SQL; every other stage runs in memory over its rows, with
     /// bounds on time, on what is kept and on the answer.
     /// - Returns: `{"results":[…]}`, empty for a class that does not exist.
-    /// - Throws: `ParseError` 102, 105 or 107 for a bad pipeline, 124 when it takes longer than `timeLimit`, 154 when it
-    ///   keeps more than 64 MiB, 119 for callers without the master key.
+    /// - Throws: `.invalidQuery` (102), `.invalidKeyName` (105) or `.invalidJSON` (107) for a bad pipeline, `.timeout`
+    ///   (124) when it takes longer than `timeLimit`, `.inefficientQuery` (154) when it keeps more than 64 MiB,
+    ///   `.operationForbidden` (119) for callers without the master key.
     public func aggregate(_ aggregate: Aggregate, caller: Caller) throws -> FoundPage {
         try requireMaster(caller)
         let pipeline = try PipelineStage.pipeline(aggregate.pipeline)
@@ -96,7 +97,7 @@ extension ObjectReader {
         }
     }
 
-    /// - Throws: `ParseError` 103 for what is no name of a class.
+    /// - Throws: `.invalidClassName` (103) for what is no name of a class.
     private func aggregatedClass(_ name: String) throws -> ClassInfo? {
         if let info = schema.classes[name] { return info }
         guard Names.isClassName(name) else {
@@ -106,7 +107,8 @@ extension ObjectReader {
     }
 
     /// How a `$lookup` finds the objects of its class.
-    /// - Throws: `ParseError` 102 for a class that is not in this store: an empty answer would be a wrong one for classes of other services.
+    /// - Throws: `.invalidQuery` (102) for a class that is not in this store: an empty answer would be a wrong one for
+    ///   classes of other services.
     private func foreign(
         _ lookup: Lookup, _ caller: Caller, _ budget: AggregateBudget
     ) throws -> LookupStep.Find {

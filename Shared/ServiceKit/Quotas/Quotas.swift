@@ -47,7 +47,7 @@ public final class Quotas: SchemaAllowance, Sendable {
     }
 
     /// Counts what a caller adds. When one pace is used up nothing is counted.
-    /// - Throws: 155 with the seconds after which there is room again.
+    /// - Throws: `.requestLimitExceeded` (155) with the seconds after which there is room again.
     public func take(_ wanted: [(pace: Pace, count: Int)], by caller: Caller) throws {
         guard !caller.isOperator else { return }
         let now = now()
@@ -82,7 +82,7 @@ public final class Quotas: SchemaAllowance, Sendable {
         caller.isOperator || count < settings.ceiling(ceiling)
     }
 
-    /// - Throws: 2 when the disk is so full that only operators add to it.
+    /// - Throws: `.serviceUnavailable` (2) when the disk is so full that only operators add to it.
     public func requireDiskSpace(for caller: Caller) throws {
         guard !caller.isOperator, let disk, !disk.hasRoom(at: now()) else { return }
         throw ParseError(.serviceUnavailable, "There is no room for more at the moment. Try again later.")
