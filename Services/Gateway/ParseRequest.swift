@@ -52,7 +52,7 @@ struct ParseRequest: Sendable {
     }
 
     /// The components of a path; empty ones (a trailing slash) do not count.
-    /// - Throws: 107 when it cannot be decoded.
+    /// - Throws: `.invalidJSON` (107) when it cannot be decoded.
     static func path(_ text: String) throws(ParseError) -> [Substring] {
         // Split as bytes: splitting a String looks for grapheme clusters.
         let parts = text.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) }
@@ -75,7 +75,7 @@ struct ParseRequest: Sendable {
     }
 
     /// The body as an object.
-    /// - Throws: 107.
+    /// - Throws: `.invalidJSON` (107).
     var object: [String: JSON] {
         get throws(ParseError) {
             if let tunnelled { return tunnelled }
@@ -121,7 +121,7 @@ struct ParseRequest: Sendable {
     /// The body of a function with the parameters of the query string, which win.
     /// - Parameter asTexts: a value of the query string is a text, and of a repeated name a list of texts: what Parse
     ///   Server gives to cloud code. Otherwise it is JSON if it parses, for functions that ask for a number.
-    /// - Throws: 107.
+    /// - Throws: `.invalidJSON` (107).
     func parameters(asTexts: Bool) throws(ParseError) -> [String: JSON] {
         guard let query, !query.isEmpty else { return try object }
         let inQuery =
@@ -147,7 +147,7 @@ struct ParseRequest: Sendable {
     /// like JSON.
     ///
     /// A form has texts only, so that a password of digits stays one; what is an object or an array in JSON becomes it.
-    /// - Throws: 107 when it cannot be decoded.
+    /// - Throws: `.invalidJSON` (107) when it cannot be decoded.
     mutating func readForm() throws(ParseError) {
         guard tunnelled == nil, Self.isForm(headers[.contentType]), body.contains(UInt8(ascii: "=")),
             let first = body.first(where: { !Self.blanks.contains($0) }), !Self.jsonOpenings.contains(first)
@@ -181,13 +181,13 @@ struct ParseRequest: Sendable {
     // MARK: - Query strings
 
     /// Names and values of a query string or a form (application/x-www-form-urlencoded); of a repeated name the last value counts.
-    /// - Throws: 107 when it cannot be decoded.
+    /// - Throws: `.invalidJSON` (107) when it cannot be decoded.
     static func pairs(_ text: Substring.UTF8View) throws(ParseError) -> [String: String] {
         Dictionary(try orderedPairs(text).map { ($0, $1) }) { _, last in last }
     }
 
     /// The same in the order of the text.
-    /// - Throws: 107 when it cannot be decoded.
+    /// - Throws: `.invalidJSON` (107) when it cannot be decoded.
     static func orderedPairs(_ text: Substring.UTF8View) throws(ParseError) -> [(name: String, value: String)] {
         var pairs: [(name: String, value: String)] = []
         for pair in text.split(separator: UInt8(ascii: "&")) {

@@ -150,8 +150,8 @@ final class ParseRouter: Sendable {
     }
 
     /// The admitted client with the user of its session, as far as the route looks at it.
-    /// - Throws: 209 for a session that has ended, except to sign up: an app whose user was deleted still sends that user's token, and a
-    ///   new account is how it goes on.
+    /// - Throws: `.invalidSessionToken` (209) for a session that has ended, except to sign up: an app whose user was
+    ///   deleted still sends that user's token, and a new account is how it goes on.
     func signedIn(
         _ client: Principal, _ request: ParseRequest, _ route: Route?
     ) async throws(ParseError) -> Principal {
@@ -188,7 +188,7 @@ final class ParseRouter: Sendable {
     }
 
     /// `X-Parse-Cloud-Context` or `_context`: an object, or the text of one.
-    /// - Throws: 107.
+    /// - Throws: `.invalidJSON` (107).
     private static func context(_ value: JSON) throws(ParseError) -> JSON {
         let context = value.stringValue.map { try? JSON(parsing: $0) } ?? value
         guard let context, case .object = context else {
@@ -213,7 +213,7 @@ final class ParseRouter: Sendable {
 
     /// A path of a batch's request as the router knows it: clients write it as they see the server, which may be under
     /// another path behind a proxy (`SATCHEL_PUBLIC_URL`).
-    /// - Throws: 107 for a path that leads elsewhere.
+    /// - Throws: `.invalidJSON` (107) for a path that leads elsewhere.
     func path(inBatch text: String) throws(ParseError) -> [Substring] {
         let path = try ParseRequest.path(text)
         if withoutMount(path) != nil { return path }

@@ -6,7 +6,8 @@ import ParseProtocol
 extension Federation {
     /// The class of a Relation field's members; the class itself for every other field, a Pointer included, as in Parse
     /// Server. What is then found there is what the caller may find there by its name.
-    /// - Throws: 119 and 209 for members that the caller may not look for.
+    /// - Throws: `.operationForbidden` (119) and `.invalidSessionToken` (209) for members that the caller may not look
+    ///   for.
     func target(
         of key: String, _ className: String, _ principal: Principal, trace: String
     ) async throws(ParseError) -> String {
@@ -44,7 +45,8 @@ package enum Redirection {
 
 /// What holds for the protocol's own classes whatever their permissions say.
 enum OwnClasses {
-    /// - Throws: 209 for sessions of nobody, 119 for devices (PARSE_PROTOCOL sections 5.2 and 8).
+    /// - Throws: `.invalidSessionToken` (209) for sessions of nobody, `.operationForbidden` (119) for devices
+    ///   (PARSE_PROTOCOL sections 5.2 and 8).
     static func checkFind(_ className: String, _ principal: Principal) throws(ParseError) {
         try checkSessions(className, principal)
         try keepDevicesPrivate(className, "find", principal)
