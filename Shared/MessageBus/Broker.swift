@@ -18,10 +18,12 @@ public final class Broker: Sendable {
     public struct ServiceState: Sendable, Equatable {
         /// Names of the processes, sorted.
         public var replicas: [String] = []
+        /// Whether one of the replicas writes.
         public var hasWriter = false
         /// What a replica said that keeps it from working as it should; empty when none did.
         public var problem = ""
 
+        /// A service without replicas.
         public init() {}
     }
 
@@ -73,6 +75,7 @@ public final class Broker: Sendable {
         }
     }
 
+    /// Ends the broker's thread, which then closes its socket. Returns at once.
     public func stop() { thread.mailbox.post(.stop) }
 
     /// Sends a request and calls `completion` exactly once.
