@@ -48,6 +48,7 @@ public final class ClassStore: Sendable {
         readers = ReaderPool { try StoreReader.open(path: path, migrator) { isStopped.isRaised } }
     }
 
+    /// The role of this process at this moment; a reader becomes the writer when the lock is free.
     public var role: StoreRole { writer.isWriting ? .writer : .reader }
 
     /// Why the last write failed when that was the disk's fault; nil when writing works.

@@ -2,6 +2,8 @@ import ParseProtocol
 
 /// Queries: pages, counts, places to go on from, and SQLite's plans for them.
 extension ObjectReader {
+    /// A page of objects; `bytesNeeded` instead of a body for one that is larger than `Query.answerBytesMax`.
+    /// - Throws: `ParseError` and `StoreError` as `ObjectReading` says.
     public func find(_ query: Query, caller: Caller) throws -> FoundPage {
         do {
             return try page(query, caller)
@@ -52,6 +54,8 @@ extension ObjectReader {
         return min(max(query.limit, 1), 100) * 1100 + 64
     }
 
+    /// The objects of `find`, decoded.
+    /// - Throws: `ParseError` and `StoreError` as `ObjectReading` says.
     public func documents(_ query: Query, caller: Caller) throws -> [JSON] {
         try reading {
             var documents: [JSON] = []
@@ -66,6 +70,8 @@ extension ObjectReader {
         }
     }
 
+    /// The number of matches; limit and skip do not count.
+    /// - Throws: `ParseError` and `StoreError` as `ObjectReading` says.
     public func count(_ query: Query, caller: Caller) throws -> Int {
         try reading {
             return try counted(query, caller)

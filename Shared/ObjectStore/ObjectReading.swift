@@ -32,9 +32,13 @@ public protocol ObjectReading {
 }
 
 extension ObjectReading {
+    /// One object with all fields that the caller may see, as JSON text.
+    /// - Throws: `.objectNotFound` (101) for a missing object and for one the caller may not read.
     public func get(_ className: String, _ objectId: String, caller: Caller) throws -> [UInt8] {
         try get(className, objectId, keys: [], excludeKeys: [], caller: caller)
     }
 
+    /// The rows of a SELECT without arguments on the service's own tables.
+    /// - Throws: `StoreError`.
     public func rows(_ sql: String) throws -> [SQLRow] { try rows(sql, []) }
 }

@@ -1,10 +1,14 @@
 /// On whose account a piece of work is done, and what it may still cost. Bound to the task of a request, or passed along with the work.
 public struct WorkShare: Sendable {
+    /// The share of the request that the current task works for; nil for the process's own work.
     @TaskLocal public static var current: WorkShare?
 
+    /// The client whose share of threads and queues the work uses up.
     public let client: WorkClient
+    /// The budget of processor time that the work is taken off.
     public let meter: any WorkMeter
 
+    /// A share of `client` that is measured by `meter`.
     public init(client: WorkClient, meter: any WorkMeter) {
         self.client = client
         self.meter = meter

@@ -2,6 +2,7 @@ import ParseProtocol
 
 /// What to compute over a class (PARSE_PROTOCOL section 4.2).
 public struct Aggregate: Sendable {
+    /// The class whose objects are the pipeline's input.
     public var className: String
     /// An array of stages of one member each. The keys of a `$sort` are an array of pairs, `[["score",-1],["name",1]]`, because the
     /// members of a `JSON` object have no order; an object of one key is fine.
@@ -9,6 +10,7 @@ public struct Aggregate: Sendable {
     /// Answers with numbers about the work instead of the results.
     public var explains: Bool
 
+    /// An aggregate; whether the pipeline can be understood is checked when it runs.
     public init(className: String, pipeline: JSON, explains: Bool = false) {
         self.className = className
         self.pipeline = pipeline
