@@ -11,6 +11,7 @@ public struct KeySelection: Sendable {
         let below: [Name]?
     }
 
+    /// The selection of a query without `keys` and `excludeKeys`.
     public static let everything = KeySelection(keys: nil, excludeKeys: [])
 
     /// Nil for everything.
@@ -54,6 +55,7 @@ public struct KeySelection: Sendable {
         }
     }
 
+    /// Whether nothing is left out, so that a document can leave as it is stored.
     public var isEverything: Bool { wanted == nil && unwanted.isEmpty }
 
     /// What leaves of one member; nil when nothing does.
