@@ -7,6 +7,7 @@ import Synchronization
 ///
 /// Operators are not counted.
 public final class Quotas: SchemaAllowance, Sendable {
+    /// The rates and ceilings that hold.
     public let settings: QuotaSettings
     /// By `Pace.rawValue`.
     private let buckets: Mutex<[[(zone: Pace.Zone, buckets: RateBuckets)]]>
@@ -41,6 +42,7 @@ public final class Quotas: SchemaAllowance, Sendable {
     }
 
     private static let start = ContinuousClock.now
+    /// Nanoseconds since the process first asked, on a clock that nobody sets.
     public static let nanoseconds: @Sendable () -> Int64 = {
         let (seconds, attoseconds) = (ContinuousClock.now - start).components
         return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
@@ -73,6 +75,8 @@ public final class Quotas: SchemaAllowance, Sendable {
             "Too many \(pace.noun) at once. Try again in \(seconds) s.", retryAfterSeconds: seconds)
     }
 
+    /// Counts `count` additions of one kind.
+    /// - Throws: `.requestLimitExceeded` (155) with the seconds after which there is room again.
     public func take(_ count: Int = 1, of pace: Pace, by caller: Caller) throws {
         try take([(pace, count)], by: caller)
     }
