@@ -48,7 +48,8 @@ private enum EventQuota {
     /// What a row takes beside what the client sent: name, times, user and installation, and its places in two indexes.
     private static let rowBytes = 200
 
-    /// - Throws: 155 when they come too fast, 2 when the disk is nearly full.
+    /// - Throws: `.requestLimitExceeded` (155) when they come too fast, `.serviceUnavailable` (2) when the disk is
+    ///   nearly full.
     static func admit(bytes: Int, by caller: Caller, in transaction: StoreTransaction) throws {
         try transaction.quotas.requireDiskSpace(for: caller)
         try transaction.quotas.take([(.events, 1), (.eventBytes, bytes + rowBytes)], by: caller)

@@ -86,7 +86,7 @@ struct AnalyticsFunctions: Sendable {
         return ["interval": .string(range.interval.rawValue), "points": range.points(values)]
     }
 
-    /// - Throws: 142 for what is no currency: its sales would look as if there were none.
+    /// - Throws: `.validationError` (142) for what is no currency: its sales would look as if there were none.
     private static func currency(_ parameters: JSON) throws -> Currency? {
         guard let value = parameters["currency"], !value.isNull else { return nil }
         guard let code = value.stringValue, let currency = try? Currency(code) else {
@@ -157,7 +157,7 @@ private enum Metric {
     case requests
     case sales
 
-    /// - Throws: 142 for an unknown one, 160 for an event's name.
+    /// - Throws: `.validationError` (142) for an unknown one, `.invalidEventName` (160) for an event's name.
     init(_ value: JSON?) throws {
         switch value?.stringValue {
         case "opens": self = .event(Event.opened)

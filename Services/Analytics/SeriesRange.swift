@@ -19,7 +19,7 @@ package struct SeriesRange: Sendable {
 
     /// `to` is now and `from` thirty days or one day before it, unless they are given; both ends' intervals are included whole.
     /// - Parameter only: the interval that a function has, when it has no choice.
-    /// - Throws: 142 for what is not a time or an interval, an empty stretch, or too many points.
+    /// - Throws: `.validationError` (142) for what is not a time or an interval, an empty stretch, or too many points.
     package init(_ parameters: JSON, only: Interval? = nil, now: Timestamp = .now) throws {
         if let only {
             interval = only

@@ -6,7 +6,8 @@ enum PlainText {
     /// - Parameters:
     ///   - field: what the client calls it.
     ///   - isLine: whether line breaks are refused.
-    /// - Throws: 111 for anything but a string, 142 for a longer one and for control characters.
+    /// - Throws: `.incorrectType` (111) for anything but a string, `.validationError` (142) for a longer one and for
+    ///   control characters.
     static func parse(_ value: JSON, _ field: String, bytesMax: Int, isLine: Bool = false) throws -> String {
         guard let text = value.stringValue else {
             throw ParseError(.incorrectType, "\(field) must be a string.")

@@ -4,7 +4,7 @@ import ServiceKit
 
 extension ClassStore {
     /// Applies the class-level permissions to a change before anything else is looked at.
-    /// - Throws: 119, or 101 when a sign-in would help.
+    /// - Throws: `.operationForbidden` (119), or `.objectNotFound` (101) when a sign-in would help.
     func authorize(_ change: ProposedChange) async throws {
         guard !change.caller.isMaster else { return }
         let (className, caller) = (change.className, change.caller)

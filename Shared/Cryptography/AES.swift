@@ -10,6 +10,7 @@ public enum AES {
 
         /// What is stored: the nonce, the text, the tag.
         public struct SealedBox: Sendable {
+            /// The nonce (12 bytes), the sealed text and the tag (16 bytes), in this order.
             public let combined: [UInt8]
 
             /// - Throws: `notAuthentic` for fewer bytes than any box has.

@@ -6,14 +6,19 @@ public struct Digest: RandomAccessCollection, Equatable, Sendable {
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
+    /// 0.
     public var startIndex: Int { bytes.startIndex }
+    /// The number of bytes.
     public var endIndex: Int { bytes.endIndex }
+    /// The byte at `position`. Traps outside of the digest, as an array does.
     public subscript(position: Int) -> UInt8 { bytes[position] }
 
+    /// Calls `body` with the bytes where they are; never nil.
     public func withContiguousStorageIfAvailable<R>(_ body: (UnsafeBufferPointer<UInt8>) throws -> R) rethrows -> R? {
         try bytes.withContiguousStorageIfAvailable(body)
     }
 
+    /// Whether both have the same bytes, in a time that only depends on their lengths.
     public static func == (a: Digest, b: Digest) -> Bool { areEqual(a, b) }
 }
 

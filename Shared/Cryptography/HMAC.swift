@@ -1,10 +1,12 @@
 /// A keyed hash (RFC 2104).
 public struct HMAC<Hash: HashFunction> {
+    /// The authentication code, as long as the hash function's digest.
     public typealias MAC = Digest
 
     private var inner = Hash()
     private var outer = Hash()
 
+    /// A code without data yet. A key that is longer than a block of the hash function is hashed first (RFC 2104, 2).
     public init(key: SymmetricKey) {
         var block = key.withUnsafeBytes { $0.count > Hash.blockByteCount ? Array(Hash.hash(data: $0)) : Array($0) }
         block += [UInt8](repeating: 0, count: Hash.blockByteCount - block.count)
@@ -12,6 +14,7 @@ public struct HMAC<Hash: HashFunction> {
         outer.update(data: block.map { $0 ^ 0x5C })
     }
 
+    /// Appends to the data.
     public mutating func update(data: some Sequence<UInt8>) { inner.update(data: data) }
 
     /// The code of everything up to now.
@@ -21,6 +24,7 @@ public struct HMAC<Hash: HashFunction> {
         return outer.finalize()
     }
 
+    /// The code of `data` in one step.
     public static func authenticationCode(for data: some Sequence<UInt8>, using key: SymmetricKey) -> MAC {
         var code = HMAC(key: key)
         code.update(data: data)

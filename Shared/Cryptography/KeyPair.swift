@@ -10,6 +10,7 @@ public enum SignatureAlgorithm: Sendable, Equatable {
 
 /// A key that proves who signed.
 public struct PublicKey: Sendable {
+    /// The algorithm that the key is for.
     public let algorithm: SignatureAlgorithm
     private let key: KeyHandle
 
@@ -57,6 +58,7 @@ public struct PublicKey: Sendable {
 
 /// A key that signs.
 public struct PrivateKey: Sendable {
+    /// The algorithm that the key is for.
     public let algorithm: SignatureAlgorithm
     private let key: KeyHandle
 
@@ -68,6 +70,7 @@ public struct PrivateKey: Sendable {
         self.algorithm = algorithm
     }
 
+    /// The other half of the pair, which may be known to everybody.
     public var publicKey: PublicKey { PublicKey(algorithm, key) }
 
     /// - Throws: `unavailable`.

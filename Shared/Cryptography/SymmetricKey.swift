@@ -4,15 +4,18 @@ import COpenSSL
 public struct SymmetricKey: Sendable, Equatable {
     private let secret: Secret
 
+    /// A copy of `data`, which may be of any length.
     public init(data: some Sequence<UInt8>) { secret = Secret(data) }
 
     /// Length in bytes.
     public var byteCount: Int { secret.bytes.count }
 
+    /// Calls `body` with the key's bytes, which must not leave it: they are wiped with the key.
     public func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         try body(UnsafeRawBufferPointer(secret.bytes))
     }
 
+    /// Whether both have the same bytes, in a time that only depends on their lengths.
     public static func == (a: SymmetricKey, b: SymmetricKey) -> Bool {
         a.withUnsafeBytes { a in b.withUnsafeBytes { b in areEqual(a, b) } }
     }

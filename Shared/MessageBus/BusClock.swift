@@ -7,8 +7,10 @@ import Messages
 /// All processes of one host share it, so that a deadline means the same in each of them. Between hosts it means nothing; there
 /// `Envelope.remaining` counts from the arrival.
 public enum BusClock {
+    /// Milliseconds of this clock, from a moment that is the same for all processes of a host.
     public typealias Milliseconds = Int64
 
+    /// The time of this clock (CLOCK_MONOTONIC).
     public static var now: Milliseconds {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
@@ -51,6 +53,7 @@ extension Envelope {
 }
 
 extension Duration {
+    /// Whole milliseconds; the rest is cut off.
     public var milliseconds: Int64 {
         components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
     }

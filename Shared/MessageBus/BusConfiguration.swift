@@ -6,8 +6,10 @@ import Logging
 public struct BusConfiguration: Sendable {
     /// `ipc:///path` on one host, `tcp://host:port` between hosts.
     public var endpoint: String
+    /// The keys for CURVE; nil for a bus without encryption, which does not leave the host.
     public var keys: CurveKeys?
 
+    /// A reason why the bus cannot work as configured; each names the endpoint or the file.
     public enum Problem: Error, CustomStringConvertible {
         case endpointTaken(String)
         case pathTooLong(String)
@@ -15,6 +17,7 @@ public struct BusConfiguration: Sendable {
         case keyFile(String)
         case cannotLock(String, Int32)
 
+        /// A sentence for the operator.
         public var description: String {
             switch self {
             case .endpointTaken(let path): "Another gateway of this suite is running; it holds \(path)."

@@ -4,10 +4,14 @@ import SwiftProtobuf
 /// One message of the bus: the envelope, the body, and documents that travel as they are.
 /// Frames and limits are described in Shared/Messages/README.md.
 public struct BusMessage: Sendable {
+    /// Kind, sender's rights, deadline and all else that is not the content.
     public var envelope: Envelope
+    /// The encoded message of the kind; empty for a reply that failed.
     public var body: [UInt8]
+    /// Parse objects as JSON texts, at most `documentsMax`.
     public var documents: [[UInt8]]
 
+    /// A message of these parts; limits are checked when it is encoded.
     public init(envelope: Envelope, body: [UInt8] = [], documents: [[UInt8]] = []) {
         self.envelope = envelope
         self.body = body
@@ -76,16 +80,19 @@ extension Envelope {
 
 /// A request that was not carried out as asked: the `Failure` of the reply.
 public struct BusFailure: Error, Sendable, CustomStringConvertible {
+    /// The code, the public text and whether a repetition may help.
     public let failure: Failure
 
     /// Microseconds of processor time that were used before it failed.
     public let used: Int64
 
+    /// A failure that came with a reply. `used` is in microseconds of processor time.
     public init(_ failure: Failure, used: Int64 = 0) {
         self.failure = failure
         self.used = used
     }
 
+    /// A failure of our own, before any processor time was used. `code` is a Parse error code, `message` public text.
     public init(code: Int32, _ message: String, retriable: Bool = false) {
         used = 0
         failure = Failure.with {
@@ -115,5 +122,6 @@ public struct BusFailure: Error, Sendable, CustomStringConvertible {
     /// A lane stopped working on the request; it is not tried elsewhere.
     static let stalled = BusFailure(code: 124, "The request took too long.")
 
+    /// The code and the public text.
     public var description: String { "\(failure.code): \(failure.message)" }
 }

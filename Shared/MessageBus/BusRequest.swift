@@ -3,15 +3,21 @@ import SwiftProtobuf
 
 /// What a caller asks of another service.
 public struct BusRequest: Sendable {
+    /// The call's name, such as `catalog.find.v1`; its first component is the service.
     public var kind: String
+    /// The encoded message of the kind.
     public var body: [UInt8]
+    /// Parse objects as JSON texts, at most `BusMessage.documentsMax`.
     public var documents: [[UInt8]] = []
+    /// The rights under which the request is made; nobody's unless set.
     public var principal = Principal()
     /// Changes something, so the writer must have it.
     public var writes = false
     /// See `Envelope.idempotency_key`. Empty means: never repeat.
     public var idempotencyKey = ""
+    /// The time on `BusClock` after which nobody waits for the answer.
     public var deadline: BusClock.Milliseconds
+    /// The id under which logs of all services name the client's request; empty when there is none.
     public var traceId = ""
     /// See `Envelope.budget`.
     public var budget: Int64 = 0
@@ -48,17 +54,22 @@ public struct BusRequest: Sendable {
 
 /// The answer to a `BusRequest`.
 public struct BusReply: Sendable {
+    /// The encoded message that the kind promises as its reply.
     public var body: [UInt8]
+    /// Parse objects as JSON texts, at most `BusMessage.documentsMax`.
     public var documents: [[UInt8]]
     /// Sessions that the gateway must drop before it passes the reply on; only `users` sets it.
     public var forget: Forget?
     /// Microseconds of processor time that the answer took, as the receiver of the request says.
     public internal(set) var used: Int64 = 0
 
+    /// A reply with an encoded `message`.
+    /// - Throws: `BinaryEncodingError` of SwiftProtobuf.
     public init(_ message: some Message, documents: [[UInt8]] = [], forget: Forget? = nil) throws {
         self.init(body: try message.serializedBytes(), documents: documents, forget: forget)
     }
 
+    /// A reply whose body is encoded already.
     public init(body: [UInt8] = [], documents: [[UInt8]] = [], forget: Forget? = nil) {
         self.body = body
         self.documents = documents

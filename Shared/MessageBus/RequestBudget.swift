@@ -5,6 +5,7 @@ import Synchronization
 /// The gateway makes one for each request (a batch is one), a service one for each request that brings `Envelope.budget`. It is bound to
 /// the request's task; the bus sends what is left along with each request made under it and takes off what the reply says was used.
 public final class RequestBudget: Sendable {
+    /// The budget of the request that the current task works for; nil outside of any.
     @TaskLocal public static var current: RequestBudget?
 
     private let remaining: Atomic<Int64>
@@ -26,6 +27,7 @@ public final class RequestBudget: Sendable {
     public var left: Int64 { max(0, remaining.load(ordering: .relaxed)) }
     /// Microseconds that were used so far.
     public var used: Int64 { spent.load(ordering: .relaxed) }
+    /// Whether nothing is left.
     public var isSpent: Bool { left == 0 }
 
     /// Takes off what was used.
@@ -57,7 +59,7 @@ extension BusFailure {
 
 extension BusRequest {
     /// Sends the request by `call` under the budget of the current task.
-    /// - Throws: `BusFailure`; 124 at once when nothing is left of the budget.
+    /// - Throws: `BusFailure`; `.timeout` (124) at once when nothing is left of the budget.
     package func budgeted(_ call: (BusRequest) async -> Result<BusReply, BusFailure>) async throws(BusFailure) -> BusReply {
         guard let budget = RequestBudget.current else { return try await call(self).get() }
         guard !budget.isSpent else { throw .budgetSpent }

@@ -48,6 +48,7 @@ public final class ClassStore: Sendable {
         readers = ReaderPool { try StoreReader.open(path: path, migrator) { isStopped.isRaised } }
     }
 
+    /// The role of this process at this moment; a reader becomes the writer when the lock is free.
     public var role: StoreRole { writer.isWriting ? .writer : .reader }
 
     /// Why the last write failed when that was the disk's fault; nil when writing works.
@@ -75,14 +76,15 @@ public final class ClassStore: Sendable {
     public var isSettled: Bool { writer.isSettled }
 
     /// Opens a reader for the calling thread. Waits up to 30 s for a file that is not there yet, or is still brought to this release.
-    /// - Throws: `ParseError` 2 when there is none by then; `DatabaseRefused` when a newer release wrote it.
+    /// - Throws: `.serviceUnavailable` (2) when there is none by then; `DatabaseRefused` when a newer release wrote it.
     public func makeReader() throws -> StoreReader {
         try StoreReader.open(path: path, migrator) { isStopped.isRaised }
     }
 
     /// Reads on one of the store's own reader threads, on the account of the current task's share. `body` may be called twice: a read
     /// that takes long is begun anew where it does not hold up others.
-    /// - Throws: what `body` throws; `ParseError` 155 when too many reads wait, 124 when the share's budget is spent.
+    /// - Throws: what `body` throws; `.requestLimitExceeded` (155) when too many reads wait, `.timeout` (124) when the
+    ///   share's budget is spent.
     public func read<T: Sendable>(_ body: @escaping @Sendable (StoreReader) throws -> T) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in
             submitRead(for: .current, body) { continuation.resume(with: $0) }
@@ -110,7 +112,7 @@ public final class ClassStore: Sendable {
     }
 
     /// Runs a job on the writer and returns when it is committed, with `.full` on the disk.
-    /// - Throws: what the job throws; `ParseError` 2 when this process does not write or too many jobs wait;
+    /// - Throws: what the job throws; `.serviceUnavailable` (2) when this process does not write or too many jobs wait;
     ///   `StoreError` when the commit failed. In each case nothing of the job was kept.
     public func write<T: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> T) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in

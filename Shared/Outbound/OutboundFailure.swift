@@ -1,5 +1,6 @@
 /// Why there is no complete answer.
 public struct OutboundFailure: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The reasons for which an answer is missing.
     public enum Reason: String, Sendable {
         /// No such host, nobody listens, or the TLS handshake failed.
         case unreachable
@@ -27,6 +28,7 @@ public struct OutboundFailure: Error, Sendable, Hashable, CustomStringConvertibl
         case content
     }
 
+    /// The reason, by which callers decide about another attempt.
     public let reason: Reason
     /// True when the request certainly did not reach the peer, so that sending it again cannot do anything twice.
     public let wasNotSent: Bool
@@ -40,6 +42,7 @@ public struct OutboundFailure: Error, Sendable, Hashable, CustomStringConvertibl
     /// for operators, not for logs. Nothing of what a server says to a login is kept.
     public let reply: String
 
+    /// A failure; `replyCode`, `stage` and `reply` are for mail alone.
     public init(
         _ reason: Reason, wasNotSent: Bool, replyCode: Int? = nil, detail: String = "", stage: MailStage? = nil,
         reply: String = ""
@@ -52,6 +55,7 @@ public struct OutboundFailure: Error, Sendable, Hashable, CustomStringConvertibl
         self.reply = reply
     }
 
+    /// The reason, the reply code and libcurl's words, for logs.
     public var description: String {
         "\(reason.rawValue)\(replyCode.map { " \($0)" } ?? "")\(detail.isEmpty ? "" : ": \(detail)")"
     }

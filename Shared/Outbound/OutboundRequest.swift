@@ -1,5 +1,6 @@
 /// An HTTP request to a provider.
 public struct OutboundRequest: Sendable {
+    /// The HTTP methods that providers are asked with.
     public enum Method: String, Sendable {
         case get = "GET"
         case post = "POST"
@@ -7,6 +8,7 @@ public struct OutboundRequest: Sendable {
         case delete = "DELETE"
     }
 
+    /// The versions of HTTP that a request may ask for.
     public enum Version: Sendable {
         /// HTTP/1.1, or HTTP/2 where TLS negotiates it.
         case automatic
@@ -14,12 +16,15 @@ public struct OutboundRequest: Sendable {
         case http2
     }
 
+    /// The HTTP method.
     public var method: Method
     /// `http://` or `https://`; nothing else is fetched, and redirects are not followed.
     public var url: String
     /// Names and values without line breaks; a value may be a secret and is never logged.
     public var headers: [(name: String, value: String)]
+    /// The body as it is sent; empty for none.
     public var body: [UInt8]
+    /// The version of HTTP.
     public var version = Version.automatic
     /// From the call to the last byte of the answer, 1 ms at least.
     public var timeout: Duration
@@ -31,6 +36,7 @@ public struct OutboundRequest: Sendable {
     /// Past the proxy that the environment names (`http_proxy`): for what is not the world outside.
     public var isDirect = false
 
+    /// A request over any version of HTTP, repeatable unless it is a POST.
     public init(
         _ method: Method = .get, _ url: String, headers: [(name: String, value: String)] = [], body: [UInt8] = [],
         timeout: Duration = .seconds(30)
@@ -46,11 +52,14 @@ public struct OutboundRequest: Sendable {
 
 /// A provider's answer, whatever its status.
 public struct OutboundResponse: Sendable {
+    /// The HTTP status, 100 to 599.
     public let status: Int
     /// Names in lower case; of a repeated header the last value.
     public let headers: [String: String]
+    /// The body, at most `OutboundRequest.answerBytesMax` bytes.
     public let body: [UInt8]
 
+    /// An answer as a provider's double gives it. Names of headers are in lower case.
     public init(status: Int, headers: [String: String] = [:], body: [UInt8]) {
         self.status = status
         self.headers = headers
@@ -60,6 +69,7 @@ public struct OutboundResponse: Sendable {
 
 /// A mail for an SMTP server.
 public struct OutboundMail: Sendable {
+    /// The choices of encryption towards an SMTP server.
     public enum Encryption: Sendable {
         /// Never; for servers on the same host.
         case none
@@ -73,14 +83,18 @@ public struct OutboundMail: Sendable {
     public var url: String
     /// Nil for a server that asks for none. The password is never logged.
     public var login: (user: String, password: String)?
+    /// Encrypted or no mail, unless set otherwise.
     public var encryption = Encryption.required
     /// The envelope's sender and recipients: addresses without names or brackets.
     public var sender: String
+    /// Addresses without names or brackets, one at least.
     public var recipients: [String]
     /// Headers and body with CRLF line ends.
     public var message: [UInt8]
+    /// From the connection to the server's last reply.
     public var timeout = Duration.seconds(60)
 
+    /// A mail without a login, over an encrypted connection.
     public init(url: String, sender: String, recipients: [String], message: [UInt8]) {
         self.url = url
         self.sender = sender

@@ -6,6 +6,7 @@ public struct Caller: Hashable, Sendable {
     public var roles: [String]
     /// Holds the master key (or is Satchel itself): no ACL or class-level permission applies.
     public var isMaster: Bool
+    /// The installation that the request named; nil when it named none. It proves nothing.
     public var installationId: String?
     /// Runs the shop: the master key, or an admin with a session of full rights. Quotas do not count such callers and keep a part of
     /// each limit for them.
@@ -13,6 +14,7 @@ public struct Caller: Hashable, Sendable {
     /// Where the request came from, the key by which a client without an account is counted; empty when nobody knows.
     public var network: String
 
+    /// A caller without any rights but those that are given. The master key is an operator too.
     public init(
         userId: String? = nil, roles: [String] = [], isMaster: Bool = false, installationId: String? = nil,
         isOperator: Bool = false, network: String = ""
@@ -25,7 +27,9 @@ public struct Caller: Hashable, Sendable {
         self.network = network
     }
 
+    /// The master key, and Satchel itself.
     public static let master = Caller(isMaster: true)
+    /// A client without a session.
     public static let anonymous = Caller()
 
     /// The keys under which an ACL or class-level permission can grant something to this caller.

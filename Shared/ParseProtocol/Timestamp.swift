@@ -2,10 +2,13 @@ import Foundation
 
 /// A moment in milliseconds since 1970 (UTC): the resolution of Parse dates.
 public struct Timestamp: Hashable, Comparable, Sendable {
+    /// Milliseconds since 1970-01-01T00:00:00Z; negative before.
     public var milliseconds: Int64
 
+    /// The moment so many milliseconds after 1970-01-01T00:00:00Z.
     public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
+    /// The host's time of day (CLOCK_REALTIME), which an operator or NTP may set.
     public static var now: Timestamp {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
@@ -57,12 +60,14 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     /// The Date hash of the wire, `{"__type":"Date","iso":…}`.
     public var wire: JSON { ["__type": "Date", "iso": .string(iso)] }
 
+    /// The moment `duration` later, or earlier for a negative one; less than a millisecond is cut off.
     public func advanced(by duration: Duration) -> Timestamp {
         Timestamp(
             milliseconds: milliseconds + duration.components.seconds * 1000
                 + duration.components.attoseconds / 1_000_000_000_000_000)
     }
 
+    /// Whether `a` is before `b`.
     public static func < (a: Timestamp, b: Timestamp) -> Bool { a.milliseconds < b.milliseconds }
 
     private static let earliest: Int64 = -62_135_596_800_000

@@ -3,10 +3,12 @@ import ParseProtocol
 
 /// A file that holds a key of random bytes, made at the first start. Only its user can read it.
 public struct KeyFile: Sendable {
+    /// Length of a key in bytes.
     public static let bytes = 32
 
     private let path: String
 
+    /// The file at `path`; nothing is read or made yet.
     public init(path: String) { self.path = path }
 
     /// The key in the file. Of replicas that start together one makes the file and all read it: it appears under its name with all its

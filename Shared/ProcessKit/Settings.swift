@@ -20,6 +20,7 @@ public struct Settings: Sendable {
     /// The text of a setting; nil when it is not set. Texts are treated as secrets, of which there are many among them.
     public subscript(key: String) -> String? { reader.string(forKey: ConfigKey(key), isSecret: true) }
 
+    /// The text of a setting, or `standard` when it is not set.
     public func text(_ key: String, default standard: String) -> String { self[key] ?? standard }
 
     /// The parts of a text between commas, without spaces; none when it is not set.

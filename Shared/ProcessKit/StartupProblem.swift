@@ -3,5 +3,6 @@ public struct StartupProblem: Error, Sendable, Equatable, CustomStringConvertibl
     /// For the operator, who finds it in the log.
     public let description: String
 
+    /// A problem in the operator's words. `description` holds no secret.
     public init(_ description: String) { self.description = description }
 }

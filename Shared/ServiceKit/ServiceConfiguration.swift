@@ -7,8 +7,11 @@ public struct ServiceConfiguration: Sendable {
     public let replica: String
     /// `SATCHEL_LANES`: sockets and threads that take requests, 1 to 16.
     public let laneCount: Int
+    /// The endpoint of the bus and the keys for it.
     public let bus: BusConfiguration
+    /// The settings that every process has, such as the data directory.
     public let start: ProcessStart
+    /// All settings, for those of the service's own.
     public let settings: Settings
 
     /// - Throws: `StartupProblem`, and `BusConfiguration.Problem` when the bus cannot work as configured.

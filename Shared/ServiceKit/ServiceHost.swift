@@ -10,14 +10,21 @@ import Synchronization
 
 /// What a running service has to work with: its store, the bus and its outbox.
 public final class ServiceHost: Sendable {
+    /// The service's name, classes, rules and tables.
     public let plan: ServicePlan
+    /// The settings the process was started with.
     public let configuration: ServiceConfiguration
+    /// The service's database.
     public let store: ClassStore
+    /// The service's end of the bus, for calls to other services.
     public let bus: BusEndpoint
+    /// The messages that must reach other services, written with the change that causes them.
     public let outbox: Outbox
     /// What the service does by itself.
     public let background = BackgroundGroup()
+    /// The bounds of what clients may add.
     public let quotas: Quotas
+    /// The logger, which names the service.
     public let logger: Logger
     private let stopActions = Mutex<[@Sendable (_ limit: Duration) async -> Void]>([])
 
@@ -110,6 +117,7 @@ extension Principal {
 }
 
 extension Caller {
+    /// The caller that a principal of the bus stands for. Its admins are operators.
     public init(_ principal: Principal) {
         self.init(
             userId: principal.userID.isEmpty ? nil : principal.userID, roles: principal.roles,
@@ -120,10 +128,11 @@ extension Caller {
 }
 
 extension ServiceRequest {
+    /// The caller on whose behalf the request was sent.
     public var caller: Caller { Caller(envelope.principal) }
 
     /// The signed-in user.
-    /// - Throws: 209 when there is none.
+    /// - Throws: `.invalidSessionToken` (209) when there is none.
     public var userId: String {
         get throws {
             guard let userId = caller.userId else {
@@ -134,7 +143,7 @@ extension ServiceRequest {
     }
 
     /// The first document frame as JSON.
-    /// - Throws: 107.
+    /// - Throws: `.invalidJSON` (107).
     public func document(_ index: Int = 0) throws -> JSON {
         guard documents.indices.contains(index) else { throw ParseError(.invalidJSON, "The request has no document.") }
         return try JSON(clientText: documents[index])

@@ -7,12 +7,14 @@ import ParseProtocol
 public struct ServicePlan: Sendable {
     /// First component of the kinds it answers, and of its file `<name>.sqlite`.
     public let name: String
+    /// The classes that the service's code defines.
     public let classes: [ClassDefinition]
     /// Makes the rules for the classes that are more than data, by class name, with what they need of the running
     /// service. Called once.
     public let rules: @Sendable (ServiceHost) -> [String: any ClassRules]
     /// How its tables beside the object store came to their form.
     public let migrations: Migrations
+    /// How safe a commit is when it is reported as done.
     public let synchronous: Synchronous
     /// Whether it is the owner of classes that nobody defined (only the catalog is).
     public let ownsUnknownClasses: Bool
@@ -23,6 +25,7 @@ public struct ServicePlan: Sendable {
     /// How kept answers are encrypted, in a service whose answers hold secrets.
     public var replySeal: ReplySeal?
 
+    /// A plan without sealed replies, and with answers as they are stored.
     public init(
         name: String, classes: [ClassDefinition] = [], migrations: [Migration] = [], synchronous: Synchronous = .full,
         ownsUnknownClasses: Bool = false,
@@ -39,9 +42,11 @@ public struct ServicePlan: Sendable {
 
 /// What a read is about to answer.
 public struct ShownAnswer: Sendable {
+    /// The class of the objects.
     public let className: String
     /// The fields that were asked for; empty for all.
     public let keys: [String]
+    /// The fields that were not wanted.
     public let excludeKeys: [String]
     /// One object, or `{"results":[…]}`.
     public let body: [UInt8]

@@ -2,6 +2,7 @@
 public enum Base64URL {
     private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
+    /// The text of `bytes`.
     public static func encode(_ bytes: [UInt8]) -> String {
         var (text, bits, count): ([UInt8], UInt32, UInt32) = ([], 0, 0)
         for byte in bytes {

@@ -3,7 +3,9 @@ import ParseProtocol
 /// A token as it came: a JWS in compact form (RFC 7515) around claims (RFC 7519). Nothing it says is proven before
 /// `claims(signedBy:)` returns; its header only tells which key to ask for.
 public struct SignedToken: Sendable {
+    /// The algorithm that the header names.
     public let algorithm: TokenAlgorithm
+    /// The header's `kid`, the name of the key to ask for; nil when it has none.
     public let keyId: String?
     /// Header and payload as they were signed.
     private let message: [UInt8]

@@ -2,9 +2,12 @@ import ParseProtocol
 
 /// What a signed token says. `iat` is not looked at: it proves nothing that `exp` does not.
 public struct TokenClaims: Sendable {
+    /// The payload as it was signed.
     public let json: JSON
 
+    /// The text of `iss`; nil for anything else.
     public var issuer: String? { json["iss"]?.stringValue }
+    /// The text of `sub`, which names the user at the issuer; nil for anything else.
     public var subject: String? { json["sub"]?.stringValue }
 
     /// Whom the token is for: one text or a list of texts. Empty for anything else, which is for nobody.

@@ -3,6 +3,7 @@ import ParseProtocol
 
 /// Signs tokens with a key of ours: ES256 with a P-256 key, RS256 with an RSA key.
 public struct TokenSigner: Sendable {
+    /// The algorithm that the key is for.
     public let algorithm: TokenAlgorithm
     private let key: PrivateKey
     private let header: [UInt8]

@@ -23,7 +23,8 @@ package struct Event: Sendable {
         .invalidEventName, "An event name is printable, no blanks alone, and at most 100 bytes long.")
 
     /// - Parameter body: the client's, as it came.
-    /// - Throws: 160 for the name, 107, 111 or 142 for the body.
+    /// - Throws: `.invalidEventName` (160) for the name, `.invalidJSON` (107), `.incorrectType` (111) or
+    ///   `.validationError` (142) for the body.
     package init(name: String, body bytes: [UInt8]) throws {
         guard Event.isName(name) else { throw Event.invalidName }
         let body = try JSON(clientText: bytes)

@@ -44,7 +44,7 @@ package enum AddressBook {
     }
 
     /// A copy of an address for an order.
-    /// - Throws: 101 when it is missing or somebody else's.
+    /// - Throws: `.objectNotFound` (101) when it is missing or somebody else's.
     static func shippingAddress(
         _ objectId: String, of owner: String, in store: some ObjectReading
     ) throws -> ShippingAddress {

@@ -59,7 +59,8 @@ struct AddressRules: ClassRules {
     private static let bytesMax = 200
 
     /// The fields a client may write, as they are stored.
-    /// - Throws: 111 and 142 for values that cannot be, 119 for fields that an address does not have.
+    /// - Throws: `.incorrectType` (111) and `.validationError` (142) for values that cannot be, `.operationForbidden`
+    ///   (119) for fields that an address does not have.
     private static func fields(_ object: JSON) throws -> JSON {
         var fields: JSON = [:]
         for (name, value) in object.objectValue ?? [:] {

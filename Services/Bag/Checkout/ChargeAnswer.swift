@@ -11,7 +11,7 @@ package enum ChargeAnswer: String, CaseIterable, Sendable {
     case text
 
     /// The parameter `answer`; nil when there is none.
-    /// - Throws: 142 for anything else.
+    /// - Throws: `.validationError` (142) for anything else.
     init?(_ parameters: JSON) throws {
         guard let value = parameters["answer"], !value.isNull else { return nil }
         guard let form = value.stringValue.flatMap(ChargeAnswer.init(rawValue:)) else {

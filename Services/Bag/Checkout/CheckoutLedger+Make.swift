@@ -6,7 +6,7 @@ import ParseProtocol
 extension CheckoutLedger {
     /// Numbers the order and marks it made; the reply and everything the others must hear are part of the same transaction.
     /// - Returns: the receipt.
-    /// - Throws: `ParseError` 2 before it is known which numbers were given out.
+    /// - Throws: `.serviceUnavailable` (2) before it is known which numbers were given out.
     package func make(_ checkout: Checkout, _ priced: PricedOrder, chargeId: String) async throws -> CheckoutOutcome {
         try numbers?.requireOpen()
         return try await store.write { transaction in

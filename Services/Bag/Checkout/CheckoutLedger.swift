@@ -30,7 +30,7 @@ package struct CheckoutLedger: Sendable {
         self.copies = copies
     }
 
-    /// - Throws: 142 while a checkout of the order runs.
+    /// - Throws: `.validationError` (142) while a checkout of the order runs.
     package static func requireNotBeingPaid(_ orderId: String, in store: some ObjectReading) throws {
         guard try running(orderId, in: store) == nil else {
             throw beingPaid
@@ -44,7 +44,8 @@ package struct CheckoutLedger: Sendable {
         ).first?.text("id")
     }
 
-    /// - Throws: 142 while an order that the line belongs to is being paid, whatever the order's status.
+    /// - Throws: `.validationError` (142) while an order that the line belongs to is being paid, whatever the order's
+    ///   status.
     static func requireNotBeingPaid(_ item: BagItem, in store: some ObjectReading) throws {
         let paying = try store.rows(
             """
@@ -60,7 +61,8 @@ package struct CheckoutLedger: Sendable {
 
     /// The checkout that one of the keys was used for.
     /// - Parameter orderId: the order that the request names, if it does.
-    /// - Throws: 142 when the key was used for another order: its answer would be taken for this one's.
+    /// - Throws: `.validationError` (142) when the key was used for another order: its answer would be taken for this
+    ///   one's.
     static func known(
         _ keys: [String], of customerId: String, orderId: String?, in store: some ObjectReading
     ) throws -> String? {

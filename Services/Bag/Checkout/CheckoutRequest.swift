@@ -64,7 +64,8 @@ package struct CheckoutRequest: Sendable, Equatable {
         answerForm = try ChargeAnswer(parameters)
     }
 
-    /// - Throws: 142 for a card number and for values that cannot be, 101 for an order id that cannot be.
+    /// - Throws: `.validationError` (142) for a card number and for values that cannot be, `.objectNotFound` (101) for
+    ///   an order id that cannot be.
     private init(_ parameters: JSON, orderIsRequired: Bool, source: (JSON) throws -> PaymentSource) throws {
         guard !CardNumber.isPresent(in: parameters) else { throw CardNumber.refused }
         orderId = orderIsRequired ? try Self.requiredText(parameters, "orderId") : try Self.text(parameters, "orderId")
@@ -101,7 +102,7 @@ package struct CheckoutRequest: Sendable, Equatable {
     private static let oneAddress = ParseError(
         .validationError, "Only one of addressId, shippingAddress and shippingContact is possible.")
 
-    /// - Throws: 125 for what no mail can be sent to.
+    /// - Throws: `.invalidEmailAddress` (125) for what no mail can be sent to.
     private static func email(_ value: JSON?) throws -> String? {
         guard let value else { return nil }
         guard let text = value.stringValue, Mailbox.isAddress(text) else {

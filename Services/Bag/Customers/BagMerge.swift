@@ -29,7 +29,7 @@ package enum BagMerge {
     }
 
     /// Moves all that the bag service has of `from`. Doing it again does nothing, because nothing is left there then.
-    /// - Throws: 2 while one of the bags is being paid: how that ends has to be known first.
+    /// - Throws: `.serviceUnavailable` (2) while one of the bags is being paid: how that ends has to be known first.
     package static func move(
         from: String, to: String, goods: Goods, currency: String, in transaction: StoreTransaction
     ) throws {

@@ -43,7 +43,8 @@ package struct OrderLedger: Sendable {
 
     /// Takes the step, or begins the refund that it needs.
     /// - Parameter contact: the customer's present address; nil when it is not known.
-    /// - Throws: 101 for an order that is missing or somebody else's, 142 when the step cannot be taken.
+    /// - Throws: `.objectNotFound` (101) for an order that is missing or somebody else's, `.validationError` (142) when
+    ///   the step cannot be taken.
     package func take(_ wish: Wish, _ orderId: String, contact: CustomerContact?) async throws -> Taken {
         try await store.write { transaction in
             let order = try Self.order(orderId, of: wish.customerId, in: transaction)

@@ -55,7 +55,7 @@ package struct OrderLifecycle: Sendable, Equatable {
         self.charged = charged
     }
 
-    /// - Throws: 142 that says the order's state, when the step cannot be taken.
+    /// - Throws: `.validationError` (142) that says the order's state, when the step cannot be taken.
     package func decide(_ step: Step) throws(ParseError) -> Decision {
         if let underWay { return try decide(step, during: underWay) }
         switch step {

@@ -14,7 +14,7 @@ package struct OrderList: Sendable {
 
     /// - Parameter parameters: `status` is an `orderState`, or the number that earlier releases had for it; `from` (included)
     ///   and `to` (excluded) are dates, ISO 8601 or Date hashes, of when the orders were made.
-    /// - Throws: 142 for what is none of these.
+    /// - Throws: `.validationError` (142) for what is none of these.
     package init(_ parameters: JSON) throws {
         var condition: JSON = ["orderStatus": ["$ne": .int(OrderStatus.open.wireStatus)]]
         if let value = parameters["status"], !value.isNull {

@@ -21,7 +21,7 @@ struct OrderRecord {
     var customerId: String { document["customer"]?.pointerTarget?.objectId ?? "" }
     var orderNo: Int64 { document["orderNo"]?.intValue ?? 0 }
 
-    /// - Throws: 101 when there is no such order.
+    /// - Throws: `.objectNotFound` (101) when there is no such order.
     init(_ orderId: String, in store: some ObjectReading) throws {
         try self.init(document: try store.document("Order", orderId, caller: .master), in: store)
     }

@@ -40,7 +40,7 @@ package enum OrderStates {
 
     /// What a save with the master key says of an order's state, in the form of this release: exports of earlier ones are imported,
     /// and an operator's own tools go on.
-    /// - Throws: 142 for an `orderState` that is none.
+    /// - Throws: `.validationError` (142) for an `orderState` that is none.
     static func normalize(_ object: inout JSON) throws {
         if let state = object["orderState"], !state.isNull, state["__op"] == nil {
             guard let text = state.stringValue, OrderStatus(state: text) != nil else {

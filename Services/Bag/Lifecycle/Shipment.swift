@@ -11,7 +11,7 @@ package struct Shipment: Sendable, Equatable {
     package init() {}
 
     /// `carrier`, `trackingNumber` and `trackingUrl` of a function's parameters.
-    /// - Throws: 111 and 142 for texts that cannot be.
+    /// - Throws: `.incorrectType` (111) and `.validationError` (142) for texts that cannot be.
     package init(_ parameters: JSON) throws {
         carrier = try PlainText.optional(parameters["carrier"], "carrier", bytesMax: Self.nameBytesMax, isLine: true)
         trackingNumber = try PlainText.optional(

@@ -6,7 +6,8 @@ package enum ItemsChange: Equatable, Sendable {
     case add([String])
     case remove([String])
 
-    /// - Throws: 111 for anything that is not a list of pointers to `OrderItem`, 107 for an operation that arrays do not have.
+    /// - Throws: `.incorrectType` (111) for anything that is not a list of pointers to `OrderItem`, `.invalidJSON`
+    ///   (107) for an operation that arrays do not have.
     package init(_ value: JSON) throws {
         switch value {
         case .null: self = .set([])

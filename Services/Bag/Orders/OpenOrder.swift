@@ -27,7 +27,7 @@ struct OpenOrder: Sendable {
     }
 
     /// The customer's open order, made if there is none.
-    /// - Throws: 155 when `caller` begins too many.
+    /// - Throws: `.requestLimitExceeded` (155) when `caller` begins too many.
     static func findOrCreate(
         for customerId: String, currency: String, by caller: Caller, in transaction: StoreTransaction
     ) throws -> OpenOrder {
@@ -46,7 +46,7 @@ struct OpenOrder: Sendable {
         ]
     }
 
-    /// - Throws: 142 while a checkout of this order runs.
+    /// - Throws: `.validationError` (142) while a checkout of this order runs.
     func requireNotBeingPaid(in store: some ObjectReading) throws {
         try CheckoutLedger.requireNotBeingPaid(objectId, in: store)
     }

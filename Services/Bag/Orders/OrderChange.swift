@@ -14,7 +14,8 @@ package struct OrderChange: Sendable, Equatable {
     private static let ignored: Set<String> = ["ACL", "objectId", "createdAt", "updatedAt", "className", "__type"]
 
     /// - Parameter present: the order before, nil when it is created.
-    /// - Throws: `ParseError` 119 for what only the server writes, 111 and 142 for values that cannot be.
+    /// - Throws: `.operationForbidden` (119) for what only the server writes, `.incorrectType` (111) and
+    ///   `.validationError` (142) for values that cannot be.
     package init(_ object: JSON, present: JSON?, customerId: String) throws {
         let whole = present ?? ["orderStatus": .int(OrderStatus.open.wireStatus)]
         for (name, value) in object.objectValue ?? [:] {

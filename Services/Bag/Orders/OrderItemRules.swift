@@ -91,7 +91,8 @@ struct OrderItemRules: ClassRules {
     }
 
     /// The caller's own line, if it may still be changed.
-    /// - Throws: 101 for a missing or foreign one, 119 for one of an order that was made, 142 while it is being paid.
+    /// - Throws: `.objectNotFound` (101) for a missing or foreign one, `.operationForbidden` (119) for one of an order
+    ///   that was made, `.validationError` (142) while it is being paid.
     private func changeableItem(_ change: ProposedChange, in transaction: StoreTransaction) throws -> BagItem {
         let userId = try change.customerId
         let document = try transaction.document("OrderItem", try change.requiredObjectId, caller: change.caller)

@@ -56,7 +56,7 @@ package final class OrderNumberGate: Sendable {
         isOpen.withLock { $0 = true }
     }
 
-    /// - Throws: `ParseError` 2 before it is open.
+    /// - Throws: `.serviceUnavailable` (2) before it is open.
     func requireOpen() throws {
         guard isOpen.withLock(\.self) else {
             throw ParseError(.serviceUnavailable, "Order numbers are being agreed upon.")

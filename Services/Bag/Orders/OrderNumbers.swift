@@ -7,7 +7,7 @@ enum OrderNumbers {
     static let importedMax: Int64 = 9_000_000_000_000_000
 
     /// An order was saved with a number of somebody else's choice: ours go on above it.
-    /// - Throws: 142 for a number that is not 0 to `importedMax`.
+    /// - Throws: `.validationError` (142) for a number that is not 0 to `importedMax`.
     static func note(_ number: JSON, in transaction: StoreTransaction) throws {
         guard let orderNo = number.intValue, (0...importedMax).contains(orderNo) else {
             throw ParseError(.validationError, "orderNo must be a whole number from 0 to \(importedMax).")

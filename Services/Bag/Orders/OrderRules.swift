@@ -122,7 +122,7 @@ struct OrderRules: ClassRules {
 
 extension ProposedChange {
     /// The signed-in user whose bag this is.
-    /// - Throws: 101 as class-level permissions do, since these rules act with every right.
+    /// - Throws: `.objectNotFound` (101) as class-level permissions do, since these rules act with every right.
     var customerId: String {
         get throws {
             guard let userId = caller.userId else {

@@ -18,7 +18,7 @@ package struct PaymentSheetContact: Sendable, Equatable {
         ("country", ["country", "Country", "countryCode"]),
     ]
 
-    /// - Throws: 142 for anything but an object of short texts.
+    /// - Throws: `.validationError` (142) for anything but an object of short texts.
     package init(_ value: JSON) throws {
         guard value.objectValue != nil, value["__op"] == nil else {
             throw ParseError(.validationError, "shippingContact must be an object.")

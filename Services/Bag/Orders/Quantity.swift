@@ -6,7 +6,7 @@ package enum Quantity {
     package static let max = 999
 
     /// A quantity as a client sent it.
-    /// - Throws: 142 for anything but a whole number in `allowed`.
+    /// - Throws: `.validationError` (142) for anything but a whole number in `allowed`.
     package static func parse(_ value: JSON?, in allowed: ClosedRange<Int>, whenMissing: Int? = nil) throws -> Int {
         if value == nil || value == .null, let whenMissing { return whenMissing }
         guard let number = value?.intValue, let quantity = Int(exactly: number), allowed.contains(quantity) else {
@@ -16,7 +16,7 @@ package enum Quantity {
     }
 
     /// What a line's quantity becomes with a client's change, which may be an `Increment`.
-    /// - Throws: 142 when the result is not 0 to 999.
+    /// - Throws: `.validationError` (142) when the result is not 0 to 999.
     package static func changed(_ present: Int, by change: JSON) throws -> Int {
         guard let operation = change["__op"] else { return try parse(change, in: 0...max) }
         guard operation == "Increment", let amount = change["amount"]?.intValue, (-1000...1000).contains(amount) else {

@@ -12,7 +12,7 @@ package struct ShippingAddress: Sendable, Equatable {
     package let members: [String: String]
 
     /// An address as a client sent it.
-    /// - Throws: 142 for anything but an object of short texts. It may be incomplete.
+    /// - Throws: `.validationError` (142) for anything but an object of short texts. It may be incomplete.
     package init(_ value: JSON) throws {
         guard let object = value.objectValue, value.wireType == nil, value["__op"] == nil else {
             throw ParseError(.validationError, "shippingAddress must be an object.")
@@ -44,11 +44,11 @@ package struct ShippingAddress: Sendable, Equatable {
         }
     }
 
-    /// - Throws: 142 that names what is missing, in its text and in `details.missing`.
+    /// - Throws: `.validationError` (142) that names what is missing, in its text and in `details.missing`.
     package func requireComplete() throws { try require(Self.required) }
 
     /// What a payment sheet brings at least, wherever it is used: many countries have no states, and a phone number need not be asked for.
-    /// - Throws: 142 as above.
+    /// - Throws: `.validationError` (142) as above.
     package func requireDeliverable() throws {
         try require(["address1", "city"] + (fullName.isEmpty ? ["lastName"] : []))
     }

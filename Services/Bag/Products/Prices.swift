@@ -19,7 +19,7 @@ package struct Prices: Sendable, Equatable {
         }
     }
 
-    /// - Throws: 101 when the product is not sold.
+    /// - Throws: `.objectNotFound` (101) when the product is not sold.
     package func requireSold(_ productId: String) throws {
         guard unitPriceMinorUnits[productId] != nil else { throw ParseError.objectNotFound }
     }

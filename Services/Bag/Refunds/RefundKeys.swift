@@ -9,7 +9,8 @@ enum RefundKeys {
 
     /// The refund that one of the keys was used for.
     /// - Parameter amount: as it is asked for; nil for all that is left.
-    /// - Throws: 142 when the key was used for another order or amount: its answer would be taken for this one's.
+    /// - Throws: `.validationError` (142) when the key was used for another order or amount: its answer would be taken
+    ///   for this one's.
     static func refund(
         _ keys: [String], of orderId: String, amount: Int64?, in store: some ObjectReading
     ) throws -> String? {

@@ -28,7 +28,7 @@ package struct RefundLedger: Sendable {
             .first?.text("id")
     }
 
-    /// - Throws: 142 while money of the order is on its way back.
+    /// - Throws: `.validationError` (142) while money of the order is on its way back.
     static func requireNonePending(_ orderId: String, in store: some ObjectReading) throws {
         guard try pending(orderId, in: store) == nil else {
             throw ParseError(.validationError, "A refund of this order is pending.")

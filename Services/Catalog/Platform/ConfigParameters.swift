@@ -22,7 +22,8 @@ enum ConfigParameters {
     }
 
     /// Applies the body of `PUT /config`, operators included: parameters that it does not name stay as they are.
-    /// - Throws: 105 for a bad name, 107 and 111 for bad values, 116 for more than fits; then nothing is changed.
+    /// - Throws: `.invalidKeyName` (105) for a bad name, `.invalidJSON` (107) and `.incorrectType` (111) for bad
+    ///   values, `.objectTooLarge` (116) for more than fits; then nothing is changed.
     static func apply(_ body: JSON, in transaction: StoreTransaction) throws {
         guard case .object(let params) = body["params"] ?? [:],
             case .object(let flags) = body["masterKeyOnly"] ?? [:],

@@ -16,7 +16,7 @@ enum RequestClaims {
     /// A few milliseconds of one transaction; what is left over is removed with the next.
     private static let removedAtOnce = 500
 
-    /// - Throws: 159 while the id is taken.
+    /// - Throws: `.duplicateRequest` (159) while the id is taken.
     static func claim(_ request: ClaimRequest, in transaction: StoreTransaction) throws {
         guard !request.requestID.isEmpty, request.lifetimeMs > 0 else {
             throw ParseError(.invalidJSON, "A request id and its lifetime are needed.")

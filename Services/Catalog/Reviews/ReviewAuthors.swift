@@ -23,7 +23,7 @@ struct ReviewAuthors: Sendable {
         change.object[Self.field] = .string(name)
     }
 
-    /// - Throws: 111 and 142 for a name that cannot be shown.
+    /// - Throws: `.incorrectType` (111) and `.validationError` (142) for a name that cannot be shown.
     static func check(_ object: inout JSON) throws(ParseError) {
         guard let sent = object[field], !sent.isNull, sent["__op"] != "Delete" else { return }
         guard let text = sent.stringValue else { throw ParseError(.incorrectType, "authorName must be a string.") }

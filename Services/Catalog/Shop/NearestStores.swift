@@ -14,7 +14,7 @@ struct NearestStores: Sendable {
     /// Half the way around the earth, the farthest that anything is.
     static let kilometersMax = 20_016.0
 
-    /// - Throws: 142 for a missing or bad parameter.
+    /// - Throws: `.validationError` (142) for a missing or bad parameter.
     init(_ parameters: JSON) throws {
         guard let latitude = try parameters.numberParameter("latitude", in: -90...90),
             let longitude = try parameters.numberParameter("longitude", in: -180...180),

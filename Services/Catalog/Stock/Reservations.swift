@@ -15,7 +15,8 @@ package struct Reservations: Sendable {
     }
 
     /// Takes the lines out of stock, all or nothing, and fixes their prices.
-    /// - Throws: 142 when stock is short or the request is out of bounds, 101 for a product that is not for sale.
+    /// - Throws: `.validationError` (142) when stock is short or the request is out of bounds, `.objectNotFound` (101)
+    ///   for a product that is not for sale.
     package func reserve(
         _ request: ReserveRequest, caller: Caller, in transaction: StoreTransaction
     ) throws -> ReserveReply {

@@ -7,7 +7,7 @@ import ServiceKit
 /// kept for good: the same goods come back once.
 package enum Restocks {
     /// Puts the lines back into stock. A product that was deleted, or that is no longer counted, has no stock to go back to.
-    /// - Throws: 142 for a request that is out of bounds.
+    /// - Throws: `.validationError` (142) for a request that is out of bounds.
     package static func add(_ request: RestockRequest, in transaction: StoreTransaction) throws {
         guard (1...128).contains(request.restockID.utf8.count) else {
             throw ParseError(.validationError, "A restock's id has 1 to 128 bytes.")
@@ -34,7 +34,8 @@ package enum Restocks {
 
     /// What the reservation took out of stock, by product: an order that was made of what was left gives back no more than that. Nil when the
     /// reservation is not known any more.
-    /// - Throws: 2 while the sale is not committed, which is on its way and not ordered before this.
+    /// - Throws: `.serviceUnavailable` (2) while the sale is not committed, which is on its way and not ordered before
+    ///   this.
     private static func taken(of reservationId: String, in transaction: StoreTransaction) throws -> [String: Int64]? {
         guard !reservationId.isEmpty,
             let row = try transaction.rows("SELECT state FROM reservations WHERE id = ?", [.text(reservationId)]).first

@@ -7,7 +7,7 @@ enum IssueDesk {
         "id, publicId, projectId, title, culprit, level, platform, firstSeen, lastSeen, count, users, status, resolvedIn"
 
     /// Issues, the one that happened last first.
-    /// - Throws: 142 for an unknown status.
+    /// - Throws: `.validationError` (142) for an unknown status.
     static func list(_ parameters: JSON, limit: Int64, _ reader: StoreReader) throws -> JSON {
         var conditions: [String] = []
         var arguments: [SQLValue] = []
@@ -35,7 +35,7 @@ enum IssueDesk {
     }
 
     /// One issue with its releases, the newest events and the stack of the last.
-    /// - Throws: 101.
+    /// - Throws: `.objectNotFound` (101).
     static func one(_ parameters: JSON, _ reader: StoreReader) throws -> JSON {
         let row = try row(of: parameters) { try reader.rows($0, $1) }
         var issue = try json(row)
@@ -59,7 +59,7 @@ enum IssueDesk {
     }
 
     /// Resolves an issue: `inRelease` and everything before it may still have it. Without it, the newest release that did.
-    /// - Throws: 101, 142.
+    /// - Throws: `.objectNotFound` (101), `.validationError` (142).
     static func resolve(_ parameters: JSON, in transaction: StoreTransaction) throws -> JSON {
         let id = try row(of: parameters) { try transaction.rows($0, $1) }.int("id")
         let release = try text("inRelease", parameters) ?? newestRelease(id, in: transaction)
@@ -67,7 +67,7 @@ enum IssueDesk {
         return try set(.resolved, id, resolvedIn: release, in: transaction)
     }
 
-    /// - Throws: 101.
+    /// - Throws: `.objectNotFound` (101).
     static func set(_ status: IssueStatus, _ parameters: JSON, in transaction: StoreTransaction) throws -> JSON {
         try set(status, row(of: parameters) { try transaction.rows($0, $1) }.int("id"), resolvedIn: "", in: transaction)
     }

@@ -23,7 +23,7 @@ package enum Projects {
     }
 
     /// - Returns: the new project's id and key.
-    /// - Throws: 142.
+    /// - Throws: `.validationError` (142).
     static func create(_ name: JSON?, in transaction: StoreTransaction) throws -> (id: String, key: String) {
         guard let name = name?.stringValue, (1...nameBytesMax).contains(name.utf8.count) else {
             throw ParseError(.validationError, "name must be a text of 1 to \(nameBytesMax) bytes.")
@@ -48,7 +48,7 @@ package enum Projects {
             [.text(key), .int(projectId), .int(transaction.now.milliseconds)])
     }
 
-    /// - Throws: 101 when there is no such key.
+    /// - Throws: `.objectNotFound` (101) when there is no such key.
     static func disable(_ key: JSON?, in transaction: StoreTransaction) throws {
         guard let key = key?.stringValue else { throw ParseError(.validationError, "key must be a text.") }
         let changed = try transaction.execute(

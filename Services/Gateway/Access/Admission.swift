@@ -77,7 +77,7 @@ struct Admission: Sendable {
     // MARK: Was it here before?
 
     /// The key under which a request must run only once, or nil when it may run as often as it comes.
-    /// - Throws: 107 for an id that is too long.
+    /// - Throws: `.invalidJSON` (107) for an id that is too long.
     func onceId(of request: ParseRequest) throws(ParseError) -> String? {
         guard !settings.onceRoutes.isEmpty, let id = request.headers[Self.requestIdName], !id.isEmpty,
             isOnce(request.method, request.path) || holdsOnce(request)
@@ -90,7 +90,7 @@ struct Admission: Sendable {
 
     /// Runs a request under its id. The id is on the disk before the request begins; it is given back only when the answer says that
     /// nothing was done, so that the client's next attempt is not told that it was.
-    /// - Throws: 159 when a request with this id was here before.
+    /// - Throws: `.duplicateRequest` (159) when a request with this id was here before.
     func once(_ id: String, trace: String, _ run: () async -> ParseResponse) async throws(ParseError) -> ParseResponse {
         let claim = ClaimRequest.with {
             $0.requestID = id

@@ -46,7 +46,7 @@ struct PrincipalResolver: Sendable {
     }
 
     /// The admitted principal with the user of its session token.
-    /// - Throws: 209 for a token that is unknown or expired.
+    /// - Throws: `.invalidSessionToken` (209) for a token that is unknown or expired.
     func signIn(_ admitted: Principal, _ credentials: Credentials, trace: String) async throws(ParseError) -> Principal
     {
         guard let token = credentials.sessionToken, !admitted.isPrivileged else { return admitted }

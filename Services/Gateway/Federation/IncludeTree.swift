@@ -16,7 +16,7 @@ struct IncludeTree: Sendable {
 
     var isEmpty: Bool { children.isEmpty && !includesAll }
 
-    /// - Throws: 102 for too many or too deep paths.
+    /// - Throws: `.invalidQuery` (102) for too many or too deep paths.
     mutating func add(paths: [String]) throws(ParseError) {
         guard paths.count <= Self.pathsMax else {
             throw ParseError(.invalidQuery, "At most \(Self.pathsMax) includes are possible.")

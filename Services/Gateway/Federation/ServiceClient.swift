@@ -79,7 +79,7 @@ struct ServiceReply<Reply: Message>: Sendable {
     fileprivate let body: [UInt8]
     let documents: [[UInt8]]
 
-    /// - Throws: code 1 when a service answered something else.
+    /// - Throws: `.internalServerError` (1) when a service answered something else.
     var message: Reply {
         get throws(ParseError) {
             do {
@@ -104,8 +104,9 @@ extension JSON {
     private static let countedBytes = 4096
 
     /// The JSON of a service's reply.
-    /// - Throws: 102 when the answer holds more values than the gateway decodes, 155 when there is no room for them now, 124 when nothing is
-    ///   left of the request's budget, code 1 when it is no JSON.
+    /// - Throws: `.invalidQuery` (102) when the answer holds more values than the gateway decodes,
+    ///   `.requestLimitExceeded` (155) when there is no room for them now, `.timeout` (124) when nothing is left of the
+    ///   request's budget, `.internalServerError` (1) when it is no JSON.
     init(reply: [UInt8]) throws(ParseError) {
         try AnswerHold.decode(reply.count)
         if reply.count >= Self.countedBytes, let budget = RequestBudget.current {

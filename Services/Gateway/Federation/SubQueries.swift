@@ -32,7 +32,8 @@ struct SubQueries {
     }
 
     /// - Parameter className: the class the filter is for. Without it a `$relatedTo` is left to the class's owner.
-    /// - Throws: 102 or 107 for a malformed sub-query, and whatever its owner answers.
+    /// - Throws: `.invalidQuery` (102) or `.invalidJSON` (107) for a malformed sub-query, and whatever its owner
+    ///   answers.
     mutating func resolve(_ filter: [UInt8], of className: String? = nil) async throws(ParseError) -> [UInt8] {
         guard let json = try? JSON(parsing: filter), case .object(let members) = json else {
             throw ParseError(.invalidJSON, "where must be a JSON object.")

@@ -11,7 +11,7 @@ enum SubQuery {
     /// Rows one sub-query may bring: past them the client should ask otherwise.
     static let rowsMax = 10_000
 
-    /// - Throws: 102 for a malformed one.
+    /// - Throws: `.invalidQuery` (102) for a malformed one.
     init(_ name: String, _ specification: JSON) throws(ParseError) {
         let selects = name.hasSuffix("elect")
         let query = selects ? specification["query"] : specification
@@ -48,7 +48,7 @@ enum SubQuery {
     }
 
     /// The members of the condition inside. An SDK leaves it out when there is none, and may send it as text.
-    /// - Throws: 102, or 107 for a text that is no object.
+    /// - Throws: `.invalidQuery` (102), or `.invalidJSON` (107) for a text that is no object.
     private static func condition(_ value: JSON?) throws(ParseError) -> [String: JSON] {
         guard let value, let text = try OptionValue.condition(value) else { return [:] }
         if case .object(let members) = value { return members }
@@ -112,7 +112,7 @@ enum SubQuery {
     }
 
     /// The values of an answer: pointers for the query forms, values of the key for the select forms, ids of members.
-    /// - Throws: 102 for too many.
+    /// - Throws: `.invalidQuery` (102) for too many.
     func values(of answer: [UInt8]) throws(ParseError) -> [JSON] {
         let answer = try JSON(reply: answer)
         guard case .find(let className, _, _, let key) = self else { return answer.arrayValue ?? [] }

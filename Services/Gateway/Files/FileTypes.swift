@@ -123,7 +123,7 @@ package struct FileTypes: Sendable {
     /// - Parameters:
     ///   - name: as the client gave it; one without an extension gets that of the type.
     ///   - contentType: as the client gave it; without one, that of the extension counts.
-    /// - Throws: 122 for a bad name, 130 for a pair that is not taken in.
+    /// - Throws: `.invalidFileName` (122) for a bad name, `.fileSaveError` (130) for a pair that is not taken in.
     package func accept(name: String, contentType: String?) throws(ParseError) -> (name: String, contentType: String) {
         try FileNames.check(name)
         let type = try Self.bareType(contentType ?? "")

@@ -22,7 +22,8 @@ struct FileUpload {
     /// What a client may say about a file; it is kept in its row.
     static let metadataBytesMax = 8192
 
-    /// - Throws: 122 for a bad name, 129 when it is too large, 130 for what is not taken in, 107 for a malformed body, 105 for a
+    /// - Throws: `.invalidFileName` (122) for a bad name, `.fileTooLarge` (129) when it is too large, `.fileSaveError`
+    ///   (130) for what is not taken in, `.invalidJSON` (107) for a malformed body, `.invalidKeyName` (105) for a
     ///   prohibited key.
     init(
         _ request: ParseRequest, named name: String, bytesMax: Int, types: FileTypes = .standard

@@ -36,7 +36,7 @@ struct FilesController: Sendable {
         return ParseResponse(status: 201, ["name": .string(message.name), "url": .string(url)], location: url)
     }
 
-    /// - Throws: 130 for whoever may not upload files.
+    /// - Throws: `.fileSaveError` (130) for whoever may not upload files.
     func authorize(_ principal: Principal) throws(ParseError) {
         guard !principal.master else { return }
         let (needed, who): (FileUploadRight, String) =

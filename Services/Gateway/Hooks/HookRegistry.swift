@@ -24,7 +24,7 @@ final class HookRegistry: Sendable {
     /// What was known last; nil before the first answer only.
     var last: HookTable? { state.withLock { $0.last } }
 
-    /// - Throws: 2 while nobody can be asked.
+    /// - Throws: `.serviceUnavailable` (2) while nobody can be asked.
     func table() async throws(ParseError) -> HookTable {
         let (known, generation) = state.withLock { ($0.table, $0.generation) }
         if let known { return known }

@@ -118,7 +118,7 @@ struct HookedRead: Sendable {
     // MARK: - After
 
     /// The objects as `afterFind` leaves them.
-    /// - Throws: the webhook's refusal, or 143 when it answers something else than objects.
+    /// - Throws: the webhook's refusal, or `.webhookError` (143) when it answers something else than objects.
     func after(_ objects: [JSON]) async throws(ParseError) -> [JSON] {
         guard let url = table.url(.afterFind, className), !objects.isEmpty else { return objects }
         var body = try await scope.subject(principal)

@@ -11,7 +11,8 @@ enum WebhookAnswer {
     private static let repeating: Set<Int64> = [1, 2, 100]
 
     /// The value of `success`; null for no result.
-    /// - Throws: the webhook's own error, or 143 and 105 for an answer that cannot be taken.
+    /// - Throws: the webhook's own error, or `.webhookError` (143) and `.invalidKeyName` (105) for an answer that
+    ///   cannot be taken.
     static func success(status: Int, body: [UInt8]) throws(ParseError) -> JSON {
         guard (200..<300).contains(status) else {
             throw ParseError(.webhookError, "The webhook answered with status \(status).")
@@ -51,7 +52,8 @@ enum WebhookAnswer {
     }
 
     /// What clients may not send, a webhook may not either: its answer reaches other clients.
-    /// - Throws: 105 for a prohibited member, 107 for a value that is nested too deep.
+    /// - Throws: `.invalidKeyName` (105) for a prohibited member, `.invalidJSON` (107) for a value that is nested too
+    ///   deep.
     static func check(_ value: JSON, depth: Int = 0) throws(ParseError) {
         guard depth <= depthMax else {
             throw ParseError(.invalidJSON, "The webhook's answer is nested deeper than \(depthMax) levels.")

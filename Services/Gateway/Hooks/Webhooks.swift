@@ -26,7 +26,8 @@ final class Webhooks: Sendable {
     }
 
     /// Calls a webhook and returns the value of `success`.
-    /// - Throws: the webhook's own error; 143 when there is no answer or none that can be taken; 105 for prohibited members in it.
+    /// - Throws: the webhook's own error; `.webhookError` (143) when there is no answer or none that can be taken;
+    ///   `.invalidKeyName` (105) for prohibited members in it.
     func call(_ url: String, _ body: [String: JSON]) async throws(ParseError) -> JSON {
         var request = OutboundRequest(
             .post, url, headers: [("Content-Type", "application/json"), ("Accept", "application/json")],

@@ -12,7 +12,7 @@ struct AggregateOptions {
     /// Members whose objects have an order that counts: the keys to sort by.
     private static let sort = "$sort"
 
-    /// - Throws: 102 or 107.
+    /// - Throws: `.invalidQuery` (102) or `.invalidJSON` (107).
     init(_ request: ParseRequest) throws(ParseError) {
         for (name, value) in try Self.parameters(of: request) {
             switch name {

@@ -20,7 +20,7 @@ struct LogController: Sendable {
         var until = Timestamp.now
         var isAscending = false
 
-        /// - Throws: 102.
+        /// - Throws: `.invalidQuery` (102).
         init(_ options: [String: JSON]) throws(ParseError) {
             for (name, value) in options where !value.isNull && value != "" {
                 switch name {

@@ -76,7 +76,7 @@ struct PagesController: Sendable {
     }
 
     /// The same for a page's script, which is answered as Parse Server does.
-    /// - Throws: -1, 142 and 201.
+    /// - Throws: `.otherCause` (-1), `.validationError` (142) and `.passwordMissing` (201).
     private func changePassword(
         _ form: [String: String], _ token: String, _ password: String, _ request: ParseRequest
     ) async throws(ParseError) -> ParseResponse {

@@ -18,7 +18,8 @@ struct AppStore: Sendable {
     private static let isOfSandbox: Int64 = 21007
     private static let timeout = Duration.seconds(10)
 
-    /// - Throws: 2 when Apple cannot be asked now, 148 when it does not answer as it should.
+    /// - Throws: `.serviceUnavailable` (2) when Apple cannot be asked now, `.invalidServerResponse` (148) when it does
+    ///   not answer as it should.
     func verify(_ receipt: String) async throws(ParseError) -> Verdict {
         let verdict = try await ask(settings.receiptURL, receipt)
         guard verdict == .invalid(status: Self.isOfSandbox) else { return verdict }

@@ -4,11 +4,11 @@ import ParseProtocol
 /// The readers that bytes of a client meet before anything else looks at them, each as one call, so that tests can put any bytes in.
 package enum ClientInput {
     /// The components of a path.
-    /// - Throws: 107.
+    /// - Throws: `.invalidJSON` (107).
     package static func path(_ text: String) throws -> [String] { try ParseRequest.path(text).map(String.init) }
 
     /// The options of a query string.
-    /// - Throws: 107.
+    /// - Throws: `.invalidJSON` (107).
     package static func options(query: String) throws -> [String: JSON] {
         var request = ParseRequest(method: .get, path: [], requestId: "", clientAddress: nil)
         request.query = query
@@ -16,7 +16,8 @@ package enum ClientInput {
     }
 
     /// Credentials and the rest of a tunnelled body (PARSE_PROTOCOL section 1.2), and the file that it may be.
-    /// - Throws: 107; of the file 107, 122, 129 and 130.
+    /// - Throws: `.invalidJSON` (107); of the file `.invalidJSON` (107), `.invalidFileName` (122), `.fileTooLarge`
+    ///   (129) and `.fileSaveError` (130).
     package static func file(
         tunnelled body: [UInt8], named name: String, bytesMax: Int
     ) throws -> (name: String, contentType: String, content: [UInt8]) {
@@ -29,7 +30,7 @@ package enum ClientInput {
     }
 
     /// A file as raw bytes.
-    /// - Throws: 122, 129 and 130.
+    /// - Throws: `.invalidFileName` (122), `.fileTooLarge` (129) and `.fileSaveError` (130).
     package static func file(
         _ content: [UInt8], named name: String, contentType: String, bytesMax: Int
     ) throws -> (name: String, contentType: String, content: [UInt8]) {
@@ -56,7 +57,7 @@ package enum ClientInput {
     }
 
     /// The rows of a CSV file.
-    /// - Throws: 107, 116.
+    /// - Throws: `.invalidJSON` (107), `.objectTooLarge` (116).
     package static func rows(csv bytes: [UInt8]) throws -> [[String]] { try CSVTable(parsing: bytes).rows }
 
     package static func csv(_ rows: [[String]]) -> [UInt8] { rows.flatMap(CSVTable.line) }

@@ -66,7 +66,7 @@ struct Credentials: Sendable {
 
     /// Takes the credentials out of a body, as the JavaScript SDK puts them there, and returns the method it means.
     /// - Parameter knownId: the shop's application id; a header that says it is not overruled by the body.
-    /// - Throws: 107 when one of them is not a string.
+    /// - Throws: `.invalidJSON` (107) when one of them is not a string.
     mutating func take(from body: inout [String: JSON], knownId: String) throws(ParseError) -> String? {
         func take(_ key: String) throws(ParseError) -> String? {
             guard let value = body.removeValue(forKey: key) else { return nil }

@@ -27,7 +27,7 @@ package enum OptionValue {
     }
 
     /// The number of `limit`.
-    /// - Throws: 117.
+    /// - Throws: code 117 (the protocol's InvalidLimit).
     package static func limit(_ value: JSON) throws(ParseError) -> Int64 {
         guard let limit = wholeNumber(value), limit >= 0 else {
             throw ParseError(.init(rawValue: 117), "limit must be a whole number from 0.")
@@ -36,7 +36,7 @@ package enum OptionValue {
     }
 
     /// The number of `skip`.
-    /// - Throws: 118.
+    /// - Throws: code 118 (the protocol's InvalidSkip).
     package static func skip(_ value: JSON, max: Int) throws(ParseError) -> Int64 {
         guard let skip = wholeNumber(value), (0...Int64(max)).contains(skip) else {
             throw ParseError(.init(rawValue: 118), "skip must be a whole number from 0 to \(max).")
@@ -54,7 +54,7 @@ package enum OptionValue {
 
     /// The JSON text of a condition, which may come as an object, as its text, or as that text in JSON quotes; nil when
     /// there is none.
-    /// - Throws: 102 for anything else.
+    /// - Throws: `.invalidQuery` (102) for anything else.
     package static func condition(_ value: JSON) throws(ParseError) -> [UInt8]? {
         switch value {
         case .null, "", "null": return nil

@@ -25,7 +25,7 @@ struct QueryOptions: Sendable {
 
     init() {}
 
-    /// - Throws: 102 for an option that a get does not know.
+    /// - Throws: `.invalidQuery` (102) for an option that a get does not know.
     init(get options: [String: JSON]) throws(ParseError) {
         for (name, value) in options {
             guard try readShared(name, value) else {
@@ -36,7 +36,7 @@ struct QueryOptions: Sendable {
     }
 
     /// - Parameter isMaster: whether the master key asks, without which some options are refused.
-    /// - Throws: 102, 107, 117, 118 or 119.
+    /// - Throws: `.invalidQuery` (102), `.invalidJSON` (107), 117 for a bad limit, 118 for a bad skip or `.operationForbidden` (119).
     init(
         find options: [String: JSON], limitMax: Int, skipMax: Int = .max, isMaster: Bool = false
     ) throws(ParseError) {
@@ -117,7 +117,7 @@ struct QueryOptions: Sendable {
     private static let alwaysSent: Set<String> = ["objectId", "createdAt", "updatedAt", "ACL"]
 
     /// A comma list or, from newer clients, an array of names.
-    /// - Throws: 102 for anything else, and for too many.
+    /// - Throws: `.invalidQuery` (102) for anything else, and for too many.
     static func list(_ value: JSON, _ name: String) throws(ParseError) -> [String] {
         switch value {
         case .string(let text):
@@ -143,7 +143,7 @@ struct QueryOptions: Sendable {
         }
     }
 
-    /// - Throws: 102 for what is no field's name.
+    /// - Throws: `.invalidQuery` (102) for what is no field's name.
     static func redirectKey(_ value: JSON) throws(ParseError) -> String {
         guard case .string(let key) = value, Names.isIdentifier(key) else {
             throw ParseError(.invalidQuery, "redirectClassNameForKey must be the name of a field.")

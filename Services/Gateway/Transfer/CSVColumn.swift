@@ -34,7 +34,7 @@ struct CSVColumn {
     }
 
     /// - Returns: nil for an empty text, which says nothing about the field.
-    /// - Throws: 111 when the text is not of the field's type.
+    /// - Throws: `.incorrectType` (111) when the text is not of the field's type.
     func value(_ text: String) throws(ParseError) -> JSON? {
         guard !text.isEmpty else { return nil }
         switch type {

@@ -11,7 +11,8 @@ struct CSVTable {
     /// Each is an object in memory while the file is read.
     static let rowsMax = 100_000
 
-    /// - Throws: 107 for quotes that do not end, text after a closing quote, or bytes that are not UTF-8.
+    /// - Throws: `.invalidJSON` (107) for quotes that do not end, text after a closing quote, or bytes that are not
+    ///   UTF-8.
     init(parsing bytes: [UInt8]) throws(ParseError) {
         var rest = bytes[...]
         if rest.starts(with: [0xEF, 0xBB, 0xBF]) { rest = rest.dropFirst(3) }  // Spreadsheets write a byte order mark.

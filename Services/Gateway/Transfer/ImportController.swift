@@ -89,7 +89,7 @@ struct ImportController: Sendable {
 /// What export and import have in common.
 enum Transfers {
     /// The shop's admins, not with a restricted session, and the master key; each sees and changes what its rights allow.
-    /// - Throws: 119 for anybody else.
+    /// - Throws: `.operationForbidden` (119) for anybody else.
     static func requireOperator(_ principal: Principal) throws(ParseError) {
         guard principal.isAdmin else {
             throw ParseError(.operationForbidden, "Only members of the role \(adminsRole) may do this.")

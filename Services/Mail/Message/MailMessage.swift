@@ -27,8 +27,8 @@ package struct MailMessage: Sendable {
     /// The mail's bytes: lines end with CRLF. The same mail always has the same bytes.
     package var bytes: [UInt8] {
         // No line of quoted-printable begins with two dashes and an underscore-equals pair: `=_` cannot be in it.
-        let boundary =
-            "=_satchel_\(messageId.utf8.reduce(UInt64(14_695_981_039_346_656_037)) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 })"
+        let hash = messageId.utf8.reduce(UInt64(14_695_981_039_346_656_037)) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
+        let boundary = "=_satchel_\(hash)"
         var lines = [
             "Date: \(Self.dateText(date))",
             "From: \(from.header)",

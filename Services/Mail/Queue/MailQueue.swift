@@ -13,8 +13,8 @@ package struct MailQueue: Sendable {
     /// sender's outbox try for ever.
     /// - Parameter quotas: nil counts nothing.
     /// - Returns: what became of it, for the log.
-    /// - Throws: 142 for an unknown template. The sender keeps such a mail, so that one asked for by a newer release is sent once this
-    ///   service is as new.
+    /// - Throws: `.validationError` (142) for an unknown template. The sender keeps such a mail, so that one asked for
+    ///   by a newer release is sent once this service is as new.
     @discardableResult package static func add(
         _ message: SendMailRequest, key: String, quotas: MailQuotas? = nil, in transaction: StoreTransaction
     ) throws -> MailQuotas.Verdict {

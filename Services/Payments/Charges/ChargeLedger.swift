@@ -22,8 +22,8 @@ package enum ChargeLedger {
     }
 
     /// Finds the operation or starts it.
-    /// - Throws: 142 when the operation id was used for another charge or given up, 101 when the payment method or customer is
-    ///   not the user's.
+    /// - Throws: `.validationError` (142) when the operation id was used for another charge or given up,
+    ///   `.objectNotFound` (101) when the payment method or customer is not the user's.
     static func begin(_ request: ChargeRequest, in transaction: StoreTransaction) throws -> Step {
         let requested = try RequestedSource(request)
         if let row = try row(request.operationID, in: transaction) {

@@ -19,9 +19,10 @@ package struct Charges: Sendable {
         self.logger = logger
     }
 
-    /// - Throws: `ParseError` 141 when the card was declined, 142 and 101 for a request that can never succeed, and 2 (which the
-    ///   bus marks as retriable) whenever nothing is decided: the sender must ask again with the same operation id, and must not
-    ///   take a lost answer for a decline.
+    /// - Throws: `.scriptFailed` (141) when the card was declined, `.validationError` (142) and `.objectNotFound` (101)
+    ///   for a request that can never succeed, and `.serviceUnavailable` (2) (which the bus marks as retriable)
+    ///   whenever nothing is decided: the sender must ask again with the same operation id, and must not take a lost
+    ///   answer for a decline.
     package func charge(_ request: ChargeRequest) async throws -> ChargeReply {
         try Self.check(request)
         return try await decided(request.operationID) {
@@ -35,7 +36,7 @@ package struct Charges: Sendable {
     }
 
     /// `payments.findCharge.v1`: what became of a charge, without making one.
-    /// - Throws: as `charge`; 101 when it was never made and never will be.
+    /// - Throws: as `charge`; `.objectNotFound` (101) when it was never made and never will be.
     package func find(_ request: FindChargeRequest) async throws -> ChargeReply {
         let operationId = request.operationID
         guard Self.operationIdBytes.contains(operationId.utf8.count) else { throw ParseError.objectNotFound }

@@ -72,7 +72,8 @@ struct PaymentFunctions: Sendable {
         }
     }
 
-    /// - Throws: 209 without a user, 142 when there is a card number among the parameters.
+    /// - Throws: `.invalidSessionToken` (209) without a user, `.validationError` (142) when there is a card number
+    ///   among the parameters.
     private func signedInUser(_ request: ServiceRequest, _ parameters: JSON) throws -> String {
         let userId = try request.userId
         if CardNumber.isPresent(in: parameters) { throw CardNumber.refused }

@@ -62,7 +62,7 @@ package enum PaymentMethods {
     }
 
     /// The provider's customer behind the one of `owner`'s methods that fits `condition`.
-    /// - Throws: 101 when there is none.
+    /// - Throws: `.objectNotFound` (101) when there is none.
     static func customer(
         where condition: [String: JSON], owner: String, in transaction: StoreTransaction
     ) throws -> String {

@@ -20,8 +20,9 @@ package enum RefundLedger {
     private static let firstAttempt = Duration.seconds(15)
 
     /// Finds the operation or starts it.
-    /// - Throws: 101 for a charge that is unknown or was not made, 142 when less than that is left of it or the operation id was
-    ///   used for another refund, 2 when the charge itself is undecided.
+    /// - Throws: `.objectNotFound` (101) for a charge that is unknown or was not made, `.validationError` (142) when
+    ///   less than that is left of it or the operation id was used for another refund, `.serviceUnavailable` (2) when
+    ///   the charge itself is undecided.
     static func begin(_ request: RefundRequest, in transaction: StoreTransaction) throws -> Step {
         if let row = try row(request.operationID, in: transaction) {
             guard try row.text("chargeOperationId") == request.chargeOperationID,

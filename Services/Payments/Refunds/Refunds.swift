@@ -16,7 +16,8 @@ package struct Refunds: Sendable {
         self.logger = logger
     }
 
-    /// - Throws: `ParseError` 101, 142 and 141 as the message says, and 2 whenever nothing is decided.
+    /// - Throws: `.objectNotFound` (101), `.validationError` (142) and `.scriptFailed` (141) as the message says, and
+    ///   `.serviceUnavailable` (2) whenever nothing is decided.
     package func refund(_ request: RefundRequest) async throws -> RefundReply {
         guard Charges.operationIdBytes.contains(request.operationID.utf8.count), request.amountMinorUnits >= 0 else {
             throw ParseError(.validationError, "A refund needs an operation id and an amount that is not negative.")

@@ -19,7 +19,7 @@ package struct Webhooks: Sendable {
     private static let bodyBytesMax = 512 * 1024
 
     /// Returns when the event is stored, or known, or of no interest.
-    /// - Throws: 142 unless it is signed, 107 when it cannot be read.
+    /// - Throws: `.validationError` (142) unless it is signed, `.invalidJSON` (107) when it cannot be read.
     package func receive(_ body: [UInt8], signature: String, at now: Timestamp = .now) async throws {
         guard let secret else {
             throw ParseError(

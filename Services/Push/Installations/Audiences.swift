@@ -6,7 +6,7 @@ import ServiceKit
 enum Audiences {
     static let className = "_Audience"
 
-    /// - Throws: 115 for an audience that does not exist or whose condition cannot be read.
+    /// - Throws: `.pushMisconfigured` (115) for an audience that does not exist or whose condition cannot be read.
     static func condition(of id: String, in transaction: StoreTransaction) throws -> JSON {
         guard let text = try transaction.documentIfFound(className, id, caller: .master)?["query"]?.stringValue,
             let query = try? JSON(parsing: text), case .object = query

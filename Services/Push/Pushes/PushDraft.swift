@@ -31,8 +31,9 @@ package struct PushDraft: Sendable {
     private static let clockSkewMax = Duration.seconds(60)
     private static let intervalMax: Int64 = 366 * 86_400
 
-    /// - Throws: 115 for what cannot be sent, 138 for an expiration before the push, 152 for a push too far ahead, 112 for a
-    ///   channel's name, 116 for a payload that is too large.
+    /// - Throws: `.pushMisconfigured` (115) for what cannot be sent, `.invalidExpiration` (138) for an expiration
+    ///   before the push, `.invalidPushTime` (152) for a push too far ahead, `.invalidChannelName` (112) for a
+    ///   channel's name, `.objectTooLarge` (116) for a payload that is too large.
     package init(_ body: JSON, now: Timestamp) throws(ParseError) {
         guard case .object(let members) = body else {
             throw ParseError(.invalidJSON, "The body must be a JSON object.")

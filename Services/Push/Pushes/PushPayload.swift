@@ -17,7 +17,8 @@ package struct PushPayload: Sendable {
     package static let bytesMax = 4096
     private static let badgeMax: Int64 = 999_999_999
 
-    /// - Throws: 115 for what is no payload, 116 for one that no provider takes.
+    /// - Throws: `.pushMisconfigured` (115) for what is no payload, `.objectTooLarge` (116) for one that no provider
+    ///   takes.
     package init(_ data: JSON?) throws(ParseError) {
         guard let data, case .object(let members) = data else {
             throw ParseError(.pushMisconfigured, "data must be an object.")

@@ -32,7 +32,9 @@ package struct AccountFields: Sendable {
     private static let special =
         ["username", "password", "email", "authData", "sessionToken", "objectId"] + claimed
 
-    /// - Throws: 200, 201, 142, 125, 252, 253, 141, 119 or 105 for values that cannot be what they should.
+    /// - Throws: `.usernameMissing` (200), `.passwordMissing` (201), `.validationError` (142), `.invalidEmailAddress`
+    ///   (125), `.unsupportedService` (252), `.invalidAuthData` (253), `.scriptFailed` (141), `.operationForbidden`
+    ///   (119) or `.invalidKeyName` (105) for values that cannot be what they should.
     package init(_ object: JSON, isMaster: Bool) throws {
         guard case .object(var members) = object else { throw ParseError(.invalidJSON, "An object is needed.") }
         for key in members.keys where key.contains(".") {
@@ -75,7 +77,7 @@ package struct AccountFields: Sendable {
     /// Whether the client repeats that the user is an operator, which answers say of the members of the role.
     var claimsAdmin: Bool { claims["isAdmin"] == true }
 
-    /// - Throws: 119 when a field that is not the client's would change.
+    /// - Throws: `.operationForbidden` (119) when a field that is not the client's would change.
     func checkClaims(against stored: JSON) throws {
         for (field, value) in claims where value != (stored[field] ?? false) {
             throw ParseError(
@@ -122,7 +124,8 @@ extension AccountFields {
     }
 
     /// Checks what a new user cannot do without: a name and a password, or the id of an anonymous user.
-    /// - Throws: 200, 201, 119, or 105 for an id chosen by a client: it may be that of a user who is gone, whose data it would open.
+    /// - Throws: `.usernameMissing` (200), `.passwordMissing` (201), `.operationForbidden` (119), or `.invalidKeyName`
+    ///   (105) for an id chosen by a client: it may be that of a user who is gone, whose data it would open.
     package func checkSignUp() throws {
         guard objectId == nil || isMaster else {
             throw ParseError(.invalidKeyName, "objectId is an invalid field name.")

@@ -26,7 +26,7 @@ package enum AccountNames {
     package static func isEmail(_ address: String) -> Bool { Mailbox.isAddress(address) }
 
     /// How short it may be is the operator's choice (`PasswordPolicy`).
-    /// - Throws: 142 when the password is too long.
+    /// - Throws: `.validationError` (142) when the password is too long.
     package static func check(password: String) throws {
         guard password.utf8.count <= passwordBytesMax else {
             throw ParseError(.validationError, "The password must have at most \(passwordBytesMax) bytes.")

@@ -13,7 +13,8 @@ package struct AccountUpdate {
     ///   - stored: the user's document.
     ///   - hasPassword: false for an anonymous user.
     ///   - unverified: providers that were not asked, because the user was linked with the same id when the request came.
-    /// - Throws: 101 for a new link without proof, 119 for a field that is not the client's, 253 for a user who could not come back.
+    /// - Throws: `.objectNotFound` (101) for a new link without proof, `.operationForbidden` (119) for a field that is
+    ///   not the client's, `.invalidAuthData` (253) for a user who could not come back.
     package init(
         _ fields: AccountFields, of stored: JSON, userId: String, hasPassword: Bool,
         unverified: Set<AuthProvider> = []

@@ -59,7 +59,8 @@ enum Identities {
     }
 
     /// Gives the user a name instead of the present one of its kind.
-    /// - Throws: 202, 203 or 208 when it is another user's.
+    /// - Throws: `.usernameTaken` (202), `.emailTaken` (203) or `.accountAlreadyLinked` (208) when it is another
+    ///   user's.
     static func take(
         _ identity: Identity, for userId: String, _ key: AccountKey, in transaction: StoreTransaction
     ) throws {

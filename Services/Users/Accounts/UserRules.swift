@@ -77,7 +77,7 @@ package struct UserRules: ClassRules {
         return proofs.filter { $0.isIdOnly || linked?[$0.provider.rawValue]?["id"] == .string($0.id) }.map(\.provider)
     }
 
-    /// - Throws: 142 for one of the last passwords.
+    /// - Throws: `.validationError` (142) for one of the last passwords.
     private func refuseFormer(_ password: String, of change: ProposedChange) async throws {
         let policy = settings.passwordPolicy
         guard policy.historyMax > 0, change.verb == .update, let userId = change.objectId else { return }
@@ -212,7 +212,8 @@ package struct UserRules: ClassRules {
         outcome.answer["sessionToken"] = .string(session.token)
     }
 
-    /// - Throws: 206 unless the user or the master key asks, 119 with a restricted session.
+    /// - Throws: `.sessionMissing` (206) unless the user or the master key asks, `.operationForbidden` (119) with a
+    ///   restricted session.
     package static func authorize(_ change: ProposedChange) throws {
         try change.requireFullSession()
         guard change.verb != .create, !change.caller.isMaster else { return }

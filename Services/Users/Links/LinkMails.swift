@@ -20,7 +20,8 @@ package struct LinkMails: Sendable {
 
     /// Takes a request for a mail. Nothing here looks at accounts, so that neither the answer nor its time tells whether there is one:
     /// the outbox brings the request back as `UsersCalls.mailLink`.
-    /// - Throws: 125 for what is no address, 100 when the client asks too often.
+    /// - Throws: `.invalidEmailAddress` (125) for what is no address, `.connectionFailed` (100) when the client asks
+    ///   too often.
     func request(_ message: MailRequest, from network: String, in transaction: StoreTransaction) throws {
         guard AccountNames.isEmail(message.email) else {
             throw ParseError(.invalidEmailAddress, "Email address format is invalid.")

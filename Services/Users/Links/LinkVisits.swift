@@ -32,7 +32,7 @@ struct LinkVisits: Sendable {
     }
 
     /// Sets a new password by a link, which ends every session of the user.
-    /// - Throws: 142 for a password that breaks the rules; the link can be used again.
+    /// - Throws: `.validationError` (142) for a password that breaks the rules; the link can be used again.
     func resetPassword(_ message: LinkRequest, _ request: ServiceRequest) async throws -> BusReply {
         try rules.settings.passwordPolicy.check(message.password)
         // Hashing is slow; nobody gets it done for a guess.

@@ -12,7 +12,8 @@ struct SecondFactorChange {
     private static let codesNote = "recoveryCodes"
 
     /// What can be decided before the transaction: whether the app has the secret, and who guesses.
-    /// - Throws: 252 where second factors are off, 141 for a wrong code, 211 without the code of the present one.
+    /// - Throws: `.unsupportedService` (252) where second factors are off, `.scriptFailed` (141) for a wrong code,
+    ///   `.mfaTokenRequired` (211) without the code of the present one.
     func prepare(_ change: inout ProposedChange, isOffered: Bool, store: ClassStore) async throws {
         let old: String?
         switch wish {
@@ -40,7 +41,7 @@ struct SecondFactorChange {
     }
 
     /// Changes what is stored, within the change's transaction.
-    /// - Throws: 141 when the code of the present one has been used meanwhile.
+    /// - Throws: `.scriptFailed` (141) when the code of the present one has been used meanwhile.
     func commit(_ change: inout ProposedChange, of userId: String, in transaction: StoreTransaction) throws {
         switch wish {
         case .keep, .prove: return

@@ -16,7 +16,7 @@ package enum SecondFactorWish: Equatable, Sendable {
     private static let secretCharacters = 20...256
     private static let tokenBytesMax = 64
 
-    /// - Throws: 141 for a value that cannot be one, 252 for a text message.
+    /// - Throws: `.scriptFailed` (141) for a value that cannot be one, `.unsupportedService` (252) for a text message.
     package init(_ value: JSON?) throws {
         guard let value else {
             self = .keep

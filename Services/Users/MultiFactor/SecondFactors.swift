@@ -114,7 +114,7 @@ package enum SecondFactors {
 extension SecondFactors {
     /// Decides about a sign-in whose first factor holds, in its transaction. A wrong code is counted there and so before the next
     /// guess is looked at; the caller must let the transaction stand and answer `invalid` afterwards.
-    /// - Throws: 211 without a code, the refusal of a locked account.
+    /// - Throws: `.mfaTokenRequired` (211) without a code, the refusal of a locked account.
     /// - Returns: false for a wrong code.
     static func admits(
         _ attempt: SignInAttempt, _ token: String?, _ key: AccountKey, in transaction: StoreTransaction
@@ -134,7 +134,7 @@ extension SecondFactors {
     }
 
     /// Decides, before a change of the user, about the code that gives the present second factor up.
-    /// - Throws: 211 without a code, the refusal of a locked account.
+    /// - Throws: `.mfaTokenRequired` (211) without a code, the refusal of a locked account.
     /// - Returns: false for a wrong one, which is counted.
     static func recognises(
         _ old: String?, of userId: String, _ key: AccountKey, in transaction: StoreTransaction

@@ -16,7 +16,7 @@ package struct PasswordPolicy: Sendable {
 
     package init() {}
 
-    /// - Throws: 142.
+    /// - Throws: `.validationError` (142).
     package func check(_ password: String) throws {
         try AccountNames.check(password: password)
         guard password.count >= charactersMin else {

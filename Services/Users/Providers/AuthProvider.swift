@@ -55,7 +55,8 @@ package struct AuthProof: Hashable, Sendable {
     }
 
     /// What a client wants with each provider it names: a proof, or nil to unlink.
-    /// - Throws: 252 for a provider that is none, 253 for a value that cannot be a proof.
+    /// - Throws: `.unsupportedService` (252) for a provider that is none, `.invalidAuthData` (253) for a value that
+    ///   cannot be a proof.
     package static func wishes(_ authData: JSON?) throws -> [AuthProvider: AuthProof?] {
         guard let authData, !authData.isNull else { return [:] }
         guard case .object(let providers) = authData else {

@@ -41,7 +41,8 @@ package struct IdentityProviders: Sendable {
         logger = Logger(label: "users.providers")
     }
 
-    /// - Throws: 252 for a provider that is not configured, 101 for a proof that does not hold, 2 when nobody can tell now.
+    /// - Throws: `.unsupportedService` (252) for a provider that is not configured, `.objectNotFound` (101) for a proof
+    ///   that does not hold, `.serviceUnavailable` (2) when nobody can tell now.
     func verify(_ proof: AuthProof) async throws(ParseError) {
         guard let provider = providers[proof.provider] else { throw AuthProvider.unsupported }
         do throws(ProviderProblem) {

@@ -51,7 +51,8 @@ package struct RoleRules: ClassRules {
 
     private static let chosenId = ParseError(.invalidKeyName, "objectId is an invalid field name.")
 
-    /// - Throws: 111 without name or ACL, 139 for a name that cannot be one, 137 for the admins' name, 105 for a chosen id.
+    /// - Throws: `.incorrectType` (111) without name or ACL, `.invalidRoleName` (139) for a name that cannot be one,
+    ///   `.duplicateValue` (137) for the admins' name, `.invalidKeyName` (105) for a chosen id.
     package static func checkNew(_ role: JSON, isMaster: Bool) throws {
         // The id of a role that is gone may still be in other roles' `roles`.
         if !isMaster, role["objectId"] != nil { throw chosenId }
@@ -69,7 +70,8 @@ package struct RoleRules: ClassRules {
         try requireACL(role["ACL"])
     }
 
-    /// - Throws: 111 for an update that would leave the role without an ACL, and so open to everybody.
+    /// - Throws: `.incorrectType` (111) for an update that would leave the role without an ACL, and so open to
+    ///   everybody.
     package static func checkUpdate(_ changes: JSON) throws {
         if let acl = changes["ACL"] { try requireACL(acl) }
     }

@@ -50,7 +50,8 @@ enum AnonymousIds {
 extension AccountUpdate {
     /// Gives and takes the names that a change is about, and hides what is secret in it.
     /// - Returns: the changes for the object.
-    /// - Throws: 202, 203 or 208 when a name is another user's.
+    /// - Throws: `.usernameTaken` (202), `.emailTaken` (203) or `.accountAlreadyLinked` (208) when a name is another
+    ///   user's.
     func settleNames(
         of userId: String, _ key: AccountKey, in transaction: StoreTransaction
     ) throws -> [String: JSON] {

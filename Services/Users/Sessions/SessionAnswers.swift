@@ -88,7 +88,7 @@ enum SessionAnswers {
     }
 
     /// The reply, unless it says that the second factor was wrong.
-    /// - Throws: 141.
+    /// - Throws: `.scriptFailed` (141).
     static func accepted(_ reply: BusReply) throws -> BusReply {
         guard try !AccountReply(serializedBytes: reply.body).secondFactorRefused else { throw SecondFactors.invalid }
         return reply

@@ -27,7 +27,7 @@ package struct SessionRules: ClassRules {
     }
 
     /// Refuses fields that are not the client's, whatever their value is, and members of them.
-    /// - Throws: 105.
+    /// - Throws: `.invalidKeyName` (105).
     package static func check(_ object: JSON, isMaster: Bool) throws {
         for key in (object.objectValue ?? [:]).keys {
             let field = key.prefix { $0 != "." }
@@ -78,7 +78,7 @@ package struct SessionRules: ClassRules {
 }
 
 extension ProposedChange {
-    /// - Throws: 119 for a change of users, sessions or roles with a restricted session.
+    /// - Throws: `.operationForbidden` (119) for a change of users, sessions or roles with a restricted session.
     func requireFullSession() throws {
         guard principal.restricted, !caller.isMaster else { return }
         throw ParseError(.operationForbidden, "A restricted session cannot change users, sessions and roles.")

@@ -121,7 +121,7 @@ package enum Sessions {
     }
 
     /// The session of a token.
-    /// - Throws: 209 when there is none, or when its time is over.
+    /// - Throws: `.invalidSessionToken` (209) when there is none, or when its time is over.
     package static func live(
         _ token: String, _ key: AccountKey, at now: Timestamp, _ reader: some ObjectReading
     ) throws -> JSON {

@@ -15,8 +15,9 @@ package struct SignInRequest: Sendable, Equatable {
     package let links: [String: JSON]
 
     /// - Parameter takesLinks: whether proofs of providers are looked at.
-    /// - Throws: 200 without a name, 201 without a password, 101 for a name longer than any, 252 with a proof that
-    ///   nobody would look at, 141 for what cannot be the code of a second factor.
+    /// - Throws: `.usernameMissing` (200) without a name, `.passwordMissing` (201) without a password,
+    ///   `.objectNotFound` (101) for a name longer than any, `.unsupportedService` (252) with a proof that nobody would
+    ///   look at, `.scriptFailed` (141) for what cannot be the code of a second factor.
     package init(_ body: JSON, takesLinks: Bool = false) throws {
         username = try SignInRequest.name(body["username"])
         email = try SignInRequest.name(body["email"])
@@ -91,8 +92,8 @@ struct SignIn: Sendable {
 
     /// Opens a session. The session that the client came with is only looked at for an anonymous user's bag. Whoever
     /// knows the password may bring a provider's proof, and is linked with it, as in Parse Server.
-    /// - Throws: beside what `SignInRequest` throws 253 for what cannot be a proof, 101 for one that does not hold, 208
-    ///   for another user's.
+    /// - Throws: beside what `SignInRequest` throws `.invalidAuthData` (253) for what cannot be a proof,
+    ///   `.objectNotFound` (101) for one that does not hold, `.accountAlreadyLinked` (208) for another user's.
     func answer(_ message: AccountRequest, _ request: ServiceRequest) async throws -> BusReply {
         let wanted = try SignInRequest(try request.document(), takesLinks: true)
         let links = try SignInLinks(wanted.links)
@@ -148,7 +149,8 @@ struct SignIn: Sendable {
     }
 
     /// Prepares what the second factor of an account needs, for whoever knows the password. An authenticator app needs nothing.
-    /// - Throws: -1 with nothing to prepare, 252 for another kind than `mfa`, or where it is off.
+    /// - Throws: `.otherCause` (-1) with nothing to prepare, `.unsupportedService` (252) for another kind than `mfa`,
+    ///   or where it is off.
     func challenge(_ message: AccountRequest, _ request: ServiceRequest) async throws -> BusReply {
         let body = try request.document()
         guard let challenge = body["challengeData"], !challenge.isNull else {

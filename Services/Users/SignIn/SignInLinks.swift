@@ -8,7 +8,8 @@ struct SignInLinks: Sendable {
     private let fields: AccountFields
 
     /// - Parameter authData: without the second factor.
-    /// - Throws: 252 for a provider that is none, 253 for a value that cannot be a proof.
+    /// - Throws: `.unsupportedService` (252) for a provider that is none, `.invalidAuthData` (253) for a value that
+    ///   cannot be a proof.
     init(_ authData: [String: JSON]) throws {
         fields = try AccountFields(["authData": .object(authData)], isMaster: false)
     }
@@ -16,7 +17,8 @@ struct SignInLinks: Sendable {
     var proofs: [AuthProof] { fields.proofs }
 
     /// Asks the providers, when the password was right. A wrong proof is a guess of whoever knows the password.
-    /// - Throws: 101 for a proof that does not hold, 252 for a provider that is not configured, 2 when nobody can tell.
+    /// - Throws: `.objectNotFound` (101) for a proof that does not hold, `.unsupportedService` (252) for a provider
+    ///   that is not configured, `.serviceUnavailable` (2) when nobody can tell.
     func verify(for userId: String, _ providers: IdentityProviders, _ store: ClassStore) async throws {
         guard !proofs.isEmpty else { return }
         let guesser = SignInSubject.owner(userId)
@@ -36,7 +38,7 @@ struct SignInLinks: Sendable {
 
     /// Adds and removes the links.
     /// - Returns: whether anything changed.
-    /// - Throws: 208 for another user's.
+    /// - Throws: `.accountAlreadyLinked` (208) for another user's.
     func commit(to userId: String, _ key: AccountKey, in transaction: StoreTransaction) throws -> Bool {
         let stored = try AnonymousIds.opened(
             transaction.document("_User", userId, caller: .master), of: userId, key, transaction)

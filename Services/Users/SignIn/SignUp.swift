@@ -20,7 +20,7 @@ struct SignUp {
     private static let generatedNameCharacters = 25
 
     /// Creates the user and opens a session. An anonymous id that is known signs its user in instead: then `before` is set.
-    /// - Throws: 202, 203 when a name is taken; what the store refuses.
+    /// - Throws: `.usernameTaken` (202), `.emailTaken` (203) when a name is taken; what the store refuses.
     func commit(in transaction: StoreTransaction) throws -> ChangeOutcome {
         if let userId = try returning(transaction) { return try signIn(userId, in: transaction) }
         if case .prove = fields.secondFactor { throw SecondFactors.malformed }
@@ -106,13 +106,13 @@ struct SignUp {
     }
 
     /// The user who comes back; nil for a new one.
-    /// - Throws: 208 when the proofs belong to different users.
+    /// - Throws: `.accountAlreadyLinked` (208) when the proofs belong to different users.
     func returning(_ reader: some ObjectReading) throws -> String? {
         passwordHash == nil ? try holder(reader) : nil
     }
 
     /// The user that the proofs belong to already; nil when they are nobody's.
-    /// - Throws: 208 when they belong to different users.
+    /// - Throws: `.accountAlreadyLinked` (208) when they belong to different users.
     private func holder(_ reader: some ObjectReading) throws -> String? {
         let owners = Set(
             try fields.identities(hasPassword: false).compactMap { try Identities.owner(of: $0, key, reader) })

@@ -5,11 +5,15 @@ import Synchronization
 
 /// A request as a service sees it.
 public struct ServiceRequest: Sendable {
+    /// Kind, sender's rights and deadline.
     public let envelope: Envelope
+    /// The encoded message of the kind.
     public let body: [UInt8]
+    /// Parse objects as JSON texts.
     public let documents: [[UInt8]]
     let lane: LaneLink
 
+    /// The call's name, such as `catalog.find.v1`.
     public var kind: String { envelope.kind }
 
     /// Answers; must be called exactly once, on any thread.

@@ -2,7 +2,9 @@ import CZeroMQ
 
 /// A call into ZeroMQ that failed, with the library's own error number.
 public struct ZeroMQError: Error, CustomStringConvertible {
+    /// The function's name, such as `zmq_bind`.
     public let call: StaticString
+    /// The value of `zmq_errno()`.
     public let number: Int32
 
     init(_ call: StaticString) {
@@ -10,6 +12,7 @@ public struct ZeroMQError: Error, CustomStringConvertible {
         self.number = zmq_errno()
     }
 
+    /// The function's name and the library's words for the number.
     public var description: String { "\(call): \(String(cString: zmq_strerror(number)))" }
 }
 
@@ -17,6 +20,8 @@ public struct ZeroMQError: Error, CustomStringConvertible {
 public final class ZeroMQContext: @unchecked Sendable {
     let pointer: UnsafeMutableRawPointer
 
+    /// A context of its own with one I/O thread.
+    /// - Throws: `ZeroMQError`.
     public init() throws {
         guard let pointer = zmq_ctx_new() else { throw ZeroMQError("zmq_ctx_new") }
         self.pointer = pointer
@@ -29,6 +34,7 @@ public final class ZeroMQContext: @unchecked Sendable {
 
 /// One socket, owned by one thread for its whole life (zmq_socket(3): "ØMQ sockets are not thread safe").
 public final class ZeroMQSocket {
+    /// The types of sockets that the bus uses (zmq_socket(3)).
     public enum Kind {
         case router, dealer, pair, reply
         var number: Int32 {
@@ -45,6 +51,8 @@ public final class ZeroMQSocket {
     private let context: ZeroMQContext
     private var message = zmq_msg_t()
 
+    /// A socket without an endpoint. What it has not sent when it is closed is dropped (ZMQ_LINGER 0).
+    /// - Throws: `ZeroMQError`.
     public init(_ kind: Kind, context: ZeroMQContext) throws {
         guard let pointer = zmq_socket(context.pointer, kind.number) else { throw ZeroMQError("zmq_socket") }
         self.pointer = pointer
@@ -58,6 +66,8 @@ public final class ZeroMQSocket {
         zmq_close(pointer)
     }
 
+    /// Sets an option whose value is an `int` (zmq_setsockopt(3)).
+    /// - Throws: `ZeroMQError`.
     public func set(_ option: Int32, _ value: Int32) throws {
         var value = value
         guard zmq_setsockopt(pointer, option, &value, MemoryLayout<Int32>.size) == 0 else {
@@ -65,6 +75,8 @@ public final class ZeroMQSocket {
         }
     }
 
+    /// Sets an option whose value is an `int64_t` (zmq_setsockopt(3)).
+    /// - Throws: `ZeroMQError`.
     public func set(_ option: Int32, wide value: Int64) throws {
         var value = value
         guard zmq_setsockopt(pointer, option, &value, MemoryLayout<Int64>.size) == 0 else {
@@ -72,14 +84,20 @@ public final class ZeroMQSocket {
         }
     }
 
+    /// Sets an option whose value is a text (zmq_setsockopt(3)).
+    /// - Throws: `ZeroMQError`.
     public func set(_ option: Int32, _ value: String) throws {
         guard zmq_setsockopt(pointer, option, value, value.utf8.count) == 0 else { throw ZeroMQError("zmq_setsockopt") }
     }
 
+    /// Takes connections at `endpoint`.
+    /// - Throws: `ZeroMQError`.
     public func bind(_ endpoint: String) throws {
         guard zmq_bind(pointer, endpoint) == 0 else { throw ZeroMQError("zmq_bind") }
     }
 
+    /// Connects to `endpoint`, now or as soon as somebody is there.
+    /// - Throws: `ZeroMQError`.
     public func connect(_ endpoint: String) throws {
         guard zmq_connect(pointer, endpoint) == 0 else { throw ZeroMQError("zmq_connect") }
     }
@@ -93,6 +111,7 @@ public final class ZeroMQSocket {
         return observer
     }
 
+    /// The outcome of sending without waiting: sent, a peer that is not there, or a full queue.
     public enum SendResult { case sent, unreachable, full }
 
     /// Sends all frames as one message, or none of them.

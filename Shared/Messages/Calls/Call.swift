@@ -28,6 +28,7 @@ extension DeclaredCall {
 
 /// All calls of the suite. Tests hold that no two have the same kind and that each has a sender and a receiver.
 public enum Calls {
+    /// Every declared call, grouped by the file that declares it.
     public static let all: [any DeclaredCall] = {
         let areas: [[any DeclaredCall]] = [
             AnalyticsCalls.all, BagCalls.all, CatalogCalls.all, CrashCalls.all, FileCalls.all, HookCalls.all,

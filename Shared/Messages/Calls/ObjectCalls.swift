@@ -7,18 +7,23 @@ public struct ObjectCalls: Sendable {
     public init(of service: String) { self.service = service }
 
     // Objects. Sender: gateway; of `fetch` also services that show objects of another one.
+    /// One object by id.
     public var get: Call<GetRequest, GetReply> { Call("\(service).get.v1") }
+    /// A page of the objects that fit a query, or their number.
     public var find: Call<FindRequest, FindReply> { Call("\(service).find.v1") }
     /// Many objects by id.
     public var fetch: Call<FetchRequest, FetchReply> { Call("\(service).fetch.v1") }
     /// What a filter of another service's class needs.
     public var lookup: Call<LookupRequest, LookupReply> { Call("\(service).lookup.v1") }
+    /// The results of an aggregation pipeline, for the master key.
     public var aggregate: Call<AggregateRequest, AggregateReply> { Call("\(service).aggregate.v1") }
+    /// Creates, changes and deletes objects, several in one transaction.
     public var write: Call<WriteRequest, WriteReply> { Call("\(service).write.v1") }
     /// A write that is tried and undone, before a webhook hears of it.
     public var preview: Call<WriteRequest, PreviewReply> { Call("\(service).preview.v1") }
 
     // Classes. Sender: gateway.
+    /// The classes that the service keeps.
     public var schemas: Call<SchemasRequest, Accepted> { Call("\(service).schemas.v1") }
     /// Creates, changes or drops a class.
     public var schema: Call<SchemaChange, Accepted> { Call("\(service).schema.v1") }

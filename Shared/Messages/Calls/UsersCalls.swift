@@ -1,7 +1,9 @@
 /// What `users` answers beside its objects and functions.
 public enum UsersCalls {
     // Signing up and in. Sender: gateway.
+    /// A new user with a session.
     public static let signUp = Call<AccountRequest, AccountReply>("users.signup.v1")
+    /// A session for a name and a password, or for a proof of an identity provider.
     public static let logIn = Call<AccountRequest, AccountReply>("users.login.v1")
     /// Checks a password without signing in.
     public static let verifyPassword = Call<AccountRequest, AccountReply>("users.verifyPassword.v1")
@@ -9,6 +11,7 @@ public enum UsersCalls {
     public static let challenge = Call<AccountRequest, AccountReply>("users.challenge.v1")
     /// A session for any user, for the master key.
     public static let logInAs = Call<AccountRequest, AccountReply>("users.loginAs.v1")
+    /// Ends the session that a request came with.
     public static let logOut = Call<AccountRequest, AccountReply>("users.logout.v1")
     /// The user of the session that a request came with.
     public static let me = Call<AccountRequest, AccountReply>("users.me.v1")

@@ -19,14 +19,14 @@ final class AggregateBudget {
     init(_ limit: TimeLimit) { self.limit = limit }
 
     /// Counts a document that a stage looks at.
-    /// - Throws: `ParseError` 124 when the time is over.
+    /// - Throws: `.timeout` (124) when the time is over.
     func step() throws {
         steps += 1
         if steps % AggregateBudget.stepsPerLook == 0 { try limit.check() }
     }
 
     /// Counts a value that stays in memory, in place of another.
-    /// - Throws: `ParseError` 154 when there are too many.
+    /// - Throws: `.inefficientQuery` (154) when there are too many.
     func keep(_ value: JSON, insteadOf old: JSON? = nil) throws {
         if let old { kept -= AggregateBudget.bytes(of: old, upTo: AggregateBudget.documentBytesMax) }
         kept += AggregateBudget.bytes(of: value, upTo: AggregateBudget.documentBytesMax)
@@ -37,7 +37,7 @@ final class AggregateBudget {
         }
     }
 
-    /// - Throws: `ParseError` 154 for a document that a stage made too large or too deep.
+    /// - Throws: `.inefficientQuery` (154) for a document that a stage made too large or too deep.
     func check(_ document: JSON) throws {
         let limit = AggregateBudget.documentBytesMax
         guard AggregateBudget.bytes(of: document, upTo: limit) < limit else {

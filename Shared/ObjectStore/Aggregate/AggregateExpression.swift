@@ -14,7 +14,8 @@ indirect enum AggregateExpression {
     /// Deeper than anybody writes by hand.
     private static let depthMax = 24
 
-    /// - Throws: `ParseError` 102 for what is no expression, 105 for a bad name, 107 or 111 for a constant that cannot be.
+    /// - Throws: `.invalidQuery` (102) for what is no expression, `.invalidKeyName` (105) for a bad name,
+    ///   `.invalidJSON` (107) or `.incorrectType` (111) for a constant that cannot be.
     init(_ json: JSON, depth: Int = 0) throws {
         guard depth <= AggregateExpression.depthMax else {
             throw ParseError(
@@ -88,7 +89,7 @@ indirect enum AggregateExpression {
     // MARK: Values
 
     /// The value for a document; nil for nothing, which is not the same as null where fields are made.
-    /// - Throws: `ParseError` 102 when a value has not the type an operator needs.
+    /// - Throws: `.invalidQuery` (102) when a value has not the type an operator needs.
     func value(in document: JSON) throws -> JSON? {
         switch self {
         case .constant(let value): return value

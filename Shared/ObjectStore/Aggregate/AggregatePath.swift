@@ -9,7 +9,7 @@ struct AggregatePath {
     /// `_p_owner` means the text `Class$id` and not the Pointer.
     let isPointerText: Bool
 
-    /// - Throws: `ParseError` 105 when a component is not an identifier.
+    /// - Throws: `.invalidKeyName` (105) when a component is not an identifier.
     init(_ name: String) throws {
         var components = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         var isPointerText = false

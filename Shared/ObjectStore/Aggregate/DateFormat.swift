@@ -9,7 +9,7 @@ struct DateFormat {
 
     private let parts: [Part]
 
-    /// - Throws: `ParseError` 102 for what is no format.
+    /// - Throws: `.invalidQuery` (102) for what is no format.
     init(_ json: JSON) throws {
         guard case .string(let format) = json, format.utf8.count <= 200 else {
             throw ParseError(.invalidQuery, "The format of $dateToString must be a short text.")

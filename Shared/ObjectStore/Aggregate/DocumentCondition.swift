@@ -18,7 +18,8 @@ indirect enum DocumentCondition {
         case hasSize(Int64)
     }
 
-    /// - Throws: `ParseError` 102 or 107 for what is no condition, 105 for a bad name.
+    /// - Throws: `.invalidQuery` (102) or `.invalidJSON` (107) for what is no condition, `.invalidKeyName` (105) for a
+    ///   bad name.
     init(_ json: JSON, depth: Int = 0) throws {
         guard case .object(let members) = json else { throw ParseError(.invalidQuery, "$match needs an object.") }
         guard depth < ConditionCompiler.depthMax else {

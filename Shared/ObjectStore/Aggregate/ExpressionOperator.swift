@@ -25,7 +25,7 @@ enum ExpressionOperator: String {
         }
     }
 
-    /// - Throws: `ParseError` 102 for an operand of the wrong type.
+    /// - Throws: `.invalidQuery` (102) for an operand of the wrong type.
     func value(of operands: [AggregateExpression], in document: JSON) throws -> JSON? {
         switch self {
         // These do not look at all of their operands.

@@ -9,7 +9,7 @@ struct GroupField {
     let kind: Kind
     let expression: AggregateExpression
 
-    /// - Throws: `ParseError` 102 for what is no accumulator.
+    /// - Throws: `.invalidQuery` (102) for what is no accumulator.
     init(_ json: JSON, name: String) throws {
         guard case .object(let members) = json, members.count == 1, let (operation, operand) = members.first,
             operation.hasPrefix("$"), let kind = Kind(rawValue: String(operation.dropFirst()))

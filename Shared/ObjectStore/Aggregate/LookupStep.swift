@@ -8,7 +8,8 @@ struct Lookup {
     /// The field that the array becomes.
     let name: String
 
-    /// - Throws: `ParseError` 102 for what is no such stage, 105 for a bad name, 103 for a bad class.
+    /// - Throws: `.invalidQuery` (102) for what is no such stage, `.invalidKeyName` (105) for a bad name,
+    ///   `.invalidClassName` (103) for a bad class.
     init(_ specification: JSON) throws {
         let members = specification.objectValue ?? [:]
         guard members.count == 4, case .string(let className)? = members["from"],

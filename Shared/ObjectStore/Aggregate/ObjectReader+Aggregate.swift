@@ -2,6 +2,7 @@ import ParseProtocol
 
 /// What to compute over a class (PARSE_PROTOCOL section 4.2).
 public struct Aggregate: Sendable {
+    /// The class whose objects are the pipeline's input.
     public var className: String
     /// An array of stages of one member each. The keys of a `$sort` are an array of pairs, `[["score",-1],["name",1]]`, because the
     /// members of a `JSON` object have no order; an object of one key is fine.
@@ -9,6 +10,7 @@ public struct Aggregate: Sendable {
     /// Answers with numbers about the work instead of the results.
     public var explains: Bool
 
+    /// An aggregate; whether the pipeline can be understood is checked when it runs.
     public init(className: String, pipeline: JSON, explains: Bool = false) {
         self.className = className
         self.pipeline = pipeline
@@ -22,8 +24,9 @@ extension ObjectReader {
     /// The first `$match` (and `$sort`, `$skip` and `$limit` behind it) are SQL; every other stage runs in memory over its rows, with
     /// bounds on time, on what is kept and on the answer.
     /// - Returns: `{"results":[…]}`, empty for a class that does not exist.
-    /// - Throws: `ParseError` 102, 105 or 107 for a bad pipeline, 124 when it takes longer than `timeLimit`, 154 when it
-    ///   keeps more than 64 MiB, 119 for callers without the master key.
+    /// - Throws: `.invalidQuery` (102), `.invalidKeyName` (105) or `.invalidJSON` (107) for a bad pipeline, `.timeout`
+    ///   (124) when it takes longer than `timeLimit`, `.inefficientQuery` (154) when it keeps more than 64 MiB,
+    ///   `.operationForbidden` (119) for callers without the master key.
     public func aggregate(_ aggregate: Aggregate, caller: Caller) throws -> FoundPage {
         try requireMaster(caller)
         let pipeline = try PipelineStage.pipeline(aggregate.pipeline)
@@ -96,7 +99,7 @@ extension ObjectReader {
         }
     }
 
-    /// - Throws: `ParseError` 103 for what is no name of a class.
+    /// - Throws: `.invalidClassName` (103) for what is no name of a class.
     private func aggregatedClass(_ name: String) throws -> ClassInfo? {
         if let info = schema.classes[name] { return info }
         guard Names.isClassName(name) else {
@@ -106,7 +109,8 @@ extension ObjectReader {
     }
 
     /// How a `$lookup` finds the objects of its class.
-    /// - Throws: `ParseError` 102 for a class that is not in this store: an empty answer would be a wrong one for classes of other services.
+    /// - Throws: `.invalidQuery` (102) for a class that is not in this store: an empty answer would be a wrong one for
+    ///   classes of other services.
     private func foreign(
         _ lookup: Lookup, _ caller: Caller, _ budget: AggregateBudget
     ) throws -> LookupStep.Find {

@@ -18,7 +18,7 @@ enum PipelineStage {
 
     /// - Parameter json: an array of stages of one member each; the keys of `$sort` as an array of pairs, because the members of an
     ///   object have no order here.
-    /// - Throws: `ParseError` 102 for what is no pipeline, 105 for a bad name.
+    /// - Throws: `.invalidQuery` (102) for what is no pipeline, `.invalidKeyName` (105) for a bad name.
     static func pipeline(_ json: JSON) throws -> [PipelineStage] {
         guard case .array(let stages) = json else {
             throw ParseError(.invalidQuery, "A pipeline is an array of stages.")

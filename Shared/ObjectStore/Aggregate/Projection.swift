@@ -17,7 +17,7 @@ struct Projection {
     /// Levels of nested objects in a specification; dotted names count.
     private static let depthMax = 16
 
-    /// - Throws: `ParseError` 102 for what is no projection, 105 for a bad name.
+    /// - Throws: `.invalidQuery` (102) for what is no projection, `.invalidKeyName` (105) for a bad name.
     init(project specification: JSON) throws {
         guard case .object(let fields) = specification, !fields.isEmpty else {
             throw ParseError(.invalidQuery, "$project needs an object with at least one field.")

@@ -7,7 +7,7 @@ import ParseProtocol
 struct StoredCondition {
     let info: ClassInfo
 
-    /// - Throws: `ParseError` 102 when it is no object, 105 for a bad name.
+    /// - Throws: `.invalidQuery` (102) when it is no object, `.invalidKeyName` (105) for a bad name.
     func condition(_ json: JSON) throws -> JSON {
         guard case .object(let members) = json else { throw ParseError(.invalidQuery, "$match needs an object.") }
         var result: [String: JSON] = [:]

@@ -2,11 +2,17 @@ import ParseProtocol
 
 /// A class a service knows in code. The writer creates it, or adds what is missing, before it takes work.
 public struct ClassDefinition: Sendable {
+    /// The class's name, for example `Product`.
     public let name: String
+    /// Types of the fields that are known in advance.
     public let fields: [String: FieldType]
+    /// Field lists to index, each in order.
     public let indexes: [[String]]
+    /// Field lists whose values no two objects may share.
     public let uniqueIndexes: [[String]]
+    /// String fields that answer `$text`.
     public let textFields: [String]
+    /// Class-level permissions, which replace the stored ones at every start.
     public let permissions: ClassPermissions
 
     /// - Parameters:

@@ -6,7 +6,7 @@ extension StoreTransaction {
     /// - Parameter wish: `fields`, `classLevelPermissions` and `indexes`, each optional. `_fieldOrder`, a list of names, says in which
     ///   order new fields come, which a JSON object does not.
     /// - Returns: the schema as JSON text.
-    /// - Throws: `ParseError` 103 when it exists or the name is bad, else as `changeClass`.
+    /// - Throws: `.invalidClassName` (103) when it exists or the name is bad, else as `changeClass`.
     public func createClass(_ name: String, _ wish: JSON) throws -> [UInt8] {
         guard schema.classes[name] == nil else {
             throw ParseError(.invalidClassName, "Class \(name.prefix(128)) already exists.")
@@ -17,8 +17,10 @@ extension StoreTransaction {
 
     /// Adds and removes fields and indexes, and replaces the permissions when some are given; null gives back those of before any edit.
     /// - Parameter keeping: fields that the service's own code needs.
-    /// - Throws: `ParseError` 103 for an unknown class, 255 for a field that exists or does not, 111 and 135 for types, 105 for
-    ///   names, 136 for fields that cannot be changed, 102 for indexes, 137 when stored objects are not unique, 107 for bad JSON.
+    /// - Throws: `.invalidClassName` (103) for an unknown class, `.classNotEmpty` (255) for a field that exists or does
+    ///   not, `.incorrectType` (111) and `.missingRequiredField` (135) for types, `.invalidKeyName` (105) for names,
+    ///   `.changedImmutableField` (136) for fields that cannot be changed, `.invalidQuery` (102) for indexes,
+    ///   `.duplicateValue` (137) when stored objects are not unique, `.invalidJSON` (107) for bad JSON.
     public func changeClass(_ name: String, _ wish: JSON, keeping: Set<String>) throws -> [UInt8] {
         guard var info = schema.classes[name] else { throw ClassSchemaError.missing(name) }
         for (field, change) in try members(wish, "fields") {
@@ -43,7 +45,7 @@ extension StoreTransaction {
     }
 
     /// Removes an empty class. A class that does not exist is removed already.
-    /// - Throws: `ParseError` 255 when it has objects.
+    /// - Throws: `.classNotEmpty` (255) when it has objects.
     public func dropClass(_ name: String) throws {
         guard let info = schema.classes[name] else { return }
         let count = try rows("SELECT count(*) AS n FROM o\(info.id)", [])[0].int("n")

@@ -23,7 +23,7 @@ extension ClassPermissions {
 
     /// Reads what an operator sends. An operation that is missing is for the master key only.
     /// - Parameter fields: the class's, for the fields that name users.
-    /// - Throws: `ParseError` 107 for anything the protocol does not know.
+    /// - Throws: `.invalidJSON` (107) for anything the protocol does not know.
     init(wire: JSON, fields: [String: FieldType]) throws {
         // PHP writes an empty object as an empty array; a number grants nothing either, and SDKs' tests send one.
         let isNothing = wire == [] || wire.doubleValue != nil

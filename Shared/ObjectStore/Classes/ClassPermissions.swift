@@ -12,21 +12,28 @@ public struct ClassPermissions: Sendable, Hashable {
         /// Fields (a pointer to `_User`, or an array of them) that let the user they name act on that object.
         public var pointerFields: [String]
 
+        /// A grant to `principals` and to the users that `pointerFields` name; to nobody by default.
         public init(_ principals: [String: Bool] = [:], pointerFields: [String] = []) {
             self.principals = principals
             self.pointerFields = pointerFields
         }
 
+        /// A grant to all callers.
         public static let everybody = Operation(["*": true])
+        /// A grant to the master key alone, which needs none.
         public static let nobody = Operation()
+        /// A grant to callers with a session.
         public static let signedIn = Operation(["requiresAuthentication": true])
+        /// A grant to the members of a role and of the roles that inherit it.
         public static func role(_ name: String) -> Operation { Operation(["role:\(name)": true]) }
     }
 
+    /// The operations that permissions tell apart, by their names in the protocol.
     public enum Action: String, Sendable, CaseIterable {
         case find, count, get, create, update, delete, addField
     }
 
+    /// What is granted, by action. A missing action grants nothing, unless the class is `.open`.
     public var operations: [Action: Operation]
     /// Fields that let the user they name find, count and get that object.
     public var readUserFields: [String]
@@ -74,6 +81,7 @@ public struct ClassPermissions: Sendable, Hashable {
             addField: writers)
     }
 
+    /// The grant for an action; for a missing one everybody in an open class, else nobody.
     public subscript(action: Action) -> Operation {
         get { operations[action] ?? (isOpen ? .everybody : .nobody) }
         set { operations[action] = newValue }
@@ -97,7 +105,7 @@ extension ClassPermissions {
     }
 
     /// Decides before anything is read or written.
-    /// - Throws: `ParseError` 119 when denied, 101 when a sign-in would help.
+    /// - Throws: `.operationForbidden` (119) when denied, `.objectNotFound` (101) when a sign-in would help.
     func decide(_ action: Action, _ caller: Caller, className: String) throws -> Decision {
         if caller.isMaster { return .allowed }
         let operation = self[action]

@@ -85,7 +85,7 @@ extension ClassInfo {
 
 extension ObjectReader {
     /// A class in the protocol's schema format, as JSON text.
-    /// - Throws: `ParseError` 103 when there is none of that name.
+    /// - Throws: `.invalidClassName` (103) when there is none of that name.
     public func schema(of className: String) throws -> [UInt8] {
         try reading {
             guard let info = schema.classes[className] else { throw ClassSchemaError.missing(className) }

@@ -13,6 +13,7 @@ public protocol SchemaAllowance: Sendable {
 
 /// The fields that one save would add to a class.
 public struct AddedFields: Sendable {
+    /// The class that the object is saved in.
     public let className: String
     /// Whether the service's own code defines the class, so that its objects are everybody's, such as `_User`.
     public let isBuiltIn: Bool
@@ -25,6 +26,7 @@ public struct AddedFields: Sendable {
     /// Relations among those.
     public let learntRelations: Int
 
+    /// The fields of one save; counts are at least 0.
     public init(className: String, isBuiltIn: Bool, count: Int, relations: Int, learnt: Int, learntRelations: Int) {
         self.className = className
         self.isBuiltIn = isBuiltIn
@@ -37,8 +39,11 @@ public struct AddedFields: Sendable {
 
 /// Everybody may add what permissions and the file's own bounds allow.
 public struct OpenSchema: SchemaAllowance {
+    /// An allowance without bounds of its own.
     public init() {}
+    /// Allows every class.
     public func addClass(_ name: String, count: Int, by caller: Caller) {}
+    /// Allows every field.
     public func addFields(_ fields: AddedFields, by caller: Caller) {}
 }
 

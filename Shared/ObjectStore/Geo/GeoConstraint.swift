@@ -2,7 +2,7 @@ import ParseProtocol
 
 /// `$within`, `$geoWithin` and `$geoIntersects` (PARSE_PROTOCOL section 4.1).
 extension QuerySubject {
-    /// - Throws: `ParseError` 107 for a malformed area, 102 for a field inside an Object.
+    /// - Throws: `.invalidJSON` (107) for a malformed area, `.invalidQuery` (102) for a field inside an Object.
     func geo(_ name: String, _ raw: JSON, _ compiler: inout ConditionCompiler) throws -> String {
         try requireWholeField(name)
         switch (name, raw.objectValue?.keys.first, raw.objectValue?.count) {
@@ -100,7 +100,7 @@ enum GeoConstraint {
         return (center, try distance(parts[1], "$centerSphere"))
     }
 
-    /// - Throws: `ParseError` 107 unless it is a number from 0.
+    /// - Throws: `.invalidJSON` (107) unless it is a number from 0.
     static func distance(_ raw: JSON, _ name: String) throws -> Double {
         guard let number = raw.doubleValue, number >= 0, number.isFinite else {
             throw ParseError(.invalidJSON, "bad \(name) value; the distance should be a number from 0")

@@ -28,6 +28,7 @@ public struct GeoPoint: Sendable, Hashable {
         self.init(latitude: latitude, longitude: longitude)
     }
 
+    /// The GeoPoint hash of the wire, `{"__type":"GeoPoint","latitude":…,"longitude":…}`.
     public var wire: JSON {
         ["__type": "GeoPoint", "latitude": JSON(number: latitude), "longitude": JSON(number: longitude)]
     }
@@ -41,6 +42,7 @@ public struct GeoPoint: Sendable, Hashable {
         return 2 * atan2(share.squareRoot(), max(0, 1 - share).squareRoot())
     }
 
+    /// The distance along the ground in kilometres, on a globe of radius `earthKilometers`.
     public func kilometers(to other: GeoPoint) -> Double { radians(to: other) * GeoPoint.earthKilometers }
 
     /// The place on a globe of radius 1 around the origin. In space there is neither a pole nor a date line: what is close on

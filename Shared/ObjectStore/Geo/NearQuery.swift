@@ -33,7 +33,7 @@ struct NearQuery {
     let limits: [String]
 
     /// - Parameter siblings: the members beside `$nearSphere`, which may limit the distance.
-    /// - Throws: `ParseError` 107.
+    /// - Throws: `.invalidJSON` (107).
     init(
         _ raw: JSON, _ subject: QuerySubject, siblings: [String: JSON], _ compiler: inout ConditionCompiler
     ) throws {

@@ -12,7 +12,7 @@ struct AccessControl: Equatable {
 
     static let entriesMax = 1000
 
-    /// - Throws: `ParseError` 123 for anything but an object of `{principal: {"read": bool, "write": bool}}`.
+    /// - Throws: `.invalidACL` (123) for anything but an object of `{principal: {"read": bool, "write": bool}}`.
     init(_ value: JSON?) throws {
         switch value {
         case nil, .null: entries = nil

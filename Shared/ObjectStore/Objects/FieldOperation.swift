@@ -13,7 +13,8 @@ enum FieldOperation {
     /// Takes effect only when the object is created.
     case setOnInsert(JSON)
 
-    /// - Throws: `ParseError` 107 for a malformed operator, 108 for an unknown one, 111 for bad values.
+    /// - Throws: `.invalidJSON` (107) for a malformed operator, `.commandUnavailable` (108) for an unknown one,
+    ///   `.incorrectType` (111) for bad values.
     init(_ value: JSON) throws {
         guard case .object(let members) = value, let name = members["__op"] else {
             self = .set(try WireValue.normalized(value))
@@ -93,7 +94,8 @@ enum FieldOperation {
 extension JSON {
     /// The value of a thing that is no field after a client's change, with an operator or without; nil when it is gone.
     /// - Parameter current: the value before; nil when there is none.
-    /// - Throws: `ParseError` as for a field; 107 for an operator on relations, 111 for an operator that does not fit the current value.
+    /// - Throws: `ParseError` as for a field; `.invalidJSON` (107) for an operator on relations, `.incorrectType` (111)
+    ///   for an operator that does not fit the current value.
     public func applied(to current: JSON?, named name: String) throws -> JSON? {
         let operation = try FieldOperation(self)
         if case .relate = operation {
@@ -109,7 +111,7 @@ extension JSON {
 
 extension FieldOperation {
     /// The value after the change; nil for a field that is gone.
-    /// - Throws: `ParseError` 111 when the operator does not fit the current value.
+    /// - Throws: `.incorrectType` (111) when the operator does not fit the current value.
     func result(for current: JSON?, isNew: Bool, mismatch: (FieldType) -> ParseError) throws -> JSON? {
         switch self {
         case .set(let value): return value

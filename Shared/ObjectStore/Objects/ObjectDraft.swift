@@ -172,7 +172,7 @@ struct ObjectDraft {
     }
 
     /// The text to store.
-    /// - Throws: `ParseError` 116 when it is too long, 107 when it is nested too deeply.
+    /// - Throws: `.objectTooLarge` (116) when it is too long, `.invalidJSON` (107) when it is nested too deeply.
     func serialized() throws -> [UInt8] {
         let document = JSON.object(document)
         guard !document.isNested(deeperThan: ObjectDraft.depthMax) else {

@@ -62,6 +62,8 @@ public class ObjectReader: ObjectReading {
 
     // MARK: One object
 
+    /// One object as JSON text.
+    /// - Throws: `.objectNotFound` (101) for a missing object and for one the caller may not read.
     public func get(
         _ className: String, _ objectId: String, keys: [String], excludeKeys: [String], caller: Caller
     ) throws -> [UInt8] {
@@ -98,7 +100,7 @@ public class ObjectReader: ObjectReading {
         return statement
     }
 
-    /// - Throws: `ParseError` 102 for more names than a selection may have.
+    /// - Throws: `.invalidQuery` (102) for more names than a selection may have.
     func selection(
         _ info: ClassInfo, keys: [String], excludeKeys: [String], _ caller: Caller
     ) throws -> FieldSelection {
@@ -108,13 +110,16 @@ public class ObjectReader: ObjectReading {
             keys: keys, excludeKeys: excludeKeys, permissions: info.permissions, className: info.name, caller: caller)
     }
 
+    /// The objects with these ids, in their order; missing and unreadable ones are left out.
+    /// - Throws: `.invalidQuery` (102) for more than 32 MiB of documents.
     public func fetch(
         _ className: String, ids: [String], keys: [String], caller: Caller
     ) throws -> [(objectId: String, document: [UInt8])] {
         try fetch(className, ids: ids, keys: keys, caller: caller, bytesMax: nil)
     }
 
-    /// - Throws: `OutgrownAnswer` for more than `bytesMax`; nil is as many as the store allows, `ParseError` 102 past that.
+    /// - Throws: `OutgrownAnswer` for more than `bytesMax`; nil is as many as the store allows, `.invalidQuery` (102)
+    ///   past that.
     public func fetch(
         _ className: String, ids: [String], keys: [String], caller: Caller, bytesMax: Int?
     ) throws -> [(objectId: String, document: [UInt8])] {
@@ -148,6 +153,8 @@ public class ObjectReader: ObjectReading {
 
     // MARK: Own tables
 
+    /// The rows of a SELECT on the service's own tables; `arguments` are bound to `?`.
+    /// - Throws: `StoreError`.
     public func rows(_ sql: String, _ arguments: [SQLValue]) throws -> [SQLRow] {
         try reading { try connection.rows(sql, arguments) }
     }

@@ -12,13 +12,13 @@ public protocol ObjectReading {
     ) throws -> [UInt8]
 
     /// The objects with these ids, in their order; missing and unreadable ones are left out.
-    /// - Throws: `ParseError` 102 for more than 32 MiB of documents.
+    /// - Throws: `.invalidQuery` (102) for more than 32 MiB of documents.
     func fetch(
         _ className: String, ids: [String], keys: [String], caller: Caller
     ) throws -> [(objectId: String, document: [UInt8])]
 
     /// A page of objects.
-    /// - Throws: `ParseError` 102 for more than 32 MiB of documents.
+    /// - Throws: `.invalidQuery` (102) for more than 32 MiB of documents.
     func find(_ query: Query, caller: Caller) throws -> FoundPage
 
     /// What `find` finds, decoded.
@@ -32,9 +32,13 @@ public protocol ObjectReading {
 }
 
 extension ObjectReading {
+    /// One object with all fields that the caller may see, as JSON text.
+    /// - Throws: `.objectNotFound` (101) for a missing object and for one the caller may not read.
     public func get(_ className: String, _ objectId: String, caller: Caller) throws -> [UInt8] {
         try get(className, objectId, keys: [], excludeKeys: [], caller: caller)
     }
 
+    /// The rows of a SELECT without arguments on the service's own tables.
+    /// - Throws: `StoreError`.
     public func rows(_ sql: String) throws -> [SQLRow] { try rows(sql, []) }
 }

@@ -8,8 +8,10 @@ extension StoreTransaction {
     ///   - proposedId: the id to take when nobody chose one; made by the gateway in the form of `Names.objectId()`.
     ///   - isImported: from a file of an operator: the id may be chosen, and `createdAt` and `updatedAt` are kept.
     ///   - keepsTimes: `createdAt` and `updatedAt` are kept.
-    /// - Throws: `ParseError`: 119 not permitted, 105 and 121 bad names, 107 and 111 bad values or types, 116 too large,
-    ///   123 bad ACL, 137 a value or id that has to be unique is taken.
+    /// - Throws: `.operationForbidden` (119) for what is not permitted, `.invalidKeyName` (105) and `.invalidNestedKey`
+    ///   (121) for bad names, `.invalidJSON` (107) and `.incorrectType` (111) for bad values or types,
+    ///   `.objectTooLarge` (116) for what is too large, `.invalidACL` (123) for a bad ACL, `.duplicateValue` (137) for
+    ///   a value or id that has to be unique and is taken.
     public func create(
         _ className: String, _ object: JSON, objectId: String? = nil, proposedId: String? = nil,
         isImported: Bool = false, keepsTimes: Bool = false, caller: Caller

@@ -5,7 +5,8 @@ import ParseProtocol
 public final class StoreReader: ObjectReader {
     /// Opens the file, and waits for a writer to make it, or to bring it to this release, when that is not done yet.
     /// - Parameter isStopped: asked while waiting; true ends it.
-    /// - Throws: `ParseError` 2 when there is none after 30 s; `DatabaseRefused` when a newer release wrote it.
+    /// - Throws: `.serviceUnavailable` (2) when there is none after 30 s; `DatabaseRefused` when a newer release wrote
+    ///   it.
     static func open(path: String, _ migrator: Migrator, isStopped: () -> Bool) throws -> StoreReader {
         let deadline = ContinuousClock.now + .seconds(30)
         while true {

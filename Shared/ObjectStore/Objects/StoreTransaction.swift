@@ -97,7 +97,8 @@ public final class StoreTransaction: ObjectReader {
     /// Objects of a class to which a client may still add a relation field: each of them is rewritten, while other writes wait.
     private static let rewrittenMax: Int64 = 20_000
 
-    /// - Throws: 119 when the class has so many objects that only an operator adds a relation field.
+    /// - Throws: `.operationForbidden` (119) when the class has so many objects that only an operator adds a relation
+    ///   field.
     func checkRelationField(of info: ClassInfo, _ caller: Caller) throws {
         guard !caller.isOperator else { return }
         let beyond = try rows("SELECT 1 AS n FROM o\(info.id) LIMIT 1 OFFSET ?", [.int(Self.rewrittenMax)])

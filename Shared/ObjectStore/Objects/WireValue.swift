@@ -3,8 +3,8 @@ import ParseProtocol
 /// Checks values as clients send them and brings them into the one form that is stored and compared:
 /// dates with three decimals, `Object` hashes as pointers, polygons closed, no members the protocol does not know.
 public enum WireValue {
-    /// - Throws: `ParseError` 111 for a malformed hash, 107 for a value that cannot be kept, 121 and 105 for nested
-    ///   keys that are not allowed.
+    /// - Throws: `.incorrectType` (111) for a malformed hash, `.invalidJSON` (107) for a value that cannot be kept,
+    ///   `.invalidNestedKey` (121) and `.invalidKeyName` (105) for nested keys that are not allowed.
     public static func normalized(_ value: JSON) throws -> JSON {
         switch value {
         case .null, .bool, .int: return value

@@ -2,11 +2,13 @@ import ParseProtocol
 
 /// What to find in a class.
 public struct Query: Sendable {
+    /// The class whose objects are looked for.
     public var className: String
     /// Field names, `-name` for descending, `$score` for the rank of a `$text` search.
     public var order: [String]
     /// Rows at most; 0 gives none (with `wantsCount` only the count). Negative values count as 0.
     public var limit: Int
+    /// Matches that are passed over before the page begins.
     public var skip: Int
     /// Adds `count`, the number of all matches.
     public var wantsCount: Bool
@@ -16,6 +18,7 @@ public struct Query: Sendable {
     public var keys: [String]
     /// Keys that mean all fields and the rank.
     static let allAndScore = ["*", "$score"]
+    /// Fields that are not wanted, by dotted names as in `keys`.
     public var excludeKeys: [String]
     /// Where a page begins that goes on by cursors: empty for the first one, then the cursor that came with the page
     /// before, or the objectId of its last object. Nil for pages by `skip`.
@@ -72,8 +75,11 @@ public struct FoundPage: Sendable {
     public var bytesNeeded = 0
 }
 
+/// The outcome of a create.
 public struct Created: Sendable {
+    /// The id that the object got.
     public var objectId: String
+    /// The time of the create, which is also its `updatedAt`.
     public var createdAt: Timestamp
     /// The object as it was stored.
     public var document: JSON
@@ -81,7 +87,9 @@ public struct Created: Sendable {
     public var answer: JSON
 }
 
+/// The outcome of an update.
 public struct Updated: Sendable {
+    /// The object as it was stored before.
     public var before: JSON
     /// The object as it is stored now.
     public var document: JSON

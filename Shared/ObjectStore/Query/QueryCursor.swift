@@ -28,7 +28,7 @@ struct QueryCursor: Equatable {
         self.objectId = objectId
     }
 
-    /// - Throws: `ParseError` 102 for what is no cursor.
+    /// - Throws: `.invalidQuery` (102) for what is no cursor.
     init(text: String) throws {
         guard text.first == QueryCursor.mark, text.utf8.count <= QueryCursor.bytesMax,
             let data = QueryCursor.data(base64URL: text.dropFirst()), let json = try? JSON(parsing: data),
@@ -53,7 +53,7 @@ struct QueryCursor: Equatable {
 
     static let invalid = ParseError(.invalidQuery, "after is neither an objectId nor a cursor of this query.")
 
-    /// - Throws: `ParseError` 102 when the values are too long to travel.
+    /// - Throws: `.invalidQuery` (102) when the values are too long to travel.
     func text() throws -> String {
         let values = values.map { value -> JSON in
             switch value {
@@ -82,7 +82,7 @@ struct QueryCursor: Equatable {
     // MARK: SQL
 
     /// The conditions that a row comes after this place, the first of which an index answers.
-    /// - Throws: `ParseError` 102 when the cursor is of another query.
+    /// - Throws: `.invalidQuery` (102) when the cursor is of another query.
     func condition(
         _ query: (className: String, order: [String]), _ order: QueryOrder, isDescending: Bool,
         _ compiler: inout ConditionCompiler
@@ -141,7 +141,7 @@ enum PageStart: Equatable {
     case cursor(QueryCursor)
 
     /// - Parameter text: empty, an objectId or a cursor.
-    /// - Throws: `ParseError` 102.
+    /// - Throws: `.invalidQuery` (102).
     init(_ text: String) throws {
         if text.isEmpty {
             self = .beginning

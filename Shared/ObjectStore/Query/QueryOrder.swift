@@ -19,7 +19,7 @@ struct QueryOrder {
     private static let columns = ["_created_at": "createdAt", "_updated_at": "updatedAt"]
 
     /// - Parameter isComplete: keeps a place for a field that the class does not have (yet).
-    /// - Throws: `ParseError` 102, 105 or 119.
+    /// - Throws: `.invalidQuery` (102), `.invalidKeyName` (105) or `.operationForbidden` (119).
     init(_ keys: [String], isRanked: Bool, isComplete: Bool, _ compiler: inout ConditionCompiler) throws {
         guard keys.count <= QueryOrder.keysMax else {
             throw ParseError(.invalidQuery, "A query may be ordered by at most \(QueryOrder.keysMax) keys.")

@@ -138,7 +138,7 @@ final class Connection {
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
     /// Runs reads that are interrupted after `limit`.
-    /// - Throws: `ParseError` 124 when the time is over.
+    /// - Throws: `.timeout` (124) when the time is over.
     func limited<T>(to limit: Duration, _ body: () throws -> T) throws -> T {
         let isOuter = timeLimit.start(limit)
         defer { if isOuter { timeLimit.stop() } }

@@ -6,11 +6,16 @@ public enum SQLValue: Sendable, Hashable {
     case text(String)
     case blob([UInt8])
 
+    /// The integer; nil for any other type.
     public var intValue: Int64? { if case .int(let value) = self { value } else { nil } }
+    /// The text; nil for any other type.
     public var textValue: String? { if case .text(let value) = self { value } else { nil } }
+    /// The bytes; nil for any other type.
     public var blobValue: [UInt8]? { if case .blob(let value) = self { value } else { nil } }
+    /// Whether it is NULL.
     public var isNull: Bool { self == .null }
 
+    /// The number, also of an integer; nil for any other type.
     public var realValue: Double? {
         switch self {
         case .int(let value): Double(value)
@@ -23,10 +28,15 @@ public enum SQLValue: Sendable, Hashable {
 extension SQLValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
     ExpressibleByNilLiteral, ExpressibleByBooleanLiteral
 {
+    /// A text.
     public init(stringLiteral value: String) { self = .text(value) }
+    /// An integer.
     public init(integerLiteral value: Int64) { self = .int(value) }
+    /// A real number.
     public init(floatLiteral value: Double) { self = .real(value) }
+    /// NULL.
     public init(nilLiteral: ()) { self = .null }
+    /// 1 or 0: SQLite has no type of its own for them.
     public init(booleanLiteral value: Bool) { self = .int(value ? 1 : 0) }
 }
 
@@ -45,6 +55,8 @@ public struct SQLRow: Sendable {
         }
     }
 
+    /// The value in the column of that name.
+    /// - Throws: `StoreError` for a column that the statement does not give.
     public subscript(name: String) -> SQLValue {
         get throws {
             guard let index = names.firstIndex(of: name) else { throw StoreError.noColumn(name) }
@@ -55,14 +67,20 @@ public struct SQLRow: Sendable {
     /// The integer in a column.
     /// - Throws: `StoreError` when there is none.
     public func int(_ index: Int) throws -> Int64 { try self[index].intValue.orMismatch("\(index)") }
+    /// The integer in the column of that name.
+    /// - Throws: `StoreError` when there is none.
     public func int(_ name: String) throws -> Int64 { try self[name].intValue.orMismatch(name) }
     /// The text in a column.
     /// - Throws: `StoreError` when there is none.
     public func text(_ index: Int) throws -> String { try self[index].textValue.orMismatch("\(index)") }
+    /// The text in the column of that name.
+    /// - Throws: `StoreError` when there is none.
     public func text(_ name: String) throws -> String { try self[name].textValue.orMismatch(name) }
     /// The bytes in a column.
     /// - Throws: `StoreError` when there are none.
     public func blob(_ index: Int) throws -> [UInt8] { try self[index].blobValue.orMismatch("\(index)") }
+    /// The bytes in the column of that name.
+    /// - Throws: `StoreError` when there are none.
     public func blob(_ name: String) throws -> [UInt8] { try self[name].blobValue.orMismatch(name) }
 }
 
@@ -84,6 +102,7 @@ extension StoreError {
 public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// SQLite's extended result code, https://www.sqlite.org/rescode.html.
     public let resultCode: Int32
+    /// SQLite's words or ours, for the log; may name tables and columns.
     public let message: String
 
     package init(resultCode: Int32, message: String) {
@@ -93,5 +112,6 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
 
     /// A UNIQUE or PRIMARY KEY constraint was violated (SQLITE_CONSTRAINT_UNIQUE, _PRIMARYKEY, _ROWID).
     public var isUniqueViolation: Bool { [2067, 1555, 2579].contains(resultCode) }
+    /// The result code and the message.
     public var description: String { "SQLite \(resultCode): \(message)" }
 }

@@ -82,7 +82,7 @@ final class TimeLimit {
     /// Begins, or with 0 ends, work that is only asked between its parts whether it may go on.
     func beginAccount(end: UInt64) { accountEnd = end }
 
-    /// - Throws: `ParseError` 124 when the account's time is over.
+    /// - Throws: `.timeout` (124) when the account's time is over.
     func checkAccount() throws { if accountEnd > 0, Self.monotonic > accountEnd { throw Self.budgetSpent } }
 
     /// Sends the work elsewhere before it began.

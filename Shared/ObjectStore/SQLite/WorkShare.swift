@@ -1,10 +1,14 @@
 /// On whose account a piece of work is done, and what it may still cost. Bound to the task of a request, or passed along with the work.
 public struct WorkShare: Sendable {
+    /// The share of the request that the current task works for; nil for the process's own work.
     @TaskLocal public static var current: WorkShare?
 
+    /// The client whose share of threads and queues the work uses up.
     public let client: WorkClient
+    /// The budget of processor time that the work is taken off.
     public let meter: any WorkMeter
 
+    /// A share of `client` that is measured by `meter`.
     public init(client: WorkClient, meter: any WorkMeter) {
         self.client = client
         self.meter = meter
@@ -29,11 +33,11 @@ public protocol WorkMeter: AnyObject, Sendable {
 extension ObjectReader {
     /// To be asked between the parts of a long piece of work, such as the changes of a batch: changes themselves are never interrupted,
     /// because that would undo what others changed in the same commit.
-    /// - Throws: `ParseError` 124 when nothing is left of the request's budget.
+    /// - Throws: `.timeout` (124) when nothing is left of the request's budget.
     public func requireBudget() throws { try connection.timeLimit.checkAccount() }
 
     /// Runs `body` on the account of `share`: calls to the store end when nothing is left of its budget.
-    /// - Throws: `ParseError` 124 then.
+    /// - Throws: `.timeout` (124) then.
     func accounted<T>(_ share: WorkShare?, _ body: () throws -> T) throws -> T {
         guard let share else { return try body() }
         let left = share.meter.left

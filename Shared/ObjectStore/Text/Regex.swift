@@ -16,7 +16,7 @@ final class Regex {
     private let matchData: OpaquePointer
     private let context: OpaquePointer
 
-    /// - Throws: `ParseError` 102 for a pattern that is too long or not valid, and for unknown options.
+    /// - Throws: `.invalidQuery` (102) for a pattern that is too long or not valid, and for unknown options.
     init(pattern: String, options: String = "") throws {
         guard pattern.utf8.count <= Regex.patternBytesMax else {
             throw ParseError(.invalidQuery, "A $regex may have at most \(Regex.patternBytesMax) bytes.")

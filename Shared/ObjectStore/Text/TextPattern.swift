@@ -4,7 +4,7 @@ import ParseProtocol
 public struct TextPattern: Sendable, Hashable {
     private let pattern: String
 
-    /// - Throws: `ParseError` 102 for a pattern that is too long or not valid.
+    /// - Throws: `.invalidQuery` (102) for a pattern that is too long or not valid.
     public init(_ pattern: String) throws {
         _ = try Regex(pattern: pattern)
         self.pattern = pattern

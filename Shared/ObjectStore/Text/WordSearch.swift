@@ -17,7 +17,7 @@ struct WordSearch {
 
     var isSensitive: Bool { isCaseSensitive || isDiacriticSensitive }
 
-    /// - Throws: `ParseError` 102 when nothing or too much is searched for.
+    /// - Throws: `.invalidQuery` (102) when nothing or too much is searched for.
     init(_ term: String, isCaseSensitive: Bool = false, isDiacriticSensitive: Bool = false) throws {
         self.isCaseSensitive = isCaseSensitive
         self.isDiacriticSensitive = isDiacriticSensitive

@@ -22,6 +22,7 @@ extension [UInt8] {
     }
 }
 
+/// Random texts of hexadecimal digits.
 public enum Hex {
     fileprivate static let digits = Array("0123456789abcdef".utf8)
 

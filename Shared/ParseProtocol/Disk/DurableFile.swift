@@ -15,7 +15,9 @@ public enum DurableFile {
 
     /// A call of the system that failed.
     public struct Failure: Error, Sendable, Equatable, CustomStringConvertible {
+        /// The function's name, such as `fsync`.
         public let call: String
+        /// The file or folder that the call was about.
         public let path: String
         /// The system's error number.
         public let code: Int32

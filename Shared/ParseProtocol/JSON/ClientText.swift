@@ -1,6 +1,6 @@
 extension JSON {
     /// JSON as a client sent it.
-    /// - Throws: 107 with a text for the client.
+    /// - Throws: `.invalidJSON` (107) with a text for the client.
     public init(clientText: [UInt8]) throws(ParseError) {
         do {
             try self.init(parsing: clientText)

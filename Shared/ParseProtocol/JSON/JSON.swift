@@ -13,10 +13,15 @@ public enum JSON: Sendable, Hashable {
 }
 
 extension JSON {
+    /// The text of a string; nil for any other kind of value.
     public var stringValue: String? { if case .string(let value) = self { value } else { nil } }
+    /// The value of a boolean; nil for any other kind of value.
     public var boolValue: Bool? { if case .bool(let value) = self { value } else { nil } }
+    /// The elements of an array; nil for any other kind of value.
     public var arrayValue: [JSON]? { if case .array(let value) = self { value } else { nil } }
+    /// The members of an object; nil for any other kind of value.
     public var objectValue: [String: JSON]? { if case .object(let value) = self { value } else { nil } }
+    /// Whether it is `null`.
     public var isNull: Bool { self == .null }
 
     /// A number in its canonical case: `int` for a whole number up to 2^53 in magnitude, else `double`.
@@ -37,6 +42,7 @@ extension JSON {
         }
     }
 
+    /// The number, whole or not; nil for any other kind of value.
     public var doubleValue: Double? {
         switch self {
         case .int(let value): Double(value)
@@ -72,11 +78,17 @@ extension JSON {
 extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
     ExpressibleByFloatLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
+    /// A string.
     public init(stringLiteral value: String) { self = .string(value) }
+    /// A whole number.
     public init(integerLiteral value: Int64) { self = .int(value) }
+    /// A boolean.
     public init(booleanLiteral value: Bool) { self = .bool(value) }
+    /// A number, kept as `double` even when it is whole.
     public init(floatLiteral value: Double) { self = .double(value) }
+    /// An array.
     public init(arrayLiteral elements: JSON...) { self = .array(elements) }
+    /// An object. Of a repeated name the last value counts.
     public init(dictionaryLiteral elements: (String, JSON)...) {
         self = .object(Dictionary(elements, uniquingKeysWith: { _, last in last }))
     }

@@ -4,9 +4,11 @@
 /// of the bytes, not a decode and an encode. The text must be well-formed (it was written by `JSON.serialized`);
 /// for anything else the result is nil or meaningless, never a trap.
 public struct JSONMembers {
+    /// A member of an object: two ranges of the scanned bytes.
     public struct Member {
         /// The name between its quotes, still escaped (Parse field names never need escaping).
         public let name: Range<Int>
+        /// The text of the value.
         public let value: Range<Int>
     }
 

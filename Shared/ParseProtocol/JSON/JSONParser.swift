@@ -22,6 +22,8 @@ extension JSON {
         self = try (result ?? Array(bytes).withUnsafeBufferPointer { JSON.parse($0) }).get()
     }
 
+    /// Reads one JSON text.
+    /// - Throws: `JSONError`; never traps, whatever the text is.
     public init(parsing text: String) throws(JSONError) {
         try self.init(parsing: text.utf8)
     }

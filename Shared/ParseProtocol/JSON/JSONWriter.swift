@@ -7,6 +7,7 @@ extension JSON {
         return output
     }
 
+    /// The same as a `String`.
     public var serializedText: String { String(decoding: serialized, as: UTF8.self) }
 
     /// Appends the compact text to `output`.

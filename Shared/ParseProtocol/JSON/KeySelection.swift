@@ -11,6 +11,7 @@ public struct KeySelection: Sendable {
         let below: [Name]?
     }
 
+    /// The selection of a query without `keys` and `excludeKeys`.
     public static let everything = KeySelection(keys: nil, excludeKeys: [])
 
     /// Nil for everything.
@@ -28,7 +29,7 @@ public struct KeySelection: Sendable {
     public static let nameBytesMax = 32_768
 
     /// Checks the names of an option before anything is done with them.
-    /// - Throws: `ParseError` 102 for too many.
+    /// - Throws: `.invalidQuery` (102) for too many.
     public static func check(_ names: [String], _ option: String) throws(ParseError) {
         guard names.count <= namesMax, names.reduce(0, { $0 + $1.utf8.count }) <= nameBytesMax else {
             throw ParseError(.invalidQuery, "\(option) may hold at most \(namesMax) names of \(nameBytesMax) bytes together.")
@@ -54,6 +55,7 @@ public struct KeySelection: Sendable {
         }
     }
 
+    /// Whether nothing is left out, so that a document can leave as it is stored.
     public var isEverything: Bool { wanted == nil && unwanted.isEmpty }
 
     /// What leaves of one member; nil when nothing does.

@@ -1,7 +1,7 @@
 /// Names of files: what a client may call one, and the name it is kept and served under.
 public enum FileNames {
     /// A name that a client may give: `^[_a-zA-Z0-9][a-zA-Z0-9@. ~_-]*$`, at most 128 bytes.
-    /// - Throws: 122.
+    /// - Throws: `.invalidFileName` (122).
     public static func check(_ name: some StringProtocol) throws(ParseError) {
         guard name.utf8.count <= 128 else { throw ParseError(.invalidFileName, "Filename too long.") }
         guard let first = name.utf8.first, isWordByte(first), name.utf8.allSatisfy(isNameByte) else {

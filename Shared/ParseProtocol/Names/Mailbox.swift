@@ -6,6 +6,7 @@ public struct Mailbox: Sendable, Hashable {
     private static let gmail = "gmail.com"
     private static let gmailDomains: Set<Substring> = ["gmail.com", "googlemail.com"]
 
+    /// The mailbox behind `address`. Without an `@` behind its first character the address is only put in lower case.
     public init(_ address: String) {
         let lower = address.lowercased()
         guard let at = lower.lastIndex(of: "@"), at != lower.startIndex else {

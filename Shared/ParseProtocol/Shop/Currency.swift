@@ -37,6 +37,7 @@ public struct Currency: Sendable, Hashable {
     /// No code of a currency: what its amounts mean is not known.
     public struct Unusable: Error, Equatable, CustomStringConvertible {
         let code: String
+        /// A sentence that names the code.
         public var description: String { "\(code) is no ISO 4217 code of a currency." }
     }
 

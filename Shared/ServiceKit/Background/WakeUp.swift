@@ -15,8 +15,10 @@ public final class WakeUp: Sendable {
 
     private let state = Mutex(State())
 
+    /// A bell that nobody has rung.
     public init() {}
 
+    /// Wakes the task that waits, or the next one that will. Never waits itself.
     public func ring() {
         let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
             guard let waiter = state.waiter else {

@@ -4,9 +4,12 @@ import ParseProtocol
 
 /// A client's change to an object of a class with rules, on its way into the store.
 public struct ProposedChange: Sendable {
+    /// The kinds of changes.
     public enum Verb: Sendable { case create, update, delete }
 
+    /// The kind of change; a create that replaces an object becomes an update.
     public package(set) var verb: Verb
+    /// The class of the object.
     public let className: String
     /// Nil on create, unless the client chose one.
     public var objectId: String?
@@ -25,6 +28,7 @@ public struct ProposedChange: Sendable {
     /// What `prepare` found out for `before`, for example a password's hash.
     public var notes: [String: JSON] = [:]
 
+    /// A change with the rights of `principal`. `bytes` is the length of what the client sent.
     public init(
         verb: Verb, className: String, objectId: String?, proposedId: String? = nil, object: JSON,
         principal: Principal, isImported: Bool = false, bytes: Int = 0
@@ -43,6 +47,7 @@ public struct ProposedChange: Sendable {
 
 /// What a change did, on its way back to the client.
 public struct ChangeOutcome: Sendable {
+    /// The id of the object that was changed.
     public let objectId: String
     /// The document before; nil on create.
     public let before: JSON?
@@ -69,14 +74,19 @@ public protocol ClassRules: Sendable {
 }
 
 extension ClassRules {
+    /// Prepares nothing.
     public func prepare(_ change: inout ProposedChange) async throws {}
+    /// Checks nothing.
     public func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {}
+    /// Replaces nothing.
     public func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? { nil }
+    /// Changes nothing further.
     public func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws
     {}
 }
 
 extension ChangeOutcome {
+    /// The outcome of a change that ends no session.
     public init(objectId: String, before: JSON?, after: JSON?, answer: JSON) {
         self.init(objectId: objectId, before: before, after: after, answer: answer, forget: nil)
     }

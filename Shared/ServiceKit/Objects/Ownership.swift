@@ -5,7 +5,7 @@ import ParseProtocol
 extension ProposedChange {
     /// Makes the signed-in caller the owner of a new object, whatever was sent, and gives it `acl`. Does nothing for the master
     /// key, which may write for others, and nothing without a user, which class-level permissions refuse.
-    /// - Throws: 119 when the object names somebody else.
+    /// - Throws: `.operationForbidden` (119) when the object names somebody else.
     public mutating func claim(_ field: String, acl: (_ userId: String) -> JSON) throws {
         guard !caller.isMaster, let userId = caller.userId else { return }
         if let sent = object[field], !sent.isNull, sent.pointerTarget?.objectId != userId {
@@ -23,7 +23,8 @@ extension ProposedChange {
 }
 
 extension ChangeOutcome {
-    /// - Throws: 119 when an update by a client changed one of `fields`. Clients that send whole objects may repeat them.
+    /// - Throws: `.operationForbidden` (119) when an update by a client changed one of `fields`. Clients that send
+    ///   whole objects may repeat them.
     public func requireUnchanged(_ fields: [String], by change: ProposedChange) throws {
         guard change.verb == .update, !change.caller.isMaster else { return }
         for field in fields where before?[field] != after?[field] {

@@ -29,9 +29,12 @@ public enum Pace: Int, CaseIterable, Sendable {
 
     /// So many in so many seconds, and so many at once after a pause.
     public struct Rate: Hashable, Sendable {
+        /// Additions in `seconds`, and the most at once; at least 1.
         public let count: Int
+        /// Seconds in which `count` additions come back; at least 1.
         public let seconds: Int
 
+        /// A rate; both numbers are at least 1.
         public init(count: Int, seconds: Int) {
             self.count = count
             self.seconds = seconds

@@ -2,7 +2,9 @@ import ProcessKit
 
 /// How much clients may add: the standards, with what `SATCHEL_QUOTAS` changes of them.
 public struct QuotaSettings: Sendable {
+    /// The rates of each pace by zone; none where it is off.
     public private(set) var rates: [Pace: [Pace.Zone: Pace.Rate]]
+    /// The ceilings, as numbers of things or of bytes.
     public private(set) var ceilings: [Ceiling: Int]
     /// `SATCHEL_CLIENT_SCHEMA`: `paced`, or `closed`, then clients add neither classes nor fields.
     public var isSchemaClosed = false
@@ -12,6 +14,7 @@ public struct QuotaSettings: Sendable {
     /// A terabyte.
     private static let countMax = 1 << 40
 
+    /// The standards.
     public init() {
         rates = Dictionary(uniqueKeysWithValues: Pace.allCases.map { ($0, $0.standard) })
         ceilings = Dictionary(uniqueKeysWithValues: Ceiling.allCases.map { ($0, $0.standard) })
@@ -25,6 +28,7 @@ public struct QuotaSettings: Sendable {
         for part in text.split(separator: ";") where !part.allSatisfy({ $0 == " " }) { try change(String(part)) }
     }
 
+    /// The ceiling, which is the standard unless the operator set another.
     public func ceiling(_ ceiling: Ceiling) -> Int { ceilings[ceiling] ?? ceiling.standard }
 
     private mutating func change(_ text: String) throws {

@@ -7,6 +7,7 @@ import Synchronization
 ///
 /// Operators are not counted.
 public final class Quotas: SchemaAllowance, Sendable {
+    /// The rates and ceilings that hold.
     public let settings: QuotaSettings
     /// By `Pace.rawValue`.
     private let buckets: Mutex<[[(zone: Pace.Zone, buckets: RateBuckets)]]>
@@ -41,13 +42,14 @@ public final class Quotas: SchemaAllowance, Sendable {
     }
 
     private static let start = ContinuousClock.now
+    /// Nanoseconds since the process first asked, on a clock that nobody sets.
     public static let nanoseconds: @Sendable () -> Int64 = {
         let (seconds, attoseconds) = (ContinuousClock.now - start).components
         return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
     }
 
     /// Counts what a caller adds. When one pace is used up nothing is counted.
-    /// - Throws: 155 with the seconds after which there is room again.
+    /// - Throws: `.requestLimitExceeded` (155) with the seconds after which there is room again.
     public func take(_ wanted: [(pace: Pace, count: Int)], by caller: Caller) throws {
         guard !caller.isOperator else { return }
         let now = now()
@@ -73,6 +75,8 @@ public final class Quotas: SchemaAllowance, Sendable {
             "Too many \(pace.noun) at once. Try again in \(seconds) s.", retryAfterSeconds: seconds)
     }
 
+    /// Counts `count` additions of one kind.
+    /// - Throws: `.requestLimitExceeded` (155) with the seconds after which there is room again.
     public func take(_ count: Int = 1, of pace: Pace, by caller: Caller) throws {
         try take([(pace, count)], by: caller)
     }
@@ -82,7 +86,7 @@ public final class Quotas: SchemaAllowance, Sendable {
         caller.isOperator || count < settings.ceiling(ceiling)
     }
 
-    /// - Throws: 2 when the disk is so full that only operators add to it.
+    /// - Throws: `.serviceUnavailable` (2) when the disk is so full that only operators add to it.
     public func requireDiskSpace(for caller: Caller) throws {
         guard !caller.isOperator, let disk, !disk.hasRoom(at: now()) else { return }
         throw ParseError(.serviceUnavailable, "There is no room for more at the moment. Try again later.")

@@ -9,6 +9,9 @@ extension Quotas {
     /// A relation is shown in every object of its class and rewrites them all when it is added.
     private static let relationWeight = 10
 
+    /// Counts a new class of a client.
+    /// - Throws: `.operationForbidden` (119) when clients add none or there are too many, `.requestLimitExceeded` (155)
+    ///   when they come too fast, `.serviceUnavailable` (2) when the disk is nearly full.
     public func addClass(_ name: String, count: Int, by caller: Caller) throws {
         guard !caller.isOperator else { return }
         guard !settings.isSchemaClosed else {
@@ -23,6 +26,9 @@ extension Quotas {
         try take(of: .classes, by: caller)
     }
 
+    /// Counts new fields of a client.
+    /// - Throws: `.operationForbidden` (119) when clients add none, `.objectTooLarge` (116) when the class would have
+    ///   too many, `.requestLimitExceeded` (155) when they come too fast.
     public func addFields(_ fields: AddedFields, by caller: Caller) throws {
         guard !caller.isOperator else { return }
         let name = fields.className

@@ -6,7 +6,7 @@ extension ServiceRequest {
     /// Whether the master key or a member of the admins asks, not with a restricted session.
     public var isFromAdmin: Bool { envelope.principal.isAdmin }
 
-    /// - Throws: 119 unless an admin asks.
+    /// - Throws: `.operationForbidden` (119) unless an admin asks.
     public func requireAdmin() throws {
         guard isFromAdmin else {
             throw ParseError(.operationForbidden, "Only members of the role \(adminsRole) may do this.")
@@ -16,7 +16,7 @@ extension ServiceRequest {
 
 extension JSON {
     /// The parameter `limit` of a function that lists something: `standard` when absent, `maximum` at most.
-    /// - Throws: 142 unless it is a whole number from 1.
+    /// - Throws: `.validationError` (142) unless it is a whole number from 1.
     public func listLimit(standard: Int64 = 100, maximum: Int64 = 1000) throws -> Int64 {
         guard let limit = self["limit"], !limit.isNull else { return standard }
         guard let count = limit.intValue, count >= 1 else {

@@ -3,7 +3,7 @@ import ParseProtocol
 /// Parameters of cloud functions, checked.
 extension JSON {
     /// A text; nil when it is missing or null.
-    /// - Throws: 142 unless it has 1 to `bytesMax` bytes and no U+0000.
+    /// - Throws: `.validationError` (142) unless it has 1 to `bytesMax` bytes and no U+0000.
     public func textParameter(_ name: String, bytesMax: Int = 255) throws -> String? {
         guard let value = self[name], !value.isNull else { return nil }
         guard let text = value.stringValue, (1...bytesMax).contains(text.utf8.count), !text.utf8.contains(0) else {
@@ -13,7 +13,7 @@ extension JSON {
     }
 
     /// The objectId that a function cannot do without.
-    /// - Throws: 142.
+    /// - Throws: `.validationError` (142).
     public func objectIdParameter(_ name: String) throws -> String {
         guard let id = self[name]?.stringValue, Names.isObjectId(id) else {
             throw ParseError(.validationError, "\(name) must be an objectId.")
@@ -22,7 +22,7 @@ extension JSON {
     }
 
     /// A number; nil when it is missing or null.
-    /// - Throws: 142 for anything else, and for a number outside the range.
+    /// - Throws: `.validationError` (142) for anything else, and for a number outside the range.
     public func numberParameter(_ name: String, in range: ClosedRange<Double>) throws -> Double? {
         guard let value = self[name], !value.isNull else { return nil }
         guard let number = value.doubleValue, range.contains(number) else {

@@ -73,7 +73,7 @@ extension ServiceRoutes {
 }
 
 extension ServiceRequest {
-    /// - Throws: 119 unless the master key asks.
+    /// - Throws: `.operationForbidden` (119) unless the master key asks.
     public func requireMaster() throws {
         guard envelope.principal.master else {
             throw ParseError(.operationForbidden, "unauthorized: master key is required")

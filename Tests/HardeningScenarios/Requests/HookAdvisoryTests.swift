@@ -225,8 +225,8 @@ import Testing
     @Test func advisory2026_119125_nobodyLearnsThroughAHookOfAnObjectThatIsNotHis() async throws {
         let host = try await WebhookHost.shared
         let name = WebhookHost.name("Game")
-        let private_: JSON = ["ACL": [:], "state": "shipped"]
-        let object = try await host.master.create(name, private_)
+        let hidden: JSON = ["ACL": [:], "state": "shipped"]
+        let object = try await host.master.create(name, hidden)
         for trigger in ["beforeSave", "beforeDelete"] {
             try await host.trigger(trigger, name, ["json": ["error": "It is shipped already."]])
         }

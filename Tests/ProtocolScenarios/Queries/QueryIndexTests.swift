@@ -24,13 +24,13 @@ import Testing
         #expect(answer.json.at("indexes", "byZone") == ["zone": 1, "age": -1])
         let rows = try await suite.rows(
             "catalog", "SELECT name, sql FROM sqlite_master WHERE sql LIKE '%_byZone %' OR sql LIKE '%_byAge %'")
-        let class_ = try #require(
+        let classId = try #require(
             try await suite.rows("catalog", "SELECT id FROM classes WHERE name = '\(className)'").first?.at(0)?.intValue
         )
         let sql = Dictionary(
             uniqueKeysWithValues: rows.map { ($0.at(0)?.stringValue ?? "", $0.at(1)?.stringValue ?? "") })
         for (name, fields) in [("byZone", ["zone", "age"]), ("byAge", ["age", "zone"])] {
-            let text = try #require(sql["x\(class_)_\(name)"])
+            let text = try #require(sql["x\(classId)_\(name)"])
             let places = try fields.map { try #require(text.range(of: "\"\($0)\"")?.lowerBound) }
             #expect(places[0] < places[1], "\(text)")
         }

@@ -15,7 +15,8 @@ final class FileQuota: Sendable {
     init(quotas: Quotas) { self.quotas = quotas }
 
     /// Counts an upload, before its bytes cost anything.
-    /// - Throws: 155 when it comes too fast, 130 when there are too many files, 2 when the disk is nearly full.
+    /// - Throws: `.requestLimitExceeded` (155) when it comes too fast, `.fileSaveError` (130) when there are too many
+    ///   files, `.serviceUnavailable` (2) when the disk is nearly full.
     func admit(bytes: Int, by caller: Caller, store: ClassStore) async throws {
         guard !caller.isOperator else { return }
         try quotas.requireDiskSpace(for: caller)

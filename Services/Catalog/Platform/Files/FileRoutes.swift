@@ -75,7 +75,7 @@ struct FileKeeper: Sendable {
         }
     }
 
-    /// - Throws: 130 when the disk does not take it.
+    /// - Throws: `.fileSaveError` (130) when the disk does not take it.
     func save(_ content: [UInt8], _ name: String) async throws {
         do {
             try await folder.save(content, as: name)

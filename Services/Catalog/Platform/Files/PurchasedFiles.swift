@@ -12,7 +12,8 @@ struct PurchasedFiles: Sendable {
     private static let className = "_Product"
 
     /// Makes the copy, before the transaction. Its file is an orphan until `record`.
-    /// - Throws: 122 for a file that was never uploaded, 130 when the disk does not take it, 119 for those who may not change products.
+    /// - Throws: `.invalidFileName` (122) for a file that was never uploaded, `.fileSaveError` (130) when the disk does
+    ///   not take it, `.operationForbidden` (119) for those who may not change products.
     func prepare(_ change: inout ProposedChange) async throws {
         guard change.verb != .delete, let name = Self.publicName(change.object[Self.field]) else { return }
         let (verb, caller) = (change.verb, change.caller)

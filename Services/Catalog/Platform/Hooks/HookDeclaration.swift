@@ -22,7 +22,7 @@ package struct HookDeclaration: Equatable, Sendable {
 
     package var isFunction: Bool { className.isEmpty }
 
-    /// - Throws: 143 for what cannot be called.
+    /// - Throws: `.webhookError` (143) for what cannot be called.
     package init(_ hook: Hook, needsURL: Bool = true) throws(ParseError) {
         url = hook.url
         className = hook.className

@@ -26,7 +26,7 @@ enum HookDefinitions {
         }
     }
 
-    /// - Throws: 143; then nothing is changed.
+    /// - Throws: `.webhookError` (143); then nothing is changed.
     static func apply(_ change: HookChange, in transaction: StoreTransaction) throws {
         let hook = try HookDeclaration(change.hook, needsURL: change.verb != .remove)
         let key: [SQLValue] = [.text(hook.className), .text(hook.name)]

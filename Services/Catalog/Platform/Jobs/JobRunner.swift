@@ -23,7 +23,8 @@ final class JobRunner: Sendable {
 
     /// Stores that a job is to run.
     /// - Returns: the objectId of its `_JobStatus`.
-    /// - Throws: 141 for an unknown job, 142 and 107 for parameters that cannot be kept.
+    /// - Throws: `.scriptFailed` (141) for an unknown job, `.validationError` (142) and `.invalidJSON` (107) for
+    ///   parameters that cannot be kept.
     func start(
         _ name: String, _ parameters: JSON, source: String, in transaction: StoreTransaction
     ) throws -> String {

@@ -21,7 +21,7 @@ package struct JobSchedule: Equatable, Sendable {
     /// - Parameters:
     ///   - object: a `_JobSchedule` as it is stored (PARSE_PROTOCOL section 8).
     ///   - jobs: the names there are.
-    /// - Throws: 141 for an unknown job, 142 for times that mean nothing.
+    /// - Throws: `.scriptFailed` (141) for an unknown job, `.validationError` (142) for times that mean nothing.
     package init(_ object: JSON, jobs: Set<String>) throws(ParseError) {
         guard let name = object["jobName"]?.stringValue, jobs.contains(name) else {
             throw ParseError(.scriptFailed, "Cannot Schedule a job that is not deployed")

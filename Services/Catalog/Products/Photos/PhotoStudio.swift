@@ -27,7 +27,8 @@ package final class PhotoStudio: Sendable {
     }
 
     /// - Parameter name: the photo's kept name.
-    /// - Throws: 150 when the photo is none, 130 when the pictures cannot be saved, 2 when too many wait.
+    /// - Throws: `.invalidImageData` (150) when the photo is none, `.fileSaveError` (130) when the pictures cannot be
+    ///   saved, `.serviceUnavailable` (2) when too many wait.
     package func pictures(of name: String) async throws -> (full: Picture, thumbnail: Picture) {
         guard queue.operationCount < Self.workersMax + Self.waitingMax else {
             throw ParseError(.serviceUnavailable, "Too many photos are being worked on. Try again later.")

@@ -16,7 +16,8 @@ struct ProductPhotos: Sendable {
     private static let noteName = "pictures"
 
     /// Makes the pictures, before the transaction. Their files are orphans until `record`.
-    /// - Throws: 150 for what is no image or was never uploaded, 119 and 101 for those who may not change products.
+    /// - Throws: `.invalidImageData` (150) for what is no image or was never uploaded, `.operationForbidden` (119) and
+    ///   `.objectNotFound` (101) for those who may not change products.
     func prepare(_ change: inout ProposedChange) async throws {
         guard change.verb != .delete, let photo = change.object["fullsizeImage"], photo.wireType == "File",
             change.object["thumbnail"] == nil || change.object["thumbnail"] == .null

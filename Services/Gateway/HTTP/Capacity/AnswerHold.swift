@@ -31,7 +31,7 @@ enum AnswerHold {
     }
 
     /// Room for the values of a reply that is decoded.
-    /// - Throws: 155 when there is none.
+    /// - Throws: `.requestLimitExceeded` (155) when there is none.
     static func decode(_ bytes: Int) throws(ParseError) {
         guard bytes > CapacitySettings.smallBytes, let hold = current else { return }
         guard hold.take(bytes * copies) else { throw full }

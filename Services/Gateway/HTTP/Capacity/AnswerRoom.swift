@@ -29,7 +29,7 @@ extension ServiceClient {
     private static let estimates = 2
 
     /// Reads without making more than there is room for.
-    /// - Throws: 155 when there is no room for the answer.
+    /// - Throws: `.requestLimitExceeded` (155) when there is no room for the answer.
     func read<Request: RoomedRequest, Reply: RoomedReply>(
         _ call: Call<Request, Reply>, inRoom message: Request, for principal: Principal, trace: String
     ) async throws(ParseError) -> ServiceReply<Reply> {

@@ -13,8 +13,8 @@ package actor BodyGate {
     package var waitingCount: Int { waiting.count }
 
     /// Returns when it is the body's turn.
-    /// - Throws: 155 when it waited for too long, or too many wait already. Not at once then: whoever sends large bodies as fast as they are
-    ///   refused is slowed down by it.
+    /// - Throws: `.requestLimitExceeded` (155) when it waited for too long, or too many wait already. Not at once then:
+    ///   whoever sends large bodies as fast as they are refused is slowed down by it.
     package func turn(of network: String, work: UInt64) async throws(ParseError) {
         switch turns.enter(network, work: work, now: DispatchTime.now().uptimeNanoseconds) {
         case .goesOn: return
@@ -66,7 +66,7 @@ struct LargeBodyTurns: Sendable {
     }
 
     /// Returns when it is the turn of a JSON body, at once when it is small.
-    /// - Throws: 155.
+    /// - Throws: `.requestLimitExceeded` (155).
     func turn(of network: String, _ sender: Sender, _ body: [UInt8]) async throws(ParseError) {
         guard body.count > BodyTurns.quickBytes, sender != .operator else { return }
         let line = sender == .customer ? customers : strangers

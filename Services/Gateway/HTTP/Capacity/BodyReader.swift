@@ -31,8 +31,9 @@ struct BodyReader: Sendable {
     /// - Parameters:
     ///   - bytesMax: of this body.
     ///   - tooLarge: said when it has more.
-    /// - Throws: `tooLarge`, 155 when there is no room for it now. What the client still sends is then read and dropped by the server:
-    ///   many clients look for an answer only when they have sent everything.
+    /// - Throws: `tooLarge`, `.requestLimitExceeded` (155) when there is no room for it now. What the client still
+    ///   sends is then read and dropped by the server: many clients look for an answer only when they have sent
+    ///   everything.
     func read(
         _ request: Request, bytesMax: Int, for holder: ByteShares.Holder, tooLarge: any Error
     ) async throws -> Body {

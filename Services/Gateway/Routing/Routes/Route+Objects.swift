@@ -62,7 +62,8 @@ extension Route {
 
 extension RouteCall {
     /// The class a call is about: the route's own, or the one in the path, checked.
-    /// - Throws: 103, 119 or, for sessions of nobody, 209.
+    /// - Throws: `.invalidClassName` (103), `.operationForbidden` (119) or, for sessions of nobody,
+    ///   `.invalidSessionToken` (209).
     fileprivate func className(_ ofRoute: String?) throws(ParseError) -> String {
         let className = ofRoute ?? self["className"]
         let isShown = principal.master && ServiceDirectory.masterClasses.contains(className)

@@ -174,7 +174,7 @@ struct ConditionCompiler {
     }
 
     /// Follows the pointers in a name.
-    /// - Throws: `ParseError` 119 when the caller may not query one of the fields, 102.
+    /// - Throws: `.operationForbidden` (119) when the caller may not query one of the fields, `.invalidQuery` (102).
     mutating func place(of path: FieldPath) throws -> FieldPlace {
         guard path.indexCount <= FieldPath.indexesMax else {
             throw ParseError(
@@ -186,7 +186,7 @@ struct ConditionCompiler {
         return place
     }
 
-    /// - Throws: `ParseError` 102 for one more than a query may have.
+    /// - Throws: `.invalidQuery` (102) for one more than a query may have.
     mutating func countConstraint() throws {
         constraintCount += 1
         guard constraintCount <= ConditionCompiler.constraintsMax else {
@@ -194,7 +194,7 @@ struct ConditionCompiler {
         }
     }
 
-    /// - Throws: `ParseError` 102 for more patterns than a query may have.
+    /// - Throws: `.invalidQuery` (102) for more patterns than a query may have.
     mutating func countPattern(_ pattern: String) throws {
         patternCount += 1
         patternBytes += pattern.utf8.count

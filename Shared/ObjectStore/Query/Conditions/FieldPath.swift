@@ -15,7 +15,8 @@ struct FieldPath: Equatable {
     /// Indexes in the name of a query: each doubles the SQL of what is before it.
     static let indexesMax = 2
 
-    /// - Throws: `ParseError` 105 when the first component is not an identifier, or another is no name of a member.
+    /// - Throws: `.invalidKeyName` (105) when the first component is not an identifier, or another is no name of a
+    ///   member.
     init(_ name: String) throws {
         components = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard components.count <= FieldPath.depthMax, Names.isIdentifier(components[0]),

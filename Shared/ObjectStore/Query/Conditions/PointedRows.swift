@@ -82,8 +82,9 @@ struct PointedRows {
         Dictionary(rows.filter(\.isRequired).map { ($0.name, $0.info.indexes) }) { first, _ in first }
     }
 
-    /// - Throws: `ParseError` 119 when the caller may not query one of the fields or read a class on the way, 105 for
-    ///   what is no name of a field, 102 for an `ACL` and for too many objects.
+    /// - Throws: `.operationForbidden` (119) when the caller may not query one of the fields or read a class on the
+    ///   way, `.invalidKeyName` (105) for what is no name of a field, `.invalidQuery` (102) for an `ACL` and for too
+    ///   many objects.
     mutating func place(
         of name: FieldPath, in info: ClassInfo, hidden: Set<String>
     ) throws -> FieldPlace {

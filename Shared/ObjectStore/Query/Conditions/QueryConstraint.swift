@@ -2,7 +2,8 @@ import ParseProtocol
 
 extension QuerySubject {
     /// Compiles one `$…` member of a constraint; nil for one that only belongs to another.
-    /// - Throws: `ParseError` 102 or 107 for a malformed or unknown constraint, 108 for one that is not built.
+    /// - Throws: `.invalidQuery` (102) or `.invalidJSON` (107) for a malformed or unknown constraint,
+    ///   `.commandUnavailable` (108) for one that is not built.
     func constraint(
         _ name: String, _ raw: JSON, siblings: [String: JSON], _ compiler: inout ConditionCompiler
     ) throws -> String? {

@@ -3,7 +3,7 @@ import ParseProtocol
 /// `$relativeTime`: `now`, `in 2 days 3 hours`, `12 days ago` (PARSE_PROTOCOL section 4.1).
 enum RelativeTime {
     /// - Parameter constraint: the one it stands in, for the text of an error; clients know these texts.
-    /// - Throws: `ParseError` 107 for a text that is not in the grammar.
+    /// - Throws: `.invalidJSON` (107) for a text that is not in the grammar.
     static func resolve(_ text: String, in constraint: String, now: Timestamp) throws -> Timestamp {
         func invalid(_ reason: String) -> ParseError {
             ParseError(.invalidJSON, "bad $relativeTime (\(constraint)) value. \(reason)")
