@@ -4,7 +4,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// Events are cheap to lose with the power and many, so a commit does not wait for the disk. The end of the process loses none.
+/// Events are cheap to lose with the power and many, so a commit does not wait for the disk. The end of the process
+/// loses none.
 package let analyticsPlan = ServicePlan(
     name: "analytics",
     migrations: analyticsMigrations,

@@ -68,7 +68,8 @@ private let analyticsTables = [
     minorUnits INTEGER NOT NULL, currency TEXT NOT NULL, PRIMARY KEY(orderId, status, changedAt)) WITHOUT ROWID
     """,
     """
-    CREATE TABLE IF NOT EXISTS salesHours(currency TEXT NOT NULL, hour INTEGER NOT NULL, orders INTEGER NOT NULL DEFAULT 0,
+    CREATE TABLE IF NOT EXISTS salesHours(currency TEXT NOT NULL, hour INTEGER NOT NULL, \
+    orders INTEGER NOT NULL DEFAULT 0,
     pieces INTEGER NOT NULL DEFAULT 0, grossMinorUnits INTEGER NOT NULL DEFAULT 0, cancelled INTEGER NOT NULL DEFAULT 0,
     refunds INTEGER NOT NULL DEFAULT 0, refundedMinorUnits INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY(currency, hour)) WITHOUT ROWID
@@ -81,5 +82,8 @@ private let analyticsTables = [
     deviceType TEXT NOT NULL, sdk TEXT NOT NULL, statusClass INTEGER NOT NULL, count INTEGER NOT NULL,
     PRIMARY KEY(hour, target, verb, deviceType, sdk, statusClass)) WITHOUT ROWID
     """,
-    "CREATE TABLE IF NOT EXISTS requestReports(gateway TEXT PRIMARY KEY, sequence INTEGER NOT NULL, seenAt INTEGER NOT NULL)",
+    """
+    CREATE TABLE IF NOT EXISTS requestReports(gateway TEXT PRIMARY KEY, sequence INTEGER NOT NULL, \
+    seenAt INTEGER NOT NULL)
+    """,
 ]

@@ -6,7 +6,8 @@ import ParseProtocol
 package enum RequestCountsLog {
     /// Lines a message may have, twice what the gateway sends.
     private static let linesMax = 50_000
-    /// Different targets an hour. The gateway folds strange class names, so this is only reached by many gateways together.
+    /// Different targets an hour. The gateway folds strange class names, so this is only reached by many gateways
+    /// together.
     private static let targetsMax: Int64 = 1000
     /// Keeps sums of years within 64 bits.
     private static let countMax: UInt64 = 1_000_000_000_000
@@ -29,8 +30,10 @@ package enum RequestCountsLog {
             let hour = Hour(number: min(max(0, line.hour), latest))
             _ = try transaction.execute(
                 """
-                INSERT INTO requestHours(hour, target, verb, deviceType, sdk, statusClass, count) VALUES (?, ?, ?, ?, ?, ?, ?)
-                ON CONFLICT(hour, target, verb, deviceType, sdk, statusClass) DO UPDATE SET count = count + excluded.count
+                INSERT INTO requestHours(hour, target, verb, deviceType, sdk, statusClass, count) \
+                VALUES (?, ?, ?, ?, ?, ?, ?)
+                ON CONFLICT(hour, target, verb, deviceType, sdk, statusClass) \
+                DO UPDATE SET count = count + excluded.count
                 """,
                 [
                     .int(hour.number), .text(try admitted(line.target, hour, in: transaction)), .text(line.verb),
@@ -81,7 +84,9 @@ package enum RequestCountsLog {
     static func series(_ range: SeriesRange, _ reader: StoreReader) throws -> [Int64: Int64] {
         try SeriesRange.values(
             try reader.rows(
-                "SELECT hour / ? AS bucket, sum(count) AS total FROM requestHours WHERE hour >= ? AND hour < ? GROUP BY 1",
+                """
+                SELECT hour / ? AS bucket, sum(count) AS total FROM requestHours WHERE hour >= ? AND hour < ? GROUP BY 1
+                """,
                 [.int(range.interval.hours), .int(range.fromHour), .int(range.toHour)]))
     }
 }

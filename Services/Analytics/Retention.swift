@@ -29,7 +29,8 @@ struct Retention: Sendable {
         for kind in ActiveIds.Kind.allCases {
             removed += try transaction.execute(
                 """
-                DELETE FROM activeIds WHERE kind = ?1 AND day < ?2 AND day = (SELECT min(day) FROM activeIds WHERE kind = ?1)
+                DELETE FROM activeIds WHERE kind = ?1 AND day < ?2 AND day = (SELECT min(day) FROM activeIds \
+                WHERE kind = ?1)
                 """,
                 [.int(kind.rawValue), .int(today - ActiveIds.daysKept)])
         }

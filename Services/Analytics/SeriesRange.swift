@@ -17,7 +17,8 @@ package struct SeriesRange: Sendable {
     /// Points of a graph: almost three years of days, six weeks of hours.
     package static let pointsMax: Int64 = 1000
 
-    /// `to` is now and `from` thirty days or one day before it, unless they are given; both ends' intervals are included whole.
+    /// `to` is now and `from` thirty days or one day before it, unless they are given; both ends' intervals are
+    /// included whole.
     /// - Parameter only: the interval that a function has, when it has no choice.
     /// - Throws: `.validationError` (142) for what is not a time or an interval, an empty stretch, or too many points.
     package init(_ parameters: JSON, only: Interval? = nil, now: Timestamp = .now) throws {

@@ -18,12 +18,14 @@ package func bagPlan(_ currency: Currency) -> ServicePlan {
                     "customer": .pointer("_User"), "orderNo": .number, "orderDate": .date, "items": .array,
                     "orderStatus": .number, "stripePaymentId": .string, "note": .string, "giftMessage": .string,
                     "shippingAddress": .object, "email": .string, "total": .number, "currency": .string,
-                    "orderState": .string, "shippedAt": .date, "deliveredAt": .date, "cancelledAt": .date, "refundedAt": .date,
+                    "orderState": .string, "shippedAt": .date, "deliveredAt": .date, "cancelledAt": .date,
+                    "refundedAt": .date,
                     "refundedTotal": .number, "refundState": .string, "carrier": .string, "trackingNumber": .string,
                     "trackingUrl": .string, "cancelReason": .string,
                 ],
                 indexes: [
-                    ["customer", "orderStatus"], ["customer", "orderNo"], ["orderStatus", "orderNo"], ["orderState", "orderNo"],
+                    ["customer", "orderStatus"], ["customer", "orderNo"], ["orderStatus", "orderNo"],
+                    ["orderState", "orderNo"],
                     ["orderDate"],
                 ],
                 uniqueIndexes: [["orderNo"]], permissions: permissions),
@@ -84,10 +86,12 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ curr
 
     let contacts = CustomerContacts(host: host)
     let refunds = RefundRunner(
-        ledger: RefundLedger(store: host.store, outbox: host.outbox, currency: currency), steps: RefundSteps(bus: host.bus),
+        ledger: RefundLedger(store: host.store, outbox: host.outbox, currency: currency),
+        steps: RefundSteps(bus: host.bus),
         background: host.background, logger: host.logger, contact: { await contacts.contact(of: $0) })
     OrderFunctions(
-        host: host, ledger: OrderLedger(store: host.store, outbox: host.outbox, currency: currency), runner: refunds, contacts: contacts
+        host: host, ledger: OrderLedger(store: host.store, outbox: host.outbox, currency: currency), runner: refunds,
+        contacts: contacts
     ).install(in: &routes)
     host.whenWriter("refunds", every: .seconds(1), problem: "Unfinished refunds could not be read.") {
         try await refunds.resumeUnfinished()

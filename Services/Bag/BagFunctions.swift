@@ -83,8 +83,8 @@ struct BagFunctions: Sendable {
 
     private typealias Work = @Sendable (String, ProductFacts, StoreTransaction) throws -> OpenOrder?
 
-    /// Changes the bag and answers with it, in one transaction. The catalog is asked before; if the bag then turns out to
-    /// hold a product we did not ask about, nothing is changed and we ask again.
+    /// Changes the bag and answers with it, in one transaction. The catalog is asked before; if the bag then turns out
+    /// to hold a product we did not ask about, nothing is changed and we ask again.
     private func change(
         _ request: ServiceRequest, adding product: String?, _ work: @escaping Work
     ) async throws -> BusReply {

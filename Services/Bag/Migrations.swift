@@ -18,7 +18,8 @@ private let bagTables = [
     """
     CREATE TABLE IF NOT EXISTS checkouts(id TEXT PRIMARY KEY, orderId TEXT NOT NULL, customerId TEXT NOT NULL,
     attempt INTEGER NOT NULL, state TEXT NOT NULL, lines TEXT NOT NULL, expectedAmount INTEGER, source TEXT NOT NULL,
-    email TEXT NOT NULL, orderFields TEXT NOT NULL, priced TEXT, amount INTEGER, currency TEXT, chargeId TEXT, orderNo INTEGER, reply BLOB,
+    email TEXT NOT NULL, orderFields TEXT NOT NULL, priced TEXT, amount INTEGER, currency TEXT, chargeId TEXT, \
+    orderNo INTEGER, reply BLOB,
     createdAt INTEGER NOT NULL, updatedAt INTEGER NOT NULL)
     """,
     "CREATE INDEX IF NOT EXISTS checkoutsOfOrder ON checkouts(orderId)",

@@ -9,7 +9,8 @@ package func catalogPlan(_ currency: Currency) -> ServicePlan {
     ServicePlan(
         name: "catalog",
         classes: [
-            .category, .product, .inAppProduct, .productReview, .favoriteProduct, .store, .page, .requestClaim, .jobStatus,
+            .category, .product, .inAppProduct, .productReview, .favoriteProduct, .store, .page, .requestClaim,
+            .jobStatus,
             .jobSchedule,
         ],
         migrations: catalogMigrations,
@@ -32,8 +33,8 @@ package func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ 
     routes.read(CatalogCalls.price) { message, request, reader in
         try PriceList(currency: currency).price(message, caller: request.caller, in: reader)
     }
-    // These three are idempotent by the reservation's own id, so the answer always tells the present state; a reply kept under
-    // the request's key could be out of date.
+    // These three are idempotent by the reservation's own id, so the answer always tells the present state; a reply
+    // kept under the request's key could be out of date.
     routes.task(CatalogCalls.reserve) { message, request in
         try await host.store.write { try reservations.reserve(message, caller: request.caller, in: $0) }
     }

@@ -16,8 +16,8 @@ extension ClassDefinition {
         textFields: ["name", "detail"],
         permissions: .adminWritten())
 
-    /// Parse's own class for what is sold within an app. Its name is the protocol's, so that it must not be left to whoever creates
-    /// an object of it first.
+    /// Parse's own class for what is sold within an app. Its name is the protocol's, so that it must not be left to
+    /// whoever creates an object of it first.
     static let inAppProduct = ClassDefinition(
         "_Product",
         fields: [

@@ -1,7 +1,8 @@
 import ParseProtocol
 import ServiceKit
 
-/// The catalog service: brands, products with their stock, reviews, favourites, stores, and every class nobody else owns.
+/// The catalog service: brands, products with their stock, reviews, favourites, stores, and every class nobody else
+/// owns.
 @main
 struct Catalog {
     static func main() async {

@@ -12,7 +12,8 @@ private let catalogTables = [
     // MARK: ProductRatings
 
     """
-    CREATE TABLE IF NOT EXISTS productRatings(productId TEXT PRIMARY KEY, total INTEGER NOT NULL, count INTEGER NOT NULL)
+    CREATE TABLE IF NOT EXISTS productRatings(productId TEXT PRIMARY KEY, total INTEGER NOT NULL, \
+    count INTEGER NOT NULL)
     """,
 
     // MARK: Reservations
@@ -25,7 +26,8 @@ private let catalogTables = [
     "CREATE INDEX IF NOT EXISTS reservationsByChange ON reservations(changedAt)",
     // `taken` are the pieces that are out of stock because of the line: its quantity or, for products without stock, 0.
     """
-    CREATE TABLE IF NOT EXISTS reservationLines(reservationId TEXT NOT NULL, line INTEGER NOT NULL, productId TEXT NOT NULL,
+    CREATE TABLE IF NOT EXISTS reservationLines(reservationId TEXT NOT NULL, line INTEGER NOT NULL, \
+    productId TEXT NOT NULL,
     quantity INTEGER NOT NULL, unitPriceMinorUnits INTEGER NOT NULL, name TEXT NOT NULL, taken INTEGER NOT NULL,
     PRIMARY KEY(reservationId, line))
     """,
@@ -66,7 +68,8 @@ private let catalogTables = [
     // MARK: FileTable
 
     """
-    CREATE TABLE IF NOT EXISTS files(name TEXT PRIMARY KEY, contentType TEXT NOT NULL, size INTEGER NOT NULL, owner TEXT,
+    CREATE TABLE IF NOT EXISTS files(name TEXT PRIMARY KEY, contentType TEXT NOT NULL, size INTEGER NOT NULL, \
+    owner TEXT,
     metadata TEXT NOT NULL, createdAt INTEGER NOT NULL) WITHOUT ROWID
     """,
     "CREATE INDEX IF NOT EXISTS filesByOwner ON files(owner, size) WHERE owner IS NOT NULL",
@@ -92,6 +95,8 @@ private let catalogTables = [
 ]
 
 private let authorRenameTables = [
-    "CREATE TABLE renamedAuthors(userId TEXT PRIMARY KEY, name TEXT NOT NULL, renamedAt INTEGER NOT NULL) WITHOUT ROWID",
+    """
+    CREATE TABLE renamedAuthors(userId TEXT PRIMARY KEY, name TEXT NOT NULL, renamedAt INTEGER NOT NULL) WITHOUT ROWID
+    """,
     "CREATE TABLE formerNames(userId TEXT NOT NULL, name TEXT NOT NULL, PRIMARY KEY(userId, name)) WITHOUT ROWID",
 ]

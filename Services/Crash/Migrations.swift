@@ -12,7 +12,8 @@ private let crashTables = [
 
     "CREATE TABLE IF NOT EXISTS crashProjects(id INTEGER PRIMARY KEY, name TEXT NOT NULL, createdAt INTEGER NOT NULL)",
     """
-    CREATE TABLE IF NOT EXISTS crashKeys(publicKey TEXT PRIMARY KEY, projectId INTEGER NOT NULL, createdAt INTEGER NOT NULL,
+    CREATE TABLE IF NOT EXISTS crashKeys(publicKey TEXT PRIMARY KEY, projectId INTEGER NOT NULL, \
+    createdAt INTEGER NOT NULL,
     disabledAt INTEGER)
     """,
     // A suite that starts for the first time has a project to report to.
@@ -30,7 +31,8 @@ private let crashTables = [
 
     """
     CREATE TABLE IF NOT EXISTS crashEvents(id INTEGER PRIMARY KEY, projectId INTEGER NOT NULL, eventId TEXT NOT NULL,
-    issueId INTEGER NOT NULL, receivedAt INTEGER NOT NULL, type TEXT NOT NULL, message TEXT NOT NULL, level TEXT NOT NULL,
+    issueId INTEGER NOT NULL, receivedAt INTEGER NOT NULL, type TEXT NOT NULL, message TEXT NOT NULL, \
+    level TEXT NOT NULL,
     release TEXT NOT NULL, platform TEXT NOT NULL, userId TEXT, bytes INTEGER NOT NULL, event BLOB NOT NULL,
     UNIQUE(projectId, eventId))
     """,
@@ -68,7 +70,8 @@ private let crashTables = [
     """,
     "CREATE INDEX IF NOT EXISTS issueUsersByUser ON issueUsers(userHash)",
     """
-    CREATE TABLE IF NOT EXISTS crashReleases(projectId INTEGER NOT NULL, release TEXT NOT NULL, firstSeen INTEGER NOT NULL,
+    CREATE TABLE IF NOT EXISTS crashReleases(projectId INTEGER NOT NULL, release TEXT NOT NULL, \
+    firstSeen INTEGER NOT NULL,
     PRIMARY KEY(projectId, release)) WITHOUT ROWID
     """,
 ]

@@ -25,7 +25,8 @@ struct GatewayConfiguration: Sendable {
     let limitMax: Int
     /// Largest `skip` of a query; a larger one is refused, because every row that is skipped is read.
     let skipMax: Int
-    /// Largest JSON body. A batch of 200 objects of a usual size fits; a single object is limited to 128 KB by the store.
+    /// Largest JSON body. A batch of 200 objects of a usual size fits; a single object is limited to 128 KB by the
+    /// store.
     let bodyBytesMax: Int
     /// Microseconds of processor time that one request may take in all services together; a batch is one request.
     let requestBudgetMicroseconds: Int64

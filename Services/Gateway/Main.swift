@@ -12,7 +12,8 @@ struct Gateway {
             do {
                 try await runGateway()
             } catch {
-                // Thrown out of `main` it would end in a trap and a backtrace, which hide what is wrong with the configuration.
+                // Thrown out of `main` it would end in a trap and a backtrace, which hide what is wrong with the
+                // configuration.
                 FileHandle.standardError.write(Data("The gateway cannot run: \(error)\n".utf8))
                 exit(1)
             }

@@ -60,7 +60,8 @@ package struct MailConfiguration: Sendable {
             }
     }
 
-    private static func smtp(_ settings: Settings, _ timeout: Duration) throws(StartupProblem) -> SMTPTransport.Settings {
+    private static func smtp(_ settings: Settings, _ timeout: Duration) throws(StartupProblem) -> SMTPTransport.Settings
+    {
         let url = try settings.mailURL(
             "satchel.smtp.url", schemes: ["smtp", "smtps"], example: "smtp://host:587 or smtps://host:465")
         let (user, password) = (settings["satchel.smtp.user"], settings["satchel.smtp.password"])

@@ -2,8 +2,10 @@ import Foundation
 import ProcessKit
 
 extension Settings {
-    /// A URL without user and password, which belong into settings of their own and would come into error messages here.
-    /// - Throws: `StartupProblem`, which shows no value, for one of another kind, and for none where there is no standard.
+    /// A URL without user and password, which belong into settings of their own and would come into error messages
+    /// here.
+    /// - Throws: `StartupProblem`, which shows no value, for one of another kind, and for none where there is no
+    ///   standard.
     func mailURL(
         _ key: String, schemes: [String], default standard: String? = nil, example: String
     ) throws(StartupProblem) -> String {

@@ -26,7 +26,8 @@ private let mailTables = [
     // MARK: SuppressionList
 
     """
-    CREATE TABLE IF NOT EXISTS suppressedAddresses(address TEXT PRIMARY KEY, reason TEXT NOT NULL, mailId INTEGER NOT NULL,
+    CREATE TABLE IF NOT EXISTS suppressedAddresses(address TEXT PRIMARY KEY, reason TEXT NOT NULL, \
+    mailId INTEGER NOT NULL,
     suppressedAt INTEGER NOT NULL)
     """,
     "CREATE INDEX IF NOT EXISTS suppressedAddressesByTime ON suppressedAddresses(suppressedAt)",

@@ -24,7 +24,8 @@ private let paymentsTables = [
     // MARK: RefundLedger
 
     """
-    CREATE TABLE IF NOT EXISTS refunds(operationId TEXT PRIMARY KEY, chargeOperationId TEXT NOT NULL, requested INTEGER NOT NULL,
+    CREATE TABLE IF NOT EXISTS refunds(operationId TEXT PRIMARY KEY, chargeOperationId TEXT NOT NULL, \
+    requested INTEGER NOT NULL,
     amount INTEGER NOT NULL, state TEXT NOT NULL, refundId TEXT, failure TEXT, attempts INTEGER NOT NULL DEFAULT 0,
     dueAt INTEGER NOT NULL, createdAt INTEGER NOT NULL, changedAt INTEGER NOT NULL)
     """,
@@ -34,7 +35,8 @@ private let paymentsTables = [
     // MARK: OpenProblems
 
     """
-    CREATE TABLE IF NOT EXISTS openProblems(operationId TEXT PRIMARY KEY, attempts INTEGER NOT NULL, problem TEXT NOT NULL,
+    CREATE TABLE IF NOT EXISTS openProblems(operationId TEXT PRIMARY KEY, attempts INTEGER NOT NULL, \
+    problem TEXT NOT NULL,
     changedAt INTEGER NOT NULL)
     """,
 
@@ -50,14 +52,16 @@ private let paymentsTables = [
 
     """
     CREATE TABLE IF NOT EXISTS paymentEvents(id INTEGER PRIMARY KEY, eventId TEXT NOT NULL UNIQUE, type TEXT NOT NULL,
-    objectId TEXT NOT NULL, operationId TEXT NOT NULL, amount INTEGER NOT NULL, currency TEXT NOT NULL, effect TEXT NOT NULL,
+    objectId TEXT NOT NULL, operationId TEXT NOT NULL, amount INTEGER NOT NULL, currency TEXT NOT NULL, \
+    effect TEXT NOT NULL,
     createdAt INTEGER NOT NULL, receivedAt INTEGER NOT NULL)
     """,
 
     // MARK: SandboxProvider
 
     """
-    CREATE TABLE IF NOT EXISTS sandboxCustomers(customerId TEXT PRIMARY KEY, key TEXT NOT NULL UNIQUE, token TEXT NOT NULL,
+    CREATE TABLE IF NOT EXISTS sandboxCustomers(customerId TEXT PRIMARY KEY, key TEXT NOT NULL UNIQUE, \
+    token TEXT NOT NULL,
     email TEXT, deleted INTEGER NOT NULL DEFAULT 0)
     """,
     """

@@ -1,9 +1,10 @@
 import ParseProtocol
 
-/// Who holds the cards and moves the money. Everything is idempotent by `key`: the same key always has the same outcome.
+/// Who holds the cards and moves the money. Everything is idempotent by `key`: the same key always has the same
+/// outcome.
 ///
-/// Every method throws `ProviderFailure` for a decision (which stands, also when asked again) and anything else when nothing is
-/// known about the outcome; then the same key must be asked again.
+/// Every method throws `ProviderFailure` for a decision (which stands, also when asked again) and anything else when
+/// nothing is known about the outcome; then the same key must be asked again.
 package protocol PaymentProvider: Sendable {
     /// Turns a one-time token into a customer with that card.
     func createCustomer(token: String, email: String?, key: String) async throws -> ProviderCustomer
@@ -11,8 +12,8 @@ package protocol PaymentProvider: Sendable {
     func deleteCustomer(_ id: String) async throws
     /// Takes money.
     func charge(_ order: ChargeOrder, key: String) async throws -> ProviderCharge
-    /// What became of a charge, without making one. Nil: it was not made and never will be, not even by a request that is still
-    /// on its way.
+    /// What became of a charge, without making one. Nil: it was not made and never will be, not even by a request that
+    /// is still on its way.
     func findCharge(_ order: ChargeOrder, key: String) async throws -> ProviderCharge?
     /// Gives money back.
     func refund(_ order: RefundOrder, key: String) async throws -> ProviderRefund

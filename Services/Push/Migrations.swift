@@ -18,21 +18,25 @@ private let pushTables = [
 
     // MARK: Pushes
 
-    // A push, with what its sending needs. Its objectId is that of its `_PushStatus`, which is what people see.
-    // state: scheduled, spreading (its deliveries are being made), sending, ended. `cursor` is the last installation looked at,
-    // `made` the number of deliveries.
+    // A push, with what its sending needs. Its objectId is that of its `_PushStatus`, which is what people see. state:
+    // scheduled, spreading (its deliveries are being made), sending, ended. `cursor` is the last installation looked
+    // at, `made` the number of deliveries.
     """
-    CREATE TABLE IF NOT EXISTS pushes(id TEXT PRIMARY KEY, state TEXT NOT NULL, condition BLOB NOT NULL, payload BLOB NOT NULL,
+    CREATE TABLE IF NOT EXISTS pushes(id TEXT PRIMARY KEY, state TEXT NOT NULL, condition BLOB NOT NULL, \
+    payload BLOB NOT NULL,
     dueAt INTEGER NOT NULL, wallClock INTEGER, expiresAt INTEGER, lifetime INTEGER, cursor TEXT NOT NULL DEFAULT '',
-    made INTEGER NOT NULL DEFAULT 0, isCancelled INTEGER NOT NULL DEFAULT 0, promotion TEXT, reportedAt INTEGER NOT NULL DEFAULT 0)
+    made INTEGER NOT NULL DEFAULT 0, isCancelled INTEGER NOT NULL DEFAULT 0, promotion TEXT, \
+    reportedAt INTEGER NOT NULL DEFAULT 0)
     """,
     "CREATE INDEX IF NOT EXISTS pushesDue ON pushes(dueAt) WHERE state IN ('scheduled', 'spreading')",
     "CREATE INDEX IF NOT EXISTS pushesOfPromotion ON pushes(promotion) WHERE promotion IS NOT NULL",
     // A delivery that is not over. An order's notification has no push, but a payload of its own.
     """
     CREATE TABLE IF NOT EXISTS deliveries(id INTEGER PRIMARY KEY, name TEXT NOT NULL, push TEXT NOT NULL DEFAULT '',
-    installation TEXT NOT NULL, deviceType TEXT NOT NULL, token TEXT NOT NULL, appIdentifier TEXT, userId TEXT, payload BLOB,
-    badge INTEGER, utcOffset INTEGER, attempts INTEGER NOT NULL DEFAULT 0, madeAt INTEGER NOT NULL, dueAt INTEGER NOT NULL,
+    installation TEXT NOT NULL, deviceType TEXT NOT NULL, token TEXT NOT NULL, appIdentifier TEXT, userId TEXT, \
+    payload BLOB,
+    badge INTEGER, utcOffset INTEGER, attempts INTEGER NOT NULL DEFAULT 0, madeAt INTEGER NOT NULL, \
+    dueAt INTEGER NOT NULL,
     expiresAt INTEGER, problem TEXT)
     """,
     "CREATE INDEX IF NOT EXISTS deliveriesDue ON deliveries(dueAt, id)",

@@ -2,7 +2,8 @@ import ObjectStore
 
 extension ClassDefinition {
     /// A device with the app. Clients create, read and update the one whose objectId they know; nobody but the master
-    /// key can list or delete them (PARSE_PROTOCOL section 8). Its token and installation id are shown to the device alone.
+    /// key can list or delete them (PARSE_PROTOCOL section 8). Its token and installation id are shown to the device
+    /// alone.
     package static let installation = ClassDefinition(
         "_Installation",
         fields: [
@@ -15,7 +16,8 @@ extension ClassDefinition {
         uniqueIndexes: [["installationId"]],
         permissions: ClassPermissions(get: .everybody, create: .everybody, update: .everybody, addField: .everybody))
 
-    /// What a push opens: everybody may fetch it, the shop's admins write it. To whom and when it is sent is the shop's business.
+    /// What a push opens: everybody may fetch it, the shop's admins write it. To whom and when it is sent is the shop's
+    /// business.
     static let promotion = ClassDefinition(
         "Promotion",
         fields: [

@@ -28,10 +28,14 @@ private let usersTables = [
     // MARK: SecondFactors
 
     // `secret` is empty; builds before `sealedSecrets` stored it.
-    "CREATE TABLE IF NOT EXISTS secondFactors(userId TEXT PRIMARY KEY, secret BLOB NOT NULL, usedStep INTEGER NOT NULL) WITHOUT ROWID",
+    """
+    CREATE TABLE IF NOT EXISTS secondFactors(userId TEXT PRIMARY KEY, secret BLOB NOT NULL, \
+    usedStep INTEGER NOT NULL) WITHOUT ROWID
+    """,
     "CREATE TABLE IF NOT EXISTS sealedSecrets(userId TEXT PRIMARY KEY, sealed BLOB NOT NULL) WITHOUT ROWID",
     """
-    CREATE TABLE IF NOT EXISTS recoveryCodes(userId TEXT NOT NULL, hash TEXT NOT NULL, usedAt INTEGER, PRIMARY KEY(userId, hash))
+    CREATE TABLE IF NOT EXISTS recoveryCodes(userId TEXT NOT NULL, hash TEXT NOT NULL, usedAt INTEGER, \
+    PRIMARY KEY(userId, hash))
     WITHOUT ROWID
     """,
 
@@ -50,7 +54,8 @@ private let usersTables = [
     // MARK: SignInFailures
 
     """
-    CREATE TABLE IF NOT EXISTS signInFailures(subject TEXT PRIMARY KEY, failures INTEGER NOT NULL, endsAt INTEGER NOT NULL)
+    CREATE TABLE IF NOT EXISTS signInFailures(subject TEXT PRIMARY KEY, failures INTEGER NOT NULL, \
+    endsAt INTEGER NOT NULL)
     WITHOUT ROWID
     """,
     "CREATE INDEX IF NOT EXISTS signInFailuresByEnd ON signInFailures(endsAt)",
@@ -72,7 +77,8 @@ private let usersTables = [
     // MARK: MailedTokens
 
     """
-    CREATE TABLE IF NOT EXISTS mailedTokens(hash TEXT PRIMARY KEY, link INTEGER NOT NULL, userId TEXT NOT NULL, email TEXT NOT NULL,
+    CREATE TABLE IF NOT EXISTS mailedTokens(hash TEXT PRIMARY KEY, link INTEGER NOT NULL, userId TEXT NOT NULL, \
+    email TEXT NOT NULL,
     expiresAt INTEGER NOT NULL, usedAt INTEGER) WITHOUT ROWID
     """,
     "CREATE INDEX IF NOT EXISTS mailedTokensByUser ON mailedTokens(userId, link)",
@@ -80,7 +86,10 @@ private let usersTables = [
 
     // MARK: MailQuota
 
-    "CREATE TABLE IF NOT EXISTS mailQuota(subject TEXT PRIMARY KEY, asked INTEGER NOT NULL, endsAt INTEGER NOT NULL) WITHOUT ROWID",
+    """
+    CREATE TABLE IF NOT EXISTS mailQuota(subject TEXT PRIMARY KEY, asked INTEGER NOT NULL, \
+    endsAt INTEGER NOT NULL) WITHOUT ROWID
+    """,
     "CREATE INDEX IF NOT EXISTS mailQuotaByEnd ON mailQuota(endsAt)",
 
     // MARK: KeyCheck

@@ -15,11 +15,11 @@ package struct UsersSettings: Sendable {
     /// How long a link in a mail works: `SATCHEL_VERIFICATION_HOURS` and `SATCHEL_RESET_HOURS`, 1 to 720.
     package var verificationHours = 24
     package var resetHours = 1
-    /// `SATCHEL_MAILS_PER_ADDRESS`: links one client address may ask for in an hour, 1 to 1,000,000. An address may be an office, and
-    /// behind a proxy it is everybody.
+    /// `SATCHEL_MAILS_PER_ADDRESS`: links one client address may ask for in an hour, 1 to 1,000,000. An address may be
+    /// an office, and behind a proxy it is everybody.
     package var mailsPerAddress = 100
-    /// `SATCHEL_SIGNUP_MAILS_PER_ADDRESS`: addresses that one client address may have mailed in an hour by signing them up, 1 to
-    /// 1,000,000.
+    /// `SATCHEL_SIGNUP_MAILS_PER_ADDRESS`: addresses that one client address may have mailed in an hour by signing them
+    /// up, 1 to 1,000,000.
     package var signUpMailsPerAddress = 300
     /// `SATCHEL_SESSION_DAYS`: how long a session lasts, 1 to 3650. A year, as in Parse.
     package var sessionDays = 365
@@ -28,7 +28,8 @@ package struct UsersSettings: Sendable {
     /// `SATCHEL_REVOKE_SESSIONS_ON_PASSWORD_CHANGE`: whether a new password ends the user's sessions (Parse Server's
     /// `revokeSessionOnPasswordReset`).
     package var revokesSessions = true
-    /// `SATCHEL_ANONYMOUS_DAYS`: how long nobody may use an anonymous user before the account ends, 0 for ever, to 3650.
+    /// `SATCHEL_ANONYMOUS_DAYS`: how long nobody may use an anonymous user before the account ends, 0 for ever,
+    /// to 3650.
     package var anonymousDays = 0
     /// `SATCHEL_PUBLIC_USERS`: whether everybody may read users who chose no ACL, without e-mail and authData, as on
     /// hosted Parse.

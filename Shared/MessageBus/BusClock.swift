@@ -1,11 +1,11 @@
 import Glibc
 import Messages
 
-/// The clock of deadlines and of liveness: milliseconds that only ever go on. Setting the host's time does not move it, so that a
-/// correction by NTP or by hand neither ends requests nor declares lanes dead.
+/// The clock of deadlines and of liveness: milliseconds that only ever go on. Setting the host's time does not move it,
+/// so that a correction by NTP or by hand neither ends requests nor declares lanes dead.
 ///
-/// All processes of one host share it, so that a deadline means the same in each of them. Between hosts it means nothing; there
-/// `Envelope.remaining` counts from the arrival.
+/// All processes of one host share it, so that a deadline means the same in each of them. Between hosts it means
+/// nothing; there `Envelope.remaining` counts from the arrival.
 public enum BusClock {
     /// Milliseconds of this clock, from a moment that is the same for all processes of a host.
     public typealias Milliseconds = Int64
@@ -17,7 +17,8 @@ public enum BusClock {
         return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 
-    /// Names this clock: processes with the same name may compare its times. It is made of the kernel's boot and the time namespace.
+    /// Names this clock: processes with the same name may compare its times. It is made of the kernel's boot and the
+    /// time namespace.
     package static let name: UInt64 = {
         guard let boot = text(of: "/proc/sys/kernel/random/boot_id"), let space = link("/proc/self/ns/time") else {
             return .random(in: 1 ... .max)  // Nobody else's: then what remains counts everywhere.

@@ -22,7 +22,10 @@ public struct BusConfiguration: Sendable {
             switch self {
             case .endpointTaken(let path): "Another gateway of this suite is running; it holds \(path)."
             case .pathTooLong(let path):
-                "The socket path \(path) is longer than the 107 bytes a unix socket allows; choose a shorter SATCHEL_DATA."
+                """
+                The socket path \(path) is longer than the 107 bytes a unix socket allows; choose a shorter \
+                SATCHEL_DATA.
+                """
             case .keysNeeded(let endpoint): "\(endpoint) leaves this host, so SATCHEL_BUS_KEYS must name a key file."
             case .keyFile(let path): "The bus key file \(path) could not be read; gateway make-bus-keys FILE makes one."
             case .cannotLock(let path, let number): "\(path) could not be locked (error \(number))."
@@ -74,7 +77,8 @@ public struct BusConfiguration: Sendable {
     }
 
     private func configure(_ socket: ZeroMQSocket) throws {
-        // No high-water mark: what is in flight is bounded by the dispatcher's windows, and a full pipe must not drop replies.
+        // No high-water mark: what is in flight is bounded by the dispatcher's windows, and a full pipe must not drop
+        // replies.
         try socket.set(ZMQ_SNDHWM, 0)
         try socket.set(ZMQ_RCVHWM, 0)
         try socket.set(ZMQ_MAXMSGSIZE, wide: BusMessage.frameBytesMax)

@@ -104,7 +104,8 @@ public struct BusFailure: Error, Sendable, CustomStringConvertible {
 
     /// Nobody can answer now; certainly not carried out. HTTP clients see 503 with Retry-After.
     public static func unavailable(_ why: String) -> BusFailure { BusFailure(code: 2, why, retriable: true) }
-    /// A share is used up; certainly not carried out, and not repeated by the broker. HTTP clients see 429 with Retry-After.
+    /// A share is used up; certainly not carried out, and not repeated by the broker. HTTP clients see 429 with
+    /// Retry-After.
     public static func tooManyRequests(_ why: String, retryAfterSeconds: Int) -> BusFailure {
         BusFailure(
             Failure.with {

@@ -1,12 +1,13 @@
 import Glibc
 
-/// Gives memory back that a process no longer uses. Left alone, glibc keeps it: blocks up to 32 MiB come to be cut from heaps, of which
-/// there are eight per core, and a heap only shrinks from its end.
+/// Gives memory back that a process no longer uses. Left alone, glibc keeps it: blocks up to 32 MiB come to be cut from
+/// heaps, of which there are eight per core, and a heap only shrinks from its end.
 public enum ProcessMemory {
-    /// Larger blocks are mappings of their own, which go back the moment they are freed. Setting it keeps glibc from raising it.
+    /// Larger blocks are mappings of their own, which go back the moment they are freed. Setting it keeps glibc from
+    /// raising it.
     private static let mappedBytesMin: Int32 = 256 << 10
-    /// Free bytes at the end of a heap that are kept for what comes next. With less, a page of a shop is given back and asked for again
-    /// with each request, at a page fault each; what lies longer goes back with the trimming.
+    /// Free bytes at the end of a heap that are kept for what comes next. With less, a page of a shop is given back and
+    /// asked for again with each request, at a page fault each; what lies longer goes back with the trimming.
     private static let trimmedBytesMin: Int32 = 8 << 20
 
     /// Heaps of a process: enough that threads seldom wait for one, few enough that what each keeps is little.

@@ -1,9 +1,11 @@
 import Synchronization
 
-/// What one client request may still cost: microseconds of processor time, shared by all that it causes in all services.
+/// What one client request may still cost: microseconds of processor time, shared by all that it causes in all
+/// services.
 ///
-/// The gateway makes one for each request (a batch is one), a service one for each request that brings `Envelope.budget`. It is bound to
-/// the request's task; the bus sends what is left along with each request made under it and takes off what the reply says was used.
+/// The gateway makes one for each request (a batch is one), a service one for each request that brings
+/// `Envelope.budget`. It is bound to the request's task; the bus sends what is left along with each request made under
+/// it and takes off what the reply says was used.
 public final class RequestBudget: Sendable {
     /// The budget of the request that the current task works for; nil outside of any.
     @TaskLocal public static var current: RequestBudget?
@@ -60,7 +62,9 @@ extension BusFailure {
 extension BusRequest {
     /// Sends the request by `call` under the budget of the current task.
     /// - Throws: `BusFailure`; `.timeout` (124) at once when nothing is left of the budget.
-    package func budgeted(_ call: (BusRequest) async -> Result<BusReply, BusFailure>) async throws(BusFailure) -> BusReply {
+    package func budgeted(
+        _ call: (BusRequest) async -> Result<BusReply, BusFailure>
+    ) async throws(BusFailure) -> BusReply {
         guard let budget = RequestBudget.current else { return try await call(self).get() }
         guard !budget.isSpent else { throw .budgetSpent }
         var request = self

@@ -10,8 +10,8 @@ public enum StoreRole: Sendable {
 
 /// Parse classes in one SQLite file: one process writes it, any number read it.
 ///
-/// The writer is whoever holds the lock on the file (`WriterLock`). SQLite before 3.51.3 can corrupt a WAL database when two
-/// connections write or checkpoint at the same instant (https://www.sqlite.org/wal.html, section 11); there is
+/// The writer is whoever holds the lock on the file (`WriterLock`). SQLite before 3.51.3 can corrupt a WAL database
+/// when two connections write or checkpoint at the same instant (https://www.sqlite.org/wal.html, section 11); there is
 /// therefore exactly one writing connection, and only that one checkpoints.
 public final class ClassStore: Sendable {
     private let path: String
@@ -30,7 +30,8 @@ public final class ClassStore: Sendable {
     ///   - migrations: of the tables beside the classes; what the file does not record of them, a new writer does.
     public init(
         path: String, classes: [ClassDefinition], synchronous: Synchronous = .full, allowClassCreation: Bool,
-        allowCustomObjectId: Bool, allowance: any SchemaAllowance = OpenSchema(), migrations: [Migrations] = [], logger: Logger
+        allowCustomObjectId: Bool, allowance: any SchemaAllowance = OpenSchema(), migrations: [Migrations] = [],
+        logger: Logger
     ) throws {
         try FileManager.default.createDirectory(
             at: URL(fileURLWithPath: path).deletingLastPathComponent(), withIntermediateDirectories: true)
@@ -64,7 +65,8 @@ public final class ClassStore: Sendable {
 
     /// Waits in the background for the lock and becomes the writer.
     /// - Parameters:
-    ///   - refused: called instead when the database is not what was left there (`DatabaseRefused`); nothing is ever written then.
+    ///   - refused: called instead when the database is not what was left there (`DatabaseRefused`); nothing is ever
+    ///     written then.
     ///   - became: called once on the writer's thread, before the first job.
     public func startWriting(
         refused: @escaping @Sendable (DatabaseRefused) -> Void = { _ in }, _ became: @escaping @Sendable () -> Void
@@ -72,17 +74,19 @@ public final class ClassStore: Sendable {
         writer.start(refused: refused, became)
     }
 
-    /// Whether the file was looked at by whoever writes it; false while this process, after `startWriting`, may still refuse it.
+    /// Whether the file was looked at by whoever writes it; false while this process, after `startWriting`, may still
+    /// refuse it.
     public var isSettled: Bool { writer.isSettled }
 
-    /// Opens a reader for the calling thread. Waits up to 30 s for a file that is not there yet, or is still brought to this release.
+    /// Opens a reader for the calling thread. Waits up to 30 s for a file that is not there yet, or is still brought to
+    /// this release.
     /// - Throws: `.serviceUnavailable` (2) when there is none by then; `DatabaseRefused` when a newer release wrote it.
     public func makeReader() throws -> StoreReader {
         try StoreReader.open(path: path, migrator) { isStopped.isRaised }
     }
 
-    /// Reads on one of the store's own reader threads, on the account of the current task's share. `body` may be called twice: a read
-    /// that takes long is begun anew where it does not hold up others.
+    /// Reads on one of the store's own reader threads, on the account of the current task's share. `body` may be called
+    /// twice: a read that takes long is begun anew where it does not hold up others.
     /// - Throws: what `body` throws; `.requestLimitExceeded` (155) when too many reads wait, `.timeout` (124) when the
     ///   share's budget is spent.
     public func read<T: Sendable>(_ body: @escaping @Sendable (StoreReader) throws -> T) async throws -> T {
@@ -91,8 +95,8 @@ public final class ClassStore: Sendable {
         }
     }
 
-    /// As `read`, with a callback. It runs on a reader's thread (on the calling thread when the read is refused at once) and must not
-    /// block.
+    /// As `read`, with a callback. It runs on a reader's thread (on the calling thread when the read is refused at
+    /// once) and must not block.
     /// - Parameter isCostly: the read took too long for a lane already.
     public func submitRead<T: Sendable>(
         for share: WorkShare?, isCostly: Bool = false, _ body: @escaping @Sendable (StoreReader) throws -> T,

@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// HTTP requests and mails to the world outside, over libcurl's multi interface: one thread drives every transfer of the
-/// process, connections are kept and shared, and no Swift task ever blocks.
+/// HTTP requests and mails to the world outside, over libcurl's multi interface: one thread drives every transfer of
+/// the process, connections are kept and shared, and no Swift task ever blocks.
 public final class OutboundClient: Sendable {
     private let thread: TransferThread
 
@@ -22,7 +22,8 @@ public final class OutboundClient: Sendable {
     }
 
     /// Hands a mail to an SMTP server and returns when the server has taken responsibility for it.
-    /// - Throws: otherwise. After `broken` or `timedOut` with `wasNotSent` false the server may have the mail all the same.
+    /// - Throws: otherwise. After `broken` or `timedOut` with `wasNotSent` false the server may have the mail all the
+    ///   same.
     public func send(_ mail: OutboundMail) async throws(OutboundFailure) {
         _ = try await run(.mail(mail))
     }

@@ -30,8 +30,9 @@ public struct OutboundRequest: Sendable {
     public var timeout: Duration
     /// A longer answer fails the request.
     public var answerBytesMax = 1 << 20
-    /// Whether the peer recognises the request when it comes twice, as by an idempotency key. Then it may take a kept connection, and when
-    /// that turns out to have ended libcurl repeats it on a new one (RFC 9110, section 9.2.2). True unless it is a POST.
+    /// Whether the peer recognises the request when it comes twice, as by an idempotency key. Then it may take a kept
+    /// connection, and when that turns out to have ended libcurl repeats it on a new one (RFC 9110, section 9.2.2).
+    /// True unless it is a POST.
     public var isRepeatable: Bool
     /// Past the proxy that the environment names (`http_proxy`): for what is not the world outside.
     public var isDirect = false

@@ -120,7 +120,8 @@ final class Transfer {
         try set(CURLOPT_MAIL_RCPT, list.map { UnsafeRawPointer($0) })
         upload = mail.message[...]
         try set(CURLOPT_UPLOAD, 1)
-        // libcurl's result tells that a server said no, but not to what. Commands and replies only pass through this callback.
+        // libcurl's result tells that a server said no, but not to what. Commands and replies only pass through this
+        // callback.
         try set(CURLOPT_DEBUGDATA, UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()))
         try check(
             satchel_curl_set_debug(handle) { _, type, bytes, count, transfer in
@@ -219,8 +220,8 @@ final class Transfer {
         switch type {
         case CURLINFO_HEADER_OUT:
             dialogue.sent(bytes)
-            // libcurl waits for the answer to QUIT inside the call that ends a transfer, for two minutes if it is let, and all other
-            // transfers with it. After a time-out it may say QUIT to a server that hangs.
+            // libcurl waits for the answer to QUIT inside the call that ends a transfer, for two minutes if it is let,
+            // and all other transfers with it. After a time-out it may say QUIT to a server that hangs.
             if dialogue.hasEnded { _ = satchel_curl_set_long(handle, CURLOPT_SERVER_RESPONSE_TIMEOUT, 1) }
         case CURLINFO_HEADER_IN: dialogue.received(bytes)
         default: break

@@ -113,7 +113,8 @@ final class TransferThread: Sendable {
             var count: Int32 = 0
             if curl_multi_perform(multi, &count) != CURLM_OK { failAll(&running) }
             collect(&running)
-            // Wakes for sockets, libcurl's own timers and `curl_multi_wakeup`; the second bounds a wake-up that was lost.
+            // Wakes for sockets, libcurl's own timers and `curl_multi_wakeup`; the second bounds a wake-up that was
+            // lost.
             if curl_multi_poll(multi, nil, 0, 1000, nil) != CURLM_OK { Thread.sleep(forTimeInterval: 0.01) }
         }
         curl_multi_cleanup(multi)

@@ -8,8 +8,8 @@ public struct Caller: Hashable, Sendable {
     public var isMaster: Bool
     /// The installation that the request named; nil when it named none. It proves nothing.
     public var installationId: String?
-    /// Runs the shop: the master key, or an admin with a session of full rights. Quotas do not count such callers and keep a part of
-    /// each limit for them.
+    /// Runs the shop: the master key, or an admin with a session of full rights. Quotas do not count such callers and
+    /// keep a part of each limit for them.
     public var isOperator: Bool
     /// Where the request came from, the key by which a client without an account is counted; empty when nobody knows.
     public var network: String

@@ -1,4 +1,5 @@
-/// `SATCHEL_CLIENT_SCHEMA`: whether clients without the operator's rights add classes and fields. The services obey it, the gateway reports it.
+/// `SATCHEL_CLIENT_SCHEMA`: whether clients without the operator's rights add classes and fields. The services obey it,
+/// the gateway reports it.
 public enum ClientSchema: String, CaseIterable, Sendable {
     /// They do, at a pace.
     case paced

@@ -11,8 +11,8 @@ public struct KeyFile: Sendable {
     /// The file at `path`; nothing is read or made yet.
     public init(path: String) { self.path = path }
 
-    /// The key in the file. Of replicas that start together one makes the file and all read it: it appears under its name with all its
-    /// bytes, or not at all.
+    /// The key in the file. Of replicas that start together one makes the file and all read it: it appears under its
+    /// name with all its bytes, or not at all.
     /// - Throws: `StartupProblem` when it can be neither read nor made, or is no key.
     public func key() throws -> [UInt8] {
         if let known = try read() { return known }
@@ -23,7 +23,8 @@ public struct KeyFile: Sendable {
 
     private func read() throws -> [UInt8]? {
         guard let data = FileManager.default.contents(atPath: path) else {
-            // A file that is there and cannot be read must not be taken for none: another key would end what the first one opened.
+            // A file that is there and cannot be read must not be taken for none: another key would end what the first
+            // one opened.
             guard access(path, F_OK) != 0 else { throw StartupProblem("\(path) cannot be read.") }
             return nil
         }

@@ -18,8 +18,8 @@ public struct ProcessStart: Sendable {
         logLevel = try settings.choice("satchel.log.level", default: Logger.Level.info)
     }
 
-    /// Makes the data directory with the folder of its sockets. Only the process's user may read what it makes from now on: databases,
-    /// files and spools hold customers' data.
+    /// Makes the data directory with the folder of its sockets. Only the process's user may read what it makes from now
+    /// on: databases, files and spools hold customers' data.
     public func makeDataDirectory() throws {
         umask(0o077)
         try FileManager.default.createDirectory(

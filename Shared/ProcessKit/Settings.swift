@@ -3,8 +3,9 @@ import Foundation
 
 /// The settings of a process, which are environment variables: the one place where they are read and checked.
 ///
-/// A setting is asked for by a key: `satchel.some.name` is the variable `SATCHEL_SOME_NAME`. An empty variable counts as not set, since
-/// that is how container engines pass variables that nobody set. A value that cannot work ends the start: nothing is put in its place.
+/// A setting is asked for by a key: `satchel.some.name` is the variable `SATCHEL_SOME_NAME`. An empty variable counts
+/// as not set, since that is how container engines pass variables that nobody set. A value that cannot work ends the
+/// start: nothing is put in its place.
 public struct Settings: Sendable {
     private let reader: ConfigReader
 

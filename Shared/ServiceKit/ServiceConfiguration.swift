@@ -1,7 +1,8 @@
 import MessageBus
 import ProcessKit
 
-/// The settings every process of the suite reads from its environment. Services with settings of their own read them from `settings`.
+/// The settings every process of the suite reads from its environment. Services with settings of their own read them
+/// from `settings`.
 public struct ServiceConfiguration: Sendable {
     /// `SATCHEL_REPLICA`: name of this process, unique in the suite.
     public let replica: String

@@ -67,8 +67,8 @@ public final class ServiceHost: Sendable {
         background.add(BackgroundWork(name, every: interval, problem: problem, logger: logger, round: round))
     }
 
-    /// Registers work that is finished before the process ends and its store closes, such as a mail that is being sent. The action
-    /// begins nothing new and returns within the time it is given. Called while the service is built.
+    /// Registers work that is finished before the process ends and its store closes, such as a mail that is being sent.
+    /// The action begins nothing new and returns within the time it is given. Called while the service is built.
     public func whenStopping(_ action: @escaping @Sendable (_ limit: Duration) async -> Void) {
         stopActions.withLock { $0.append(action) }
     }
@@ -103,7 +103,8 @@ public final class ServiceHost: Sendable {
         }
     }
 
-    /// Runs `work` in one write transaction for `request`, exactly once per idempotency key: a repetition gets the first answer.
+    /// Runs `work` in one write transaction for `request`, exactly once per idempotency key: a repetition gets the
+    /// first answer.
     public func commit(
         _ request: ServiceRequest, _ work: @escaping @Sendable (StoreTransaction) throws -> BusReply
     ) async throws -> BusReply {

@@ -12,18 +12,21 @@ private let serviceTables = [
 
     // In order of time by `id`, so that old rows are found and removed without an index on the time.
     """
-    CREATE TABLE IF NOT EXISTS keyedReplies(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, keptSince INTEGER NOT NULL,
+    CREATE TABLE IF NOT EXISTS keyedReplies(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, \
+    keptSince INTEGER NOT NULL,
     reply BLOB NOT NULL)
     """,
     """
-    CREATE TABLE IF NOT EXISTS deliveredReplies(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, keptSince INTEGER NOT NULL,
+    CREATE TABLE IF NOT EXISTS deliveredReplies(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, \
+    keptSince INTEGER NOT NULL,
     reply BLOB NOT NULL)
     """,
 
     // MARK: Outbox
 
     """
-    CREATE TABLE IF NOT EXISTS outbox(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, body BLOB NOT NULL,
+    CREATE TABLE IF NOT EXISTS outbox(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, \
+    body BLOB NOT NULL,
     attempts INTEGER NOT NULL DEFAULT 0, dueAt INTEGER NOT NULL, lastProblem TEXT)
     """,
     "CREATE INDEX IF NOT EXISTS outboxDue ON outbox(dueAt)",

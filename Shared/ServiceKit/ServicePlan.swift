@@ -20,7 +20,8 @@ public struct ServicePlan: Sendable {
     public let ownsUnknownClasses: Bool
     /// Whose rights a reading client has; a service with sessions of fewer rights says so here.
     public var readingCaller: @Sendable (Principal) -> Caller = { Caller($0) }
-    /// Adds to an answer what only the asking client may see and what is not stored as it is shown; nil when there is nothing of the kind.
+    /// Adds to an answer what only the asking client may see and what is not stored as it is shown; nil when there is
+    /// nothing of the kind.
     public var completion: (@Sendable (ShownAnswer, ServiceRequest, StoreReader) throws -> [UInt8])?
     /// How kept answers are encrypted, in a service whose answers hold secrets.
     public var replySeal: ReplySeal?

@@ -48,8 +48,8 @@ private func run(
     try await group.run()
 }
 
-/// Ends the process at once: what is left of the database must stay as it is for whoever repairs it, and whoever starts the service
-/// again gets the same answer.
+/// Ends the process at once: what is left of the database must stay as it is for whoever repairs it, and whoever starts
+/// the service again gets the same answer.
 private func refuse(_ problem: DatabaseRefused, _ logger: Logger) {
     logger.critical("The service does not open its database.", metadata: ["problem": "\(problem)"])
     _exit(1)

@@ -1,10 +1,11 @@
 import Foundation
 import ParseProtocol
 
-/// A folder into which a stand-in for a provider writes one file for each thing it was given, for development and for shops
-/// that collect the files themselves.
+/// A folder into which a stand-in for a provider writes one file for each thing it was given, for development and for
+/// shops that collect the files themselves.
 ///
-/// A file appears complete or not at all (`DurableFile`). What a crash makes us write again has the same name and replaces the first.
+/// A file appears complete or not at all (`DurableFile`). What a crash makes us write again has the same name and
+/// replaces the first.
 public struct SpoolFolder: Sendable {
     private let directory: String
 

@@ -19,9 +19,10 @@ public struct TokenSigner: Sendable {
             throw .key
         }
         algorithm = key.algorithm == .p256 ? .es256 : .rs256
-        header = JSON.object([
-            "alg": .string(algorithm.rawValue), "kid": .string(keyId), "typ": "JWT",
-        ]).serialized
+        header =
+            JSON.object([
+                "alg": .string(algorithm.rawValue), "kid": .string(keyId), "typ": "JWT",
+            ]).serialized
     }
 
     /// - Throws: `signature` without memory.

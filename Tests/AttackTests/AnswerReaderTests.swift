@@ -6,7 +6,10 @@ import Testing
 @Suite struct AnswerReaderTests {
     private static let plain = "HTTP/1.1 429 Too Many Requests\r\ncontent-length: 5\r\nRetry-After: 7\r\n\r\nhello"
     private static let chunked =
-        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n3\r\nabc\r\nA;x=1\r\n0123456789\r\n0\r\n\r\n"
+        """
+        HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n3\r\nabc\r\nA;x=1\r\n0123456789\r\n\
+        0\r\n\r\n
+        """
 
     @Test(arguments: [1, 2, 7, 1000])
     func answersAreReadHoweverTheyArrive(bytesAtOnce: Int) throws {

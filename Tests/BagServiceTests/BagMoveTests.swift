@@ -5,7 +5,8 @@ import ServiceSupport
 import TestSupport
 import Testing
 
-/// A bag that was filled anonymously moves into the account's: nothing is lost, nothing is doubled, nothing that is being paid moves.
+/// A bag that was filled anonymously moves into the account's: nothing is lost, nothing is doubled, nothing that is
+/// being paid moves.
 @Suite struct BagMoveTests {
     static let goods = BagMerge.Goods(
         prices: Prices(asked: ["soap", "comb", "gone"], unitPriceMinorUnits: ["soap": 350, "comb": 1200]),

@@ -47,8 +47,11 @@ import Testing
     @Test func pricesOfProductsThatAreNotSoldAreNotKept() async throws {
         let bag = try await BagStore()
         let prices: JSON = ["soap": 350, "madeUp": .null]
-        try await bag.save(.create, "OrderItem", nil, ["product": .pointer("Product", "soap")], by: "u1", prices: prices)
-        let known = try await bag.store.read { try $0.rows("SELECT productId FROM knownPrices", []).map { try $0.text("productId") } }
+        try await bag.save(
+            .create, "OrderItem", nil, ["product": .pointer("Product", "soap")], by: "u1", prices: prices)
+        let known = try await bag.store.read {
+            try $0.rows("SELECT productId FROM knownPrices", []).map { try $0.text("productId") }
+        }
         #expect(known == ["soap"])
     }
 

@@ -2,8 +2,8 @@ import CrashService
 import ParseProtocol
 import Testing
 
-/// The same crash is one issue whatever changes from build to build and device to device, and another crash is another issue.
-/// The events have the shapes of the SDKs' documentation.
+/// The same crash is one issue whatever changes from build to build and device to device, and another crash is another
+/// issue. The events have the shapes of the SDKs' documentation.
 @Suite struct CrashGroupingTests {
     private func hash(_ event: JSON) -> String { Fingerprint(CrashEvent(event)).hash }
 

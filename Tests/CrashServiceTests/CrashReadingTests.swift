@@ -3,7 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Bytes from strangers: compressed, cut off, huge or no envelope at all. Reading them ends in an event or a refusal, in bounded memory.
+/// Bytes from strangers: compressed, cut off, huge or no envelope at all. Reading them ends in an event or a refusal,
+/// in bounded memory.
 @Suite struct CrashReadingTests {
     /// Bytes that Python's zlib and gzip make, which are not ours.
     private static func python(_ expression: String) async throws -> [UInt8] {

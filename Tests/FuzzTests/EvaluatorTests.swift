@@ -3,8 +3,8 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// 10,000 random documents and 10,000 random queries: the query compiler finds what a slow and simple evaluator finds, in the same order,
-/// counts the same, and refuses what it refuses with the same code.
+/// 10,000 random documents and 10,000 random queries: the query compiler finds what a slow and simple evaluator finds,
+/// in the same order, counts the same, and refuses what it refuses with the same code.
 @Suite struct EvaluatorTests {
     private static let seed = ProcessInfo.processInfo.environment["SATCHEL_FUZZ_SEED"].flatMap { UInt64($0) } ?? 1
     private static let classes = 40
@@ -29,7 +29,11 @@ import Testing
                     let smaller = await shrunk(question, caller, sample, fuzz.store)
                     let shown = await Self.answers(smaller, caller, sample, fuzz.store)
                     Issue.record(
-                        "seed \(Self.seed), class \(number), \(smaller.condition.serializedText) order \(smaller.order) limit \(smaller.limit) skip \(smaller.skip) as \(caller.userId ?? "master or nobody"): \(shown.difference(sample))"
+                        """
+                        seed \(Self.seed), class \(number), \(smaller.condition.serializedText) order \
+                        \(smaller.order) limit \(smaller.limit) skip \(smaller.skip) as \
+                        \(caller.userId ?? "master or nobody"): \(shown.difference(sample))
+                        """
                     )
                     disagreements += 1
                     if disagreements == Self.disagreementsMax { return }
@@ -39,7 +43,10 @@ import Testing
             }
         }
         print(
-            "evaluator: \(Self.classes * Self.perClass) queries, \(found) found something, \(refused) were refused, seed \(Self.seed)"
+            """
+            evaluator: \(Self.classes * Self.perClass) queries, \(found) found something, \(refused) were refused, \
+            seed \(Self.seed)
+            """
         )
         #expect(found > 4000, "The queries must be about what there is.")
         #expect(refused > 200, "The queries must be about what there is.")
@@ -72,7 +79,8 @@ import Testing
             let strangers = Set(expected.ids).symmetricDifference(found.ids).sorted()
             let rows = sample.evaluator.documents.filter { strangers.contains($0["objectId"]?.stringValue ?? "") }
             return
-                "expected \(expected.count) \(expected.ids.prefix(8)), found \(found.count) \(found.ids.prefix(8)); for example "
+                "expected \(expected.count) \(expected.ids.prefix(8)), found \(found.count) "
+                + "\(found.ids.prefix(8)); for example "
                 + rows.prefix(2).map(\.serializedText).joined(separator: "\n")
         }
     }

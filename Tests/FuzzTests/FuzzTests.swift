@@ -4,8 +4,9 @@ import Testing
 
 /// Everything that reads bytes from outside, under a fuzzer: nothing crashes, hangs or grows, and what must hold does.
 ///
-/// Each target first replays its corpus, which holds the inputs that once found something. A test run then makes a fixed number of
-/// inputs from a fixed seed; `scripts/fuzz` sets the variables below and gives each target time instead.
+/// Each target first replays its corpus, which holds the inputs that once found something. A test run then makes a
+/// fixed number of inputs from a fixed seed; `scripts/fuzz` sets the variables below and gives each target time
+/// instead.
 @Suite(.serialized) struct FuzzTests {
     /// Seconds of a long run; without it a short run with a fixed seed.
     private static let seconds = ProcessInfo.processInfo.environment["SATCHEL_FUZZ_SECONDS"].flatMap { Double($0) }
@@ -20,8 +21,14 @@ import Testing
         let report = try await run.run()
         let rate = Int(Double(report.inputs) / max(report.seconds, 0.001))
         print(
-            "fuzz \(target.name): \(report.inputs) inputs, \(rate)/s, \(report.outcomes) outcomes, slowest \(Int(report.slowest.seconds * 1000)) ms,",
-            "\(report.failures.count) new failures, RSS \(Memory.text(report.memoryAtStart)) -> \(Memory.text(report.memoryAtEnd)), seed \(seed)"
+            """
+            fuzz \(target.name): \(report.inputs) inputs, \(rate)/s, \(report.outcomes) outcomes, slowest \
+            \(Int(report.slowest.seconds * 1000)) ms,
+            """,
+            """
+            \(report.failures.count) new failures, RSS \(Memory.text(report.memoryAtStart)) -> \
+            \(Memory.text(report.memoryAtEnd)), seed \(seed)
+            """
         )
         for failure in report.failures { Issue.record("\(target.name), seed \(seed), \(failure)") }
         // A short run is too short to tell growth from filling caches.

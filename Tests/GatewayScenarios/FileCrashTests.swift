@@ -6,7 +6,8 @@ import Testing
 
 /// Files when processes die and disks refuse, each with a suite of its own.
 @Suite(.serialized) struct FileCrashTests {
-    /// The catalog is killed while customers upload: what was acknowledged is there and whole, and nothing else is to be seen.
+    /// The catalog is killed while customers upload: what was acknowledged is there and whole, and nothing else is to
+    /// be seen.
     @Test(.timeLimit(.minutes(3))) func acknowledgedUploadsSurviveKills() async throws {
         try await Suite.with(scale: "catalog=2") { suite in
             try await suite.untilHealthy(replicas: ["catalog": 2])

@@ -4,7 +4,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What went wrong with files in other servers of this protocol, by the names of the advisories; more of it in `FileAdvisoryTests`.
+/// What went wrong with files in other servers of this protocol, by the names of the advisories; more of it in
+/// `FileAdvisoryTests`.
 @Suite struct FileHardeningTests {
     static let bareNames: [(String, String?, String)] = [
         ("photo", "image/png", "photo.png"), ("notes", "text/plain; charset=UTF-8", "notes.txt"),
@@ -29,11 +30,16 @@ import Testing
             (#"{"_ApplicationId":"satchel","_MasterKey":"\#(Suite.masterKey)","base64":1}"#, 130),
             (#"{"_ApplicationId":"satchel","_MasterKey":"\#(Suite.masterKey)","base64":"@@@"}"#, 130),
             (
-                #"{"_ApplicationId":"satchel","_MasterKey":"\#(Suite.masterKey)","base64":"eA==","_ContentType":{"$ne":1}}"#,
+                #"""
+                {"_ApplicationId":"satchel","_MasterKey":"\#(Suite.masterKey)","base64":"eA==","_ContentType":{"$ne":1}}
+                """#,
                 107
             ),
             (
-                #"{"_ApplicationId":"satchel","_MasterKey":"\#(Suite.masterKey)","base64":"eA==","fileData":{"metadata":[1]}}"#,
+                #"""
+                {"_ApplicationId":"satchel","_MasterKey":"\#(Suite.masterKey)","base64":"eA==",\#
+                "fileData":{"metadata":[1]}}
+                """#,
                 107
             ),
             ("{", 107),

@@ -42,7 +42,11 @@ import Testing
         let token = try await Customer.signUp(suite).client.sessionToken ?? ""
         let client = ParseClient(suite)
         let body =
-            #"{"base64":"aGVsbG8=","_ContentType":"image/png","fileData":{"metadata":{"by":"ann"},"tags":{}},"_ApplicationId":"satchel","_JavaScriptKey":"js","_ClientVersion":"js5.3.0","_InstallationId":"abc","_SessionToken":"\#(token)"}"#
+            #"""
+            {"base64":"aGVsbG8=","_ContentType":"image/png","fileData":{"metadata":{"by":"ann"},"tags":{}},\#
+            "_ApplicationId":"satchel","_JavaScriptKey":"js","_ClientVersion":"js5.3.0","_InstallationId":"abc",\#
+            "_SessionToken":"\#(token)"}
+            """#
         let answer = try await client.send(
             .POST, "/files/profile.png", headers: [("Content-Type", "text/plain")], body: Array(body.utf8))
         #expect(answer.status == 201, "\(answer.text)")

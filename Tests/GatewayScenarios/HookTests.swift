@@ -2,7 +2,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Functions at other hosts: how they are declared, what they are told, and that whatever a host does wrong is a clear answer.
+/// Functions at other hosts: how they are declared, what they are told, and that whatever a host does wrong is a clear
+/// answer.
 @Suite struct HookTests {
     @Test func functionsAreDeclaredChangedListedAndRemoved() async throws {
         let host = try await WebhookHost.shared

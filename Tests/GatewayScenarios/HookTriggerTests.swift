@@ -2,8 +2,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Triggers at other hosts: before a change and a read they decide, afterwards they hear of it. What they set passes the same checks as
-/// what clients send.
+/// Triggers at other hosts: before a change and a read they decide, afterwards they hear of it. What they set passes
+/// the same checks as what clients send.
 @Suite struct HookTriggerTests {
     @Test(arguments: [ParseClient.Style.headers, .tunnelled])
     func beforeSaveSetsFieldsOfCreatesAndUpdates(_ style: ParseClient.Style) async throws {

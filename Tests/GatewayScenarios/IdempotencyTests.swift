@@ -3,7 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// `X-Parse-Request-Id`: a write that a client repeats because its answer was lost runs once (PARSE_PROTOCOL section 12).
+/// `X-Parse-Request-Id`: a write that a client repeats because its answer was lost runs once (PARSE_PROTOCOL section
+/// 12).
 @Suite struct IdempotencyTests {
     private func send(
         _ client: ParseClient, _ method: HTTPMethod, _ path: String, _ body: JSON, id: String

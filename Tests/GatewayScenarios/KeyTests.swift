@@ -94,7 +94,8 @@ import Testing
         #expect(batch.json.at(0, "success", "n") == 1, "\(batch.text)")
     }
 
-    /// Whoever reads a session's token could write as its user. It is stored nowhere, and its session is not shown either.
+    /// Whoever reads a session's token could write as its user. It is stored nowhere, and its session is not shown
+    /// either.
     @Test func theReadOnlyKeyReadsNoSessions() async throws {
         let suite = try await GatewaySuites.guarded
         let customer = try await Customer.signUp(suite)

@@ -4,7 +4,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What the gateway makes of HTTP: tunnelled keys, odd requests, sizes, and the headers of its answers (PARSE_PROTOCOL section 1).
+/// What the gateway makes of HTTP: tunnelled keys, odd requests, sizes, and the headers of its answers (PARSE_PROTOCOL
+/// section 1).
 @Suite struct TransportTests {
     // MARK: Tunnelled keys
 
@@ -21,7 +22,10 @@ import Testing
         let className = "Tunnel\(Names.random(6))"
         let created = try await tunnel(
             suite, .POST, "/classes/\(className)",
-            #"{"a":1,"_ApplicationId":"satchel","_JavaScriptKey":"x","_ClientVersion":"js5.3.0","_InstallationId":"abc","_RevocableSession":"1","_noBody":true,"_context":{"a":1}}"#
+            #"""
+            {"a":1,"_ApplicationId":"satchel","_JavaScriptKey":"x","_ClientVersion":"js5.3.0",\#
+            "_InstallationId":"abc","_RevocableSession":"1","_noBody":true,"_context":{"a":1}}
+            """#
         )
         #expect(created.status == 201, "\(created.text)")
         let read = try await ParseClient(suite).get("/classes/\(className)/\(created.objectId)")
@@ -35,7 +39,9 @@ import Testing
         }
         let changed = try await tunnel(
             suite, .POST, "/classes/\(className)/\(created.objectId)",
-            #"{"_method":"put","_ApplicationId":"satchel","_MasterKey":"\#(Suite.masterKey)","_context":"{\"a\":1}","a":2}"#
+            #"""
+            {"_method":"put","_ApplicationId":"satchel","_MasterKey":"\#(Suite.masterKey)","_context":"{\"a\":1}","a":2}
+            """#
         )
         #expect(changed["updatedAt"] != nil, "\(changed.text)")
         let deleted = try await tunnel(
@@ -145,7 +151,9 @@ import Testing
             ("GET /parse/classes/Raw HTTP/1.1\n\(app)\nX-A: \(String(repeating: "a", count: 200_000))", "", 400...431),
             ("GET /parse/classes/Raw?\(String(repeating: "a", count: 200_000)) HTTP/1.1\n\(app)", "", 400...414),
             (
-                "GET /parse/classes/Raw HTTP/1.1\n\(app)\nX-Parse-Installation-Id: \(String(repeating: "a", count: 201))",
+                """
+                GET /parse/classes/Raw HTTP/1.1\n\(app)\nX-Parse-Installation-Id: \(String(repeating: "a", count: 201))
+                """,
                 "", 400...400
             ),
             ("PRI * HTTP/2.0", "SM\r\n\r\n", 400...505), ("\u{16}\u{3}\u{1}\u{2}", "", 400...400),
@@ -169,7 +177,8 @@ import Testing
             ]
             return Array((lines + more + ["", #"{"a":1}"#]).joined(separator: "\r\n").utf8)
         }
-        let asked = try await RawRequest.send(suite, post("Expect: 100-Continue", "Connection: close"), untilClosed: true)
+        let asked = try await RawRequest.send(
+            suite, post("Expect: 100-Continue", "Connection: close"), untilClosed: true)
         #expect(asked.hasPrefix("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 "), "\(asked)")
         let pipelined = try await RawRequest.send(
             suite, post() + post("Expect: 100-continue", "Connection: close"), untilClosed: true)
@@ -181,7 +190,9 @@ import Testing
         let suite = try await Suite.shared
         let created = try await ParseClient(suite).create("Raw", ["a": 1])
         let head =
-            "/parse/classes/Raw/\(created.objectId) HTTP/1.1\nHost: x\nConnection: close\nX-Parse-Application-Id: satchel"
+            """
+            /parse/classes/Raw/\(created.objectId) HTTP/1.1\nHost: x\nConnection: close\nX-Parse-Application-Id: satchel
+            """
         let get = try await RawRequest.send(suite, "GET \(head)")
         let only = try await RawRequest.send(suite, "HEAD \(head)")
         func length(_ text: String) -> Substring? {
@@ -231,7 +242,10 @@ import Testing
         let chunked = "30d41\r\n\(text)\r\n0\r\n\r\n"
         let raw = try await RawRequest.send(
             suite,
-            "POST /parse/functions/nothing HTTP/1.1\nHost: x\nConnection: close\nX-Parse-Application-Id: satchel\nTransfer-Encoding: chunked",
+            """
+            POST /parse/functions/nothing HTTP/1.1\nHost: x\nConnection: close\nX-Parse-Application-Id: satchel\n\
+            Transfer-Encoding: chunked
+            """,
             chunked)
         #expect(raw.hasPrefix("HTTP/1.1 413") || raw.isEmpty, "\(raw.prefix(200))")
     }

@@ -43,7 +43,9 @@ import Testing
     @Test func largeBodiesHaveAShareAndTheOneWhoSentLeastIsNext() {
         var turns = BodyTurns(share: 0.5)
         let second: UInt64 = 1_000_000_000
-        func enter(_ network: String, now: UInt64) -> BodyTurns.Entry { turns.enter(network, work: second / 4, now: now) }
+        func enter(_ network: String, now: UInt64) -> BodyTurns.Entry {
+            turns.enter(network, work: second / 4, now: now)
+        }
         #expect(enter("greedy", now: second) == .goesOn, "What is begun goes past the share and is owed.")
         #expect(enter("greedy", now: second) == .waits(1))
         #expect(enter("greedy", now: second) == .waits(2))
@@ -56,7 +58,8 @@ import Testing
         #expect(turns.next(now: later) == nil, "The turn is used up.")
         #expect(turns.next(now: later + second / 2).map { [Int($0.ticket), $0.isTurn ? 1 : 0] } == [1, 1])
         #expect(!turns.isEmpty)
-        #expect(turns.next(now: 2 * second + BodyTurns.patience).map { [Int($0.ticket), $0.isTurn ? 1 : 0] } == [2, 0])
+        #expect(
+            turns.next(now: 2 * second + BodyTurns.patience).map { [Int($0.ticket), $0.isTurn ? 1 : 0] } == [2, 0])
         #expect(turns.isEmpty)
     }
 

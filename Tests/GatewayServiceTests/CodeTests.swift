@@ -4,8 +4,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The protocol's codes as docs/protocol.md lists them: which statuses they travel with, and that those which are said not to occur do
-/// not.
+/// The protocol's codes as docs/protocol.md lists them: which statuses they travel with, and that those which are said
+/// not to occur do not.
 @Suite struct CodeTests {
     @Test func eachCodeHasItsStatus() {
         for (code, status) in [1: 500, 2: 503, 100: 429, 101: 404, 129: 413, 155: 429] {

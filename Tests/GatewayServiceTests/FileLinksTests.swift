@@ -16,10 +16,18 @@ import Testing
     @Test func filesGetTheirAddress() {
         #expect(
             linked(#"{"a":{"__type":"File","name":"x_1.png"},"b":2}"#)
-                == #"{"a":{"__type":"File","name":"x_1.png","url":"https://shop.example/parse/files/satchel/x_1.png"},"b":2}"#)
+                == #"""
+                {"a":{"__type":"File","name":"x_1.png","url":"https://shop.example/parse/files/satchel/x_1.png"},\#
+                "b":2}
+                """#
+        )
         #expect(
             linked(#"[{"__type":"File","name":"a b  c.txt"}]"#)
-                == #"[{"__type":"File","name":"a b  c.txt","url":"https://shop.example/parse/files/satchel/a%20b%20%20c.txt"}]"#)
+                == #"""
+                [{"__type":"File","name":"a b  c.txt",\#
+                "url":"https://shop.example/parse/files/satchel/a%20b%20%20c.txt"}]
+                """#
+        )
     }
 
     @Test(arguments: [
@@ -35,7 +43,9 @@ import Testing
             let name = { (index: Int) in "\(String(repeating: "n", count: index)) F\(index)_.jpg" }
             let before = (1...count).map { #"{"FFF":"F","image":{"__type":"File","name":"\#(name($0))"},"n":\#($0)}"# }
             let after = (1...count).map { index in
-                let url = "https://shop.example/parse/files/satchel/" + name(index).split(separator: " ").joined(separator: "%20")
+                let url =
+                    "https://shop.example/parse/files/satchel/"
+                    + name(index).split(separator: " ").joined(separator: "%20")
                 return #"{"FFF":"F","image":{"__type":"File","name":"\#(name(index))","url":"\#(url)"},"n":\#(index)}"#
             }
             #expect(linked("[" + before.joined(separator: ",") + "]") == "[" + after.joined(separator: ",") + "]")

@@ -44,7 +44,8 @@ import Testing
         let wrong: [String?] = [
             nil, "", String(expires), String(signature), "expires=9999999999&\(signature)",
             "\(expires)&signature=", "\(expires)&signature=\(String(repeating: "0", count: 64))",
-            "expires=+1700003600&\(signature)", "expires=\(Int64.max)&\(signature)", "expires=\(Int64.min)&\(signature)",
+            "expires=+1700003600&\(signature)", "expires=\(Int64.max)&\(signature)",
+            "expires=\(Int64.min)&\(signature)",
             "\(expires)&\(signature.dropLast())", "\(expires)&\(signature)0", "expires=%ZZ&\(signature)",
         ]
         for query in wrong {

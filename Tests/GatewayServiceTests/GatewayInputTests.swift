@@ -5,15 +5,17 @@ import Testing
 
 /// What SDKs write in more than one way, and what each way means.
 @Suite struct GatewayInputTests {
-    @Test(arguments: [
-        (5, 5), ("5", 5), (5.0, 5), ("1e2", 100), ("5.5", nil), (5.5, nil), ("x", nil), ("", nil), (.null, nil),
-        (true, nil), ("0", 0), ("-1", -1),
-    ] as [(JSON, Int64?)])
+    @Test(
+        arguments: [
+            (5, 5), ("5", 5), (5.0, 5), ("1e2", 100), ("5.5", nil), (5.5, nil), ("x", nil), ("", nil), (.null, nil),
+            (true, nil), ("0", 0), ("-1", -1),
+        ] as [(JSON, Int64?)])
     func aNumberMayBeAText(_ value: JSON, _ number: Int64?) { #expect(OptionValue.wholeNumber(value) == number) }
 
-    @Test(arguments: [
-        (true, true), (false, false), (1, true), (0, false), ("1", true), ("", false), (.null, false), ([:], true),
-    ] as [(JSON, Bool)])
+    @Test(
+        arguments: [
+            (true, true), (false, false), (1, true), (0, false), ("1", true), ("", false), (.null, false), ([:], true),
+        ] as [(JSON, Bool)])
     func aFlagIsWhatJavaScriptTakesForTrue(_ value: JSON, _ isSet: Bool) { #expect(OptionValue.isSet(value) == isSet) }
 
     @Test func aConditionMayBeATextAndAQuotedOne() throws {

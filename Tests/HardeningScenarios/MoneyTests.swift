@@ -2,7 +2,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// T8a, T8b: money goes back as often as somebody says so and no further, and what costs nothing is ordered without a charge.
+/// T8a, T8b: money goes back as often as somebody says so and no further, and what costs nothing is ordered without a
+/// charge.
 @Suite struct MoneyTests {
     private static func paid(_ suite: Suite, pieces: Int64 = 4) async throws -> (customer: Customer, order: String) {
         let shelf = try await Shelf.fill(suite, names: ["Money \(Names.random(4))"], stock: 100)
@@ -104,7 +105,9 @@ import Testing
         #expect(try await suite.rows("payments", "SELECT count(*) FROM charges WHERE orderId = '\(id)'") == [[0]])
         try await eventually("stock and mail follow", within: .seconds(20)) {
             try await ParseClient(suite).get("/classes/Product/\(shelf.productIds[0])")["stock"] == 8
-                && suite.mails().contains { $0.header("To")?.contains(customer.email) == true && $0.text.contains("$0.00") }
+                && suite.mails().contains {
+                    $0.header("To")?.contains(customer.email) == true && $0.text.contains("$0.00")
+                }
         }
         let admin = try await Customer.admin(suite)
         #expect(try await admin.run("refundOrder", ["orderId": .string(id), "amount": 1]).code == 142)

@@ -116,7 +116,9 @@ import Testing
         }
         #expect(try await Self.states(box) == ["queued": 80])
         // Links can be asked for by anybody, for a verified address too.
-        for _ in 0..<40 { try await Self.add(Self.message("ann@x.example", "password-reset", verified: true), quotas, in: box) }
+        for _ in 0..<40 {
+            try await Self.add(Self.message("ann@x.example", "password-reset", verified: true), quotas, in: box)
+        }
         #expect(try await Self.states(box) == ["queued": 92, "held": 5])
     }
 
@@ -126,7 +128,9 @@ import Testing
         limits.perUser = 10
         limits.perNetwork = 20
         let quotas = MailQuotas(limits)
-        for index in 0..<15 { try await Self.add(Self.message("a\(index)@x.example", user: "u1", network: "n1"), quotas, in: box) }
+        for index in 0..<15 {
+            try await Self.add(Self.message("a\(index)@x.example", user: "u1", network: "n1"), quotas, in: box)
+        }
         #expect(try await Self.states(box) == ["queued": 10, "held": 5])
         for index in 0..<15 {
             try await Self.add(Self.message("b\(index)@x.example", user: "v\(index)", network: "n1"), quotas, in: box)

@@ -5,8 +5,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Mails through a real SMTP server (aiosmtpd), and every way in which it can fail: nothing is lost, what can be repeated is the
-/// same mail, and the operator sees what happened. The rows of docs/providers/mail.md.
+/// Mails through a real SMTP server (aiosmtpd), and every way in which it can fail: nothing is lost, what can be
+/// repeated is the same mail, and the operator sees what happened. The rows of docs/providers/mail.md.
 @Suite struct MailSMTPTests {
     @Test(arguments: [["--tls", "starttls"], ["--tls", "implicit"]])
     func aMailArrivesEncryptedAndWhole(arguments: [String]) async throws {
@@ -55,7 +55,8 @@ import Testing
 
     // MARK: - About one mail
 
-    /// What the server does with an address, the state that follows, whether the address is suppressed, and what is tried.
+    /// What the server does with an address, the state that follows, whether the address is suppressed, and what is
+    /// tried.
     static let refusals: [(address: String, state: String, isSuppressed: Bool)] = [
         ("rcpt-450@x.example", "queued", false), ("rcpt-451-4.7.1@x.example", "queued", false),
         ("rcpt-550@x.example", "bounced", true), ("rcpt-550-5.1.1@x.example", "bounced", true),
@@ -122,7 +123,8 @@ import Testing
             for index in 0..<6 { try await post.ask("slow+\(index)@x.example") }
             try await post.untilIt(is: "queued", to: "slow+0@x.example", attempts: 1, within: .seconds(240))
             for index in 0..<20 { try await post.ask("ann+\(index)@shop.example") }
-            // Seconds as a rule. On a busy machine libcurl was seen to keep its thread longer than 90 s after such time-outs.
+            // Seconds as a rule. On a busy machine libcurl was seen to keep its thread longer than 90 s after such
+            // time-outs.
             for index in 0..<20 {
                 try await post.untilIt(is: "sent", to: "ann+\(index)@shop.example", within: .seconds(240))
             }

@@ -4,7 +4,8 @@ import ParseProtocol
 import ProcessKit
 import Testing
 
-/// Every template from its model to a mail: what it says, what it escapes, where it links, and what an operator may change.
+/// Every template from its model to a mail: what it says, what it escapes, where it links, and what an operator may
+/// change.
 @Suite struct MailTemplateTests {
     static let link: JSON = ["name": "Ann", "link": "https://shop.example/reset?token=a&b=c", "hours": 24]
 

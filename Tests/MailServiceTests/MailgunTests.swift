@@ -5,8 +5,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Mails through Mailgun's API, played by a server that checks the login, the form and the MIME message, and every way in which it
-/// can fail. The rows of docs/providers/mail.md.
+/// Mails through Mailgun's API, played by a server that checks the login, the form and the MIME message, and every way
+/// in which it can fail. The rows of docs/providers/mail.md.
 @Suite struct MailgunTests {
     private static func with(
         _ change: (inout MailgunTransport.Settings) -> Void = { _ in }, _ body: (Peer, MailPost) async throws -> Void

@@ -168,7 +168,8 @@ import Testing
         let outcome = after { $0.tick(now: Subject.silenceMax + 1, &$1) }
         #expect(outcome.answered.keys.sorted() == ["stuck"])
         #expect(outcome.answered["stuck"]?.envelope.failure.code == 124)
-        #expect(outcome.sent.map(\.message.envelope.correlation).sorted() == [0, 3].map { sent[$0].envelope.correlation })
+        #expect(
+            outcome.sent.map(\.message.envelope.correlation).sorted() == [0, 3].map { sent[$0].envelope.correlation })
         // The others get one more lane; then it may be their doing.
         let again = after { $0.tick(now: 2 * Subject.silenceMax + 2, &$1) }
         #expect(again.sent.isEmpty)

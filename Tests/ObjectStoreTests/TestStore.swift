@@ -27,7 +27,9 @@ final class TestStore: Sendable {
 
     deinit {
         store.stop()
-        if ownsFolder { try? FileManager.default.removeItem(at: URL(fileURLWithPath: path).deletingLastPathComponent()) }
+        if ownsFolder {
+            try? FileManager.default.removeItem(at: URL(fileURLWithPath: path).deletingLastPathComponent())
+        }
     }
 
     func becomeWriter() async {
@@ -36,12 +38,15 @@ final class TestStore: Sendable {
     }
 
     @discardableResult
-    func create(_ className: String, _ object: JSON, as caller: Caller = .master, id: String? = nil) async throws -> String {
+    func create(
+        _ className: String, _ object: JSON, as caller: Caller = .master, id: String? = nil
+    ) async throws -> String {
         try await store.write { try $0.create(className, object, objectId: id, caller: caller).objectId }
     }
 
     @discardableResult
-    func update(_ className: String, _ id: String, _ changes: JSON, as caller: Caller = .master) async throws -> Updated {
+    func update(_ className: String, _ id: String, _ changes: JSON, as caller: Caller = .master) async throws -> Updated
+    {
         try await store.write { try $0.update(className, id, changes, caller: caller) }
     }
 

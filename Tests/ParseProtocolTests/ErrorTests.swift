@@ -4,7 +4,10 @@ import Testing
 @Suite struct ErrorTests {
     @Test func anErrorHasTheBodyOfTheProtocol() {
         #expect(ParseError.objectNotFound.body.serializedText == #"{"code":101,"error":"Object not found."}"#)
-        #expect(ParseError(.scriptFailed, "Declined.", details: ["code": "card_declined"]).body["details"] == ["code": "card_declined"])
+        #expect(
+            ParseError(.scriptFailed, "Declined.", details: ["code": "card_declined"]).body["details"] == [
+                "code": "card_declined"
+            ])
     }
 
     @Test func aCallerIsGrantedWhatItsNameAndRolesAre() {

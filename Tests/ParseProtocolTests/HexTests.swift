@@ -1,7 +1,8 @@
 import ParseProtocol
 import Testing
 
-/// One form of bytes as digits. Copies of it that leave out a zero, or write capitals, find nothing that another copy stored.
+/// One form of bytes as digits. Copies of it that leave out a zero, or write capitals, find nothing that another copy
+/// stored.
 @Suite struct HexTests {
     @Test func everyByteHasTwoDigitsAndComesBack() {
         let bytes = [UInt8](0...255)

@@ -3,19 +3,32 @@ import Testing
 
 /// What `keys` and `excludeKeys` leave of an object.
 @Suite struct KeySelectionTests {
-    private static let object = #"{"a":{"b":{"c":1,"d":[2]},"e":"x"},"l":[{"b":1,"c":2},3,[{"b":4,"c":5},"{"],{"c":6},null],"n":null,"p":{"__type":"Pointer","className":"C","objectId":"o"},"q":[{"__type":"Date","iso":"x"},{"b":7}],"s":"t"}"#
+    private static let object =
+        #"""
+        {"a":{"b":{"c":1,"d":[2]},"e":"x"},"l":[{"b":1,"c":2},3,[{"b":4,"c":5},"{"],{"c":6},null],"n":null,\#
+        "p":{"__type":"Pointer","className":"C","objectId":"o"},"q":[{"__type":"Date","iso":"x"},{"b":7}],"s":"t"}
+        """#
 
     private static let cases: [(keys: [String]?, excludeKeys: [String], expected: String)] = [
         (nil, [], object), ([], [], "{}"), (["x"], [], "{}"), ([""], [], "{}"), (["s"], [], #"{"s":"t"}"#),
         (["a.e"], [], #"{"a":{"e":"x"}}"#), (["a.b.c", "a.e"], [], #"{"a":{"b":{"c":1},"e":"x"}}"#),
-        (["a.b", "a.b.c"], [], #"{"a":{"b":{"c":1,"d":[2]}}}"#), (["a.b.c", "a"], [], #"{"a":{"b":{"c":1,"d":[2]},"e":"x"}}"#),
+        (["a.b", "a.b.c"], [], #"{"a":{"b":{"c":1,"d":[2]}}}"#),
+        (["a.b.c", "a"], [], #"{"a":{"b":{"c":1,"d":[2]},"e":"x"}}"#),
         (["a.x"], [], #"{"a":{}}"#), (["a.b.d.x"], [], #"{"a":{"b":{"d":[]}}}"#), (["a.e.x"], [], #"{"a":{}}"#),
-        (["s.x"], [], "{}"), (["s.x", "n.x"], [], #"{"n":null}"#), (["a."], [], #"{"a":{}}"#), ([".a"], [], "{}"), (["a'b", "a\"b", "a.\0"], [], #"{"a":{}}"#),
+        (["s.x"], [], "{}"), (["s.x", "n.x"], [], #"{"n":null}"#), (["a."], [], #"{"a":{}}"#), ([".a"], [], "{}"),
+        (["a'b", "a\"b", "a.\0"], [], #"{"a":{}}"#),
         (["l.b"], [], #"{"l":[{"b":1},[{"b":4}],{}]}"#), (["l.0"], [], #"{"l":[{},[{}],{}]}"#),
         (["p.objectId"], [], #"{"p":{"__type":"Pointer","className":"C","objectId":"o"}}"#),
         (["q.b"], [], #"{"q":[{"__type":"Date","iso":"x"},{"b":7}]}"#),
-        (["a", "l"], ["l", "a.b.d", "a.e"], #"{"a":{"b":{"c":1}}}"#), (["a.b.c", "a.b.d"], ["a.b.c"], #"{"a":{"b":{"d":[2]}}}"#),
-        (["s", "a", "p", "q"], ["a.b", "p.objectId", "s.x", "q.iso", "q.b"], #"{"a":{"e":"x"},"p":{"__type":"Pointer","className":"C","objectId":"o"},"q":[{"__type":"Date","iso":"x"},{}],"s":"t"}"#),
+        (["a", "l"], ["l", "a.b.d", "a.e"], #"{"a":{"b":{"c":1}}}"#),
+        (["a.b.c", "a.b.d"], ["a.b.c"], #"{"a":{"b":{"d":[2]}}}"#),
+        (
+            ["s", "a", "p", "q"], ["a.b", "p.objectId", "s.x", "q.iso", "q.b"],
+            #"""
+            {"a":{"e":"x"},"p":{"__type":"Pointer","className":"C","objectId":"o"},"q":[{"__type":"Date","iso":"x"},\#
+            {}],"s":"t"}
+            """#
+        ),
         (["l", "n"], ["l.b", "n.x"], #"{"l":[{"c":2},3,[{"c":5},"{"],{"c":6},null],"n":null}"#),
         (["a"], ["a.b", "a.b.c", "a.e.x"], #"{"a":{"e":"x"}}"#),
     ]

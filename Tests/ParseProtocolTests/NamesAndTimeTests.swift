@@ -4,7 +4,10 @@ import Testing
 @Suite struct NamesAndTimeTests {
     @Test func onlyIdentifiersPassTheAllowList() {
         for name in ["a", "A9_", String(repeating: "a", count: 128)] { #expect(Names.isIdentifier(name)) }
-        for name in ["", "9a", "_a", "a-b", "a.b", "a'b", "a b", "é", "a\0", "@", "[", "`", "{", String(repeating: "a", count: 129)] {
+        for name in [
+            "", "9a", "_a", "a-b", "a.b", "a'b", "a b", "é", "a\0", "@", "[", "`", "{",
+            String(repeating: "a", count: 129),
+        ] {
             #expect(!Names.isIdentifier(name), "\(name)")
         }
         #expect(!Names.isFieldName("className"))
@@ -27,14 +30,19 @@ import Testing
 
     @Test(arguments: [
         ("2022-01-01T12:23:45.678Z", "2022-01-01T12:23:45.678Z"), ("2022-01-01T12:23:45Z", "2022-01-01T12:23:45.000Z"),
-        ("2022-01-01T12:23:45.5Z", "2022-01-01T12:23:45.500Z"), ("1969-12-31T23:59:59.999Z", "1969-12-31T23:59:59.999Z"),
-        ("2000-02-29T00:00:00.001Z", "2000-02-29T00:00:00.001Z"), ("9999-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999Z"),
+        ("2022-01-01T12:23:45.5Z", "2022-01-01T12:23:45.500Z"),
+        ("1969-12-31T23:59:59.999Z", "1969-12-31T23:59:59.999Z"),
+        ("2000-02-29T00:00:00.001Z", "2000-02-29T00:00:00.001Z"),
+        ("9999-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999Z"),
         ("0001-01-01T00:00:00.000Z", "0001-01-01T00:00:00.000Z"),
     ]) func datesAreBroughtIntoOneForm(_ text: String, _ expected: String) {
         #expect(Timestamp(iso: text)?.iso == expected)
     }
 
-    @Test(arguments: ["", "now", "2022-01-01", "2022-01-01T12:23:45", "2022-13-01T00:00:00Z", "2022-01-01T25:00:00Z", "20220-01-01T00:00:00Z", "2022-01-01T12:23:45.678Zx"])
+    @Test(arguments: [
+        "", "now", "2022-01-01", "2022-01-01T12:23:45", "2022-13-01T00:00:00Z", "2022-01-01T25:00:00Z",
+        "20220-01-01T00:00:00Z", "2022-01-01T12:23:45.678Zx",
+    ])
     func otherDatesAreRefused(_ text: String) {
         #expect(Timestamp(iso: text) == nil)
     }

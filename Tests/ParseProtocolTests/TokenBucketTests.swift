@@ -41,7 +41,9 @@ import Testing
 
     /// Milliseconds of a table and nanoseconds in memory decide alike.
     @Test func theUnitOfTimeDoesNotMatter() {
-        let (fine, coarse) = (TokenBucket(count: 12, window: 86_400_000_000_000), TokenBucket(count: 12, window: 86_400_000))
+        let (fine, coarse) = (
+            TokenBucket(count: 12, window: 86_400_000_000_000), TokenBucket(count: 12, window: 86_400_000)
+        )
         var (fineFull, coarseFull, now, random) = (Int64(0), Int64(0), Int64(1_000_000), UInt64(7))
         var admitted = 0
         for _ in 0..<2000 {

@@ -5,7 +5,8 @@ import PaymentsService
 import ServiceSupport
 import Testing
 
-/// Every provider behaves the same: the sandbox, a strict double of Stripe and localstripe, by payment intents and by charges.
+/// Every provider behaves the same: the sandbox, a strict double of Stripe and localstripe, by payment intents and by
+/// charges.
 @Suite struct ProviderConformanceTests {
     @Test(arguments: PaymentBench.Kind.allCases)
     func aKeptCardIsChargedOnce(_ kind: PaymentBench.Kind) async throws {

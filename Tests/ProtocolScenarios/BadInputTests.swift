@@ -123,7 +123,10 @@ import Testing
             #"{"deviceType":"ios","deviceToken":{"$regex":"."}}"#, code: 111),
         Refused(
             "another user's installation", "/installations",
-            #"{"deviceType":"ios","installationId":"abcd","user":{"__type":"Pointer","className":"_User","objectId":"nobody1234"}}"#,
+            #"""
+            {"deviceType":"ios","installationId":"abcd","user":{"__type":"Pointer","className":"_User",\#
+            "objectId":"nobody1234"}}
+            """#,
             code: 119),
     ]
 

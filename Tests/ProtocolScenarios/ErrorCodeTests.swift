@@ -132,7 +132,9 @@ import Testing
             try await $0.push(["channels": ["a"], "where": [:], "data": ["alert": "a"]])
         },
         .init(138, "a push that expired long ago") {
-            try await $0.push(["channels": ["a"], "data": ["alert": "a"], "expiration_time": "2001-01-01T00:00:00.000Z"])
+            try await $0.push([
+                "channels": ["a"], "data": ["alert": "a"], "expiration_time": "2001-01-01T00:00:00.000Z",
+            ])
         },
         .init(152, "a push for much later") {
             try await $0.push(["channels": ["a"], "data": ["alert": "a"], "push_time": "2090-01-01T00:00:00.000Z"])

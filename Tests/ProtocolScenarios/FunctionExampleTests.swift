@@ -3,8 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The examples of `docs/functions.md` and of the OpenAPI document are what a suite really answers: every member that an example shows
-/// is in an answer, with a value of the same kind.
+/// The examples of `docs/functions.md` and of the OpenAPI document are what a suite really answers: every member that
+/// an example shows is in an answer, with a value of the same kind.
 @Suite struct FunctionExampleTests {
     /// Calls functions and compares what they answer with the examples.
     private actor Examples {

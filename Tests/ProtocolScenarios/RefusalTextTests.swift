@@ -90,7 +90,9 @@ import Testing
             let place: JSON = ["__type": "GeoPoint", "latitude": 1, "longitude": 1]
             return try await $0.create(["a": place, "b": place])
         },
-        .init(121, "Nested keys should not contain the '$' or '.' characters") { try await $0.create(["a": ["b.c": 1]]) },
+        .init(121, "Nested keys should not contain the '$' or '.' characters") {
+            try await $0.create(["a": ["b.c": 1]])
+        },
         .init(119, "Permission denied for action create on class <C>.") {
             _ = try await $0.permit(["find": ["*": true]])
             return try await $0.create(["a": 1])
@@ -127,7 +129,9 @@ import Testing
         .init(107, "bad $containedBy: should be an array") { try await $0.find(["a": ["$containedBy": 1]]) },
         .init(107, "bad regex: 1") { try await $0.find(["a": ["$regex": 1]]) },
         .init(107, "bad $text: $search, should be object") { try await $0.find(["a": ["$text": ["$search": "x"]]]) },
-        .init(107, "bad $text: $term, should be string") { try await $0.find(["a": ["$text": ["$search": ["$term": 1]]]]) },
+        .init(107, "bad $text: $term, should be string") {
+            try await $0.find(["a": ["$text": ["$search": ["$term": 1]]]])
+        },
         .init(107, "bad $text: $language, should be string") {
             try await $0.find(["a": ["$text": ["$search": ["$term": "x", "$language": 1]]]])
         },
@@ -173,7 +177,9 @@ import Testing
 
     private static let accounts: [Refusal] = [
         .init(200, "bad or missing username") { try await $0.client.call(.POST, "/users", ["password": "secret1"]) },
-        .init(201, "password is required") { try await $0.client.call(.POST, "/users", ["username": .string($0.className)]) },
+        .init(201, "password is required") {
+            try await $0.client.call(.POST, "/users", ["username": .string($0.className)])
+        },
         .init(125, "Email address format is invalid.") {
             try await $0.client.call(
                 .POST, "/users", ["username": .string($0.className), "password": "secret1", "email": "nothing"])
@@ -198,7 +204,9 @@ import Testing
             let customer = try await Customer.signUp($0.suite)
             return try await customer.client.call(.PUT, "/users/\(customer.userId)", ["className": "_User"])
         },
-        .init(200, "username/email is required.") { try await $0.client.call(.POST, "/login", ["password": "secret1"]) },
+        .init(200, "username/email is required.") {
+            try await $0.client.call(.POST, "/login", ["password": "secret1"])
+        },
         .init(101, "Invalid username/password.") {
             try await $0.client.call(.POST, "/login", ["username": .string($0.className), "password": "secret1"])
         },
@@ -207,7 +215,9 @@ import Testing
             client.sessionToken = "r:00000000000000000000000000000000"
             return try await client.get($0.path)
         },
-        .init(206, "Cannot modify user nobody1234.") { try await $0.client.call(.PUT, "/users/nobody1234", ["phone": "1"]) },
+        .init(206, "Cannot modify user nobody1234.") {
+            try await $0.client.call(.PUT, "/users/nobody1234", ["phone": "1"])
+        },
         .init(105, "Cannot set ACL on a Session.") {
             let customer = try await Customer.signUp($0.suite)
             let id = try await customer.client.get("/sessions/me").objectId

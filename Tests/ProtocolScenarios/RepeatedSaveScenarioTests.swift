@@ -12,7 +12,8 @@ import Testing
         let className = "Android\(Names.random(8))"
         let id = try await client.create(className, ["n": 1]).objectId
         let device = try await client.call(
-            .POST, "/installations", ["deviceType": "android", "installationId": .string(Names.random(20).lowercased())])
+            .POST, "/installations",
+            ["deviceType": "android", "installationId": .string(Names.random(20).lowercased())])
         for (path, objectId, field) in [
             ("/classes/\(className)", id, "note"), ("/classes/_User", customer.userId, "firstName"),
             ("/users", customer.userId, "lastName"), ("/classes/_Installation", device.objectId, "appVersion"),

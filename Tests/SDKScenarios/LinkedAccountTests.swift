@@ -3,8 +3,9 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Linked accounts as the iOS and Android SDKs save and read them (MOBILE_SDKS sections 1 and 7): of a part of `authData` in an answer they
-/// conclude that the link ended and remove it, and with every save they send the link again, with a token that may have ended long ago.
+/// Linked accounts as the iOS and Android SDKs save and read them (MOBILE_SDKS sections 1 and 7): of a part of
+/// `authData` in an answer they conclude that the link ended and remove it, and with every save they send the link
+/// again, with a token that may have ended long ago.
 @Suite(.serialized) struct LinkedAccountTests {
     private static func facebook(_ id: String, token: String? = nil) -> JSON {
         [
@@ -98,7 +99,8 @@ import Testing
                 #expect(isOwn, "\(saved.text)")
             }
             #expect(try await client.get(path)["city"] == "City 6")
-            // It still proves nothing: neither to sign in, nor for another account or another id, nor when the link has ended.
+            // It still proves nothing: neither to sign in, nor for another account or another id, nor when the link has
+            // ended.
             #expect(try await Self.signIn(suite, ended).code == 101)
             let other = try await Customer.signUp(suite)
             let taken = try await other.client.call(.PUT, "/users/\(other.userId)", ["authData": ended])

@@ -30,7 +30,8 @@ import Testing
         #expect(report["root"] == "https://api.parse.com/1")
     }
 
-    /// Objects, queries, batches, users, roles, files, functions, installations and pushes, Config and dropping a class.
+    /// Objects, queries, batches, users, roles, files, functions, installations and pushes, Config and dropping a
+    /// class.
     @Test(.timeLimit(.minutes(3)))
     func theFlowsOfAnAppWork() async throws {
         let report = try await Self.run("flows")

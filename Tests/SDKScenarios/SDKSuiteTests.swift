@@ -30,9 +30,12 @@ import Testing
     @Test func mongoDBsNamesOfTheTimesOrder() async throws {
         let client = ParseClient(try await Suite.shared, style: .tunnelled)
         for n in 0..<3 { _ = try await client.create(name, ["n": .int(Int64(n))]) }
-        for (order, expected) in [("_created_at", [0, 1, 2]), ("-_created_at", [2, 1, 0]), ("-_updated_at", [2, 1, 0])] {
+        for (order, expected) in [
+            ("_created_at", [0, 1, 2]), ("-_created_at", [2, 1, 0]), ("-_updated_at", [2, 1, 0]),
+        ] {
             let answer = try await client.find(name, [:], ["order": .string(order)])
-            #expect(answer.results.compactMap { $0["n"]?.intValue }.map(Int.init) == expected, "\(order): \(answer.text)")
+            #expect(
+                answer.results.compactMap { $0["n"]?.intValue }.map(Int.init) == expected, "\(order): \(answer.text)")
         }
         #expect(try await client.find(name, [:], ["order": "_password"]).code == 105)
     }
@@ -86,7 +89,8 @@ import Testing
 
     @Test func anEmptyArrayStandsForAnEmptyObjectInASchema() async throws {
         let master = ParseClient.master(try await Suite.shared)
-        let made = try await master.call(.POST, "/schemas/\(name)", ["fields": ["a": ["type": "String"]], "indexes": []])
+        let made = try await master.call(
+            .POST, "/schemas/\(name)", ["fields": ["a": ["type": "String"]], "indexes": []])
         #expect(made.status == 200, "\(made.text)")
         let indexed = try await master.call(.PUT, "/schemas/\(name)", ["fields": [], "indexes": ["byA": ["a": 1]]])
         #expect(indexed.json.at("indexes", "byA") == ["a": 1], "\(indexed.text)")

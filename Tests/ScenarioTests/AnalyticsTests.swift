@@ -132,7 +132,8 @@ import Testing
         #expect(series["points"]?.arrayValue?.isEmpty == false)
     }
 
-    /// Requests are counted without any code in the app: by class, verb, device and SDK, from headers and from tunnelled bodies.
+    /// Requests are counted without any code in the app: by class, verb, device and SDK, from headers and from
+    /// tunnelled bodies.
     @Test func requestsAreCountedByClassVerbAndSDK() async throws {
         try await Suite.with { suite in
             let master = ParseClient.master(suite)
@@ -165,7 +166,8 @@ import Testing
         }
     }
 
-    /// A gateway that is stopped hands over what it counted, and a dead analytics service costs no count that reached the gateway.
+    /// A gateway that is stopped hands over what it counted, and a dead analytics service costs no count that reached
+    /// the gateway.
     @Test func countsSurviveTheEndOfTheGatewayAndOfAnalytics() async throws {
         try await Suite.with { suite in
             let client = ParseClient(suite)

@@ -8,7 +8,8 @@ import Testing
 @Suite struct CrashTests {
     // MARK: - The SDK
 
-    /// The SDK from PyPI, unmodified, which compresses with gzip: a real exception, resolved in 1.0.0, comes back with 1.1.0.
+    /// The SDK from PyPI, unmodified, which compresses with gzip: a real exception, resolved in 1.0.0, comes back with
+    /// 1.1.0.
     @Test(.timeLimit(.minutes(2)))
     func thePythonSDKReportsARealException() async throws {
         let project = try await CrashProject.create(try await Suite.shared)
@@ -223,7 +224,8 @@ import Testing
         #expect(try await project.admin.run("disableCrashKey", [:]).code == 142)
     }
 
-    /// Reports that were answered are there after the process was killed, each once, though SDKs repeat what was not answered.
+    /// Reports that were answered are there after the process was killed, each once, though SDKs repeat what was not
+    /// answered.
     @Test(.timeLimit(.minutes(2)))
     func reportsThatWereAnsweredSurviveAKill() async throws {
         try await Suite.with(settings: ["SATCHEL_CRASH_REPORTS_PER_MINUTE": "100000"]) { suite in

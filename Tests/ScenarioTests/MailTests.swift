@@ -3,8 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What a shop's customers get by mail, through a real SMTP server: from a checkout over HTTP to the bytes that the server took, while
-/// addresses do not exist, the mail service is killed, and operators look at it.
+/// What a shop's customers get by mail, through a real SMTP server: from a checkout over HTTP to the bytes that the
+/// server took, while addresses do not exist, the mail service is killed, and operators look at it.
 @Suite struct MailTests {
     private static func mails(_ peer: Peer) -> [JSON] { peer.reports().filter { $0["event"] == "mail" } }
 
@@ -160,8 +160,9 @@ import Testing
         #expect(try await admin.run("mails").status == 200)
     }
 
-    /// Two hundred orders, and the mail service killed three times while it sends. A mail that the server had taken and the service
-    /// had not recorded is sent again, under its old Message-ID: four of them a kill at most, as many as are sent at once.
+    /// Two hundred orders, and the mail service killed three times while it sends. A mail that the server had taken and
+    /// the service had not recorded is sent again, under its old Message-ID: four of them a kill at most, as many as
+    /// are sent at once.
     @Test func killedWhileItSendsTheMailServiceLosesNothing() async throws {
         try await MailSuite.with(pause: "0.05") { suite, peer in
             let shelf = try await Shelf.fill(suite, names: ["Soap"], stock: 1000)

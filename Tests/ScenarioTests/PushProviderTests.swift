@@ -3,8 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// A peer that is APNs as far as a sender sees it: HTTP/2 over TLS, tokens verified. What the provider does wrong loses nothing and
-/// doubles nothing; each row of docs/providers/push.md has its test here.
+/// A peer that is APNs as far as a sender sees it: HTTP/2 over TLS, tokens verified. What the provider does wrong loses
+/// nothing and doubles nothing; each row of docs/providers/push.md has its test here.
 @Suite(.serialized) struct PushProviderTests {
     /// A suite that sends to `Tests/Peers/apns.py`.
     private func withAPNs(

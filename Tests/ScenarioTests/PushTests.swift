@@ -3,7 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Pushes from the request to the device, with the spool in the provider's place: who gets what, when, and what is told of it.
+/// Pushes from the request to the device, with the spool in the provider's place: who gets what, when, and what is told
+/// of it.
 @Suite struct PushTests {
     static func tokens(_ count: Int) -> [String] { (0..<count).map { _ in Names.random(20) } }
 

@@ -2,7 +2,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The main job: customers browse, sign up, fill a bag, pay and get their mail, two at once, and see nothing of each other.
+/// The main job: customers browse, sign up, fill a bag, pay and get their mail, two at once, and see nothing of each
+/// other.
 @Suite struct ShopperTests {
     @Test(.timeLimit(.minutes(2)))
     func twoCustomersAtOnceBuyAndSeeNothingOfEachOther() async throws {

@@ -26,7 +26,8 @@ import Testing
             let names = (0..<12).map { "Item \($0) \(Names.random(4))" }
             let shelf = try await Shelf.fill(suite, names: names, stock: 1_000_000)
             let crowd = try await Crowd(suite, shelf: shelf, count: 20)
-            // Both replicas of a service in turn, so that a writer is among them. The gateway has no second, so it comes last.
+            // Both replicas of a service in turn, so that a writer is among them. The gateway has no second, so it
+            // comes last.
             let others = [
                 "catalog-1", "catalog-2", "bag-1", "bag-2", "users-1", "users-2", "payments-1", "payments-2", "mail-1",
                 "push-1", "analytics-1", "crash-1",

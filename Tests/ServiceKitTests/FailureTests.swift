@@ -6,7 +6,9 @@ import Testing
 
 /// What clients hear of a service's errors.
 @Suite struct FailureTests {
-    @Test(arguments: [(10, "The disk fails."), (266, "The disk fails."), (14, "The disk fails."), (13, "The disk is full.")])
+    @Test(arguments: [
+        (10, "The disk fails."), (266, "The disk fails."), (14, "The disk fails."), (13, "The disk is full."),
+    ])
     func aDiskThatCannotBeReadIsNoFaultOfOurs(code: Int32, text: String) throws {
         let failure = try #require(BusFailure(StoreError(resultCode: code, message: "x"), of: "catalog.get.v1"))
         #expect(failure.failure.code == 2)

@@ -26,7 +26,9 @@ import Testing
     private static func numbers(of owner: String, in sandbox: SandboxStore) async throws -> Set<Int64> {
         let query = Query(className: "Thing", where: ["owner": .pointer("_User", owner)], limit: 1000)
         return Set(
-            try await sandbox.store.read { try $0.documents(query, caller: .master) }.compactMap { $0["number"]?.intValue })
+            try await sandbox.store.read { try $0.documents(query, caller: .master) }.compactMap {
+                $0["number"]?.intValue
+            })
     }
 
     @Test func everyObjectComesOnceHoweverManyThereAre() async throws {

@@ -37,17 +37,17 @@ import Testing
         }
     }
 
-    /// The list of ISO 4217, table A.1, written down apart from the code's: a currency that is left out, or has another currency's
-    /// decimals, is a shop that cannot open or charges a hundred times too much.
+    /// The list of ISO 4217, table A.1, written down apart from the code's: a currency that is left out, or has another
+    /// currency's decimals, is a shop that cannot open or charges a hundred times too much.
     private static let standard: [Int: String] = [
         0: "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF",
         2: """
-            AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CNY COP CRC CUP \
-            CVE CZK DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GTQ GYD HKD HNL HTG HUF IDR ILS INR IRR JMD KES \
-            KGS KHR KPW KYD KZT LAK LBP LKR LRD LSL MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR MZN NAD NGN NIO NOK \
-            NPR NZD PAB PEN PGK PHP PKR PLN QAR RON RSD RUB SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB \
-            TJS TMT TOP TRY TTD TWD TZS UAH USD UYU UZS VES WST XCD XCG YER ZAR ZMW ZWG
-            """,
+        AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CNY COP CRC \
+        CUP CVE CZK DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GTQ GYD HKD HNL HTG HUF IDR ILS INR IRR \
+        JMD KES KGS KHR KPW KYD KZT LAK LBP LKR LRD LSL MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR MZN NAD \
+        NGN NIO NOK NPR NZD PAB PEN PGK PHP PKR PLN QAR RON RSD RUB SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN \
+        SVC SYP SZL THB TJS TMT TOP TRY TTD TWD TZS UAH USD UYU UZS VES WST XCD XCG YER ZAR ZMW ZWG
+        """,
         3: "BHD IQD JOD KWD LYD OMR TND",
     ]
 
@@ -64,11 +64,14 @@ import Testing
     }
 
     /// T10k
-    @Test(arguments: [
-        ("jpy", JSON.int(350), 350), ("jpy", .double(3.5), nil), ("krw", .int(10_000), 10_000), ("kwd", .double(5.125), 5125),
-        ("kwd", .double(5.1255), nil), ("kwd", .int(3), 3000), ("mga", .int(5000), 500_000), ("mga", .double(0.5), 50),
-        ("isk", .double(0.5), nil), ("usd", .double(5.125), nil),
-    ] as [(String, JSON, Int64?)])
+    @Test(
+        arguments: [
+            ("jpy", JSON.int(350), 350), ("jpy", .double(3.5), nil), ("krw", .int(10_000), 10_000),
+            ("kwd", .double(5.125), 5125),
+            ("kwd", .double(5.1255), nil), ("kwd", .int(3), 3000), ("mga", .int(5000), 500_000),
+            ("mga", .double(0.5), 50),
+            ("isk", .double(0.5), nil), ("usd", .double(5.125), nil),
+        ] as [(String, JSON, Int64?)])
     func aPriceHasItsCurrencysDecimals(_ code: String, _ price: JSON, _ minorUnits: Int64?) throws {
         #expect(Price.minorUnits(price, in: try Currency(code)) == minorUnits)
     }

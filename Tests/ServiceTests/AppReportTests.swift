@@ -8,8 +8,10 @@ import Testing
     @Test(arguments: ["AppOpened", "Added to bag", "9 lives", "Übersicht", "商品", "a/b", "🛍️"])
     func anyPrintableTextNamesAnEvent(_ name: String) { #expect(Event.isName(name)) }
 
-    @Test(arguments: ["", "  ", "a\nb", "a\u{7}b", "a\u{2028}b", "\u{202E}a", "(other)",
-        String(repeating: "x", count: 101)])
+    @Test(arguments: [
+        "", "  ", "a\nb", "a\u{7}b", "a\u{2028}b", "\u{202E}a", "(other)",
+        String(repeating: "x", count: 101),
+    ])
     func whatCannotBePrintedNamesNone(_ name: String) { #expect(!Event.isName(name)) }
 
     @Test func theFirstEightDimensionsCount() throws {

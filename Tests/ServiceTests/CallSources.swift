@@ -3,9 +3,9 @@ import TestSupport
 
 /// What the sources say about calls: where they are declared, and who sends them.
 ///
-/// A text is looked for, not a meaning. A sender is a line of Services that names a declaration: `CatalogCalls.price`, or
-/// of a family `ObjectCalls(of: …).find`, `ServiceDirectory.calls(ofClass: …).find` and `NewsCalls.orderMade`. Lines that
-/// begin with `routes.` register a receiver.
+/// A text is looked for, not a meaning. A sender is a line of Services that names a declaration: `CatalogCalls.price`,
+/// or of a family `ObjectCalls(of: …).find`, `ServiceDirectory.calls(ofClass: …).find` and `NewsCalls.orderMade`. Lines
+/// that begin with `routes.` register a receiver.
 struct CallSources {
     struct Declaration {
         /// `CatalogCalls`.

@@ -1,8 +1,8 @@
 import Messages
 import Testing
 
-/// Every call of the suite has a kind of its own, somebody who sends it and somebody who answers it, and no kind is written
-/// anywhere but where calls are declared.
+/// Every call of the suite has a kind of its own, somebody who sends it and somebody who answers it, and no kind is
+/// written anywhere but where calls are declared.
 @Suite struct CallTests {
     private static let declared = Set(Calls.all.map { $0.kind })
 

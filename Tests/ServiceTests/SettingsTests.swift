@@ -44,7 +44,9 @@ import UsersService
     @Test(arguments: ["0", "6", "five", "5.0", "5 s", "0x5", "99999999999999999999"])
     func aNumberThatCannotWorkIsRefused(_ text: String) {
         let settings = Settings(["SATCHEL_X": text])
-        let problem = Self.problem { () throws(StartupProblem) in _ = try settings.number("satchel.x", 1...5, default: 3) }
+        let problem = Self.problem { () throws(StartupProblem) in
+            _ = try settings.number("satchel.x", 1...5, default: 3)
+        }
         #expect(problem == "SATCHEL_X=\(text) must be a whole number from 1 to 5.")
     }
 

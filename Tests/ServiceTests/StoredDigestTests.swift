@@ -4,8 +4,8 @@ import ParseProtocol
 import Testing
 import UsersService
 
-/// Digests that are stored and looked up later, or in somebody's hands: another form of the same bytes would end every session, void
-/// every URL and count every mailbox anew. The values were computed apart from this code.
+/// Digests that are stored and looked up later, or in somebody's hands: another form of the same bytes would end every
+/// session, void every URL and count every mailbox anew. The values were computed apart from this code.
 @Suite struct StoredDigestTests {
     @Test func aKeyedDigestStaysWhatItIs() {
         let key = AccountKey((0..<32).map { $0 })

@@ -28,7 +28,10 @@ import Testing
         #expect(bag.result["badgeCount"] == 7)
         let open = try await suite.rows(
             "bag",
-            "SELECT count(*) FROM checkouts WHERE state IN ('started', 'reserved', 'charged') AND customerId = '\(account.userId)'"
+            """
+            SELECT count(*) FROM checkouts WHERE state IN ('started', 'reserved', 'charged') \
+            AND customerId = '\(account.userId)'
+            """
         )
         #expect(open == [[0]])
         let paid = try await device.run("checkout", ["tokenId": "tok_visa", "shippingAddress": Customer.address])

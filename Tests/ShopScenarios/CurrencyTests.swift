@@ -2,8 +2,9 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// T10k, T10l: a shop in another currency than dollars, from the price of a product to what Stripe is asked for, the mail, the report and the way
-/// back. A second list of currencies anywhere on that way would be wrong by a factor of ten to a thousand.
+/// T10k, T10l: a shop in another currency than dollars, from the price of a product to what Stripe is asked for, the
+/// mail, the report and the way back. A second list of currencies anywhere on that way would be wrong by a factor of
+/// ten to a thousand.
 @Suite struct CurrencyTests {
     struct Shop: Sendable, CustomTestStringConvertible {
         let code: String

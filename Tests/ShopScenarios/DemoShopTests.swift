@@ -3,7 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The demo shop is what clients see first: nothing in it tells how it was loaded, and loading it again changes nothing.
+/// The demo shop is what clients see first: nothing in it tells how it was loaded, and loading it again changes
+/// nothing.
 @Suite struct DemoShopTests {
     private static let classes = ["Category", "Product", "Store", "Page", "Promotion", "ProductReview", "_User"]
 

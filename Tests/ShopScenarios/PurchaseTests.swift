@@ -2,8 +2,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Purchases within an app: Apple's word on a receipt, whatever form it has, and the file that was bought. One at a time: Apple's double
-/// answers as it was told last.
+/// Purchases within an app: Apple's word on a receipt, whatever form it has, and the file that was bought. One at a
+/// time: Apple's double answers as it was told last.
 @Suite(.serialized) struct PurchaseTests {
     private static let receipt: JSON = ["__type": "Bytes", "base64": "cmVjZWlwdA=="]
 

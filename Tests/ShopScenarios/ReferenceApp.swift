@@ -3,8 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The reference app's iPhone: what its Objective-C SDK 1.8 puts on the wire for the calls of the app's screens (MOBILE_SDKS.md,
-/// sections 1 and 5). Reads are POST with `_method`; `limit`, `skip` and `count` are texts.
+/// The reference app's iPhone: what its Objective-C SDK 1.8 puts on the wire for the calls of the app's screens
+/// (MOBILE_SDKS.md, sections 1 and 5). Reads are POST with `_method`; `limit`, `skip` and `count` are texts.
 struct ReferenceApp {
     let suite: Suite
     var sessionToken: String?

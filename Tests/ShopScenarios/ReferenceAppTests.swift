@@ -2,8 +2,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The reference app, screen by screen, with its own calls and as its SDK sends them: a shop for cosmetics on an iPhone, written for hosted
-/// Parse, that knows nothing of Satchel but its URL.
+/// The reference app, screen by screen, with its own calls and as its SDK sends them: a shop for cosmetics on an
+/// iPhone, written for hosted Parse, that knows nothing of Satchel but its URL.
 @Suite struct ReferenceAppTests {
     /// A brand with 23 products, two pages.
     private static func shelf(_ suite: Suite) async throws -> Shelf {
@@ -22,7 +22,8 @@ import Testing
 
     private static func pointers(_ ids: String...) -> JSON { .array(ids.map { .pointer("OrderItem", $0) }) }
 
-    /// Puts two pieces of a product into the bag as the app does: it looks for the open order, and makes it if there is none.
+    /// Puts two pieces of a product into the bag as the app does: it looks for the open order, and makes it if there is
+    /// none.
     private static func fillBag(_ app: ReferenceApp, _ userId: String, product: String) async throws -> String {
         let open: JSON = ["customer": .pointer("_User", userId), "orderStatus": 0]
         let item = try await app.create("OrderItem", ["quantity": 1, "product": .pointer("Product", product)])
@@ -75,7 +76,9 @@ import Testing
         #expect(found.map { $0.text("name") } == expected.sorted())
         #expect(!expected.isEmpty)
         // Products of brands that are found by name: the sub-query's options are texts as well.
-        let inner: JSON = ["className": "Category", "where": ["title": .string(shelf.title)], "limit": "5", "skip": "0"]
+        let inner: JSON = [
+            "className": "Category", "where": ["title": .string(shelf.title)], "limit": "5", "skip": "0",
+        ]
         #expect(try await app.find("Product", where: ["brand": ["$inQuery": inner]], limit: 100).count == 23)
     }
 

@@ -2,7 +2,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Customers review products and admins moderate: one review a customer, an average that is never wrong, and nothing hidden leaks.
+/// Customers review products and admins moderate: one review a customer, an average that is never wrong, and nothing
+/// hidden leaks.
 @Suite struct ReviewTests {
     private static func product(_ suite: Suite) async throws -> String {
         try await Shelf.fill(suite, names: ["Reviewed \(Names.random(6))"]).productIds[0]

@@ -2,8 +2,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The shop pays with Stripe: real processes, HTTP and a strict double of Stripe. Nobody is charged twice, whatever is killed and
-/// whichever answer is lost.
+/// The shop pays with Stripe: real processes, HTTP and a strict double of Stripe. Nobody is charged twice, whatever is
+/// killed and whichever answer is lost.
 @Suite struct StripeCheckoutTests {
     /// A customer with 2 pieces of one product, 7.00 in all, in the bag.
     private func customerWithBag(_ suite: Suite) async throws -> Customer {

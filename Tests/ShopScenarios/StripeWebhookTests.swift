@@ -2,8 +2,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Stripe reports by itself: only what it signed is believed, each event counts once, and one about a charge whose answer was lost
-/// decides it.
+/// Stripe reports by itself: only what it signed is believed, each event counts once, and one about a charge whose
+/// answer was lost decides it.
 @Suite struct StripeWebhookTests {
     private static let path = "/webhooks/stripe"
 

@@ -24,7 +24,8 @@ final class TestImages: Sendable {
             def chunk(kind, content):
                 return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
             rows = zlib.compress(bytes(2501 * 10000))
-            open(sys.argv[1], "wb").write(b"\\x89PNG\\r\\n\\x1a\\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 20000, 10000, 1, 0, 0, 0, 0))
+            open(sys.argv[1], "wb").write(b"\\x89PNG\\r\\n\\x1a\\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 20000, \
+            10000, 1, 0, 0, 0, 0))
                 + chunk(b"IDAT", rows) + chunk(b"IEND", b""))
             """
         try await run(["python3", "-c", program, "\(folder)/bomb.png"])

@@ -11,7 +11,8 @@ package actor Authenticator {
 
     package init() { secret = String((0..<32).map { _ in Self.alphabet[Int.random(in: 0..<32)] }) }
 
-    /// A code that was not handed out before, of the earliest step that the server still takes; waits for the next when there is none.
+    /// A code that was not handed out before, of the earliest step that the server still takes; waits for the next when
+    /// there is none.
     package func next() async throws -> String {
         // Late in a step the code before it may be void when it arrives.
         let seconds = Timestamp.now.milliseconds / 1000

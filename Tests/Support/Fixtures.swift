@@ -97,7 +97,8 @@ package struct Customer: Sendable {
         return (client, answer.objectId)
     }
 
-    /// The first admin, signed in once per suite: signing in costs a password's hash, which a suite does few of at a time.
+    /// The first admin, signed in once per suite: signing in costs a password's hash, which a suite does few of at a
+    /// time.
     package static func admin(_ suite: Suite) async throws -> ParseClient {
         let signIn = adminSignIns.withLock { signIns in
             if let known = signIns[suite.dataDirectory] { return known }

@@ -1,13 +1,15 @@
 import ParseProtocol
 
-/// Suites whose gateway is set up with every guard it has; started by the first test that asks, stopped when the process ends.
+/// Suites whose gateway is set up with every guard it has; started by the first test that asks, stopped when the
+/// process ends.
 package enum GatewaySuites {
     package static let readOnlyKey = "reader-\(Names.random(12))"
     package static let maintenanceKey = "keeper-\(Names.random(12))"
     package static let restKey = "rest-\(Names.random(12))"
     package static let windowsKey = "windows-\(Names.random(12))"
 
-    /// Every key but clients', limits, request ids; loopback is a trusted proxy, so that tests choose their clients' addresses.
+    /// Every key but clients', limits, request ids; loopback is a trusted proxy, so that tests choose their clients'
+    /// addresses.
     package static var guarded: Suite { get async throws { try await guardedStart.value } }
     private static let guardedStart = Task {
         try await Suite.start(settings: [
@@ -24,7 +26,8 @@ package enum GatewaySuites {
         ])
     }
 
-    /// Client keys, a short list of routes for clients, and a maintenance key that nobody here may use. No proxy is trusted.
+    /// Client keys, a short list of routes for clients, and a maintenance key that nobody here may use. No proxy is
+    /// trusted.
     package static var closed: Suite { get async throws { try await closedStart.value } }
     private static let closedStart = Task {
         try await Suite.start(settings: [

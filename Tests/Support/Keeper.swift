@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// Cleans up when it is told to, and also when this process ends in any way: a shell that waits for the end of its input,
-/// which the kernel closes with us.
+/// Cleans up when it is told to, and also when this process ends in any way: a shell that waits for the end of its
+/// input, which the kernel closes with us.
 final class Keeper: Sendable {
     private let shell: ChildProcess
     /// The pipe's writing end; nil once it is closed.

@@ -82,7 +82,8 @@ package struct LocalStripe: Sendable {
         try await Peer.with("localstripe.py") { try await body(LocalStripe(peer: $0)) }
     }
 
-    /// A one-time token, or with `asMethod` a payment method, of one of Stripe's test cards: made by the client, as apps do it.
+    /// A one-time token, or with `asMethod` a payment method, of one of Stripe's test cards: made by the client, as
+    /// apps do it.
     package func token(_ number: String, asMethod: Bool = false) async throws -> String {
         let card = "card[number]=\(number)&card[exp_month]=12&card[exp_year]=2031&card[cvc]=123"
         var request = HTTPClientRequest(url: "\(peer.url)/v1/\(asMethod ? "payment_methods" : "tokens")")

@@ -148,7 +148,8 @@ package final class Suite: Sendable {
 
     // MARK: - What is on the disk
 
-    /// Rows of a query of a service's database, read-only. Python's sqlite3 module does it, so that tests link no database.
+    /// Rows of a query of a service's database, read-only. Python's sqlite3 module does it, so that tests link no
+    /// database.
     package func rows(_ service: String, _ sql: String) async throws -> [JSON] {
         let program = """
             import json, sqlite3, sys

@@ -2,7 +2,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Addresses as apps of hosted Parse use them: saved again for another verification mail, or given as the user name alone.
+/// Addresses as apps of hosted Parse use them: saved again for another verification mail, or given as the user name
+/// alone.
 @Suite struct AccountAddressTests {
     /// Links that were made for an account, whatever has become of the mails.
     private static func links(of userId: String, in suite: Suite) async throws -> Int {

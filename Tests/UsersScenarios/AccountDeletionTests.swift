@@ -2,7 +2,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The end of an account, as its owner wants it: what is only the user's goes everywhere, and the shop keeps its books without the name.
+/// The end of an account, as its owner wants it: what is only the user's goes everywhere, and the shop keeps its books
+/// without the name.
 @Suite struct AccountDeletionTests {
     @Test func onlyTheUserAndTheMasterKeyDeleteAnAccount() async throws {
         let suite = try await Suite.shared

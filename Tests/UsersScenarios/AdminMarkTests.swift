@@ -2,7 +2,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// `isAdmin`, by which apps decide whether to show an operator's screens: true for whoever holds the role `admins`, and no right by itself.
+/// `isAdmin`, by which apps decide whether to show an operator's screens: true for whoever holds the role `admins`, and
+/// no right by itself.
 @Suite struct AdminMarkTests {
     private static func adminsId(_ suite: Suite) async throws -> String {
         let found = try await ParseClient.master(suite).find("_Role", ["name": "admins"])

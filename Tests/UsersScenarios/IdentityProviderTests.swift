@@ -4,8 +4,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Sign-in with Facebook, X, Apple and Google, against servers that check signatures and hand out tokens as the real ones do; and
-/// what they may do wrong: nobody is ever signed in by a provider that did not say yes.
+/// Sign-in with Facebook, X, Apple and Google, against servers that check signatures and hand out tokens as the real
+/// ones do; and what they may do wrong: nobody is ever signed in by a provider that did not say yes.
 @Suite(.serialized) struct IdentityProviderTests {
     /// A suite that knows the four providers, all played by one peer.
     private func withProviders(_ body: (Suite, Peer) async throws -> Void) async throws {
@@ -242,8 +242,8 @@ import Testing
         }
     }
 
-    /// 2026-32248 (GHSA-5fw2-8jcv-xh87), 2026-33042 (GHSA-wjqw-r9x4-j59v), 2026-33538 (GHSA-g4cf-xj29-wqqr), 2026-101042
-    /// (GHSA-mr43-w6c2-mvjq)
+    /// 2026-32248 (GHSA-5fw2-8jcv-xh87), 2026-33042 (GHSA-wjqw-r9x4-j59v), 2026-33538 (GHSA-g4cf-xj29-wqqr),
+    /// 2026-101042 (GHSA-mr43-w6c2-mvjq)
     @Test func whatIsNoProofIsRefusedBeforeAnybodyIsAsked() async throws {
         try await withProviders { suite, peer in
             let cases: [(JSON, Int)] = [
@@ -282,7 +282,8 @@ import Testing
         }
     }
 
-    /// The table of docs/providers/identity.md. The app may try again; nobody is signed in meanwhile, and the suite goes on.
+    /// The table of docs/providers/identity.md. The app may try again; nobody is signed in meanwhile, and the suite
+    /// goes on.
     @Test func aProviderThatFailsSignsNobodyInAndIsAskedAgainLater() async throws {
         try await withProviders { suite, peer in
             try #require(try await signUp(suite, Self.facebook("77")).status == 201)

@@ -2,8 +2,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Devices as the protocol has them (PARSE_PROTOCOL section 9): what may be said of one, which create means one that is there
-/// already, and who may look.
+/// Devices as the protocol has them (PARSE_PROTOCOL section 9): what may be said of one, which create means one that is
+/// there already, and who may look.
 @Suite struct InstallationTests {
     static func token() -> String { Names.random(20) }
 
@@ -53,7 +53,8 @@ import Testing
         let other = try await ParseClient(suite).call(
             .POST, "/installations", ["deviceType": "android", "deviceToken": .string("AbC:\(Self.token())X")])
         let stored =
-            try await ParseClient.master(suite).get("/installations/\(other.objectId)")["deviceToken"]?.stringValue ?? ""
+            try await ParseClient.master(suite).get("/installations/\(other.objectId)")["deviceToken"]?.stringValue
+            ?? ""
         #expect(stored.hasPrefix("AbC:"))
         #expect(stored.hasSuffix("X"))
     }

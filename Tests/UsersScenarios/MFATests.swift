@@ -2,8 +2,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Sign-ins protected by an authenticator app, as apps of Parse Server's `mfa` adapter use them: enrolling, signing in, losing the
-/// phone, giving it up; and that a secret is never seen again.
+/// Sign-ins protected by an authenticator app, as apps of Parse Server's `mfa` adapter use them: enrolling, signing in,
+/// losing the phone, giving it up; and that a secret is never seen again.
 @Suite struct MFATests {
     private static let start = Task { try await Suite.start(settings: ["SATCHEL_MFA": "totp"]) }
     private static var suite: Suite { get async throws { try await start.value } }
@@ -263,8 +263,8 @@ import Testing
         }
     }
 
-    /// Who reads the mailbox may choose a password, and still needs the code; but who never showed that the address is theirs keeps no
-    /// lock on it.
+    /// Who reads the mailbox may choose a password, and still needs the code; but who never showed that the address is
+    /// theirs keeps no lock on it.
     @Test func aNewPasswordByMailLeavesTheSecondFactor() async throws {
         for isVerified in [true, false] {
             let ann = try await Protected(Self.suite)

@@ -4,8 +4,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// E-mail verification and new passwords by links in mails (acceptance flow 7), with the mails from the spool and the pages as a
-/// browser without scripts sees them.
+/// E-mail verification and new passwords by links in mails (acceptance flow 7), with the mails from the spool and the
+/// pages as a browser without scripts sees them.
 @Suite struct MailedLinkTests {
     // MARK: Verification
 
@@ -154,8 +154,8 @@ import Testing
 
     // MARK: What must not be told or done
 
-    /// 2026-31901 (GHSA-w54v-hf9p-8856), 2026-33323 (GHSA-h29g-q5c2-9h4f): the request itself never looks at accounts, so its answer
-    /// cannot depend on them.
+    /// 2026-31901 (GHSA-w54v-hf9p-8856), 2026-33323 (GHSA-h29g-q5c2-9h4f): the request itself never looks at accounts,
+    /// so its answer cannot depend on them.
     @Test func askingForMailDoesNotTellWhetherAnAddressIsKnown() async throws {
         let suite = try await Suite.shared
         let customer = try await Customer.signUp(suite)

@@ -35,7 +35,9 @@ import UsersService
             try await Self.save(1, in: store)
             // Once more changes nothing.
             try await store.write { try GenderField.convert(in: $0) }
-            #expect(try JSON(parsing: try await store.read { try $0.schema(of: "_User") })["fields"]?["gender"]?["type"] == "Number")
+            #expect(
+                try JSON(parsing: try await store.read { try $0.schema(of: "_User") })["fields"]?["gender"]?["type"]
+                    == "Number")
         }
     }
 

@@ -2,7 +2,8 @@ import ParseProtocol
 import Testing
 import UsersService
 
-/// Decisions about providers without asking any: when keys are fetched, how questions to X are signed, what links do to a user.
+/// Decisions about providers without asking any: when keys are fetched, how questions to X are signed, what links do to
+/// a user.
 @Suite struct UsersProviderTests {
     private let start = Timestamp(milliseconds: 1_700_000_000_000)
     private let keys: JSON = ["keys": [["kid": "a", "kty": "RSA"], ["kid": "b", "kty": "EC"], ["kty": "RSA"]]]

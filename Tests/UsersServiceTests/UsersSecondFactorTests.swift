@@ -147,7 +147,9 @@ import UsersService
             for code in [codes[0], OneTimePassword(secret: Self.secret).code(of: present + 1)] {
                 let used = try await withThrowingTaskGroup(of: Bool.self) { group in
                     for _ in 0..<20 {
-                        group.addTask { try await store.write { try SecondFactors.use(code, of: "u1", key: testAccountKey, in: $0) } }
+                        group.addTask {
+                            try await store.write { try SecondFactors.use(code, of: "u1", key: testAccountKey, in: $0) }
+                        }
                     }
                     return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
                 }

@@ -14,7 +14,8 @@ func withUsersStore(_ body: (ClassStore) async throws -> Void) async throws {
     let plan = usersPlan(hasher: PasswordHasher(cost: ScryptCost(parallelism: 1)), key: testAccountKey)
     let store = try ClassStore(
         path: directory + "/users.sqlite", classes: plan.classes, synchronous: .normal, allowClassCreation: false,
-        allowCustomObjectId: true, migrations: [plan.migrations], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        allowCustomObjectId: true, migrations: [plan.migrations],
+        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     defer {
         store.stop()
         try? FileManager.default.removeItem(atPath: directory)

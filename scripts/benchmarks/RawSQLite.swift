@@ -23,11 +23,15 @@ struct RawSQLite: ParsableCommand {
             try database.execute(
                 sql: """
                     CREATE TABLE o1(id INTEGER PRIMARY KEY, objectId TEXT NOT NULL UNIQUE, createdAt INTEGER NOT NULL,
-                    updatedAt INTEGER NOT NULL, publicRead INTEGER NOT NULL, publicWrite INTEGER NOT NULL, doc TEXT NOT NULL)
+                    updatedAt INTEGER NOT NULL, publicRead INTEGER NOT NULL, publicWrite INTEGER NOT NULL, \
+                    doc TEXT NOT NULL)
                     """)
             let insert = try database.makeStatement(
                 sql:
-                    "INSERT INTO o1(objectId, createdAt, updatedAt, publicRead, publicWrite, doc) VALUES (?, ?, ?, 1, 1, ?)"
+                    """
+                    INSERT INTO o1(objectId, createdAt, updatedAt, publicRead, publicWrite, doc) VALUES (?, ?, ?, 1, \
+                    1, ?)
+                    """
             )
             let document = String(repeating: "x", count: documentBytes)
             let start = Date()

@@ -1,4 +1,5 @@
-/// The objectIds of the demo's objects. They follow from what the object is, so that a repeated load finds it without a mark in it.
+/// The objectIds of the demo's objects. They follow from what the object is, so that a repeated load finds it without a
+/// mark in it.
 enum DemoId {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
     /// As long as the ids that Satchel makes.

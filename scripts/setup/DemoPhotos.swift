@@ -1,7 +1,7 @@
 import ParseProtocol
 
-/// The photos of the demo shop's products. A few products bring one each, of which the catalog makes their pictures; the others show the
-/// same pictures again, so that loading stays quick.
+/// The photos of the demo shop's products. A few products bring one each, of which the catalog makes their pictures;
+/// the others show the same pictures again, so that loading stays quick.
 struct DemoPhotos {
     let gateway: Gateway
 

@@ -1,6 +1,7 @@
 import Foundation
 
-/// A drawn product photo: a bottle, a jar or a tube before a wall, the same on every machine. There are `count` of them.
+/// A drawn product photo: a bottle, a jar or a tube before a wall, the same on every machine. There are `count` of
+/// them.
 struct DemoPicture {
     static let count = 12
     /// Pixels of each side. The catalog makes a thumbnail of 408 of it.

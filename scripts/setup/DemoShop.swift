@@ -1,8 +1,8 @@
 import ArgumentParser
 import ParseProtocol
 
-/// Loads the demo shop. Objects that are there already (found by their ids or names) stay as they are, so that a load can be
-/// repeated and never undoes what an operator changed.
+/// Loads the demo shop. Objects that are there already (found by their ids or names) stay as they are, so that a load
+/// can be repeated and never undoes what an operator changed.
 struct DemoShop: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo-shop", abstract: "Loads brands, products, stores, pages, promotions and reviews.")
@@ -126,7 +126,8 @@ struct DemoShopLoad {
         return ids
     }
 
-    /// The objectIds by key of the rows that are there: under the id that this command gives, or, from an earlier release, another one.
+    /// The objectIds by key of the rows that are there: under the id that this command gives, or, from an earlier
+    /// release, another one.
     private func existing(
         _ className: String, named field: String, _ rows: [(key: String, row: JSON)]
     ) async throws -> [String: String] {

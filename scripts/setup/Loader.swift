@@ -12,9 +12,10 @@ struct Loader: Sendable {
         var found: [String] = []
         while true {
             // Paging by objectId instead of `skip`: the hundredth page costs what the first one did.
-            let start: JSON = found.last.map { ["$gt": .string($0), "$lt": .string(end)] } ?? [
-                "$gte": .string(first), "$lt": .string(end),
-            ]
+            let start: JSON =
+                found.last.map { ["$gt": .string($0), "$lt": .string(end)] } ?? [
+                    "$gte": .string(first), "$lt": .string(end),
+                ]
             let rows = try await find(className, ["objectId": start], keys: "objectId")
             found += rows.compactMap { $0["objectId"]?.stringValue }
             guard rows.count == Loader.pageSize else { return found }
@@ -37,8 +38,8 @@ struct Loader: Sendable {
         return rows
     }
 
-    /// Stores one batch. What met a service that was not available is sent again with all the rest: an object that is there already stays
-    /// the same by it.
+    /// Stores one batch. What met a service that was not available is sent again with all the rest: an object that is
+    /// there already stays the same by it.
     /// - Throws: `SetupError.notStored` for an object that was refused, naming it.
     func create(_ className: String, _ batch: [JSON]) async throws {
         guard !batch.isEmpty else { return }
@@ -60,7 +61,8 @@ struct Loader: Sendable {
     }
 
     private static func failure(_ item: JSON, _ className: String, _ batch: [JSON]) throws -> SetupError {
-        guard let error = ParseError(answer: item), let row = item["row"]?.intValue, batch.indices.contains(Int(row) - 1)
+        guard let error = ParseError(answer: item), let row = item["row"]?.intValue,
+            batch.indices.contains(Int(row) - 1)
         else { throw SetupError.unexpectedAnswer(request: "POST /import/\(className)") }
         let id = batch[Int(row) - 1]["objectId"]?.stringValue ?? ""
         return .notStored(className: className, key: id, error: error)

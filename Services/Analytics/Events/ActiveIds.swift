@@ -24,7 +24,10 @@ package enum ActiveIds {
                 [.int(kind.rawValue), .int(day), .text(id), .int(idsMax)]) > 0
         guard isNew else { return }
         _ = try transaction.execute(
-            "INSERT INTO activeDays(kind, day, count) VALUES (?, ?, 1) ON CONFLICT(kind, day) DO UPDATE SET count = count + 1",
+            """
+            INSERT INTO activeDays(kind, day, count) VALUES (?, ?, 1) ON CONFLICT(kind, day) \
+            DO UPDATE SET count = count + 1
+            """,
             [.int(kind.rawValue), .int(day)])
     }
 

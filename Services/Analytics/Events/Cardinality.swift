@@ -1,7 +1,7 @@
 import ObjectStore
 
-/// Bounds how many different names a day may bring. Clients choose the names of events, dimensions and values, and each new one is a
-/// row of a roll-up that is kept for years; past the bound they are counted together.
+/// Bounds how many different names a day may bring. Clients choose the names of events, dimensions and values, and each
+/// new one is a row of a roll-up that is kept for years; past the bound they are counted together.
 enum Cardinality {
     /// What is counted together.
     static let other = "(other)"

@@ -68,7 +68,10 @@ package enum EventCounts {
     /// Events of a name per interval.
     static func series(_ name: String, _ range: SeriesRange, _ reader: StoreReader) throws -> [Int64: Int64] {
         let rows = try reader.rows(
-            "SELECT hour / ? AS bucket, sum(count) AS total FROM eventHours WHERE name = ? AND hour >= ? AND hour < ? GROUP BY 1",
+            """
+            SELECT hour / ? AS bucket, sum(count) AS total FROM eventHours WHERE name = ? AND hour >= ? AND hour < ? \
+            GROUP BY 1
+            """,
             [.int(range.interval.hours), .text(name), .int(range.fromHour), .int(range.toHour)])
         return try SeriesRange.values(rows)
     }
@@ -79,7 +82,8 @@ package enum EventCounts {
     ) throws -> [(value: String, count: Int64)] {
         try reader.rows(
             """
-            SELECT value, sum(count) AS total FROM dimensionDays WHERE name = ? AND dimension = ? AND day >= ? AND day < ?
+            SELECT value, sum(count) AS total FROM dimensionDays WHERE name = ? AND dimension = ? AND day >= ? \
+            AND day < ?
             GROUP BY value ORDER BY total DESC, value LIMIT ?
             """,
             [.text(name), .text(dimension), .int(range.fromDay), .int(range.toDay), .int(limit)]

@@ -25,7 +25,8 @@ package enum EventLog {
             "DELETE FROM events WHERE id <= (SELECT max(id) FROM events) - ?", [.int(keptMax)])
     }
 
-    /// Removes the oldest events while the file is larger than it may be: events of the largest size are twenty times the usual ones.
+    /// Removes the oldest events while the file is larger than it may be: events of the largest size are twenty times
+    /// the usual ones.
     /// - Returns: whether it removed some.
     package static func shrink(to bytesMax: Int, in transaction: StoreTransaction) throws -> Bool {
         let used = try transaction.rows(

@@ -3,7 +3,8 @@ import ParseProtocol
 
 /// How often an app was opened by a tap on a push.
 enum PushOpens {
-    /// Different pushes a day that may open an app for the first time. Hashes are the client's word; a shop sends a few a day.
+    /// Different pushes a day that may open an app for the first time. Hashes are the client's word; a shop sends a few
+    /// a day.
     private static let newMax: Int64 = 2000
 
     static func add(_ pushHash: String, day: Int64, in transaction: StoreTransaction) throws {

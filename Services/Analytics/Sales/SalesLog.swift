@@ -7,7 +7,8 @@ package enum SalesLog {
     /// The sums' columns, in the order of `Sums`.
     static let columns = ["orders", "pieces", "grossMinorUnits", "cancelled", "refunds", "refundedMinorUnits"]
 
-    /// Ten billion in a currency of cents. No order comes near it, and millions of such orders still add up within 64 bits.
+    /// Ten billion in a currency of cents. No order comes near it, and millions of such orders still add up within 64
+    /// bits.
     private static let minorUnitsMax: Int64 = 1_000_000_000_000
 
     private static func amount(_ minorUnits: Int64) -> Int64 { min(max(0, minorUnits), minorUnitsMax) }
@@ -31,7 +32,8 @@ package enum SalesLog {
             in: transaction)
     }
 
-    /// Takes off what went back to the customer, a part or all of it, on the day it did. Once per order, status and time; never more than was paid.
+    /// Takes off what went back to the customer, a part or all of it, on the day it did. Once per order, status and
+    /// time; never more than was paid.
     package static func add(_ change: OrderChanged, in transaction: StoreTransaction) throws {
         let status = OrderStatus(event: change.status)
         guard status?.isGivenUp == true || change.refundedMinorUnits > 0 else { return }

@@ -4,7 +4,8 @@ import ObjectStore
 import ParseProtocol
 
 extension CheckoutLedger {
-    /// Numbers the order and marks it made; the reply and everything the others must hear are part of the same transaction.
+    /// Numbers the order and marks it made; the reply and everything the others must hear are part of the same
+    /// transaction.
     /// - Returns: the receipt.
     /// - Throws: `.serviceUnavailable` (2) before it is known which numbers were given out.
     package func make(_ checkout: Checkout, _ priced: PricedOrder, chargeId: String) async throws -> CheckoutOutcome {
@@ -23,8 +24,8 @@ extension CheckoutLedger {
 
     private struct Undone: Error {}
 
-    /// Proves, before anything is charged, that the store will take the order and its lines when they are made. Whatever it
-    /// refuses afterwards would be paid and never made. Leaves nothing behind.
+    /// Proves, before anything is charged, that the store will take the order and its lines when they are made.
+    /// Whatever it refuses afterwards would be paid and never made. Leaves nothing behind.
     /// - Throws: `ParseError` for what the store refuses.
     static func proveCompletable(_ checkout: Checkout, in transaction: StoreTransaction) throws {
         let longestName = String(repeating: "x", count: 500)  // The catalog's limit on a product's name.

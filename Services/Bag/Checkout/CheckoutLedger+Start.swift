@@ -24,15 +24,15 @@ package struct Customer: Sendable {
 struct PricesMissing: Error { let products: Set<String> }
 
 extension CheckoutLedger {
-    /// Begins a checkout of the customer's order, or finds the one that this request belongs to: the same key, the same order
-    /// being paid at this moment, or the same order paid before.
+    /// Begins a checkout of the customer's order, or finds the one that this request belongs to: the same key, the same
+    /// order being paid at this moment, or the same order paid before.
     ///
-    /// What is refused here (an empty bag, an incomplete address) is not a checkout: nothing is stored, and the same key can be
-    /// used again.
+    /// What is refused here (an empty bag, an incomplete address) is not a checkout: nothing is stored, and the same
+    /// key can be used again.
     /// - Parameters:
     ///   - keys: names of this request. They all lead to the checkout from now on.
-    ///   - prices: what the catalog told this customer. It reserves for Satchel itself, which sees every product, so that nothing
-    ///     may get there that the customer was not offered.
+    ///   - prices: what the catalog told this customer. It reserves for Satchel itself, which sees every product, so
+    ///     that nothing may get there that the customer was not offered.
     /// - Returns: the id of the checkout.
     /// - Throws: `PricesMissing` when `prices` lacks a product of the bag.
     package func start(
@@ -165,7 +165,8 @@ extension CheckoutLedger {
             "SELECT count(*) AS attempts FROM checkouts WHERE orderId = ?", [.text(checkout.orderId)])
         _ = try transaction.execute(
             """
-            INSERT INTO checkouts(id, orderId, customerId, attempt, state, lines, expectedAmount, source, email, orderFields,
+            INSERT INTO checkouts(id, orderId, customerId, attempt, state, lines, expectedAmount, source, email, \
+            orderFields,
             createdAt, updatedAt) VALUES (?, ?, ?, ?, 'started', ?, ?, ?, ?, ?, ?, ?)
             """,
             [

@@ -110,7 +110,8 @@ package struct CheckoutLedger: Sendable {
         try await store.write { transaction in
             _ = try transaction.execute(
                 """
-                UPDATE checkouts SET state = ?, priced = ?, amount = ?, currency = ?, chargeId = ?, updatedAt = ? WHERE id = ?
+                UPDATE checkouts SET state = ?, priced = ?, amount = ?, currency = ?, chargeId = ?, updatedAt = ? \
+                WHERE id = ?
                 """,
                 [
                     .text(point.name), priced.map { .text($0.text) } ?? .null,

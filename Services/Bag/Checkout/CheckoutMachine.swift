@@ -4,17 +4,17 @@ import ServiceKit
 /// Decides what a checkout does next, apart from doing it.
 ///
 /// `CheckoutRunner` performs each action and reports the event that follows. Every step repeats safely: reservation and
-/// charge by the checkout's id, storing because it is one transaction. After a crash `resume` goes on from what is stored; what
-/// was reserved some time ago is reserved again before it is charged. When that is refused and a charge may have been made, payments is
-/// asked what became of it; a first charge is never made without the goods.
+/// charge by the checkout's id, storing because it is one transaction. After a crash `resume` goes on from what is
+/// stored; what was reserved some time ago is reserved again before it is charged. When that is refused and a charge
+/// may have been made, payments is asked what became of it; a first charge is never made without the goods.
 ///
 ///     started ── reserve ──> reserved ── charge ──> charged ── make ──> decided (receipt)
 ///        │                     └── find charge ──> charged
 ///        │                     └── make (costs nothing) ────────────> decided (receipt)
 ///        └───────── fail ──────┴──────── fail ───────────────────────> decided (reason)
 ///
-/// A failure needs no point between: its reply, the end of the checkout and the message that releases the reservation are one
-/// transaction, and the message is delivered until the catalog has it.
+/// A failure needs no point between: its reply, the end of the checkout and the message that releases the reservation
+/// are one transaction, and the message is delivered until the catalog has it.
 package struct CheckoutMachine: Sendable {
     package enum Action: Sendable, Equatable {
         /// Ask the catalog to reserve these pieces per product under the checkout's id.
@@ -25,10 +25,11 @@ package struct CheckoutMachine: Sendable {
         case findCharge
         /// Store the point, then report `stored` or `notStored`.
         case store(RecoveryPoint)
-        /// Number the order, mark it made and tell the others, in one transaction. `chargeId` is empty for an order that costs
-        /// nothing.
+        /// Number the order, mark it made and tell the others, in one transaction. `chargeId` is empty for an order
+        /// that costs nothing.
         case make(PricedOrder, chargeId: String)
-        /// Store the failure and release the reservation, in one transaction. `holdsStock`: pieces were reserved for certain.
+        /// Store the failure and release the reservation, in one transaction. `holdsStock`: pieces were reserved for
+        /// certain.
         case fail(ParseError, holdsStock: Bool)
         /// Wait, then report `waited`.
         case wait(Duration)
@@ -38,7 +39,8 @@ package struct CheckoutMachine: Sendable {
 
     /// How a step at another service ended without success.
     package enum StepFailure: Error, Equatable {
-        /// The answer was lost or the service is away: whether it was carried out is not known, or it certainly was not.
+        /// The answer was lost or the service is away: whether it was carried out is not known, or it certainly was
+        /// not.
         case undecided
         /// The service decided against it.
         case refused(ParseError)
@@ -119,7 +121,8 @@ package struct CheckoutMachine: Sendable {
         }
     }
 
-    /// Payments knows whether the money was taken. If it was, the order is made of what is left; if not, it never will be.
+    /// Payments knows whether the money was taken. If it was, the order is made of what is left; if not, it never will
+    /// be.
     package mutating func chargeFound(_ answer: Result<String, StepFailure>) -> Action {
         guard case .at(.reserved(let order)) = state, let stockRefusal else { return next() }
         switch answer {
@@ -184,7 +187,8 @@ package struct CheckoutMachine: Sendable {
         return .store(point)
     }
 
-    /// Waits before the same step is taken again: 50 ms at first, so that a service that restarts costs little, then up to 5 s.
+    /// Waits before the same step is taken again: 50 ms at first, so that a service that restarts costs little, then up
+    /// to 5 s.
     private mutating func again() -> Action {
         repetitions += 1
         return .wait(.milliseconds(min(5000, 25 << min(repetitions, 10))))
@@ -194,7 +198,8 @@ package struct CheckoutMachine: Sendable {
         var lines: [PricedOrder.Line] = []
         for line in checkout.lines {
             guard let product = reservation.products[line.productId],
-                (0...Price.minorUnitsMax).contains(product.unitPriceMinorUnits), (1...Quantity.max).contains(line.quantity)
+                (0...Price.minorUnitsMax).contains(product.unitPriceMinorUnits),
+                (1...Quantity.max).contains(line.quantity)
             else { return .failure(.internalError) }
             lines.append(
                 PricedOrder.Line(

@@ -27,14 +27,15 @@ package struct CheckoutRequest: Sendable, Equatable {
     package enum AddressNeed: Sendable, Equatable {
         /// Every member, sent or stored.
         case complete
-        /// What a payment sheet asks for, and none at all when none is sent: apps that pay by such a sheet have stored no address.
+        /// What a payment sheet asks for, and none at all when none is sent: apps that pay by such a sheet have stored
+        /// no address.
         case ofPaymentSheet
     }
 
     /// A bag that costs nothing needs no payment method or token.
     ///
-    /// `checkout {paymentMethodId? | tokenId?, idempotencyKey?, orderId?, addressId? | shippingAddress? | shippingContact?, email?,
-    /// note?, giftMessage?, amount?}`
+    /// `checkout {paymentMethodId? | tokenId?, idempotencyKey?, orderId?, addressId? | shippingAddress? |
+    /// shippingContact?, email?, note?, giftMessage?, amount?}`
     package init(checkout parameters: JSON) throws {
         try self.init(parameters, orderIsRequired: false) {
             switch (try Self.text($0, "paymentMethodId"), try Self.text($0, "tokenId")) {

@@ -19,7 +19,8 @@ package final class CheckoutRunner: Sendable {
         self.logger = logger
     }
 
-    /// Joins the checkout, or sets it going, and waits for its end. Nil when it is not decided within `limit`; it goes on then.
+    /// Joins the checkout, or sets it going, and waits for its end. Nil when it is not decided within `limit`; it goes
+    /// on then.
     package func outcome(of id: String, within limit: Duration) async -> CheckoutOutcome? {
         await flights.outcome(of: id, within: limit) { [self] in await drive(id) }
     }

@@ -10,11 +10,12 @@ package protocol CheckoutStepping: Sendable {
     ) async -> Result<Reservation, CheckoutMachine.StepFailure>
     /// - Returns: the provider's id of the charge.
     func charge(_ order: PricedOrder, for checkout: Checkout) async -> Result<String, CheckoutMachine.StepFailure>
-    /// Asks what became of a charge without making one. Refused with 101 when it was never begun; then it never will be.
+    /// Asks what became of a charge without making one. Refused with 101 when it was never begun; then it never will
+    /// be.
     /// - Returns: the provider's id of the charge.
     func findCharge(for checkout: Checkout) async -> Result<String, CheckoutMachine.StepFailure>
-    /// Puts reserved pieces back before the customer hears of a declined card, who may try another card at once. The outbox
-    /// does the same and does not give up; this only makes it soon.
+    /// Puts reserved pieces back before the customer hears of a declined card, who may try another card at once. The
+    /// outbox does the same and does not give up; this only makes it soon.
     func releaseSoon(_ checkout: Checkout) async
 }
 
@@ -112,8 +113,8 @@ extension BusEndpoint {
 }
 
 extension CheckoutMachine.StepFailure {
-    /// Codes by which payments decides against a charge: not found, declined, not valid. Any other failure tells nothing about the
-    /// outcome; taking one for a refusal could lose a charge that was made.
+    /// Codes by which payments decides against a charge: not found, declined, not valid. Any other failure tells
+    /// nothing about the outcome; taking one for a refusal could lose a charge that was made.
     private static let refusals: Set<Int32> = [101, 141, 142]
 
     package init(charging failure: BusFailure) {
@@ -125,8 +126,8 @@ extension CheckoutMachine.StepFailure {
     /// Codes of a fault, an absent or busy service, and a deadline that passed, which a later attempt may not meet.
     private static let passing: Set<Int32> = [1, 2, 100, 124]
 
-    /// Before anything is charged, whatever does not pass by itself is final; the bag would stay frozen otherwise. Should stock
-    /// have been taken all the same, the failure releases it.
+    /// Before anything is charged, whatever does not pass by itself is final; the bag would stay frozen otherwise.
+    /// Should stock have been taken all the same, the failure releases it.
     package init(reserving failure: BusFailure) {
         self =
             !failure.failure.retriable && !Self.passing.contains(failure.failure.code)

@@ -5,7 +5,8 @@ import ServiceKit
 /// What the deletion of an account (`bag.userDeleted.v1`) means here: what is only the user's goes, and made orders
 /// lose the name.
 package enum AccountDeletion {
-    /// - Throws: 2 while an order of the user is being paid; how that ends has to be known first.
+    /// - Throws: `.serviceUnavailable` (2) while an order of the user is being paid; how that ends has to be known
+    ///   first.
     package static func forget(_ userId: String, in transaction: StoreTransaction) throws {
         guard Names.isObjectId(userId) else { throw ParseError(.validationError, "A user's id is needed.") }
         let paying = try transaction.rows(

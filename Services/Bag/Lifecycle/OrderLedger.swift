@@ -73,8 +73,8 @@ package struct OrderLedger: Sendable {
         try await store.read { try OrderRecord(orderId, in: $0).answer }
     }
 
-    /// The order as functions answer it, with what of its money went back now: `refundedNow` beside `refundedTotal`, and what is
-    /// still on its way as `refundPending`.
+    /// The order as functions answer it, with what of its money went back now: `refundedNow` beside `refundedTotal`,
+    /// and what is still on its way as `refundPending`.
     package func answer(_ orderId: String, refund id: String) async throws -> JSON {
         try await store.read { reader in
             var answer = try OrderRecord(orderId, in: reader).answer
@@ -102,7 +102,8 @@ package struct OrderLedger: Sendable {
     }
 
     private func change(
-        _ order: OrderRecord, to status: OrderStatus, _ wish: Wish, _ contact: CustomerContact?, in transaction: StoreTransaction
+        _ order: OrderRecord, to status: OrderStatus, _ wish: Wish, _ contact: CustomerContact?,
+        in transaction: StoreTransaction
     ) throws -> OrderRecord {
         var fields = status.fields
         switch status {

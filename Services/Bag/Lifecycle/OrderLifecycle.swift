@@ -85,7 +85,8 @@ package struct OrderLifecycle: Sendable, Equatable {
     private func decide(_ step: Step, during refund: Refund) throws(ParseError) -> Decision {
         switch (step, refund.purpose) {
         case (.cancel, .cancel): return .join
-        // All that is left, asked for twice, is the same; an amount asked for twice is two refunds, unless a key says otherwise.
+        // All that is left, asked for twice, is the same; an amount asked for twice is two refunds, unless a key says
+        // otherwise.
         case (.refund(nil), .refund) where refund.amount == left: return .join
         case (_, .cancel): throw Self.invalid("The order is being cancelled; its refund is pending.")
         case (_, .refund): throw Self.invalid("The order is being refunded; its refund is pending.")

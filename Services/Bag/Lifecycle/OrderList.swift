@@ -2,7 +2,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// `orders {status?, from?, to?, limit?, skip?}`: made orders for the shop's admins, newest first, with their lines and whom to reach.
+/// `orders {status?, from?, to?, limit?, skip?}`: made orders for the shop's admins, newest first, with their lines and
+/// whom to reach.
 package struct OrderList: Sendable {
     private let condition: JSON
     private let limit: Int
@@ -12,8 +13,8 @@ package struct OrderList: Sendable {
     private static let limitMax: Int64 = 100
     private static let skipMax: Int64 = 1_000_000
 
-    /// - Parameter parameters: `status` is an `orderState`, or the number that earlier releases had for it; `from` (included)
-    ///   and `to` (excluded) are dates, ISO 8601 or Date hashes, of when the orders were made.
+    /// - Parameter parameters: `status` is an `orderState`, or the number that earlier releases had for it; `from`
+    ///   (included) and `to` (excluded) are dates, ISO 8601 or Date hashes, of when the orders were made.
     /// - Throws: `.validationError` (142) for what is none of these.
     package init(_ parameters: JSON) throws {
         var condition: JSON = ["orderStatus": ["$ne": .int(OrderStatus.open.wireStatus)]]

@@ -74,10 +74,11 @@ struct OrderRecord {
         return answer
     }
 
-    /// Fields that an order gets when it is made and afterwards, by the server only. `orderState` is what became of it; `refundedTotal`
-    /// counts minor units; `refundState` is `pending`, `done` or `failed`.
+    /// Fields that an order gets when it is made and afterwards, by the server only. `orderState` is what became of it;
+    /// `refundedTotal` counts minor units; `refundState` is `pending`, `done` or `failed`.
     static let fields = [
-        "orderState", "shippedAt", "deliveredAt", "cancelledAt", "refundedAt", "refundedTotal", "refundState", "carrier",
+        "orderState", "shippedAt", "deliveredAt", "cancelledAt", "refundedAt", "refundedTotal", "refundState",
+        "carrier",
         "trackingNumber", "trackingUrl", "cancelReason",
     ]
 }

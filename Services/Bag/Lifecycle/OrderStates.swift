@@ -1,8 +1,8 @@
 import ObjectStore
 import ParseProtocol
 
-/// Orders of builds before 0.1.0, which say by `orderStatus` that they were shipped, delivered, cancelled or refunded: they get the
-/// field `orderState`.
+/// Orders of builds before 0.1.0, which say by `orderStatus` that they were shipped, delivered, cancelled or refunded:
+/// they get the field `orderState`.
 package enum OrderStates {
     private static let className = "Order"
     /// Orders in memory at once.
@@ -38,8 +38,8 @@ package enum OrderStates {
     /// Values of `orderStatus` that are not the bag's and not a made order's.
     private static let former = OrderStatus.ofMadeOrders.filter { $0 != .made }.map { JSON.int($0.rawValue) }
 
-    /// What a save with the master key says of an order's state, in the form of this release: exports of earlier ones are imported,
-    /// and an operator's own tools go on.
+    /// What a save with the master key says of an order's state, in the form of this release: exports of earlier ones
+    /// are imported, and an operator's own tools go on.
     /// - Throws: `.validationError` (142) for an `orderState` that is none.
     static func normalize(_ object: inout JSON) throws {
         if let state = object["orderState"], !state.isNull, state["__op"] == nil {

@@ -22,7 +22,8 @@ struct OpenOrder: Sendable {
     static func find(for customerId: String, in store: some ObjectReading) throws -> OpenOrder? {
         let query = Query(
             className: "Order",
-            where: ["customer": .pointer("_User", customerId), "orderStatus": .int(OrderStatus.open.wireStatus)], limit: 1)
+            where: ["customer": .pointer("_User", customerId), "orderStatus": .int(OrderStatus.open.wireStatus)],
+            limit: 1)
         return try store.documents(query, caller: .master).first.map { try OpenOrder(document: $0, in: store) }
     }
 
@@ -42,7 +43,8 @@ struct OpenOrder: Sendable {
     static func initial(_ customerId: String, items: [String], total: Int64, currency: String) -> JSON {
         [
             "customer": .pointer("_User", customerId), "orderStatus": .int(OrderStatus.open.wireStatus),
-            "items": .orderItems(items), "total": .int(total), "currency": .string(currency), "ACL": Privacy.acl(customerId),
+            "items": .orderItems(items), "total": .int(total), "currency": .string(currency),
+            "ACL": Privacy.acl(customerId),
         ]
     }
 

@@ -76,8 +76,8 @@ struct OrderItemRules: ClassRules {
         }
     }
 
-    /// Brings the lines and the total of the customer's open order in step with a changed or deleted line of it. An order
-    /// without lines is deleted, as in `setBagQuantity`.
+    /// Brings the lines and the total of the customer's open order in step with a changed or deleted line of it. An
+    /// order without lines is deleted, as in `setBagQuantity`.
     private func settle(_ item: BagItem, in transaction: StoreTransaction) throws {
         guard let order = try OpenOrder.find(for: item.customerId, in: transaction),
             order.document.itemIds.contains(item.objectId)

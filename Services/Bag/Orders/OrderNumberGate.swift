@@ -5,8 +5,9 @@ import ParseProtocol
 import ServiceKit
 import Synchronization
 
-/// No order is numbered before it is known which numbers were given out: by this file, by the mark beside it and by payments. The
-/// highest of the three counts. Numbers that this file does not know mean that it lost commits; they are never given out again.
+/// No order is numbered before it is known which numbers were given out: by this file, by the mark beside it and by
+/// payments. The highest of the three counts. Numbers that this file does not know mean that it lost commits; they are
+/// never given out again.
 package final class OrderNumberGate: Sendable {
     private let mark: OrderNumberMark
     private let logger: Logger
@@ -48,7 +49,10 @@ package final class OrderNumberGate: Sendable {
         }
         if max(marked, heardByPayments) > known {
             logger.critical(
-                "Order numbers were given out that the database does not know: it lost commits. They are not given out again.",
+                """
+                Order numbers were given out that the database does not know: it lost commits. They are not given out \
+                again.
+                """,
                 metadata: [
                     "order.known": "\(known)", "order.marked": "\(marked)", "order.payments": "\(heardByPayments)",
                 ])

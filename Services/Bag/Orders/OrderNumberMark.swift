@@ -2,9 +2,10 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// The highest order number that was given out, in a small file beside the database: numbers that the database lost are not given
-/// out again. Written after each commit and before the customer hears of the order, so that it survives the end of the process; it
-/// is brought to the disk within a tenth of a second, for it only counts when the database is damaged.
+/// The highest order number that was given out, in a small file beside the database: numbers that the database lost are
+/// not given out again. Written after each commit and before the customer hears of the order, so that it survives the
+/// end of the process; it is brought to the disk within a tenth of a second, for it only counts when the database is
+/// damaged.
 package final class OrderNumberMark: Sendable {
     private struct State {
         var highest: Int64 = 0

@@ -1,9 +1,11 @@
 import ObjectStore
 import ParseProtocol
 
-/// The numbers of orders: 1000001 and up, each used once, also beside orders that were imported with numbers of their own.
+/// The numbers of orders: 1000001 and up, each used once, also beside orders that were imported with numbers of their
+/// own.
 enum OrderNumbers {
-    /// The largest number an import may bring. Below 2^53, to which clients count exactly, there is room for 7 * 10^12 more.
+    /// The largest number an import may bring. Below 2^53, to which clients count exactly, there is room for 7 * 10^12
+    /// more.
     static let importedMax: Int64 = 9_000_000_000_000_000
 
     /// An order was saved with a number of somebody else's choice: ours go on above it.

@@ -2,8 +2,9 @@ import ParseProtocol
 
 /// The contact that a payment sheet collected, such as Apple Pay's, as the shipping address of an order.
 ///
-/// Taken are the members of `PKContact` (`name` or its parts, `phoneNumber`, `emailAddress`, `postalAddress` as `CNPostalAddress` or the
-/// older `ABAddress` dictionary) and those of Apple Pay on the web (`addressLines`, `locality`, `administrativeArea`, `postalCode`).
+/// Taken are the members of `PKContact` (`name` or its parts, `phoneNumber`, `emailAddress`, `postalAddress` as
+/// `CNPostalAddress` or the older `ABAddress` dictionary) and those of Apple Pay on the web (`addressLines`,
+/// `locality`, `administrativeArea`, `postalCode`).
 package struct PaymentSheetContact: Sendable, Equatable {
     package let address: ShippingAddress
     /// As the sheet has it, to be checked like every address of a client.

@@ -47,7 +47,8 @@ package struct ShippingAddress: Sendable, Equatable {
     /// - Throws: `.validationError` (142) that names what is missing, in its text and in `details.missing`.
     package func requireComplete() throws { try require(Self.required) }
 
-    /// What a payment sheet brings at least, wherever it is used: many countries have no states, and a phone number need not be asked for.
+    /// What a payment sheet brings at least, wherever it is used: many countries have no states, and a phone number
+    /// need not be asked for.
     /// - Throws: `.validationError` (142) as above.
     package func requireDeliverable() throws {
         try require(["address1", "city"] + (fullName.isEmpty ? ["lastName"] : []))
@@ -58,7 +59,10 @@ package struct ShippingAddress: Sendable, Equatable {
         guard !missing.isEmpty else { return }
         throw ParseError(
             .validationError,
-            "The shipping address is incomplete: \(missing.joined(separator: ", ")) \(missing.count == 1 ? "is" : "are") missing.",
+            """
+            The shipping address is incomplete: \(missing.joined(separator: ", ")) \
+            \(missing.count == 1 ? "is" : "are") missing.
+            """,
             details: ["missing": .array(missing.map(JSON.string))])
     }
 

@@ -1,12 +1,13 @@
 import ParseProtocol
 
-/// Decides what a refund does next, apart from doing it. `RefundRunner` performs each action and reports the event that follows.
+/// Decides what a refund does next, apart from doing it. `RefundRunner` performs each action and reports the event that
+/// follows.
 ///
 ///     pending ── give back (payments) ──> given back ── finish ──> done
 ///        └──────── refused ──> fail ──> failed
 ///
-/// Only `pending`, `done` and `failed` are stored: payments answers the same for the same id however often it is asked, so that a
-/// refund goes on from `pending` after a crash at any moment.
+/// Only `pending`, `done` and `failed` are stored: payments answers the same for the same id however often it is asked,
+/// so that a refund goes on from `pending` after a crash at any moment.
 package struct RefundMachine: Sendable {
     package enum Point: Sendable, Equatable {
         case pending, done
@@ -84,7 +85,8 @@ package struct RefundMachine: Sendable {
         }
     }
 
-    /// 50 ms at first, so that a service that restarts costs little, then up to half a minute: a provider may be away for hours.
+    /// 50 ms at first, so that a service that restarts costs little, then up to half a minute: a provider may be away
+    /// for hours.
     private mutating func again() -> Action {
         repetitions += 1
         return .wait(.milliseconds(min(30_000, 25 << min(repetitions, 11))))

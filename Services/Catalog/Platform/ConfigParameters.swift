@@ -1,8 +1,8 @@
 import ObjectStore
 import ParseProtocol
 
-/// The parameters of Config: values that apps ask for at start and operators change without a release (PARSE_PROTOCOL section 12).
-/// Each has a row of its own, so that two changes at once of different parameters both stay.
+/// The parameters of Config: values that apps ask for at start and operators change without a release (PARSE_PROTOCOL
+/// section 12). Each has a row of its own, so that two changes at once of different parameters both stay.
 enum ConfigParameters {
     /// The hosted service's limits, which apps were written for.
     static let countMax: Int64 = 100

@@ -3,14 +3,15 @@ import ObjectStore
 import ParseProtocol
 
 extension ClassDefinition {
-    /// The request ids of clients that must not run twice (PARSE_PROTOCOL section 12). Written by this service, read with the master key.
+    /// The request ids of clients that must not run twice (PARSE_PROTOCOL section 12). Written by this service, read
+    /// with the master key.
     static let requestClaim = ClassDefinition(
         "_Idempotency", fields: ["reqId": .string, "expire": .date], indexes: [["expire"]], uniqueIndexes: [["reqId"]],
         permissions: .masterOnly)
 }
 
-/// Request ids that are taken. One row each, unique by the id: of two requests with one id that come at once, the second finds the row or
-/// fails on it, whichever gateway sent it.
+/// Request ids that are taken. One row each, unique by the id: of two requests with one id that come at once, the
+/// second finds the row or fails on it, whichever gateway sent it.
 enum RequestClaims {
     private static let className = "_Idempotency"
     /// A few milliseconds of one transaction; what is left over is removed with the next.

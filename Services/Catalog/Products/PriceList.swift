@@ -3,7 +3,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// `catalog.price.v1`: what lines cost at the moment. Products the caller may not see, and those that are not for sale, are left out.
+/// `catalog.price.v1`: what lines cost at the moment. Products the caller may not see, and those that are not for sale,
+/// are left out.
 struct PriceList: Sendable {
     let currency: Currency
 

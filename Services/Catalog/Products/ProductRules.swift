@@ -2,7 +2,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// What makes a product sellable. Checked on the document as it would be stored, so that operators (`Increment`) are covered.
+/// What makes a product sellable. Checked on the document as it would be stored, so that operators (`Increment`) are
+/// covered.
 struct ProductRules: ClassRules {
     let photos: ProductPhotos
     /// The shop's, whose decimals bound those of a price.
@@ -44,8 +45,8 @@ struct ProductRules: ClassRules {
 struct Product {
     let name: String
     let unitPriceMinorUnits: Int64
-    /// Pieces left; nil when the product has no `stock` field, which means that nobody counts it and it never runs out. Products
-    /// that come from an app without stock keep working so.
+    /// Pieces left; nil when the product has no `stock` field, which means that nobody counts it and it never runs out.
+    /// Products that come from an app without stock keep working so.
     let stock: Int64?
 
     static let stockMax: Int64 = 1_000_000_000

@@ -2,8 +2,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// Keeps `ratingAverage` and `ratingCount` of products right. The sum is kept apart as an integer, so that a review costs the same
-/// whether it is the first or the ten-thousandth, and nothing drifts.
+/// Keeps `ratingAverage` and `ratingCount` of products right. The sum is kept apart as an integer, so that a review
+/// costs the same whether it is the first or the ten-thousandth, and nothing drifts.
 enum ProductRatings {
     /// Takes one review's document before and after a change into account; nil where there is none.
     static func change(from before: JSON?, to after: JSON?, in transaction: StoreTransaction) throws {
@@ -46,8 +46,8 @@ enum ProductRatings {
         let shown = product?["ratingCount"]?.intValue ?? 0
         var average: Double?
         if count > 0 { average = (Double(total) / Double(count) * 100).rounded() / 100 }
-        let isRight = try
-            (known?.int("total") ?? 0) == total && (known?.int("count") ?? 0) == count && shown == count
+        let isRight =
+            try (known?.int("total") ?? 0) == total && (known?.int("count") ?? 0) == count && shown == count
             && product?["ratingAverage"]?.doubleValue == average
         if isRight { return false }
         _ = try transaction.execute(

@@ -4,9 +4,9 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// Whether a review is shown. Reviews are visible at once; admins hide what should not be there and may show it again. A hidden
-/// review counts for nothing, and only its author and the admins see it. What the author writes instead, by changing it or after
-/// deleting it, stays hidden until an admin has looked at it.
+/// Whether a review is shown. Reviews are visible at once; admins hide what should not be there and may show it again.
+/// A hidden review counts for nothing, and only its author and the admins see it. What the author writes instead, by
+/// changing it or after deleting it, stays hidden until an admin has looked at it.
 package enum ReviewModeration: String {
     case visible, hidden
 
@@ -31,7 +31,8 @@ package enum ReviewModeration: String {
         return .object(acl)
     }
 
-    /// Hides or shows a review, which settles what customers reported about it. Doing so again changes nothing but the reason.
+    /// Hides or shows a review, which settles what customers reported about it. Doing so again changes nothing but the
+    /// reason.
     /// - Returns: the review's document.
     /// - Throws: `ParseError.objectNotFound`.
     package func apply(to reviewId: String, reason: String? = nil, in transaction: StoreTransaction) throws -> JSON {

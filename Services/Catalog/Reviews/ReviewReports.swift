@@ -2,8 +2,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// What customers think an admin should look at. A customer reports a review once; an admin's decision about the review closes
-/// the reports there are, and only further customers can open the matter again.
+/// What customers think an admin should look at. A customer reports a review once; an admin's decision about the review
+/// closes the reports there are, and only further customers can open the matter again.
 package enum ReviewReports {
     package static func add(_ reviewId: String, by userId: String, in transaction: StoreTransaction) throws {
         _ = try transaction.execute(
@@ -34,7 +34,8 @@ package enum ReviewReports {
         _ = try transaction.execute("DELETE FROM reviewReports WHERE userId = ?", [.text(userId)])
     }
 
-    /// The reviews with open reports, the one reported last first, each with `reports`, their number, and `lastReportedAt`.
+    /// The reviews with open reports, the one reported last first, each with `reports`, their number, and
+    /// `lastReportedAt`.
     static func open(limit: Int64, in reader: some ObjectReading) throws -> JSON {
         let rows = try reader.rows(
             """

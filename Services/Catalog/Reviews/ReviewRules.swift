@@ -3,7 +3,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// A review belongs to the signed-up user who wrote it, one per product, and counts towards its product's average while it is visible.
+/// A review belongs to the signed-up user who wrote it, one per product, and counts towards its product's average while
+/// it is visible.
 struct ReviewRules: ClassRules {
     let authors: ReviewAuthors
 
@@ -64,8 +65,8 @@ struct ReviewRules: ClassRules {
         try ProductRatings.change(from: outcome.before, to: outcome.after, in: transaction)
     }
 
-    /// One writer makes all changes, so that nothing comes between this look and the creation. A unique index would do the same,
-    /// but files from before this rule may hold several reviews of one user and could not have it.
+    /// One writer makes all changes, so that nothing comes between this look and the creation. A unique index would do
+    /// the same, but files from before this rule may hold several reviews of one user and could not have it.
     private func requireFirst(_ review: JSON, in transaction: StoreTransaction) throws {
         guard let user = review["user"], user.pointerTarget != nil, let product = review["product"],
             product.pointerTarget != nil

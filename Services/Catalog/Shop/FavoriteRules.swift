@@ -3,7 +3,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// A favourite is the customer's own, and there is one per customer and product: saving it again answers with the one there is.
+/// A favourite is the customer's own, and there is one per customer and product: saving it again answers with the one
+/// there is.
 struct FavoriteRules: ClassRules {
     func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? {
         guard change.verb == .create else { return nil }

@@ -3,8 +3,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// `nearestStores {latitude, longitude, limit?, maxKilometers?}`: the stores around a place, the nearest first, each with its
-/// distance. Everybody may ask.
+/// `nearestStores {latitude, longitude, limit?, maxKilometers?}`: the stores around a place, the nearest first, each
+/// with its distance. Everybody may ask.
 struct NearestStores: Sendable {
     let place: GeoPoint
     /// Stores in the answer, 10 unless asked otherwise, 100 at most: what a list in an app shows.

@@ -3,8 +3,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// Company pages: about, contact, privacy, terms and whatever else the shop wants to say. `content` is Markdown; the client
-/// renders it. `name` is the page's address and unique. An unpublished page is a draft that only admins see.
+/// Company pages: about, contact, privacy, terms and whatever else the shop wants to say. `content` is Markdown; the
+/// client renders it. `name` is the page's address and unique. An unpublished page is a draft that only admins see.
 struct PageRules: ClassRules {
     private static let nameBytesMax = 64
 

@@ -22,8 +22,8 @@ package enum ReservationState: String, Sendable {
     package enum OnCommit { case remember, takeWhatIsLeft, nothing }
     package enum OnRelease { case remember, putBack, nothing, contradiction }
 
-    /// A new attempt to reserve. One that is held lives longer from now on; an expired one takes the goods again at the prices
-    /// it promised.
+    /// A new attempt to reserve. One that is held lives longer from now on; an expired one takes the goods again at the
+    /// prices it promised.
     package static func onReserve(_ state: ReservationState?) -> OnReserve {
         switch state {
         case nil: .takeStock
@@ -34,8 +34,9 @@ package enum ReservationState: String, Sendable {
         }
     }
 
-    /// The goods are sold: the customer has paid, so this never fails. When the stock was given back in the meantime (or never
-    /// taken) somebody else may have bought it; what is left is taken, and what is missing is for the operator to know.
+    /// The goods are sold: the customer has paid, so this never fails. When the stock was given back in the meantime
+    /// (or never taken) somebody else may have bought it; what is left is taken, and what is missing is for the
+    /// operator to know.
     package static func onCommit(_ state: ReservationState?) -> OnCommit {
         switch state {
         case .reserved: .remember

@@ -4,7 +4,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// Stock that is out for orders on their way. Every message is idempotent by the reservation's id (Shared/Messages/Protos/catalog.proto).
+/// Stock that is out for orders on their way. Every message is idempotent by the reservation's id
+/// (Shared/Messages/Protos/catalog.proto).
 package struct Reservations: Sendable {
     let currency: Currency
     let logger: Logger
@@ -99,8 +100,8 @@ package struct Reservations: Sendable {
         return due.count == Self.expiredMax
     }
 
-    /// A checkout's message about its reservation waits in the outbox for as long as the catalog cannot be reached. A commit that comes
-    /// after 90 days finds an unknown reservation, which is logged, and takes nothing out of stock.
+    /// A checkout's message about its reservation waits in the outbox for as long as the catalog cannot be reached. A
+    /// commit that comes after 90 days finds an unknown reservation, which is logged, and takes nothing out of stock.
     private static let keptFor = Duration.seconds(90 * 86_400)
 
     package func forgetOld(in transaction: StoreTransaction) throws {

@@ -21,7 +21,8 @@ struct ReservedLine {
     }
 }
 
-/// How stock moves. There is one writer, and each of these runs in its transaction: what was read is still true when it is written.
+/// How stock moves. There is one writer, and each of these runs in its transaction: what was read is still true when it
+/// is written.
 extension Reservations {
     func state(of id: String, in transaction: StoreTransaction) throws -> ReservationState? {
         try transaction.rows("SELECT state FROM reservations WHERE id = ?", [.text(id)]).first
@@ -35,7 +36,8 @@ extension Reservations {
         _ = try transaction.execute(
             """
             INSERT INTO reservations(id, state, expiresAt, changedAt) VALUES (?, ?, ?, ?)
-            ON CONFLICT(id) DO UPDATE SET state = excluded.state, expiresAt = excluded.expiresAt, changedAt = excluded.changedAt
+            ON CONFLICT(id) DO UPDATE SET state = excluded.state, expiresAt = excluded.expiresAt, \
+            changedAt = excluded.changedAt
             """, [.text(id), .text(state.rawValue), expiresAt.map { .int($0.milliseconds) } ?? now, now])
     }
 

@@ -3,10 +3,11 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// Goods that come back from orders that were cancelled or refunded (`catalog.restock.v1`). Idempotent by the restock's id, which is
-/// kept for good: the same goods come back once.
+/// Goods that come back from orders that were cancelled or refunded (`catalog.restock.v1`). Idempotent by the restock's
+/// id, which is kept for good: the same goods come back once.
 package enum Restocks {
-    /// Puts the lines back into stock. A product that was deleted, or that is no longer counted, has no stock to go back to.
+    /// Puts the lines back into stock. A product that was deleted, or that is no longer counted, has no stock to go
+    /// back to.
     /// - Throws: `.validationError` (142) for a request that is out of bounds.
     package static func add(_ request: RestockRequest, in transaction: StoreTransaction) throws {
         guard (1...128).contains(request.restockID.utf8.count) else {
@@ -32,8 +33,8 @@ package enum Restocks {
         }
     }
 
-    /// What the reservation took out of stock, by product: an order that was made of what was left gives back no more than that. Nil when the
-    /// reservation is not known any more.
+    /// What the reservation took out of stock, by product: an order that was made of what was left gives back no more
+    /// than that. Nil when the reservation is not known any more.
     /// - Throws: `.serviceUnavailable` (2) while the sale is not committed, which is on its way and not ordered before
     ///   this.
     private static func taken(of reservationId: String, in transaction: StoreTransaction) throws -> [String: Int64]? {

@@ -4,9 +4,9 @@ import ParseProtocol
 
 /// Which events are the same crash. Equal components make one issue.
 ///
-/// By default: the types of the exceptions and the frames of the app, by module and function; line numbers, addresses and messages do
-/// not count, since they change from build to build. Without frames: the type and the message without its numbers and ids. A client
-/// may choose its own fingerprint, in which `{{ default }}` stands for all that.
+/// By default: the types of the exceptions and the frames of the app, by module and function; line numbers, addresses
+/// and messages do not count, since they change from build to build. Without frames: the type and the message without
+/// its numbers and ids. A client may choose its own fingerprint, in which `{{ default }}` stands for all that.
 package struct Fingerprint: Hashable, Sendable {
     /// For tests and for people: what was compared.
     package let components: [String]

@@ -3,8 +3,8 @@ package enum MessagePattern {
     /// Longest text that is looked at.
     private static let textMax = 500
 
-    /// Numbers, hexadecimal numbers and UUIDs become `#`: `order 17 of 0x7f3a` is `order # of #`. Words that hold digits after a
-    /// letter (`utf8`, `iPhone7`) stay. Linear in the length of the text.
+    /// Numbers, hexadecimal numbers and UUIDs become `#`: `order 17 of 0x7f3a` is `order # of #`. Words that hold
+    /// digits after a letter (`utf8`, `iPhone7`) stay. Linear in the length of the text.
     package static func withoutVariables(_ text: String) -> String {
         var output = ""
         var word = ""

@@ -44,8 +44,8 @@ package struct StackFrame: Hashable, Sendable {
         return String(name[..<lambda.upperBound])
     }
 
-    /// The last two components, without a query and without the hash that bundlers put into names: `/var/…/Shop.app/Shop` is
-    /// `Shop.app/Shop`, `https://cdn.example/js/main.3f2a9c1b.js?v=3` is `js/main.js`.
+    /// The last two components, without a query and without the hash that bundlers put into names:
+    /// `/var/…/Shop.app/Shop` is `Shop.app/Shop`, `https://cdn.example/js/main.3f2a9c1b.js?v=3` is `js/main.js`.
     private static func stableFile(_ path: String) -> String {
         let path = path.prefix(2000).prefix { $0 != "?" && $0 != "#" }
         let parts = path.split(whereSeparator: { $0 == "/" || $0 == "\\" }).suffix(2)

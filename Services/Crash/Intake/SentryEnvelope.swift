@@ -34,12 +34,13 @@ package enum ReportRefusal: Error, Hashable, Sendable {
 }
 
 /// A Sentry envelope: a line of headers, then items of a header line and a payload
-/// (https://develop.sentry.dev/sdk/data-model/envelopes/), or the body of the older store endpoint, which is an event alone.
+/// (https://develop.sentry.dev/sdk/data-model/envelopes/), or the body of the older store endpoint, which is an event
+/// alone.
 package struct SentryEnvelope: Sendable {
     /// 32 lower-case hex digits; made here when the envelope has none.
     package let eventId: String
-    /// The crash or message. Nil for envelopes that carry something else, such as sessions, transactions and client reports; they
-    /// are accepted and not kept.
+    /// The crash or message. Nil for envelopes that carry something else, such as sessions, transactions and client
+    /// reports; they are accepted and not kept.
     package let event: JSON?
     /// The public key of the envelope's own DSN, for clients that cannot send headers.
     package let publicKey: String?

@@ -19,7 +19,8 @@ package enum EventStore {
     ) throws {
         _ = try transaction.execute(
             """
-            INSERT INTO crashEvents(projectId, eventId, issueId, receivedAt, type, message, level, release, platform, userId,
+            INSERT INTO crashEvents(projectId, eventId, issueId, receivedAt, type, message, level, release, platform, \
+            userId,
             bytes, event) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
@@ -46,7 +47,8 @@ package enum EventStore {
         let condition = issueId == nil ? "" : "WHERE e.issueId = ?2"
         let rows = try reader.rows(
             """
-            SELECT e.eventId, e.projectId, e.receivedAt, e.type, e.message, e.level, e.release, e.platform, e.userId, i.publicId
+            SELECT e.eventId, e.projectId, e.receivedAt, e.type, e.message, e.level, e.release, e.platform, e.userId, \
+            i.publicId
             FROM crashEvents e JOIN issues i ON i.id = e.issueId \(condition) ORDER BY e.id DESC LIMIT ?1
             """,
             [.int(limit), issueId.map(SQLValue.int) ?? .null])

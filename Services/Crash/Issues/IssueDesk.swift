@@ -4,7 +4,9 @@ import ParseProtocol
 /// What an operator reads about issues and decides about them.
 enum IssueDesk {
     private static let columns =
-        "id, publicId, projectId, title, culprit, level, platform, firstSeen, lastSeen, count, users, status, resolvedIn"
+        """
+        id, publicId, projectId, title, culprit, level, platform, firstSeen, lastSeen, count, users, status, resolvedIn
+        """
 
     /// Issues, the one that happened last first.
     /// - Throws: `.validationError` (142) for an unknown status.
@@ -42,7 +44,10 @@ enum IssueDesk {
         let id = try row.int("id")
         issue["releases"] = .array(
             try reader.rows(
-                "SELECT release, count, firstSeen, lastSeen FROM issueReleases WHERE issueId = ? ORDER BY lastSeen DESC LIMIT 100",
+                """
+                SELECT release, count, firstSeen, lastSeen FROM issueReleases WHERE issueId = ? \
+                ORDER BY lastSeen DESC LIMIT 100
+                """,
                 [.int(id)]
             ).map {
                 try [
@@ -58,7 +63,8 @@ enum IssueDesk {
         return .object(issue)
     }
 
-    /// Resolves an issue: `inRelease` and everything before it may still have it. Without it, the newest release that did.
+    /// Resolves an issue: `inRelease` and everything before it may still have it. Without it, the newest release that
+    /// did.
     /// - Throws: `.objectNotFound` (101), `.validationError` (142).
     static func resolve(_ parameters: JSON, in transaction: StoreTransaction) throws -> JSON {
         let id = try row(of: parameters) { try transaction.rows($0, $1) }.int("id")

@@ -56,7 +56,8 @@ package enum IssueLog {
         let now = SQLValue.int(transaction.now.milliseconds)
         let row = try transaction.rows(
             """
-            INSERT INTO issues(publicId, projectId, fingerprint, title, culprit, level, platform, firstSeen, lastSeen, status)
+            INSERT INTO issues(publicId, projectId, fingerprint, title, culprit, level, platform, firstSeen, \
+            lastSeen, status)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id
             """,
             [

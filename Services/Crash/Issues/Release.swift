@@ -4,7 +4,8 @@ package struct Release: Hashable, Sendable {
     package let package: String
     private let numbers: [UInt64]
     private let preRelease: [Substring]
-    /// A build number: not part of semantic versions' order, but app stores' builds of one version follow each other by it.
+    /// A build number: not part of semantic versions' order, but app stores' builds of one version follow each other by
+    /// it.
     private let build: [Substring]
 
     /// Nil when it is no version, for example a commit's hash.
@@ -66,8 +67,8 @@ package struct Release: Hashable, Sendable {
 }
 
 extension Release {
-    /// The newest of releases that are given in the order in which they appeared: by version where two can be compared, else the one
-    /// that appeared later. Empty when there is none.
+    /// The newest of releases that are given in the order in which they appeared: by version where two can be compared,
+    /// else the one that appeared later. Empty when there is none.
     package static func newest(of releases: [String]) -> String {
         releases.reduce("") { newest, next in
             guard let a = Release(newest), let b = Release(next), let isNewer = b.isNewer(than: a) else { return next }

@@ -3,7 +3,8 @@ import ObjectStore
 import ParseProtocol
 import ProcessKit
 
-/// The apps that report, and the public keys they report with. A key is in every copy of its app: it names, it does not protect.
+/// The apps that report, and the public keys they report with. A key is in every copy of its app: it names, it does not
+/// protect.
 package enum Projects {
     /// Of the project that a suite starts with.
     static let defaultId: Int64 = 1
@@ -79,8 +80,8 @@ package enum Projects {
     }
 }
 
-/// `data/crash.key`: the default project's key, so that copies of an app that are out there keep reporting when the database is
-/// started anew.
+/// `data/crash.key`: the default project's key, so that copies of an app that are out there keep reporting when the
+/// database is started anew.
 struct DefaultKeyFile: Sendable {
     let path: String
     private let disk = BlockingQueue("crash-key")

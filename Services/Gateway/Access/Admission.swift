@@ -2,8 +2,9 @@ import HTTPTypes
 import Messages
 import ParseProtocol
 
-/// What stands between a client whose keys are right and the route it asks for: rate limits, the list of routes that clients may use, the
-/// read-only key, and request ids that were seen before. The requests of a batch pass it one by one.
+/// What stands between a client whose keys are right and the route it asks for: rate limits, the list of routes that
+/// clients may use, the read-only key, and request ids that were seen before. The requests of a batch pass it one by
+/// one.
 struct Admission: Sendable {
     let settings: AdmissionSettings
     let limiter: RateLimiter
@@ -61,8 +62,8 @@ struct Admission: Sendable {
         return answer
     }
 
-    /// The principal with the rights it has for a path. The maintenance key stands in for the master key where objects are concerned,
-    /// and nowhere else.
+    /// The principal with the rights it has for a path. The maintenance key stands in for the master key where objects
+    /// are concerned, and nowhere else.
     func rights(_ principal: Principal, for path: [Substring]) -> Principal {
         guard principal.maintenance, !principal.master, let first = path.first, Self.objectRoutes.contains(first) else {
             return principal
@@ -88,8 +89,8 @@ struct Admission: Sendable {
         return onceKeys.key(id, request)
     }
 
-    /// Runs a request under its id. The id is on the disk before the request begins; it is given back only when the answer says that
-    /// nothing was done, so that the client's next attempt is not told that it was.
+    /// Runs a request under its id. The id is on the disk before the request begins; it is given back only when the
+    /// answer says that nothing was done, so that the client's next attempt is not told that it was.
     /// - Throws: `.duplicateRequest` (159) when a request with this id was here before.
     func once(_ id: String, trace: String, _ run: () async -> ParseResponse) async throws(ParseError) -> ParseResponse {
         let claim = ClaimRequest.with {

@@ -2,7 +2,8 @@ import NIOCore
 import ParseProtocol
 import Synchronization
 
-/// Counts requests against `SATCHEL_RATE_LIMITS`. In memory: a restart of the gateway, which is one process, starts anew.
+/// Counts requests against `SATCHEL_RATE_LIMITS`. In memory: a restart of the gateway, which is one process, starts
+/// anew.
 final class RateLimiter: Sendable {
     /// By whom a request is made, as far as it is known.
     struct Keys {

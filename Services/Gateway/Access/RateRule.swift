@@ -1,6 +1,7 @@
 import ProcessKit
 
-/// How often something may be asked for: `login=10/60s per ip`, `POST users=5/3600s per ip`, `functions/*=100/60s per user with master`.
+/// How often something may be asked for: `login=10/60s per ip`, `POST users=5/3600s per ip`,
+/// `functions/*=100/60s per user with master`.
 package struct RateRule: Sendable {
     /// Whose requests are counted together.
     package enum Zone: String, Sendable {

@@ -1,10 +1,11 @@
 import ParseProtocol
 import ProcessKit
 
-/// Which routes a setting speaks of: a path below the mount, where `*` stands for any text, `functions/*`. It must match the whole path.
+/// Which routes a setting speaks of: a path below the mount, where `*` stands for any text, `functions/*`. It must
+/// match the whole path.
 ///
-/// `/classes/_User` and `/users` are one route, so that neither name gets around a rule for the other. Letters count as they are
-/// written: the router knows no other case either.
+/// `/classes/_User` and `/users` are one route, so that neither name gets around a rule for the other. Letters count as
+/// they are written: the router knows no other case either.
 package struct RoutePattern: Sendable {
     /// The texts between the stars.
     private let parts: [[UInt8]]
@@ -35,7 +36,8 @@ package struct RoutePattern: Sendable {
         return ([name] + path.dropFirst(2)).joined(separator: "/")
     }
 
-    /// In time proportional to the product of both lengths at most: what a star matched is extended, never tried again from the start.
+    /// In time proportional to the product of both lengths at most: what a star matched is extended, never tried again
+    /// from the start.
     package func matches(_ route: String) -> Bool {
         let text = Array(route.utf8)
         guard let first = parts.first, text.starts(with: first) else { return false }

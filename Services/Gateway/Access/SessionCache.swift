@@ -4,8 +4,8 @@ import Synchronization
 
 /// Who is behind a session token, for as long as `users` has not said otherwise.
 ///
-/// `users` puts what must be forgotten into the reply of the call that changed it, and the broker applies it before that reply
-/// goes anywhere: a revoked session is dead when the call that revoked it returns.
+/// `users` puts what must be forgotten into the reply of the call that changed it, and the broker applies it before
+/// that reply goes anywhere: a revoked session is dead when the call that revoked it returns.
 final class SessionCache: Sendable {
     private struct Entry {
         let principal: Principal

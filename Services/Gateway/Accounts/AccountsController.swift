@@ -21,7 +21,8 @@ struct AccountsController: Sendable {
         let parameters = try parameters(request)
         let hooks = try await HookedAccounts(request.hooks, principal)
         if let hooks, hooks.has(.beforeLogin) {
-            // The right user hears of the webhook's refusal, and nobody else. A second factor is not used up by the question.
+            // The right user hears of the webhook's refusal, and nobody else. A second factor is not used up by the
+            // question.
             let question = try JSON(clientText: parameters).removing(["authData"])
             let user = try await ask(UsersCalls.verifyPassword, request, question.serialized, principal).answer
             try await hooks.beforeLogin(try JSON(reply: user))

@@ -18,8 +18,8 @@ struct Federation: Sendable {
         let objectId: String
     }
 
-    /// Objects an answer may hold in place of pointers, each counted as often as it appears: an object that points to itself a
-    /// thousand times would otherwise multiply with every level.
+    /// Objects an answer may hold in place of pointers, each counted as often as it appears: an object that points to
+    /// itself a thousand times would otherwise multiply with every level.
     private static let includedMax = 20_000
     /// Objects asked for in one message (Shared/Messages/Protos/objects.proto).
     private static let fetchMax = 1000
@@ -40,7 +40,8 @@ struct Federation: Sendable {
             filter = try await resolver.resolve(filter, of: className)
         }
         let found = try await services.read(
-            ServiceDirectory.calls(ofClass: className).find, inRoom:
+            ServiceDirectory.calls(ofClass: className).find,
+            inRoom:
                 Self.message(className, options, filter: filter, hooks: request.hooks),
             for: principal, trace: request.requestId
         ).document

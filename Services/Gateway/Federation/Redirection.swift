@@ -6,7 +6,8 @@ import ParseProtocol
 extension Federation {
     /// The class of a Relation field's members; the class itself for every other field, a Pointer included, as in Parse
     /// Server. What is then found there is what the caller may find there by its name.
-    /// - Throws: 119 and 209 for members that the caller may not look for.
+    /// - Throws: `.operationForbidden` (119) and `.invalidSessionToken` (209) for members that the caller may not look
+    ///   for.
     func target(
         of key: String, _ className: String, _ principal: Principal, trace: String
     ) async throws(ParseError) -> String {

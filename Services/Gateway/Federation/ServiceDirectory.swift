@@ -25,8 +25,8 @@ enum ServiceDirectory {
         "Promotion": "push", "_Installation": "push", "_PushStatus": "push", "_Audience": "push",
     ]
 
-    /// Internal classes that `/classes` shows to the master key and to nobody else (PARSE_PROTOCOL section 8). They are in no
-    /// pointer, include or sub-query.
+    /// Internal classes that `/classes` shows to the master key and to nobody else (PARSE_PROTOCOL section 8). They are
+    /// in no pointer, include or sub-query.
     static let masterClasses: Set<String> = [
         "_PushStatus", "_Audience", "_Idempotency", "_JobStatus", "_JobSchedule",
     ]

@@ -3,8 +3,8 @@ import MessageBus
 import Messages
 import ParseProtocol
 
-/// Answers `$inQuery`, `$notInQuery`, `$select` and `$dontSelect` at the owners of their classes, innermost first, and puts
-/// the results into the outer filter as `$in` and `$nin`; also `$relatedTo` of objects that another service keeps.
+/// Answers `$inQuery`, `$notInQuery`, `$select` and `$dontSelect` at the owners of their classes, innermost first, and
+/// puts the results into the outer filter as `$in` and `$nin`; also `$relatedTo` of objects that another service keeps.
 ///
 /// All that stand at one level travel together: one request per owner and level.
 struct SubQueries {
@@ -128,8 +128,8 @@ struct SubQueries {
 
     // MARK: Filters
 
-    /// The filter with each sub-query replaced by the values that `answer` gives for it, asked in an order that depends on
-    /// nothing but the filter.
+    /// The filter with each sub-query replaced by the values that `answer` gives for it, asked in an order that depends
+    /// on nothing but the filter.
     private static func rewritten(
         _ filter: SubQueryFilter, _ answer: (SubQuery) throws(ParseError) -> [JSON]
     ) throws(ParseError) -> [String: JSON] {

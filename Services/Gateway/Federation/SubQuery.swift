@@ -59,7 +59,9 @@ enum SubQuery {
     }
 
     /// The same question about the class that a relation of its class leads to.
-    func redirected(_ target: (_ key: String, _ className: String) async throws(ParseError) -> String)
+    func redirected(
+        _ target: (_ key: String, _ className: String) async throws(ParseError) -> String
+    )
         async throws(ParseError) -> SubQuery
     {
         guard case .find(let className, let options, let filter, let key) = self, let redirectKey = options.redirectKey

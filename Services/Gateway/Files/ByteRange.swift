@@ -9,7 +9,8 @@ enum ByteRange: Equatable {
 
     /// - Parameters:
     ///   - header: the `Range` header; nil when there is none.
-    ///   - condition: the `If-Range` header. Without this very version of the file the range does not count; a date is never it.
+    ///   - condition: the `If-Range` header. Without this very version of the file the range does not count; a date is
+    ///     never it.
     ///   - size: the file's, in bytes.
     init(_ header: String?, if condition: String?, etag: String, size: Int) {
         guard let header, condition == nil || condition == etag else {

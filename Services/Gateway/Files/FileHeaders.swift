@@ -1,7 +1,8 @@
 import HTTPTypes
 import ParseProtocol
 
-/// The headers of downloads. They are served from the address of the shop itself, so that nothing in a file may run there.
+/// The headers of downloads. They are served from the address of the shop itself, so that nothing in a file may run
+/// there.
 enum FileHeaders {
     static func common(name: String, contentType: String, etag: String) -> HTTPFields {
         var headers: HTTPFields = [

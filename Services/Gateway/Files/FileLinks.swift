@@ -1,14 +1,14 @@
 import Glibc
 import ParseProtocol
 
-/// Where files are: their URLs, and the url that every File value in an answer gets. Stored is only its name, so that no client can
-/// point a File anywhere, and so that a shop can move to another address.
+/// Where files are: their URLs, and the url that every File value in an answer gets. Stored is only its name, so that
+/// no client can point a File anywhere, and so that a shop can move to another address.
 package struct FileLinks: Sendable {
     private let base: String
     private let baseInJSON: [UInt8]
 
-    /// How a File is written by `JSON.serialized` and kept by the services. Within a JSON text a quote is escaped, so that these bytes
-    /// are never a part of one.
+    /// How a File is written by `JSON.serialized` and kept by the services. Within a JSON text a quote is escaped, so
+    /// that these bytes are never a part of one.
     private static let opening = Array(#"{"__type":"File","name":""#.utf8)
 
     package init(publicURL: String, applicationId: String) {
@@ -98,7 +98,8 @@ package struct FileLinks: Sendable {
         return places
     }
 
-    /// The position of the F in `opening`. Capital letters are rare in JSON, so that `memchr` passes over most of a body at its speed.
+    /// The position of the F in `opening`. Capital letters are rare in JSON, so that `memchr` passes over most of a
+    /// body at its speed.
     private static let anchor = 11
 
     private static func find(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {

@@ -2,10 +2,11 @@ import Cryptography
 import Foundation
 import ParseProtocol
 
-/// Signs the URLs of private files and checks such URLs: `?expires=<seconds since 1970>&signature=<HMAC-SHA256 in hex>`.
+/// Signs the URLs of private files and checks such URLs:
+/// `?expires=<seconds since 1970>&signature=<HMAC-SHA256 in hex>`.
 ///
-/// A name tells whether its file is private, so that nothing has to be looked up for this, and a file that is not there is refused as one
-/// that is. Signed is the name with the time at which the URL ends: neither can be exchanged.
+/// A name tells whether its file is private, so that nothing has to be looked up for this, and a file that is not there
+/// is refused as one that is. Signed is the name with the time at which the URL ends: neither can be exchanged.
 package struct FileSigner: Sendable {
     /// A week; what is longer is better asked for again.
     package static let secondsMax: Int64 = 604_800

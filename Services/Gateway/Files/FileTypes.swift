@@ -1,8 +1,9 @@
 import ParseProtocol
 import ProcessKit
 
-/// Which files are taken in: pairs of extension and content type. An allow-list, because the list of what browsers run is never
-/// complete; pairs, because a name that says one thing and a type that says another fool whoever looks at one of them.
+/// Which files are taken in: pairs of extension and content type. An allow-list, because the list of what browsers run
+/// is never complete; pairs, because a name that says one thing and a type that says another fool whoever looks at one
+/// of them.
 package struct FileTypes: Sendable {
     private struct Kind: Sendable {
         let extensions: [String]
@@ -81,8 +82,8 @@ package struct FileTypes: Sendable {
 
     private init() {}
 
-    /// - Parameter added: an operator's list, `dwg=image/vnd.dwg, gpkg=application/geopackage+sqlite3`. An extension that is
-    ///   there already gets the type as another spelling.
+    /// - Parameter added: an operator's list, `dwg=image/vnd.dwg, gpkg=application/geopackage+sqlite3`. An extension
+    ///   that is there already gets the type as another spelling.
     /// - Throws: for what is no such list, and for types that a browser runs.
     package init(adding added: String) throws {
         for entry in added.split(separator: ",") {
@@ -146,7 +147,8 @@ package struct FileTypes: Sendable {
         ParseError(.fileSaveError, "File upload of \(what.prefix(60)) is disabled.")
     }
 
-    /// The type in lower case. A parameter can change what a browser makes of a type, so that only the one that texts have is let pass.
+    /// The type in lower case. A parameter can change what a browser makes of a type, so that only the one that texts
+    /// have is let pass.
     private static func bareType(_ text: String) throws(ParseError) -> String {
         let parts = text.lowercased().split(separator: ";", omittingEmptySubsequences: false).map {
             $0.filter { $0 != " " && $0 != "\"" }

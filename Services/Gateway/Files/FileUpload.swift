@@ -7,9 +7,9 @@ enum FileUploadRight: String, CaseIterable, Sendable {
     case master, authenticated, anonymous, `public`
 }
 
-/// A file as a client sends it: the bytes as they are with a `Content-Type`, or, as the JavaScript SDK does, in a JSON body as
-/// `{"base64":"…","_ContentType":"image/png","fileData":{"metadata":{},"tags":{}}}` (PARSE_PROTOCOL section 10).
-/// The header `X-Satchel-File-Private: true`, or `"private": true` in `fileData`, makes the file private.
+/// A file as a client sends it: the bytes as they are with a `Content-Type`, or, as the JavaScript SDK does, in a JSON
+/// body as `{"base64":"…","_ContentType":"image/png","fileData":{"metadata":{},"tags":{}}}` (PARSE_PROTOCOL section
+/// 10). The header `X-Satchel-File-Private: true`, or `"private": true` in `fileData`, makes the file private.
 struct FileUpload {
     let name: String
     let contentType: String

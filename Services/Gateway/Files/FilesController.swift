@@ -61,9 +61,12 @@ struct FilesController: Sendable {
         return ParseResponse([:])
     }
 
-    /// `GET /files/<application id>/url/<name>?seconds=<n>`: a URL that opens the file, for the master key to give to whom it likes.
+    /// `GET /files/<application id>/url/<name>?seconds=<n>`: a URL that opens the file, for the master key to give to
+    /// whom it likes.
     func sign(_ request: ParseRequest, _ name: String) throws(ParseError) -> ParseResponse {
-        guard FileNames.isKept(name) else { throw ParseError(.invalidFileName, "Filename contains invalid characters.") }
+        guard FileNames.isKept(name) else {
+            throw ParseError(.invalidFileName, "Filename contains invalid characters.")
+        }
         let wanted = try ParseRequest.pairs(Substring(request.query ?? "").utf8)["seconds"]
         let seconds = try wanted.map { text throws(ParseError) in
             guard let seconds = Int64(text), (1...FileSigner.secondsMax).contains(seconds) else {
@@ -75,8 +78,8 @@ struct FilesController: Sendable {
         return ParseResponse(["name": .string(name), "url": .string(url)])
     }
 
-    /// `GET /files/<application id>/<name>` and `GET /files/<application id>/metadata/<name>`: whoever knows the name may have it, and
-    /// of a private file who has a URL that was signed and has not ended.
+    /// `GET /files/<application id>/<name>` and `GET /files/<application id>/metadata/<name>`: whoever knows the name
+    /// may have it, and of a private file who has a URL that was signed and has not ended.
     func download(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
         let path = request.path
         let isMetadata = path.count == 4 && path[2] == "metadata"

@@ -1,7 +1,8 @@
 import Messages
 import ParseProtocol
 
-/// `/jobs` and `/cloud_code/jobs`: work in the background, now or at times (PARSE_PROTOCOL section 11). For the master key.
+/// `/jobs` and `/cloud_code/jobs`: work in the background, now or at times (PARSE_PROTOCOL section 11). For the master
+/// key.
 struct JobsController: Sendable {
     let services: ServiceClient
     let objects: ObjectsController

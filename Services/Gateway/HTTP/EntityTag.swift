@@ -1,8 +1,8 @@
 /// The `ETag` of an answer: a number made of all its bytes, so that a client that has them already is told so with 304.
 ///
-/// Two texts that differ have the same tag by chance once in 2^64 times, far less often than networks and memories err. Whoever made
-/// that happen on purpose could only hide a change to an object of their own, so that no secret is needed and the tags
-/// stay the same when the gateway starts anew.
+/// Two texts that differ have the same tag by chance once in 2^64 times, far less often than networks and memories err.
+/// Whoever made that happen on purpose could only hide a change to an object of their own, so that no secret is needed
+/// and the tags stay the same when the gateway starts anew.
 enum EntityTag {
     /// The tag with its quotes (RFC 9110, section 8.8.3).
     static func of(_ body: [UInt8]) -> String {
@@ -19,8 +19,8 @@ enum EntityTag {
         }
     }
 
-    /// Whether an `If-None-Match` names the tag. The comparison is the weak one (RFC 9110, section 13.1.2): a proxy that compresses
-    /// makes tags weak.
+    /// Whether an `If-None-Match` names the tag. The comparison is the weak one (RFC 9110, section 13.1.2): a proxy
+    /// that compresses makes tags weak.
     static func isNamed(_ tag: String, in header: String) -> Bool {
         if header == tag { return true }
         return header.utf8.split(separator: UInt8(ascii: ",")).contains { part in
@@ -34,8 +34,8 @@ enum EntityTag {
         }
     }
 
-    /// Two multiplications for 32 bytes, after wyhash (https://github.com/wangyi-fudan/wyhash, in the public domain): a page of 10 KB
-    /// takes about a microsecond.
+    /// Two multiplications for 32 bytes, after wyhash (https://github.com/wangyi-fudan/wyhash, in the public domain): a
+    /// page of 10 KB takes about a microsecond.
     static func hash(_ body: [UInt8]) -> UInt64 {
         body.withUnsafeBytes { bytes in
             var first = secrets.0 ^ UInt64(bytes.count)

@@ -147,7 +147,8 @@ struct HTTPFront: HTTPResponder {
         for field in answer.headers { headers[field.name] = field.value }
         let body = answer.headers[.contentType] == nil ? configuration.fileLinks.linked(answer.body) : answer.body
         let isHead = request.method == .head
-        // A client that has the answer already is spared it. What a POST reads for a client (a tunnelled GET) is none of HTTP's caches'.
+        // A client that has the answer already is spared it. What a POST reads for a client (a tunnelled GET) is none
+        // of HTTP's caches'.
         if answer.status == 200, isHead || request.method == .get, answer.stream == nil,
             answer.headers[.contentType] == nil
         {
@@ -181,7 +182,8 @@ struct HTTPFront: HTTPResponder {
     private static let headerBytesMax = 32 << 10
     /// A UUID has 36; it is kept with every session.
     private static let installationIdBytesMax = 200
-    /// A device may keep an answer and must ask each time whether it still holds; nothing between may keep what one user sees.
+    /// A device may keep an answer and must ask each time whether it still holds; nothing between may keep what one
+    /// user sees.
     private static let cacheControl = HTTPField(name: .cacheControl, value: "private, no-cache")
     /// What decides about an answer beside the URL: who asks.
     private static let vary = HTTPField(
@@ -201,7 +203,8 @@ struct HTTPFront: HTTPResponder {
     private static let allowedMethods = "GET,PUT,POST,DELETE,OPTIONS"
     /// Of PARSE_PROTOCOL section 1.3, of the other kinds of keys, and what Sentry's browser SDK asks for.
     private static let allowedHeaders =
-        "X-Parse-Master-Key, X-Parse-REST-API-Key, X-Parse-Javascript-Key, X-Parse-Application-Id, X-Parse-Client-Version, "
+        "X-Parse-Master-Key, X-Parse-REST-API-Key, X-Parse-Javascript-Key, X-Parse-Application-Id, "
+        + "X-Parse-Client-Version, "
         + "X-Parse-Session-Token, X-Requested-With, X-Parse-Revocable-Session, X-Parse-Request-Id, "
         + "X-Parse-Installation-Id, X-Parse-Client-Key, X-Parse-Windows-Key, X-Parse-Maintenance-Key, "
         + "X-Parse-Cloud-Context, X-Parse-Upload-Mode, X-Parse-File-Metadata, X-Parse-File-Tags, "
@@ -223,8 +226,8 @@ func headerName(_ text: String) -> HTTPField.Name {
     return name
 }
 
-/// Ids that follow a request through logs and services, and keys under which its writes are kept: unique for a gateway's life
-/// and, by its start time, across restarts.
+/// Ids that follow a request through logs and services, and keys under which its writes are kept: unique for a
+/// gateway's life and, by its start time, across restarts.
 enum RequestIds {
     private static let prefix = String(Timestamp.now.milliseconds, radix: 36)
     private static let last = Atomic<UInt64>(0)

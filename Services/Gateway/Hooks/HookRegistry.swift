@@ -2,8 +2,8 @@ import Messages
 import ParseProtocol
 import Synchronization
 
-/// The gateway's copy of the webhooks that `catalog` keeps. Until it is there nothing that a webhook may have a say in is done: a gateway
-/// that has just started must not skip one.
+/// The gateway's copy of the webhooks that `catalog` keeps. Until it is there nothing that a webhook may have a say in
+/// is done: a gateway that has just started must not skip one.
 final class HookRegistry: Sendable {
     private struct State {
         var table: HookTable?

@@ -13,7 +13,8 @@ package enum HookedObject {
         return .object(members)
     }
 
-    /// The object that a change would make of another, before the service looks at it: operators are applied as far as they fit.
+    /// The object that a change would make of another, before the service looks at it: operators are applied as far as
+    /// they fit.
     static func merged(_ changes: JSON, into original: JSON?, of className: String) -> JSON {
         var object = original ?? [:]
         for (key, value) in (changes.objectValue ?? [:]).sorted(by: { $0.key < $1.key }) {
@@ -50,8 +51,8 @@ package enum HookedObject {
         }
     }
 
-    /// The fields that an answer changes: those whose value is not what the webhook was told. A webhook that sends the whole object back
-    /// changes nothing by it, and an operator of the client's stays one.
+    /// The fields that an answer changes: those whose value is not what the webhook was told. A webhook that sends the
+    /// whole object back changes nothing by it, and an operator of the client's stays one.
     static func replaced(by answer: JSON, told: JSON) -> [String: JSON] {
         (answer.objectValue ?? [:]).filter { key, value in
             !fixed.contains(key) && !secrets.contains(key) && value.wireType != "Relation" && told[key] != value

@@ -2,7 +2,8 @@ import Foundation
 import Messages
 import ParseProtocol
 
-/// Reads of a class that has `beforeFind` or `afterFind`, wherever in a request they are: finds, gets, includes and sub-queries.
+/// Reads of a class that has `beforeFind` or `afterFind`, wherever in a request they are: finds, gets, includes and
+/// sub-queries.
 struct HookedRead: Sendable {
     let scope: HookScope
     let table: HookTable
@@ -98,8 +99,8 @@ struct HookedRead: Sendable {
         return changed.filter { known.contains($0.key) && $0.value != query[$0.key] }
     }
 
-    /// Which of the objects a restriction leaves. The condition is the webhook's, so that the caller's rights have no part in it; they
-    /// decided about the objects before.
+    /// Which of the objects a restriction leaves. The condition is the webhook's, so that the caller's rights have no
+    /// part in it; they decided about the objects before.
     func left(_ ids: [String], by restriction: Restriction) async throws(ParseError) -> Set<String> {
         guard let condition = restriction.condition else { return Set(ids) }
         let filter: JSON = ["$and": [["objectId": ["$in": .array(ids.map(JSON.string))]], condition]]

@@ -3,8 +3,9 @@ import Messages
 import ParseProtocol
 import ProcessKit
 
-/// Changes of objects whose classes have webhooks. The owner is asked first whether the principal may make each change; then `beforeSave`
-/// and `beforeDelete` have their say; then the owner decides about what they made of it, by its own rules and the principal's rights.
+/// Changes of objects whose classes have webhooks. The owner is asked first whether the principal may make each change;
+/// then `beforeSave` and `beforeDelete` have their say; then the owner decides about what they made of it, by its own
+/// rules and the principal's rights.
 struct HookedWrite: Sendable {
     let scope: HookScope
     let table: HookTable

@@ -1,8 +1,8 @@
 import Messages
 import ParseProtocol
 
-/// `/hooks`: which functions and triggers are answered at other hosts (PARSE_PROTOCOL section 11.1). For the master key. A change is
-/// in effect when its answer is sent.
+/// `/hooks`: which functions and triggers are answered at other hosts (PARSE_PROTOCOL section 11.1). For the master
+/// key. A change is in effect when its answer is sent.
 struct HooksController: Sendable {
     let registry: HookRegistry
     let services: ServiceClient

@@ -7,7 +7,8 @@ enum WebhookAnswer {
     /// As deep as an object's document may be nested.
     private static let depthMax = 40
     private static let textMax = 1000
-    /// Codes with statuses that let SDKs repeat the request (500, 503, 429): what a webhook did must not be done again for its refusal.
+    /// Codes with statuses that let SDKs repeat the request (500, 503, 429): what a webhook did must not be done again
+    /// for its refusal.
     private static let repeating: Set<Int64> = [1, 2, 100]
 
     /// The value of `success`; null for no result.

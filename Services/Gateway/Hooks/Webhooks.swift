@@ -14,7 +14,8 @@ final class Webhooks: Sendable {
 
     /// Of what a find returns, or a function.
     private static let answerBytesMax = 8 << 20
-    /// Calls that nobody waits for, under way at once. Past this a webhook is too slow for what happens, and the newest are left out.
+    /// Calls that nobody waits for, under way at once. Past this a webhook is too slow for what happens, and the newest
+    /// are left out.
     private static let laterMax = 512
 
     init(client: OutboundClient, settings: CloudSettings, logger: Logger) {

@@ -2,8 +2,8 @@ import ParseProtocol
 
 /// The answer to a batch, put together from the bytes of its parts: nothing of them is decoded.
 ///
-/// It grows up to a bound. The first part that does not fit is answered with an error instead, and whatever only reads is not asked for any
-/// more; changes go on, because their answers are small and half a batch helps nobody.
+/// It grows up to a bound. The first part that does not fit is answered with an error instead, and whatever only reads
+/// is not asked for any more; changes go on, because their answers are small and half a batch helps nobody.
 struct BatchAnswer {
     private var output: [UInt8] = [UInt8(ascii: "[")]
     private let bytesMax: Int

@@ -182,7 +182,8 @@ struct BatchController: Sendable {
         guard run.count == requests.count else {
             throw ParseError(
                 .commandUnavailable,
-                "A transaction can only hold creates, updates and deletes of objects that one service keeps: request \(run.count) "
+                "A transaction can only hold creates, updates and deletes of objects that one service "
+                    + "keeps: request \(run.count) "
                     + "(\(requests[run.count].method.rawValue)) cannot be in it.")
         }
         guard let first = run.first else { return ParseResponse([]) }

@@ -39,7 +39,8 @@ struct ObjectsController: Sendable {
             let expanded = try await federation.expand([object], options.include, principal, for: request)
             object = options.selected(expanded[0])
         }
-        // As Parse Server does, whatever fields were asked for: SDKs take an own user without a token for one who is signed out.
+        // As Parse Server does, whatever fields were asked for: SDKs take an own user without a token for one who is
+        // signed out.
         if isOwnUser { object["sessionToken"] = .string(principal.sessionToken) }
         return ParseResponse(object)
     }

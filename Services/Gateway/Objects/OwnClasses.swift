@@ -3,7 +3,8 @@ import ParseProtocol
 
 /// What holds for the protocol's own classes whatever their permissions say.
 enum OwnClasses {
-    /// - Throws: 209 for sessions of nobody, 119 for devices (PARSE_PROTOCOL sections 5.2 and 8).
+    /// - Throws: `.invalidSessionToken` (209) for sessions of nobody, `.operationForbidden` (119) for devices
+    ///   (PARSE_PROTOCOL sections 5.2 and 8).
     static func checkFind(_ className: String, _ principal: Principal) throws(ParseError) {
         try checkSessions(className, principal)
         try keepDevicesPrivate(className, "find", principal)

@@ -2,7 +2,8 @@ import MessageBus
 import Messages
 import ParseProtocol
 
-/// `/schemas` and `/purge`: classes, their fields, permissions and indexes, for the master key (PARSE_PROTOCOL section 7).
+/// `/schemas` and `/purge`: classes, their fields, permissions and indexes, for the master key (PARSE_PROTOCOL section
+/// 7).
 struct SchemasController: Sendable {
     let services: ServiceClient
 
@@ -47,7 +48,8 @@ struct SchemasController: Sendable {
         return try await change(verb, className, [try Self.withOrders(request)], request, principal)
     }
 
-    /// The body with the orders in which it names fields, and the fields of its indexes, which a decoded object does not keep.
+    /// The body with the orders in which it names fields, and the fields of its indexes, which a decoded object does
+    /// not keep.
     private static func withOrders(_ request: ParseRequest) throws(ParseError) -> [UInt8] {
         let orders = JSONMemberOrder.names(in: request.body, under: "indexes").filter { $0.value.count > 1 }
         let fields = fieldNames(in: request.body)

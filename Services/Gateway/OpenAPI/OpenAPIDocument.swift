@@ -2,13 +2,14 @@ import Foundation
 import ParseProtocol
 import ProcessKit
 
-/// The OpenAPI 3.1 document of every route. Paths, verbs, names and rights come from `RouteTable`, so that the document and the router
-/// cannot differ; parameters, bodies and answers come from the files in `OpenAPI`, which name schemas:
+/// The OpenAPI 3.1 document of every route. Paths, verbs, names and rights come from `RouteTable`, so that the document
+/// and the router cannot differ; parameters, bodies and answers come from the files in `OpenAPI`, which name schemas:
 ///
 /// - `components.json`: schemas, parameters, answers and security schemes, as OpenAPI has them;
 /// - `operations.json`: by operation id, what goes in and comes out; a route without an entry takes and gives any JSON;
 /// - `functions.json`: the cloud functions with their parameters;
-/// - `examples.json`: by function, a request, its result, and what its parameters mean. `docs/functions.md` is made of these two.
+/// - `examples.json`: by function, a request, its result, and what its parameters mean. `docs/functions.md` is made of
+///   these two.
 struct OpenAPIDocument: Sendable {
     /// The document's bytes.
     let text: [UInt8]
@@ -55,8 +56,9 @@ struct OpenAPIDocument: Sendable {
     }
 
     private static let introduction: JSON = """
-        The Parse REST protocol. Every path may end with a slash and is there under /1 as well. Clients that cannot send headers \
-        or other verbs put everything into the JSON body of a POST (schema Tunnel). HEAD answers as GET does, without the body.
+        The Parse REST protocol. Every path may end with a slash and is there under /1 as well. Clients that cannot \
+        send headers or other verbs put everything into the JSON body of a POST (schema Tunnel). HEAD answers as GET \
+        does, without the body.
         """
 }
 

@@ -3,8 +3,8 @@ import ParseProtocol
 /// Makes OpenAPI's operations of routes.
 struct OpenAPIOperations: Sendable {
     let components: JSON
-    /// By operation id: `query`, `headers`, `body`, `bodyTypes`, `bodyOptional`, `status`, `answer`, `answerTypes`, `answerHeaders`,
-    /// `alsoAnswers` and `description`.
+    /// By operation id: `query`, `headers`, `body`, `bodyTypes`, `bodyOptional`, `status`, `answer`, `answerTypes`,
+    /// `answerHeaders`, `alsoAnswers` and `description`.
     let bodies: JSON
 
     func operation(of route: Route) -> JSON {

@@ -12,7 +12,8 @@ struct ConfigController: Sendable {
         return ParseResponse(body: try reply.document)
     }
 
-    /// The parameters as the one object of `_GlobalConfig`, in which MongoDB keeps them; clean-ups of SDKs' tests look for it there.
+    /// The parameters as the one object of `_GlobalConfig`, in which MongoDB keeps them; clean-ups of SDKs' tests look
+    /// for it there.
     func find(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
         var object = try await parameters(request, principal)
         let isEmpty = object["params"]?.objectValue?.isEmpty ?? true

@@ -55,7 +55,8 @@ struct LogLine: Equatable, Sendable {
         metadata = pairs
     }
 
-    /// `2026-11-21T15:18:58+0000`; another zone is none of ours, since services log in the host's, which is UTC in containers.
+    /// `2026-11-21T15:18:58+0000`; another zone is none of ours, since services log in the host's, which is UTC in
+    /// containers.
     private static func time(_ text: Substring) -> Timestamp? {
         guard text.utf8.count == 24, let base = Timestamp(iso: String(text.prefix(19)) + ".000Z") else { return nil }
         let zone = text.suffix(5)

@@ -3,7 +3,8 @@ import Messages
 import NIOCore
 import ParseProtocol
 
-/// `/security`: what an operator should mend before customers come, looked up in the settings and classes as they are now.
+/// `/security`: what an operator should mend before customers come, looked up in the settings and classes as they are
+/// now.
 struct SecurityController: Sendable {
     let configuration: GatewayConfiguration
     let settings: CloudSettings

@@ -3,8 +3,8 @@ import ParseProtocol
 
 /// What `/health` answers: each service's state, and whether a load balancer should send customers here.
 ///
-/// It should as long as the services are well without which nothing works. What else is missing is named and costs only its own functions:
-/// a stopped crash service must not close the shop.
+/// It should as long as the services are well without which nothing works. What else is missing is named and costs only
+/// its own functions: a stopped crash service must not close the shop.
 package struct SuiteHealth {
     package enum State: String {
         case ok

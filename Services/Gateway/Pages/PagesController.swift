@@ -2,7 +2,8 @@ import HTTPTypes
 import Messages
 import ParseProtocol
 
-/// `/apps/…`: what people see who follow a link from a mail. Works without scripts, and without keys: the link's token is the key.
+/// `/apps/…`: what people see who follow a link from a mail. Works without scripts, and without keys: the link's token
+/// is the key.
 ///
 /// Nothing a client sends appears on a page, apart from a link's token, which is 32 hex digits or is not shown.
 struct PagesController: Sendable {
@@ -160,7 +161,9 @@ struct PagesController: Sendable {
     /// A page holds a token: it is neither kept nor framed nor told to anybody else, and nothing in it runs.
     private static let headers: HTTPFields = [
         headerName("Content-Security-Policy"):
-            "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+            """
+        default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'
+        """,
         headerName("Referrer-Policy"): "no-referrer",
         headerName("X-Frame-Options"): "DENY",
         headerName("X-Content-Type-Options"): "nosniff",

@@ -34,8 +34,8 @@ struct PurchaseController: Sendable {
         }
     }
 
-    /// The file, with a URL that works for some time. Read with every right: clients do not see a product's `download`, and what was
-    /// bought stays bought when it is not for sale any more.
+    /// The file, with a URL that works for some time. Read with every right: clients do not see a product's `download`,
+    /// and what was bought stays bought when it is not for sale any more.
     private func download(of product: String, _ request: ParseRequest) async throws(ParseError) -> JSON {
         let filter: JSON = ["productIdentifier": .string(product)]
         let message = FindRequest.with {

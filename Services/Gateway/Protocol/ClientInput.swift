@@ -1,7 +1,8 @@
 import HTTPTypes
 import ParseProtocol
 
-/// The readers that bytes of a client meet before anything else looks at them, each as one call, so that tests can put any bytes in.
+/// The readers that bytes of a client meet before anything else looks at them, each as one call, so that tests can put
+/// any bytes in.
 package enum ClientInput {
     /// The components of a path.
     /// - Throws: `.invalidJSON` (107).

@@ -42,8 +42,8 @@ struct Credentials: Sendable {
         if applicationId == nil, let basic { readBasic(basic) }
     }
 
-    /// An empty header is none. A header that comes twice is, as everywhere in HTTP, a list, and no list is a key: which of the two
-    /// counts is not left to whoever looks first.
+    /// An empty header is none. A header that comes twice is, as everywhere in HTTP, a list, and no list is a key:
+    /// which of the two counts is not left to whoever looks first.
     private static func set(_ credential: inout String?, _ value: String) {
         guard !value.isEmpty else { return }
         credential = credential.map { "\($0), \(value)" } ?? value

@@ -7,7 +7,7 @@ extension ParseRequest {
     /// like JSON.
     ///
     /// A form has texts only, so that a password of digits stays one; what is an object or an array in JSON becomes it.
-    /// - Throws: 107 when it cannot be decoded.
+    /// - Throws: `.invalidJSON` (107) when it cannot be decoded.
     mutating func readForm() throws(ParseError) {
         guard tunnelled == nil, Self.isForm(headers[.contentType]), body.contains(UInt8(ascii: "=")),
             let first = body.first(where: { !Self.blanks.contains($0) }), !Self.jsonOpenings.contains(first)

@@ -3,13 +3,13 @@ import ParseProtocol
 /// Query strings, and forms, which are written alike (application/x-www-form-urlencoded).
 extension ParseRequest {
     /// Names and values of a query string or a form; of a repeated name the last value counts.
-    /// - Throws: 107 when it cannot be decoded.
+    /// - Throws: `.invalidJSON` (107) when it cannot be decoded.
     static func pairs(_ text: Substring.UTF8View) throws(ParseError) -> [String: String] {
         Dictionary(try orderedPairs(text).map { ($0, $1) }) { _, last in last }
     }
 
     /// The same in the order of the text.
-    /// - Throws: 107 when it cannot be decoded.
+    /// - Throws: `.invalidJSON` (107) when it cannot be decoded.
     static func orderedPairs(_ text: Substring.UTF8View) throws(ParseError) -> [(name: String, value: String)] {
         var pairs: [(name: String, value: String)] = []
         for pair in text.split(separator: UInt8(ascii: "&")) {

@@ -51,7 +51,7 @@ struct ParseRequest: Sendable {
     }
 
     /// The components of a path; empty ones (a trailing slash) do not count.
-    /// - Throws: 107 when it cannot be decoded.
+    /// - Throws: `.invalidJSON` (107) when it cannot be decoded.
     static func path(_ text: String) throws(ParseError) -> [Substring] {
         // Split as bytes: splitting a String looks for grapheme clusters.
         let parts = text.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) }
@@ -74,7 +74,7 @@ struct ParseRequest: Sendable {
     }
 
     /// The body as an object.
-    /// - Throws: 107.
+    /// - Throws: `.invalidJSON` (107).
     var object: [String: JSON] {
         get throws(ParseError) {
             if let tunnelled { return tunnelled }
@@ -112,7 +112,8 @@ struct ParseRequest: Sendable {
         return options
     }
 
-    /// Options that are text whatever they look like: JSON that is read later, and objectIds that may look like numbers.
+    /// Options that are text whatever they look like: JSON that is read later, and objectIds that may look like
+    /// numbers.
     private static let textOptions: Set<String> = ["where", "after"]
     /// Options that are lists of names.
     private static let listOptions: Set<String> = ["keys", "excludeKeys", "include", "order"]
@@ -120,7 +121,7 @@ struct ParseRequest: Sendable {
     /// The body of a function with the parameters of the query string, which win.
     /// - Parameter asTexts: a value of the query string is a text, and of a repeated name a list of texts: what Parse
     ///   Server gives to cloud code. Otherwise it is JSON if it parses, for functions that ask for a number.
-    /// - Throws: 107.
+    /// - Throws: `.invalidJSON` (107).
     func parameters(asTexts: Bool) throws(ParseError) -> [String: JSON] {
         guard let query, !query.isEmpty else { return try object }
         let inQuery =

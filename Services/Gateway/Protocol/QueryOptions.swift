@@ -36,7 +36,8 @@ struct QueryOptions: Sendable {
     }
 
     /// - Parameter isMaster: whether the master key asks, without which some options are refused.
-    /// - Throws: `.invalidQuery` (102), `.invalidJSON` (107), 117 for a bad limit, 118 for a bad skip or `.operationForbidden` (119).
+    /// - Throws: `.invalidQuery` (102), `.invalidJSON` (107), 117 for a bad limit, 118 for a bad skip or
+    ///   `.operationForbidden` (119).
     init(
         find options: [String: JSON], limitMax: Int, skipMax: Int = .max, isMaster: Bool = false
     ) throws(ParseError) {

@@ -9,7 +9,7 @@ struct Tunnel: Sendable {
     /// Takes out of a request's body what is not the body's.
     /// - Parameter request: with a path without the mount.
     /// - Returns: whether the request now has another verb.
-    /// - Throws: 107 for a body that cannot be read as one, or a verb that is none.
+    /// - Throws: `.invalidJSON` (107) for a body that cannot be read as one, or a verb that is none.
     func open(_ request: inout ParseRequest) throws(ParseError) -> Bool {
         // A client that knows its headers sends the application id there; its body is passed on as it is.
         let isFile = request.path.first == "files"

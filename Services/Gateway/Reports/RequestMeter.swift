@@ -2,7 +2,8 @@ import Foundation
 import ParseProtocol
 import Synchronization
 
-/// Counts answered requests in memory. A request pays for one dictionary access under a lock that its thread hardly ever shares.
+/// Counts answered requests in memory. A request pays for one dictionary access under a lock that its thread hardly
+/// ever shares.
 final class RequestMeter: Sendable {
     private struct Shard {
         var counts: [RequestKind: UInt64] = [:]
@@ -19,7 +20,8 @@ final class RequestMeter: Sendable {
 
     /// Clients choose class names, so only so many are counted by name.
     private static let classesMax = 256
-    /// Lines of one shard between two flushes. Classes, verbs, SDKs and statuses multiply, and a hostile client varies them all.
+    /// Lines of one shard between two flushes. Classes, verbs, SDKs and statuses multiply, and a hostile client varies
+    /// them all.
     private static let kindsMax = 2048
 
     private static let shopClasses: Set<String> = [

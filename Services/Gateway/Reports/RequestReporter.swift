@@ -4,8 +4,8 @@ import Messages
 import ParseProtocol
 import ServiceLifecycle
 
-/// Hands the counts of requests to analytics every few seconds, and once more when the gateway stops. What is in memory when the
-/// gateway is killed, the last seconds' counts, is lost.
+/// Hands the counts of requests to analytics every few seconds, and once more when the gateway stops. What is in memory
+/// when the gateway is killed, the last seconds' counts, is lost.
 struct RequestReporter: Service {
     let meter: RequestMeter
     let services: ServiceClient

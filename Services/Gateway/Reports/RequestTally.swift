@@ -20,8 +20,8 @@ package struct RequestKind: Hashable, Sendable {
     package static let otherTarget = "(other)"
 }
 
-/// Counts of requests on their way to analytics: collected per hour, sent as one numbered message at a time, which is repeated
-/// unchanged until it is acknowledged. No I/O.
+/// Counts of requests on their way to analytics: collected per hour, sent as one numbered message at a time, which is
+/// repeated unchanged until it is acknowledged. No I/O.
 package struct RequestTally: Sendable {
     private struct Slot: Hashable {
         let hour: Int64
@@ -33,7 +33,8 @@ package struct RequestTally: Sendable {
     private var waiting: [Slot: UInt64] = [:]
     private var underWay: RequestCounts?
 
-    /// Different lines that may wait while analytics is down, a few megabytes; past it targets are no longer told apart.
+    /// Different lines that may wait while analytics is down, a few megabytes; past it targets are no longer told
+    /// apart.
     private static let slotsMax = 20_000
 
     /// - Parameter gateway: one life of one process.

@@ -3,8 +3,8 @@ import MessageBus
 import Messages
 import ParseProtocol
 
-/// `POST /api/<project>/envelope/` and `/store/`, where Sentry SDKs send crash reports. Outside the mount: the SDK builds the path
-/// from its DSN. The body goes on as it came; `crash` decides about it.
+/// `POST /api/<project>/envelope/` and `/store/`, where Sentry SDKs send crash reports. Outside the mount: the SDK
+/// builds the path from its DSN. The body goes on as it came; `crash` decides about it.
 struct SentryController: Sendable {
     let services: ServiceClient
 

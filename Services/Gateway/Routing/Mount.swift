@@ -15,7 +15,7 @@ struct Mount: Sendable {
     }
 
     /// A path of a batch's request as the router knows it, the mount included: clients write it as they see the server.
-    /// - Throws: 107 for a path that leads elsewhere.
+    /// - Throws: `.invalidJSON` (107) for a path that leads elsewhere.
     func path(inBatch text: String) throws(ParseError) -> [Substring] {
         let path = try ParseRequest.path(text)
         if stripped(from: path) != nil { return path }

@@ -16,8 +16,8 @@ extension ParseRouter {
         case read(from: LargeBodyTurns.Sender)
     }
 
-    /// Keys, session and the right to upload, as far as the headers tell. A tunnelled request has them in its body: it is read as that of a
-    /// stranger.
+    /// Keys, session and the right to upload, as far as the headers tell. A tunnelled request has them in its body: it
+    /// is read as that of a stranger.
     func reception(of request: ParseRequest) async -> Reception {
         guard let path = mount.stripped(from: request.path) else { return .read(from: .stranger) }
         var request = request

@@ -4,8 +4,8 @@ import ParseProtocol
 /// The session stage.
 extension ParseRouter {
     /// The admitted client with the user of its session, as far as the route looks at it.
-    /// - Throws: 209 for a session that has ended, except to sign up: an app whose user was deleted still sends that
-    ///   user's token, and a new account is how it goes on.
+    /// - Throws: `.invalidSessionToken` (209) for a session that has ended, except to sign up: an app whose user was
+    ///   deleted still sends that user's token, and a new account is how it goes on.
     func signedIn(
         _ client: Principal, _ request: ParseRequest, _ route: Route?
     ) async throws(ParseError) -> Principal {

@@ -138,7 +138,7 @@ final class ParseRouter: Sendable {
     }
 
     /// `X-Parse-Cloud-Context` or `_context`: an object, or the text of one.
-    /// - Throws: 107.
+    /// - Throws: `.invalidJSON` (107).
     private static func context(_ value: JSON) throws(ParseError) -> JSON {
         let context = value.stringValue.map { try? JSON(parsing: $0) } ?? value
         guard let context, case .object = context else {

@@ -6,7 +6,8 @@ import Messages
 final class Route: Sendable {
     /// What answers a call. It runs after the caller's keys, session and rights to the route were checked.
     ///
-    /// It throws `ParseError`; the type does not say so, because closures that are written as `{ try await $0… }` cannot have it.
+    /// It throws `ParseError`; the type does not say so, because closures that are written as `{ try await $0… }`
+    /// cannot have it.
     typealias Handler = @Sendable (RouteCall) async throws -> ParseResponse
 
     let method: ParseRequest.Method

@@ -2,7 +2,8 @@ import ParseProtocol
 
 /// Rows of texts as comma-separated values (RFC 4180), in UTF-8.
 ///
-/// Read by bytes: a parser that goes by Swift's characters takes a comma and a combining mark after it for one character.
+/// Read by bytes: a parser that goes by Swift's characters takes a comma and a combining mark after it for one
+/// character.
 struct CSVTable {
     var rows: [[String]] = []
 

@@ -4,8 +4,9 @@ import Messages
 import NIOCore
 import ParseProtocol
 
-/// `GET /export/<Class>?format=json|csv&where=…`: every object of a class that the caller may read, in the order of their ids. The JSON
-/// form is that of hosted Parse's exports. Objects travel a page at a time, so a class of any size needs the memory of a page.
+/// `GET /export/<Class>?format=json|csv&where=…`: every object of a class that the caller may read, in the order of
+/// their ids. The JSON form is that of hosted Parse's exports. Objects travel a page at a time, so a class of any size
+/// needs the memory of a page.
 struct ExportController: Sendable {
     let services: ServiceClient
     let federation: Federation
@@ -69,8 +70,8 @@ struct ExportController: Sendable {
     }
 }
 
-/// The objects of a class in pages by id: what others write meanwhile makes no page skip or repeat an object. A webhook has its
-/// say in each page and none in where the next one begins.
+/// The objects of a class in pages by id: what others write meanwhile makes no page skip or repeat an object. A webhook
+/// has its say in each page and none in where the next one begins.
 private struct ExportPages: Sendable {
     let className: String
     let condition: JSON

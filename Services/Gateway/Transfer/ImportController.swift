@@ -2,8 +2,9 @@ import HTTPTypes
 import Messages
 import ParseProtocol
 
-/// `POST /import/<Class>`: objects from a JSON or CSV file, as exported here or by hosted Parse. An object whose id is there already is
-/// changed, others are created with their id and times. Each stands for itself; those that fail are listed.
+/// `POST /import/<Class>`: objects from a JSON or CSV file, as exported here or by hosted Parse. An object whose id is
+/// there already is changed, others are created with their id and times. Each stands for itself; those that fail are
+/// listed.
 struct ImportController: Sendable {
     let objects: ObjectsController
     let services: ServiceClient
@@ -88,7 +89,8 @@ struct ImportController: Sendable {
 
 /// What export and import have in common.
 enum Transfers {
-    /// The shop's admins, not with a restricted session, and the master key; each sees and changes what its rights allow.
+    /// The shop's admins, not with a restricted session, and the master key; each sees and changes what its rights
+    /// allow.
     /// - Throws: `.operationForbidden` (119) for anybody else.
     static func requireOperator(_ principal: Principal) throws(ParseError) {
         guard principal.isAdmin else {

@@ -1,7 +1,7 @@
 import Foundation
 
-/// What a customer wrote, as a mail repeats it: short, and nothing in it that a mail program makes a link of. Whoever orders with a
-/// stranger's address would have the shop advertise to that stranger otherwise.
+/// What a customer wrote, as a mail repeats it: short, and nothing in it that a mail program makes a link of. Whoever
+/// orders with a stranger's address would have the shop advertise to that stranger otherwise.
 package enum CustomerText {
     /// Characters of a note that a mail repeats.
     private static let noteMax = 500
@@ -29,8 +29,8 @@ package enum CustomerText {
     /// Signs that stand for a full stop in a host's name (UTS #46).
     private static let stops: Set<Character> = [".", "\u{3002}", "\u{FF0E}", "\u{FF61}"]
 
-    /// Puts a space where a URL or an address would hold together: `www. shop. example`, `ann @shop. example`, `https: / /`. A
-    /// person reads the same.
+    /// Puts a space where a URL or an address would hold together: `www. shop. example`, `ann @shop. example`,
+    /// `https: / /`. A person reads the same.
     private static func unlinked(_ text: String) -> String {
         let characters = Array(text)
         var result = ""

@@ -43,8 +43,8 @@ package struct MailComposer: Sendable {
             messageId: "\(mail.messageId)@\(sender.domain)")
     }
 
-    /// Whoever signs up with somebody else's address chooses a name as well, and would have us mail an advertisement to that
-    /// address: a name that looks like a link is not repeated.
+    /// Whoever signs up with somebody else's address chooses a name as well, and would have us mail an advertisement to
+    /// that address: a name that looks like a link is not repeated.
     private static func harmlessName(_ name: String) -> String {
         let looksLikeLink = name.contains("/") || name.contains("@") || name.lowercased().contains("www.")
         return looksLikeLink ? "" : CustomerText.line(name)

@@ -2,11 +2,12 @@ import Foundation
 import Mustache
 import ProcessKit
 
-/// The shop's mails: for each name three Mustache files, `<name>.subject.mustache`, `.text.mustache` and `.html.mustache`,
-/// and the parts that several of them share. Only the HTML is escaped.
+/// The shop's mails: for each name three Mustache files, `<name>.subject.mustache`, `.text.mustache` and
+/// `.html.mustache`, and the parts that several of them share. Only the HTML is escaped.
 ///
-/// An operator changes them with files of the same names in a folder of their own (`SATCHEL_MAIL_TEMPLATES`). Templates are read
-/// once, at start; each is tried on an example, so that a broken one stops the start and not the mail to a customer.
+/// An operator changes them with files of the same names in a folder of their own (`SATCHEL_MAIL_TEMPLATES`). Templates
+/// are read once, at start; each is tried on an example, so that a broken one stops the start and not the mail to a
+/// customer.
 package struct MailTemplates: Sendable {
     package struct Content: Sendable {
         package let subject: String

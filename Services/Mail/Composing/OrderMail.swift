@@ -5,8 +5,9 @@ import ParseProtocol
 struct OrderMail {
     let values: [String: Any]
 
-    /// - Parameter model: `orderNo`, `totalMinorUnits`, `currency` and `items`; optional `orderDate`, `shippingAddress`, `note`,
-    ///   `giftMessage`, `carrier`, `trackingNumber`, `trackingUrl`, `reason` and `refundedMinorUnits`. Nil for anything else.
+    /// - Parameter model: `orderNo`, `totalMinorUnits`, `currency` and `items`; optional `orderDate`,
+    ///   `shippingAddress`, `note`, `giftMessage`, `carrier`, `trackingNumber`, `trackingUrl`, `reason` and
+    ///   `refundedMinorUnits`. Nil for anything else.
     init?(_ model: JSON) {
         guard let number = model["orderNo"]?.intValue, let total = model["totalMinorUnits"]?.intValue,
             let currency = model["currency"]?.stringValue, let items = model["items"]?.arrayValue

@@ -28,7 +28,10 @@ struct TemplateFiles {
             let allowed = includable.contains(name) ? [] : includable
             if let stranger = Self.included(by: text).first(where: { !allowed.contains($0) }) {
                 throw StartupProblem(
-                    "The mail template \(path) includes \(stranger); only the shared parts can be included, and not by each other."
+                    """
+                    The mail template \(path) includes \(stranger); only the shared parts can be included, and not by \
+                    each other.
+                    """
                 )
             }
             // Without this everything is escaped as HTML, also in the subject and the text.

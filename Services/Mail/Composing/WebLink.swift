@@ -1,7 +1,7 @@
 import Foundation
 
-/// A URL that a mail may link to: `http` or `https` with a host, in plain ASCII. Anything else (`javascript:`, a line break, a
-/// quotation mark) is none.
+/// A URL that a mail may link to: `http` or `https` with a host, in plain ASCII. Anything else (`javascript:`, a line
+/// break, a quotation mark) is none.
 struct WebLink {
     let url: String
 

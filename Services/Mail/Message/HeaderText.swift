@@ -40,7 +40,8 @@ package enum HeaderText {
 
     private static func isPrintable(_ byte: UInt8) -> Bool { (0x20...0x7E).contains(byte) }
 
-    /// An encoded word has 75 characters at most, of which `=?UTF-8?B?` and `?=` take 12: 63 are 15 groups of Base64, 45 bytes.
+    /// An encoded word has 75 characters at most, of which `=?UTF-8?B?` and `?=` take 12: 63 are 15 groups of Base64,
+    /// 45 bytes.
     private static let wordBytesMax = 45
 
     /// Words of whole characters, one per line.
@@ -49,7 +50,8 @@ package enum HeaderText {
         for character in text {
             let bytes = Array(String(character).utf8)
             if words[words.count - 1].count + bytes.count > wordBytesMax { words.append([]) }
-            // A character of more than 45 bytes (many joined scalars) is cut; the parts join again when they are decoded as bytes.
+            // A character of more than 45 bytes (many joined scalars) is cut; the parts join again when they are
+            // decoded as bytes.
             for byte in bytes {
                 if words[words.count - 1].count == wordBytesMax { words.append([]) }
                 words[words.count - 1].append(byte)

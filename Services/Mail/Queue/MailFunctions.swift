@@ -60,7 +60,10 @@ struct MailFunctions: Sendable {
         }
         let now = SQLValue.int(transaction.now.milliseconds)
         try transaction.execute(
-            "UPDATE mails SET queuedAt = CASE state WHEN 'queued' THEN queuedAt ELSE ? END, state = 'queued', dueAt = ? WHERE id = ?",
+            """
+            UPDATE mails SET queuedAt = CASE state WHEN 'queued' THEN queuedAt ELSE ? END, state = 'queued', \
+            dueAt = ? WHERE id = ?
+            """,
             [now, now, .int(id)])
     }
 
@@ -68,7 +71,8 @@ struct MailFunctions: Sendable {
         let condition = state == nil ? "" : "WHERE state = ?"
         let rows = try reader.rows(
             """
-            SELECT id, template, toAddress, state, attempts, queuedAt, dueAt, sentAt, problem, messageId FROM mails \(condition)
+            SELECT id, template, toAddress, state, attempts, queuedAt, dueAt, sentAt, problem, messageId \
+            FROM mails \(condition)
             ORDER BY id DESC LIMIT ?
             """,
             (state.map { [.text($0)] } ?? []) + [.int(limit)])

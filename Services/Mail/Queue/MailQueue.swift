@@ -2,15 +2,15 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// The table of mails. A row is never removed by the service: it is the record of what was sent to whom. What a mail says is
-/// removed once it is sent, because a link in it may be a secret.
+/// The table of mails. A row is never removed by the service: it is the record of what was sent to whom. What a mail
+/// says is removed once it is sent, because a link in it may be a secret.
 package struct MailQueue: Sendable {
     let store: ClassStore
 
     package init(store: ClassStore) { self.store = store }
 
-    /// Queues a mail. Apart from an unknown template, what is wrong with it shows when it is sent: an error here would make the
-    /// sender's outbox try for ever.
+    /// Queues a mail. Apart from an unknown template, what is wrong with it shows when it is sent: an error here would
+    /// make the sender's outbox try for ever.
     /// - Parameter quotas: nil counts nothing.
     /// - Returns: what became of it, for the log.
     /// - Throws: `.validationError` (142) for an unknown template. The sender keeps such a mail, so that one asked for
@@ -52,7 +52,8 @@ package struct MailQueue: Sendable {
     func due(fresh: Int, retries: Int) async throws -> [QueuedMail] {
         try await store.read { reader in
             let columns = """
-                SELECT mails.*, EXISTS (SELECT 1 FROM suppressedAddresses WHERE address = lower(toAddress)) AS isSuppressed
+                SELECT mails.*, EXISTS (SELECT 1 FROM suppressedAddresses \
+                WHERE address = lower(toAddress)) AS isSuppressed
                 FROM mails
                 """
             let fresh = try reader.rows(

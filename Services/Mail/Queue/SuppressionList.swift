@@ -1,9 +1,9 @@
 import ObjectStore
 import ParseProtocol
 
-/// Addresses that a mail server said do not exist. Nothing is sent to them until an operator takes them off the list: a sender who
-/// keeps writing to dead addresses is soon taken for a spammer. Addresses are kept in the clear because operators must read them,
-/// and in lower case, since hardly any server tells `Ann@` from `ann@`.
+/// Addresses that a mail server said do not exist. Nothing is sent to them until an operator takes them off the list: a
+/// sender who keeps writing to dead addresses is soon taken for a spammer. Addresses are kept in the clear because
+/// operators must read them, and in lower case, since hardly any server tells `Ann@` from `ann@`.
 package enum SuppressionList {
     /// Adds the address of a mail that bounced.
     static func add(addressOf mailId: Int64, reason: String, in transaction: StoreTransaction) throws {

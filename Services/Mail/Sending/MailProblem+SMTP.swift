@@ -1,8 +1,8 @@
 import Outbound
 
 extension MailProblem {
-    /// What an SMTP server's refusal means for us: who was refused (the stage tells), for good or for now (the code's first digit),
-    /// and why (the enhanced code of RFC 3463, where there is one).
+    /// What an SMTP server's refusal means for us: who was refused (the stage tells), for good or for now (the code's
+    /// first digit), and why (the enhanced code of RFC 3463, where there is one).
     package init(smtp failure: OutboundFailure) {
         let stage = failure.stage ?? .connection
         let isBeforeTheMail = stage == .connection || stage == .login || stage == .sender
@@ -45,15 +45,16 @@ extension MailProblem {
         }
     }
 
-    /// A mailbox that is full may have room tomorrow; a refusal by policy (`X.7.X`: relaying denied, our host is on a list) or of a
-    /// command says nothing about whether the address exists.
+    /// A mailbox that is full may have room tomorrow; a refusal by policy (`X.7.X`: relaying denied, our host is on a
+    /// list) or of a command says nothing about whether the address exists.
     private static func ofRecipient(_ code: Int, _ enhanced: EnhancedCode?) -> Kind {
         if code == 552 || enhanced?.isFullMailbox == true { return .temporary }
         let isOfCommand = (500...504).contains(code) || [530, 534, 535, 538].contains(code)
         return isOfCommand || enhanced?.subject == 7 ? .configuration : .recipient
     }
 
-    /// Some servers look at the address only now. Anything else is about what we send, and the next mail may fare no better.
+    /// Some servers look at the address only now. Anything else is about what we send, and the next mail may fare no
+    /// better.
     private static func ofContent(_ enhanced: EnhancedCode?) -> Kind {
         if enhanced?.isFullMailbox == true { return .temporary }
         return enhanced?.subject == 1 ? .recipient : .configuration

@@ -4,8 +4,8 @@ import ServiceKit
 
 /// Sends what is queued, in the process that writes; several mails at once, in no particular order.
 ///
-/// A mail is marked sent after the transport has it for good. A crash in between sends the same mail again, under the same
-/// Message-ID.
+/// A mail is marked sent after the transport has it for good. A crash in between sends the same mail again, under the
+/// same Message-ID.
 package actor MailSender {
     package struct Settings: Sendable {
         package let schedule: RetrySchedule
@@ -61,8 +61,8 @@ package actor MailSender {
         }
     }
 
-    /// Starts no other mail and waits for those under way: one that is cut off between the server's reply and our record of it
-    /// would be sent twice.
+    /// Starts no other mail and waits for those under way: one that is cut off between the server's reply and our
+    /// record of it would be sent twice.
     package func stop(within limit: Duration) async {
         isStopping = true
         let end = ContinuousClock.now + limit
@@ -136,8 +136,8 @@ package actor MailSender {
             jitter: .random(in: 0...1))
     }
 
-    /// Records what happened. A mail that was sent and whose record fails (a full disk) stays under way until the record succeeds:
-    /// otherwise it would be sent again at once, and again.
+    /// Records what happened. A mail that was sent and whose record fails (a full disk) stays under way until the
+    /// record succeeds: otherwise it would be sent again at once, and again.
     private func record(_ mail: QueuedMail, _ step: RetrySchedule.Step) async {
         while true {
             do {

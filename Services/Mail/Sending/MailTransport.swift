@@ -1,7 +1,8 @@
 /// A way out for mails.
 package protocol MailTransport: Sendable {
     /// Returns when somebody else has taken responsibility for the mail.
-    /// - Parameter name: unique per mail; letters, digits, `-` and `_`. Sending the same name again is sending the same mail.
+    /// - Parameter name: unique per mail; letters, digits, `-` and `_`. Sending the same name again is sending the same
+    ///   mail.
     func send(_ message: MailMessage, name: String) async throws(MailProblem)
 }
 

@@ -1,8 +1,8 @@
 import ParseProtocol
 import ServiceKit
 
-/// Writes each mail to a file `<name>.eml`, for development and for shops that collect mails themselves. A mail that a crash makes us
-/// write again has the same name and bytes.
+/// Writes each mail to a file `<name>.eml`, for development and for shops that collect mails themselves. A mail that a
+/// crash makes us write again has the same name and bytes.
 package struct SpoolTransport: MailTransport {
     private let folder: SpoolFolder
     private let queue = BlockingQueue("mail-spool")

@@ -11,12 +11,14 @@ extension ChargeLedger {
         case never
     }
 
-    /// Looks an operation up. One that was never begun is given up at once, so that a charge that arrives later finds it so.
+    /// Looks an operation up. One that was never begun is given up at once, so that a charge that arrives later finds
+    /// it so.
     static func find(_ operationId: String, in transaction: StoreTransaction) throws -> Found {
         guard let row = try row(operationId, in: transaction) else {
             _ = try transaction.execute(
                 """
-                INSERT INTO charges(operationId, orderId, userId, amount, currency, requested, source, state, createdAt, changedAt)
+                INSERT INTO charges(operationId, orderId, userId, amount, currency, requested, source, state, \
+                createdAt, changedAt)
                 VALUES (?1, '', '', 0, '', '', '', 'abandoned', ?2, ?2)
                 """, [.text(operationId), .int(transaction.now.milliseconds)])
             return .never

@@ -41,7 +41,8 @@ package enum ChargeLedger {
             begunAt: transaction.now)
         _ = try transaction.execute(
             """
-            INSERT INTO charges(operationId, orderId, userId, amount, currency, requested, source, state, createdAt, changedAt)
+            INSERT INTO charges(operationId, orderId, userId, amount, currency, requested, source, state, createdAt, \
+            changedAt)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'created', ?8, ?8)
             """,
             [

@@ -6,8 +6,8 @@ import ServiceKit
 
 /// `payments.charge.v1`: takes money once per operation id, however often it is asked and wherever it is interrupted.
 ///
-/// Write down what is wanted, ask the provider with the operation id as its key, write down what it decided, answer. After a
-/// crash the same request goes on from the row it finds (`ChargeLedger`).
+/// Write down what is wanted, ask the provider with the operation id as its key, write down what it decided, answer.
+/// After a crash the same request goes on from the row it finds (`ChargeLedger`).
 package struct Charges: Sendable {
     private let store: ClassStore
     private let provider: any PaymentProvider
@@ -94,7 +94,8 @@ package struct Charges: Sendable {
         error.code == .validationError || error.code == .objectNotFound
     }
 
-    /// Stripe's bound for an idempotency key (https://docs.stripe.com/api/idempotent_requests), with room for our prefixes.
+    /// Stripe's bound for an idempotency key (https://docs.stripe.com/api/idempotent_requests), with room for our
+    /// prefixes.
     static let operationIdBytes = 1...200
 
     private static func check(_ request: ChargeRequest) throws {
@@ -108,7 +109,9 @@ package struct Charges: Sendable {
                 .validationError,
                 "The amount of a charge must be from \(Price.chargeable.lowerBound) to \(Price.chargeable.upperBound).")
         }
-        guard (try? Currency(request.currency)) != nil else { throw ParseError(.validationError, "A charge needs a currency.") }
+        guard (try? Currency(request.currency)) != nil else {
+            throw ParseError(.validationError, "A charge needs a currency.")
+        }
         let source: String? =
             switch request.source {
             case .paymentMethodID(let id), .customerID(let id), .token(let id): id

@@ -1,8 +1,8 @@
 import Messages
 import ObjectStore
 
-/// The highest number of an order that payments has heard of. The bag asks before it numbers orders, so that a number which its own
-/// file lost is not given out twice.
+/// The highest number of an order that payments has heard of. The bag asks before it numbers orders, so that a number
+/// which its own file lost is not given out twice.
 package enum HighestOrder {
     package static func note(_ order: OrderMade, in transaction: StoreTransaction) throws {
         try transaction.execute(

@@ -3,8 +3,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The cloud functions about payment methods. Charging is bag's (`checkout`, `chargeCustomer`, `ChargeToken`), which asks for
-/// `payments.charge.v1`.
+/// The cloud functions about payment methods. Charging is bag's (`checkout`, `chargeCustomer`, `ChargeToken`), which
+/// asks for `payments.charge.v1`.
 struct PaymentFunctions: Sendable {
     let host: ServiceHost
     let provider: any PaymentProvider
@@ -41,7 +41,8 @@ struct PaymentFunctions: Sendable {
         guard let token = try text("tokenId", in: parameters) else {
             throw ParseError(.validationError, "tokenId is missing.")
         }
-        // A repeated request has the same key, so the provider answers with the same customer and the commit with the same reply.
+        // A repeated request has the same key, so the provider answers with the same customer and the commit with the
+        // same reply.
         let key = request.envelope.idempotencyKey.isEmpty ? Names.random(32) : request.envelope.idempotencyKey
         guard try await host.store.read({ try PaymentMethods.hasRoom(for: userId, in: $0) }) else {
             // A repetition of the request that kept the last one still gets its answer.

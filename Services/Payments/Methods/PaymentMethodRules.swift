@@ -3,7 +3,8 @@ import ParseProtocol
 import ServiceKit
 
 /// Clients list and delete their payment methods and choose the default. New ones come from the provider, through
-/// `createStripeCustomer` and `addPaymentMethod`; an app that then saves a PaymentMethod itself gets the one that is there.
+/// `createStripeCustomer` and `addPaymentMethod`; an app that then saves a PaymentMethod itself gets the one that is
+/// there.
 struct PaymentMethodRules: ClassRules {
     func prepare(_ change: inout ProposedChange) async throws {
         let names = change.object.objectValue?.keys.map { $0.lowercased().filter(\.isLetter) } ?? []

@@ -3,8 +3,8 @@ import ParseProtocol
 import ServiceKit
 
 extension ClassDefinition {
-    /// A card as far as it may be known here: brand, last four digits and expiry. The card itself is with the provider, one
-    /// customer there for each payment method here.
+    /// A card as far as it may be known here: brand, last four digits and expiry. The card itself is with the provider,
+    /// one customer there for each payment method here.
     static let paymentMethod = ClassDefinition(
         PaymentMethods.className,
         fields: [

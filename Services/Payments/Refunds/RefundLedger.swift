@@ -8,8 +8,8 @@ package enum RefundOutcome: Sendable, Hashable {
     case refused(ProviderFailure)
 }
 
-/// The stored side of a refund, with the recovery points of a charge: no row, `created`, and `succeeded` or `refused`. The
-/// refunds of a charge that are not refused never add up to more than the charge.
+/// The stored side of a refund, with the recovery points of a charge: no row, `created`, and `succeeded` or `refused`.
+/// The refunds of a charge that are not refused never add up to more than the charge.
 package enum RefundLedger {
     package enum Step: Sendable, Hashable {
         case askProvider(RefundOrder)

@@ -3,8 +3,8 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// `payments.refund.v1`: gives money back once per operation id. What is undecided after the sender's own attempt is finished in
-/// the background, so that a refund once accepted needs nobody to remember it.
+/// `payments.refund.v1`: gives money back once per operation id. What is undecided after the sender's own attempt is
+/// finished in the background, so that a refund once accepted needs nobody to remember it.
 package struct Refunds: Sendable {
     private let store: ClassStore
     private let provider: any PaymentProvider

@@ -1,8 +1,9 @@
 import ObjectStore
 import ParseProtocol
 
-/// The embedded stand-in for Stripe. Its tables share the service's file, but nothing else looks into them: they are the remote
-/// side, written in transactions of their own, so that a crash between them and ours is as real as it would be over a network.
+/// The embedded stand-in for Stripe. Its tables share the service's file, but nothing else looks into them: they are
+/// the remote side, written in transactions of their own, so that a crash between them and ours is as real as it would
+/// be over a network.
 package struct SandboxProvider: PaymentProvider {
     private let store: ClassStore
 
@@ -17,7 +18,8 @@ package struct SandboxProvider: PaymentProvider {
             ).first
             if let known {
                 guard try known.text("token") == token else { return .failure(.keyReused) }
-                return try .success(ProviderCustomer(id: known.text("customerId"), card: card.details(at: transaction.now)))
+                return try .success(
+                    ProviderCustomer(id: known.text("customerId"), card: card.details(at: transaction.now)))
             }
             let id = "cus_\(Names.random(14))"
             _ = try transaction.execute(
@@ -71,7 +73,8 @@ package struct SandboxProvider: PaymentProvider {
         }
         _ = try transaction.execute(
             """
-            INSERT INTO sandboxCharges(key, chargeId, orderId, source, amount, currency, failure, brand, lastFour, createdAt)
+            INSERT INTO sandboxCharges(key, chargeId, orderId, source, amount, currency, failure, brand, lastFour, \
+            createdAt)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
@@ -85,7 +88,8 @@ package struct SandboxProvider: PaymentProvider {
     package func refund(_ order: RefundOrder, key: String) async throws -> ProviderRefund {
         try await store.write { transaction -> Result<ProviderRefund, ProviderFailure> in
             if let known = try transaction.rows("SELECT * FROM sandboxRefunds WHERE key = ?", [.text(key)]).first {
-                guard try known.text("chargeId") == order.chargeId, try known.int("amount") == order.amountMinorUnits else {
+                guard try known.text("chargeId") == order.chargeId, try known.int("amount") == order.amountMinorUnits
+                else {
                     return .failure(.keyReused)
                 }
                 return try .success(ProviderRefund(id: known.text("refundId")))

@@ -27,7 +27,8 @@ package enum PaymentEvents {
         let effect = try effect(of: event, on: charge, in: transaction)
         _ = try transaction.execute(
             """
-            INSERT INTO paymentEvents(eventId, type, objectId, operationId, amount, currency, effect, createdAt, receivedAt)
+            INSERT INTO paymentEvents(eventId, type, objectId, operationId, amount, currency, effect, createdAt, \
+            receivedAt)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [

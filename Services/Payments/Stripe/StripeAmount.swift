@@ -1,16 +1,17 @@
 import ParseProtocol
 
-/// An amount as Stripe's API counts it, where that is not ISO 4217's minor unit (https://docs.stripe.com/currencies, "Zero-decimal
-/// currencies", "Three-decimal currencies" and "Special cases"). HUF and TWD differ in payouts only.
+/// An amount as Stripe's API counts it, where that is not ISO 4217's minor unit (https://docs.stripe.com/currencies,
+/// "Zero-decimal currencies", "Three-decimal currencies" and "Special cases"). HUF and TWD differ in payouts only.
 package struct StripeAmount: Sendable, Hashable {
     package let amount: Int64
     package let currency: String
 
-    /// Decimals in Stripe's API, where ISO 4217 has others: no hundredths of an ariary, and two noughts after a króna or shilling.
+    /// Decimals in Stripe's API, where ISO 4217 has others: no hundredths of an ariary, and two noughts after a króna
+    /// or shilling.
     private static let counted = ["mga": 0, "isk": 2, "ugx": 2]
 
-    /// - Throws: `ProviderFailure`, which is final, for an amount that Stripe cannot charge: a fraction of an ariary, a number of
-    ///   krónur that is not whole, fils that are no tens.
+    /// - Throws: `ProviderFailure`, which is final, for an amount that Stripe cannot charge: a fraction of an ariary, a
+    ///   number of krónur that is not whole, fils that are no tens.
     package init(minorUnits: Int64, currency code: String) throws {
         let currency = try Self.known(code)
         let (amount, rest) = Self.scale(minorUnits, from: currency.decimals, to: Self.decimals(of: currency))
@@ -52,6 +53,10 @@ package struct StripeAmount: Sendable, Hashable {
         ProviderFailure(
             type: "invalid_request_error", code: "invalid_charge_amount",
             message:
-                "\(currency.text(minorUnits: minorUnits)) \(currency.code.uppercased()) cannot be charged: cards take no such fraction of it.")
+                """
+                \(currency.text(minorUnits: minorUnits)) \(currency.code.uppercased()) cannot be charged: \
+                cards take no such fraction of it.
+                """
+        )
     }
 }

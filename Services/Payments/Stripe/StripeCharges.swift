@@ -1,7 +1,7 @@
 import ParseProtocol
 
-/// Charges by the older API: one request, which Stripe repeats safely under its key for 24 hours. A repetition therefore looks
-/// through the charges made since for our operation id, before it asks again.
+/// Charges by the older API: one request, which Stripe repeats safely under its key for 24 hours. A repetition
+/// therefore looks through the charges made since for our operation id, before it asks again.
 struct StripeCharges: Sendable {
     let client: StripeClient
     let operations: StripeOperations

@@ -44,7 +44,10 @@ package struct StripeConfiguration: Sendable {
     ) throws(StartupProblem) {
         guard secretKey.hasPrefix("sk_") || secretKey.hasPrefix("rk_") else {
             throw StartupProblem(
-                "SATCHEL_STRIPE_SECRET_KEY is not a secret key: it must start with sk_ or rk_, a publishable key cannot charge."
+                """
+                SATCHEL_STRIPE_SECRET_KEY is not a secret key: it must start with sk_ or rk_, a publishable key \
+                cannot charge.
+                """
             )
         }
         guard secretKey.utf8.allSatisfy({ (33...126).contains($0) }) else {
@@ -55,12 +58,17 @@ package struct StripeConfiguration: Sendable {
         else { throw StartupProblem("SATCHEL_STRIPE_URL=\(url) is not an http or https URL.") }
         guard parts.scheme == "https" || ["127.0.0.1", "localhost", "::1", "[::1]"].contains(host) else {
             throw StartupProblem(
-                "SATCHEL_STRIPE_URL=\(url) would send the secret key in the clear; use https, or http to this host only."
+                """
+                SATCHEL_STRIPE_URL=\(url) would send the secret key in the clear; use https, or http to this host only.
+                """
             )
         }
         if let webhookSecret, webhookSecret.utf8.count < Self.webhookSecretBytesMin {
             throw StartupProblem(
-                "SATCHEL_STRIPE_WEBHOOK_SECRET is too short to prove anything; copy the endpoint's secret (whsec_…) from Stripe."
+                """
+                SATCHEL_STRIPE_WEBHOOK_SECRET is too short to prove anything; copy the endpoint's secret (whsec_…) \
+                from Stripe.
+                """
             )
         }
         guard let api = API(rawValue: api) else {

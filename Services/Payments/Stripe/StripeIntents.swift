@@ -1,8 +1,8 @@
 import ParseProtocol
 
-/// Charges by payment intents, in two steps. The intent is made, which moves no money; its id is stored; it is confirmed, which
-/// can take the money once, however often and whenever it is asked. On any doubt the intent itself says what became of it, so
-/// nothing depends on how long Stripe remembers an idempotency key (24 hours).
+/// Charges by payment intents, in two steps. The intent is made, which moves no money; its id is stored; it is
+/// confirmed, which can take the money once, however often and whenever it is asked. On any doubt the intent itself
+/// says what became of it, so nothing depends on how long Stripe remembers an idempotency key (24 hours).
 struct StripeIntents: Sendable {
     let client: StripeClient
     let operations: StripeOperations
@@ -85,7 +85,8 @@ struct StripeIntents: Sendable {
             answer = try await ask(
                 "/v1/payment_intents/\(StripeForm.escaped(intentId))/confirm", form, key: "\(operation.key):confirm")
         } catch let trouble as StripeTrouble {
-            // What the customer brought along is gone or used up. The intent is cancelled first, so that it can never take money.
+            // What the customer brought along is gone or used up. The intent is cancelled first, so that it can never
+            // take money.
             guard case .fault(let error) = trouble.reason, let refusal = error.refusal else { throw trouble }
             try await operations.note(operation.key, refusal)
             try await cancel(intentId, order, operation)
@@ -133,8 +134,8 @@ struct StripeIntents: Sendable {
                 object: "payment_intent"), for: order)
     }
 
-    /// Stripe keeps even its own faults under a key for a day. Every step here is safe by itself, an intent being able to take
-    /// money once only, so it is then taken under another key.
+    /// Stripe keeps even its own faults under a key for a day. Every step here is safe by itself, an intent being able
+    /// to take money once only, so it is then taken under another key.
     private func ask(_ path: String, _ form: StripeForm, key: String) async throws -> JSON {
         do {
             return try await client.ask(.post, path, form, key: key, object: "payment_intent")

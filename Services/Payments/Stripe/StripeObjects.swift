@@ -50,7 +50,8 @@ enum StripeObject {
     /// - Parameter amount: in minor units.
     static func compare(_ json: JSON, amount: Int64, currency: String) throws {
         let wanted = try StripeAmount(minorUnits: amount, currency: currency)
-        guard json["amount"]?.intValue == wanted.amount, json["currency"]?.stringValue?.lowercased() == currency.lowercased()
+        guard json["amount"]?.intValue == wanted.amount,
+            json["currency"]?.stringValue?.lowercased() == currency.lowercased()
         else {
             let found =
                 "\(json["amount"]?.intValue.map(String.init) ?? "no amount") \(json["currency"]?.stringValue ?? "")"

@@ -20,7 +20,8 @@ package struct StripeOperations: Sendable {
         try await store.read { try Self.row(key, in: $0) }
     }
 
-    /// Keeps the intent of an operation; the first one stands. The result says which, and whether it was given up meanwhile.
+    /// Keeps the intent of an operation; the first one stands. The result says which, and whether it was given up
+    /// meanwhile.
     func keep(_ key: String, intentId: String) async throws -> Operation {
         try await store.write {
             _ = try $0.execute(
@@ -48,7 +49,9 @@ package struct StripeOperations: Sendable {
         try await store.write {
             guard let operation else {
                 _ = try $0.execute(
-                    "INSERT INTO stripeOperations(key, isAbandoned, askedAt) VALUES (?, 1, ?) ON CONFLICT(key) DO NOTHING",
+                    """
+                    INSERT INTO stripeOperations(key, isAbandoned, askedAt) VALUES (?, 1, ?) ON CONFLICT(key) DO NOTHING
+                    """,
                     [.text(key), .int($0.now.milliseconds)])
                 return try Self.kept(key, in: $0).isAbandoned
             }

@@ -1,16 +1,16 @@
 import Outbound
 import ParseProtocol
 
-/// Why Stripe decided nothing. The same thing must be asked again. Its description is for the log and the operator: it holds
-/// neither keys nor tokens.
+/// Why Stripe decided nothing. The same thing must be asked again. Its description is for the log and the operator: it
+/// holds neither keys nor tokens.
 package struct StripeTrouble: Error, Sendable, CustomStringConvertible {
     package enum Reason: Sendable, Equatable {
         /// No answer, or none that is complete.
         case noAnswer(OutboundFailure)
         /// The answer is not what Stripe's API answers.
         case unreadable(status: Int)
-        /// 409, 429 and 5xx: another time. `isReplayed`: the fault is what Stripe keeps under the idempotency key, so the same
-        /// key gets nothing else for a day.
+        /// 409, 429 and 5xx: another time. `isReplayed`: the fault is what Stripe keeps under the idempotency key, so
+        /// the same key gets nothing else for a day.
         case later(status: Int, isReplayed: Bool)
         /// 400, 401, 403 and 404: Stripe refuses how it was asked. Somebody has to change something.
         case fault(StripeError)
@@ -88,8 +88,9 @@ package struct StripeError: Sendable, Equatable, CustomStringConvertible {
             declineCode: declineCode, message: message.isEmpty ? "The payment was refused." : message)
     }
 
-    /// The refusal, when Stripe refuses what the customer or the shop's prices brought along, and not how it was asked: a card or
-    /// customer that does not exist, a used token, an amount out of bounds. No money moves with such an answer.
+    /// The refusal, when Stripe refuses what the customer or the shop's prices brought along, and not how it was asked:
+    /// a card or customer that does not exist, a used token, an amount out of bounds. No money moves with such an
+    /// answer.
     var refusal: ProviderFailure? {
         switch code {
         case "resource_missing":

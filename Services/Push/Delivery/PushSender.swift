@@ -4,9 +4,9 @@ import ParseProtocol
 import ServiceKit
 import Synchronization
 
-/// Sends deliveries that are due, in the process that writes. A row goes only after the provider has answered: what is under way
-/// when the process dies is sent again, under the same name. A process that is told to stop waits for these answers and
-/// writes them down.
+/// Sends deliveries that are due, in the process that writes. A row goes only after the provider has answered: what is
+/// under way when the process dies is sent again, under the same name. A process that is told to stop waits for these
+/// answers and writes them down.
 package final class PushSender: Sendable {
     private struct Books {
         var underWay: Set<Int64> = []
@@ -25,8 +25,8 @@ package final class PushSender: Sendable {
     private let background: BackgroundGroup
     private let wakeUp = WakeUp()
 
-    /// Notifications with the provider at once, and so the most that a crash repeats. APNs allows a connection about a thousand
-    /// streams; 200 keep a connection busy over a round trip of 50 ms at 4,000 a second.
+    /// Notifications with the provider at once, and so the most that a crash repeats. APNs allows a connection about a
+    /// thousand streams; 200 keep a connection busy over a round trip of 50 ms at 4,000 a second.
     static let underWayMax = 200
     private static let pause = Duration.milliseconds(250)
 
@@ -155,7 +155,8 @@ package final class PushSender: Sendable {
                         "_Installation", delivery.installation, ["deviceToken": ["__op": "Delete"]], caller: .master)
                 }
             } catch is ParseError {
-                // A schema that demands a token keeps this one; it is refused again, and the others' answers are written down.
+                // A schema that demands a token keeps this one; it is refused again, and the others' answers are
+                // written down.
             }
         case .again(let at, let reason):
             _ = try transaction.execute(

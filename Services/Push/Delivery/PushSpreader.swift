@@ -61,7 +61,9 @@ final class PushSpreader: Sendable {
     private func due() async throws -> [String] {
         try await store.read {
             try $0.rows(
-                "SELECT id FROM pushes WHERE state IN ('scheduled', 'spreading') AND dueAt <= ? ORDER BY dueAt LIMIT 10",
+                """
+                SELECT id FROM pushes WHERE state IN ('scheduled', 'spreading') AND dueAt <= ? ORDER BY dueAt LIMIT 10
+                """,
                 [.int(Timestamp.now.milliseconds)]
             ).map { try $0.text("id") }
         }

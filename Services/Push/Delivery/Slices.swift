@@ -35,8 +35,8 @@ package struct Slice: Sendable {
     /// Installations looked at in one read when few of them match: keeps a read far below the store's time limit.
     static let scannedMax = 20_000
 
-    /// - Parameter isScanning: looks at a bounded range of installations. Slower when an index answers the condition, and the
-    ///   only way when none does and there are very many.
+    /// - Parameter isScanning: looks at a bounded range of installations. Slower when an index answers the condition,
+    ///   and the only way when none does and there are very many.
     package static func read(_ push: SpreadingPush, isScanning: Bool, from reader: StoreReader) throws -> Slice {
         let after: JSON = ["objectId": ["$gt": .string(push.cursor)]]
         var condition = push.condition.adding(after)
@@ -117,7 +117,8 @@ enum Deliveries {
         else { return }
         _ = try transaction.execute(
             """
-            INSERT INTO deliveries(name, push, installation, deviceType, token, appIdentifier, userId, payload, badge, utcOffset,
+            INSERT INTO deliveries(name, push, installation, deviceType, token, appIdentifier, userId, payload, \
+            badge, utcOffset,
             madeAt, dueAt, expiresAt) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
@@ -155,7 +156,8 @@ enum Deliveries {
             }
             return updated.document["badge"]?.intValue
         } catch is ParseError {
-            // Deleted since the slice was read, or filled by its client to the last byte: one device must not hold up the others.
+            // Deleted since the slice was read, or filled by its client to the last byte: one device must not hold up
+            // the others.
             if case .set(let number) = badge { return number }
             return nil
         }

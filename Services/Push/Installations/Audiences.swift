@@ -14,8 +14,8 @@ enum Audiences {
         return condition(in: query)
     }
 
-    /// The condition on installations in an audience's query, which is that condition, or, as the PHP SDK writes it, the options of a
-    /// find with it as their `where`.
+    /// The condition on installations in an audience's query, which is that condition, or, as the PHP SDK writes it,
+    /// the options of a find with it as their `where`.
     static func condition(in query: JSON) -> JSON {
         guard let options = query.objectValue, let condition = options["where"], condition.objectValue != nil,
             optionNames.isSuperset(of: options.keys)

@@ -57,8 +57,8 @@ package struct InstallationRules: ClassRules {
             guard let stored = stored.first else { return }
             try checkUnchanged(change, stored)
             try mergeOther(into: stored, change, in: transaction)
-            // Who may not even read this row takes no token away from another; who may not write it is refused by the update,
-            // which undoes that.
+            // Who may not even read this row takes no token away from another; who may not write it is refused by the
+            // update, which undoes that.
             if change.object["deviceToken"] != nil {
                 _ = try transaction.get(
                     "_Installation", objectId, keys: ["objectId"], excludeKeys: [], caller: change.caller)
@@ -164,8 +164,8 @@ package struct InstallationRules: ClassRules {
         }
     }
 
-    /// A row that was made for a token alone learns its device's installation id. If that device has another row, the two are one device's:
-    /// the row that the client goes on with stays, the other ends (PARSE_PROTOCOL section 9).
+    /// A row that was made for a token alone learns its device's installation id. If that device has another row, the
+    /// two are one device's: the row that the client goes on with stays, the other ends (PARSE_PROTOCOL section 9).
     private func mergeOther(
         into stored: JSON, _ change: ProposedChange, in transaction: StoreTransaction
     ) throws {
@@ -205,8 +205,8 @@ package struct InstallationRules: ClassRules {
         return known.first
     }
 
-    /// A token belongs to one installation of the app, the one that registered it last; the others were uninstalled. Other apps
-    /// than ours may share the server: they keep theirs.
+    /// A token belongs to one installation of the app, the one that registered it last; the others were uninstalled.
+    /// Other apps than ours may share the server: they keep theirs.
     private func releaseToken(
         _ change: ProposedChange, keptBy objectId: String?, in transaction: StoreTransaction
     ) throws {

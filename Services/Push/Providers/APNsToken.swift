@@ -2,8 +2,9 @@ import ParseProtocol
 import SignedTokens
 import Synchronization
 
-/// The signed token that says to APNs who we are. It is valid for an hour and must not be renewed more often than every 20
-/// minutes (https://developer.apple.com/documentation/usernotifications/establishing-a-token-based-connection-to-apns).
+/// The signed token that says to APNs who we are. It is valid for an hour and must not be renewed more often than every
+/// 20 minutes
+/// (https://developer.apple.com/documentation/usernotifications/establishing-a-token-based-connection-to-apns).
 final class APNsToken: Sendable {
     private struct Signed {
         let text: String

@@ -2,8 +2,8 @@ import Foundation
 import ParseProtocol
 import ServiceKit
 
-/// Writes each notification to a file `<name>.json`, for development and for shops that bring them to devices themselves. A repeated
-/// one has the same name and replaces the first.
+/// Writes each notification to a file `<name>.json`, for development and for shops that bring them to devices
+/// themselves. A repeated one has the same name and replaces the first.
 struct SpoolProvider: PushProvider {
     private let folder: SpoolFolder
     /// Waiting for the disk blocks a thread; one that no other work needs.

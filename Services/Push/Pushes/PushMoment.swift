@@ -7,8 +7,8 @@ package enum PushMoment: Sendable, Hashable {
     /// What the clock on the wall shows, as milliseconds since 1970 as if that clock were in UTC.
     case wallClock(Timestamp)
 
-    /// Reads what the SDKs send: ISO 8601 text with `Z` or an offset, text without a zone (each device's own time), a Date, or
-    /// seconds since 1970. Nil for anything else.
+    /// Reads what the SDKs send: ISO 8601 text with `Z` or an offset, text without a zone (each device's own time), a
+    /// Date, or seconds since 1970. Nil for anything else.
     package init?(_ value: JSON) {
         switch value {
         case .string(let text): self.init(text: text)
@@ -64,8 +64,8 @@ package enum PushMoment: Sendable, Hashable {
     /// Kiritimati's clocks are 14 hours ahead of UTC.
     private static let eastMax = Duration.seconds(14 * 3600)
 
-    /// The moment for a device in this time zone, and the zone's distance from UTC in minutes then. A zone that is missing or
-    /// unknown counts as UTC.
+    /// The moment for a device in this time zone, and the zone's distance from UTC in minutes then. A zone that is
+    /// missing or unknown counts as UTC.
     package func time(inZone name: String?) -> (at: Timestamp, offsetMinutes: Int) {
         switch self {
         case .absolute(let time): return (time, 0)

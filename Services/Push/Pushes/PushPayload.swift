@@ -13,7 +13,8 @@ package struct PushPayload: Sendable {
     package let data: JSON
     package let badge: Badge?
 
-    /// APNs refuses more (https://developer.apple.com/documentation/usernotifications/generating-a-remote-notification).
+    /// APNs refuses more
+    /// (https://developer.apple.com/documentation/usernotifications/generating-a-remote-notification).
     package static let bytesMax = 4096
     private static let badgeMax: Int64 = 999_999_999
 

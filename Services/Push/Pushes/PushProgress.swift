@@ -3,7 +3,8 @@ import ParseProtocol
 
 /// What is told of a push, always computed from the counts of the deliveries that are over.
 package enum PushProgress {
-    /// Counts one delivery that is over and removes its row. What was counted before is not there any more and counts no second time.
+    /// Counts one delivery that is over and removes its row. What was counted before is not there any more and counts
+    /// no second time.
     package static func end(
         _ delivery: Delivery, isSent: Bool, reason: String, in transaction: StoreTransaction
     ) throws {

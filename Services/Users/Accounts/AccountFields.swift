@@ -152,8 +152,8 @@ extension AccountFields {
         return stored
     }
 
-    /// The identities that a sign-up brings beside its names. An anonymous id counts only where it is all there is: next to
-    /// another key it would be a second one that nobody watches.
+    /// The identities that a sign-up brings beside its names. An anonymous id counts only where it is all there is:
+    /// next to another key it would be a second one that nobody watches.
     package func identities(hasPassword: Bool) -> [Identity] {
         let proven = proofs.map { Identity.provider($0.provider, id: $0.id) }
         guard !hasPassword, proven.isEmpty, case .set(let id) = anonymousId else { return proven }

@@ -11,7 +11,8 @@ package enum AccountNames {
 
     /// The form in which names are compared, so that `Ann`, `ANN` and full-width `Ａｎｎ` are one name.
     ///
-    /// NFKC and case folding. The round trip through upper case joins what has no one-to-one lower case, such as `ß` and `SS`.
+    /// NFKC and case folding. The round trip through upper case joins what has no one-to-one lower case, such as `ß`
+    /// and `SS`.
     package static func folded(_ name: String) -> String {
         name.precomposedStringWithCompatibilityMapping.lowercased().uppercased().lowercased()
             .precomposedStringWithCompatibilityMapping

@@ -12,7 +12,8 @@ package struct AccountUpdate {
     /// - Parameters:
     ///   - stored: the user's document.
     ///   - hasPassword: false for an anonymous user.
-    ///   - unverified: providers that were not asked, because the user was linked with the same id when the request came.
+    ///   - unverified: providers that were not asked, because the user was linked with the same id when the request
+    ///     came.
     /// - Throws: `.objectNotFound` (101) for a new link without proof, `.operationForbidden` (119) for a field that is
     ///   not the client's, `.invalidAuthData` (253) for a user who could not come back.
     package init(
@@ -56,8 +57,8 @@ package struct AccountUpdate {
         if stored["emailVerified"] == true, changes["emailVerified"] == nil { changes["emailVerified"] = false }
     }
 
-    /// A password or a provider turns an anonymous user into a full one, who keeps the objectId and with it all data. The anonymous
-    /// id ends there: it would be a second key to the account that nobody watches.
+    /// A password or a provider turns an anonymous user into a full one, who keeps the objectId and with it all data.
+    /// The anonymous id ends there: it would be a second key to the account that nobody watches.
     private mutating func change(
         authDataBy fields: AccountFields, of stored: JSON, willHavePassword: Bool, unverified: Set<AuthProvider>
     ) throws {
@@ -120,8 +121,8 @@ package struct AccountUpdate {
         }
     }
 
-    /// The ACL a user is stored with: private when none is given, and never without the user's own rights, unless the master key takes
-    /// them away from a user who is there: that is a ban.
+    /// The ACL a user is stored with: private when none is given, and never without the user's own rights, unless the
+    /// master key takes them away from a user who is there: that is a ban.
     package static func acl(_ wanted: JSON?, of userId: String, isMaster: Bool) -> JSON {
         switch wanted {
         case .object(var entries) where entries["__op"] == nil:

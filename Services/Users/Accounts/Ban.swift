@@ -1,8 +1,8 @@
 import ObjectStore
 import ParseProtocol
 
-/// The ban of a user: an operator took away the right to read the own object, as dashboards of Parse do with an empty ACL. A banned user
-/// has no session and gets none.
+/// The ban of a user: an operator took away the right to read the own object, as dashboards of Parse do with an empty
+/// ACL. A banned user has no session and gets none.
 package enum Ban {
     /// - Parameter user: the whole document.
     static func applies(to user: JSON, _ reader: some ObjectReading) throws -> Bool {

@@ -1,13 +1,14 @@
 import ObjectStore
 import ParseProtocol
 
-/// `_User.gender` is a number, as the apps that were written for hosted Parse save it. Earlier builds declared a text, so that these
-/// apps could not save it at all.
+/// `_User.gender` is a number, as the apps that were written for hosted Parse save it. Earlier builds declared a text,
+/// so that these apps could not save it at all.
 package enum GenderField {
     private static let className = "_User"
     private static let field = "gender"
 
-    /// Makes the field of an older database a number, unless somebody saved a text: then an app of the shop's needs it as it is.
+    /// Makes the field of an older database a number, unless somebody saved a text: then an app of the shop's needs it
+    /// as it is.
     package static func convert(in transaction: StoreTransaction) throws {
         guard transaction.hasClass(className),
             try JSON(parsing: transaction.schema(of: className))["fields"]?[field]?["type"] == "String",

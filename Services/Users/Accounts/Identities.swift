@@ -31,8 +31,8 @@ package struct Identity: Hashable, Sendable {
         Identity(kind: .email, value: AccountNames.folded(address))
     }
 
-    /// As it is stored: an anonymous id as a keyed hash, since it is all that opens its account. That is longer than any id, so that
-    /// no client can send one in place of an id.
+    /// As it is stored: an anonymous id as a keyed hash, since it is all that opens its account. That is longer than
+    /// any id, so that no client can send one in place of an id.
     func storedValue(_ key: AccountKey) -> String {
         kind == .anonymous ? "hash:" + key.digest(value, for: .anonymousId) : value
     }
@@ -86,7 +86,8 @@ enum Identities {
             "DELETE FROM identities WHERE userId = ? AND kind = ?", [.text(userId), .text(kind.text)])
     }
 
-    /// Whether the user has nothing but the id in `authData.anonymous`, which ends when a password or another provider is added.
+    /// Whether the user has nothing but the id in `authData.anonymous`, which ends when a password or another provider
+    /// is added.
     static func isAnonymous(_ userId: String, _ reader: some ObjectReading) throws -> Bool {
         try !reader.rows(
             "SELECT 1 FROM identities WHERE userId = ? AND kind = ?",

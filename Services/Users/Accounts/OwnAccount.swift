@@ -3,7 +3,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// What users are told of themselves when they sign in: what they could read with the session they get, and never less than who they are.
+/// What users are told of themselves when they sign in: what they could read with the session they get, and never less
+/// than who they are.
 enum OwnAccount {
     /// - Parameter proofs: those that the user signed in with.
     /// - Throws: `ParseError.objectNotFound` for a user who is gone.
@@ -24,7 +25,8 @@ enum OwnAccount {
     }
 
     /// A stored document as its user is told it.
-    /// - Parameter isAdmin: whether to say that the user is one of the shop's operators. Nothing asks that field: the role decides.
+    /// - Parameter isAdmin: whether to say that the user is one of the shop's operators. Nothing asks that field: the
+    ///   role decides.
     static func shown(
         _ user: JSON, of userId: String, isAdmin: Bool, with proofs: [AuthProof] = [], _ key: AccountKey,
         _ reader: some ObjectReading

@@ -5,8 +5,8 @@ import ServiceKit
 /// Users whom everybody may read while `SATCHEL_PUBLIC_USERS` is set, those of before it included.
 ///
 /// A row's ACL is what every query looks at, in columns and an index of its own. So it is ACLs that change with the
-/// setting, at the start of the writer: of users who have the ACL of a sign-up and did not choose it. Which were changed
-/// is remembered, and they are changed back when the setting is gone.
+/// setting, at the start of the writer: of users who have the ACL of a sign-up and did not choose it. Which were
+/// changed is remembered, and they are changed back when the setting is gone.
 package enum PublicUsers {
     /// Users in one transaction: some milliseconds, so that other writes get their turn.
     private static let pageRows = 200

@@ -34,8 +34,8 @@ extension UserRules {
         return reply
     }
 
-    /// Proofs of providers that do not hold count like wrong passwords: each makes us ask a provider. An anonymous id is no such proof:
-    /// the first start of an app depends on nobody else's mistakes.
+    /// Proofs of providers that do not hold count like wrong passwords: each makes us ask a provider. An anonymous id
+    /// is no such proof: the first start of an app depends on nobody else's mistakes.
     private func prepareSignUp(_ change: inout ProposedChange) async throws {
         // Before anything that the fields say is looked at.
         try await store.authorize(change)

@@ -44,7 +44,8 @@ package struct UserRules: ClassRules {
         }
     }
 
-    /// Asks the providers. A wrong proof in a user's own change counts as a failed sign-in of that user: it is a guess, too.
+    /// Asks the providers. A wrong proof in a user's own change counts as a failed sign-in of that user: it is a guess,
+    /// too.
     private func verify(_ proofs: [AuthProof], of change: inout ProposedChange) async throws {
         let repeated = try await repeated(proofs, in: change)
         change.notes["unverified"] = .array(repeated.map { .string($0.rawValue) })
@@ -66,8 +67,8 @@ package struct UserRules: ClassRules {
         throw refusal
     }
 
-    /// The providers that nobody asks about a user's change: SDKs repeat each link with every save, with a token that may have ended long
-    /// ago, and apps save the id alone that they read. The transaction compares the ids again.
+    /// The providers that nobody asks about a user's change: SDKs repeat each link with every save, with a token that
+    /// may have ended long ago, and apps save the id alone that they read. The transaction compares the ids again.
     private func repeated(_ proofs: [AuthProof], in change: ProposedChange) async throws -> [AuthProvider] {
         guard change.verb == .update, !proofs.isEmpty else { return [] }
         let userId = try change.requiredObjectId
@@ -82,8 +83,9 @@ package struct UserRules: ClassRules {
         let policy = settings.passwordPolicy
         guard policy.historyMax > 0, change.verb == .update, let userId = change.objectId else { return }
         let former = try await store.read { try PasswordHistory.hashes(of: userId, max: policy.historyMax, $0) }
-        for hash in former where try await hasher.verify(password, against: hash, for: change.hashingClient)
-        { throw policy.repeated }
+        for hash in former where try await hasher.verify(password, against: hash, for: change.hashingClient) {
+            throw policy.repeated
+        }
     }
 
     package func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? {
@@ -191,14 +193,17 @@ package struct UserRules: ClassRules {
         outcome.forget = Forget.with { $0.userIds = [outcome.objectId] }
     }
 
-    /// A new password ends every session of the user, unless the settings keep them. Who changes their own goes on with a new one.
+    /// A new password ends every session of the user, unless the settings keep them. Who changes their own goes on with
+    /// a new one.
     private func replacePassword(
         _ hash: String, _ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction
     ) throws {
         try Credentials.set(
             hash, of: outcome.objectId, historyMax: settings.passwordPolicy.historyMax, in: transaction)
         try SignInFailures.clearAll(of: outcome.objectId, in: transaction)
-        if !change.caller.isMaster { try KnownDevices.remember(outcome.objectId, change.principal, key, in: transaction) }
+        if !change.caller.isMaster {
+            try KnownDevices.remember(outcome.objectId, change.principal, key, in: transaction)
+        }
         try MailedTokens.void(.passwordReset, of: outcome.objectId, in: transaction)
         guard settings.revokesSessions else { return }
         try Sessions.close(of: outcome.objectId, in: transaction)

@@ -18,8 +18,8 @@ package struct LinkMails: Sendable {
     private static let tooMany = ParseError(
         .connectionFailed, "Too many mails were asked for from this address. Please try again later.")
 
-    /// Takes a request for a mail. Nothing here looks at accounts, so that neither the answer nor its time tells whether there is one:
-    /// the outbox brings the request back as `UsersCalls.mailLink`.
+    /// Takes a request for a mail. Nothing here looks at accounts, so that neither the answer nor its time tells
+    /// whether there is one: the outbox brings the request back as `UsersCalls.mailLink`.
     /// - Throws: `.invalidEmailAddress` (125) for what is no address, `.connectionFailed` (100) when the client asks
     ///   too often.
     func request(_ message: MailRequest, from network: String, in transaction: StoreTransaction) throws {
@@ -68,13 +68,15 @@ package struct LinkMails: Sendable {
         try addressRepeated(of: userId, email, user: user, by: causer, in: transaction)
     }
 
-    /// Where the mails of an account go: to its address, or, as in Parse, to a user name that is one where there is no other.
+    /// Where the mails of an account go: to its address, or, as in Parse, to a user name that is one where there is no
+    /// other.
     package static func address(of user: JSON) -> String? {
         if let email = user["email"]?.stringValue { return email }
         return user["username"]?.stringValue.flatMap { AccountNames.isEmail($0) ? $0 : nil }
     }
 
-    /// The mail for an address that is not verified yet and was saved again, which is how apps ask for another. Older links stay good.
+    /// The mail for an address that is not verified yet and was saved again, which is how apps ask for another. Older
+    /// links stay good.
     func addressRepeated(
         of userId: String, _ email: String, user: JSON, by causer: Principal, in transaction: StoreTransaction
     ) throws {

@@ -54,14 +54,16 @@ struct LinkVisits: Sendable {
             else { return try Self.reply(.void) }
             var change = change
             if user["emailVerified"] != true {
-                // Whoever linked these accounts never showed that the address is theirs; the holder of the mailbox just did.
+                // Whoever linked these accounts never showed that the address is theirs; the holder of the mailbox just
+                // did.
                 if user["email"] != nil { change.object["emailVerified"] = true }
                 if let linked = user["authData"]?.objectValue, !linked.isEmpty {
                     change.object["authData"] = .object(linked.mapValues { _ in .null })
                 }
             }
             let outcome = try ServiceRoutes.apply(change, rules, in: transaction)
-            // The way out for an owner whose account strangers try: where the link was opened, the next sign-in has a lane of its own.
+            // The way out for an owner whose account strangers try: where the link was opened, the next sign-in has a
+            // lane of its own.
             try KnownDevices.remember(used.userId, request.envelope.principal, rules.key, in: transaction)
             return try BusReply(LinkReply.with { $0.outcome = .done }, forget: outcome.forget)
         }

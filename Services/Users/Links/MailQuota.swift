@@ -3,13 +3,13 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// How many mails may be asked for, so that nobody's mailbox is filled by somebody else. Counts do not end with the account that
-/// caused them.
+/// How many mails may be asked for, so that nobody's mailbox is filled by somebody else. Counts do not end with the
+/// account that caused them.
 package enum MailQuota {
     package enum Subject: Sendable {
         case account(String, MailedLink)
-        /// A mailbox, whichever accounts name it, by a keyed hash of `AccountNames.mailbox`. The links of a verified account are counted
-        /// apart, so that nobody closes them by signing its mailbox up.
+        /// A mailbox, whichever accounts name it, by a keyed hash of `AccountNames.mailbox`. The links of a verified
+        /// account are counted apart, so that nobody closes them by signing its mailbox up.
         case mailbox(String, isVerified: Bool)
         /// The same in a day.
         case mailboxInADay(String, isVerified: Bool)

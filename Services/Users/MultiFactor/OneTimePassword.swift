@@ -2,13 +2,14 @@ import Cryptography
 import Foundation
 import ParseProtocol
 
-/// The codes of an authenticator app: TOTP (RFC 6238) with SHA-1, six digits and steps of 30 s, as Parse Server's `mfa` adapter has
-/// them by default.
+/// The codes of an authenticator app: TOTP (RFC 6238) with SHA-1, six digits and steps of 30 s, as Parse Server's `mfa`
+/// adapter has them by default.
 package struct OneTimePassword: Sendable {
     /// Length of a step.
     package static let stepSeconds: Int64 = 30
     package static let digits = 6
-    /// Steps before and after the present one that count: a phone's clock may be off by half a minute (RFC 6238, 5.2 and 6).
+    /// Steps before and after the present one that count: a phone's clock may be off by half a minute (RFC 6238, 5.2
+    /// and 6).
     private static let drift: Int64 = 1
 
     private let key: SymmetricKey

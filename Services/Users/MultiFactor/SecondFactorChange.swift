@@ -58,7 +58,9 @@ struct SecondFactorChange {
 
     private func giveUp(_ old: String?, of userId: String, in transaction: StoreTransaction) throws {
         guard !isMaster, try SecondFactors.isEnrolled(userId, transaction) else { return }
-        guard let old, try SecondFactors.use(old, of: userId, key: key, in: transaction) else { throw SecondFactors.invalid }
+        guard let old, try SecondFactors.use(old, of: userId, key: key, in: transaction) else {
+            throw SecondFactors.invalid
+        }
     }
 
     /// What the answer tells beside the rest: the recovery codes, once.

@@ -4,8 +4,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The users' second factors. Secrets are encrypted and apart from the objects, so that no read, export or query of an object can carry one; the
-/// object says `{"mfa":{"status":"enabled"}}` and nothing else.
+/// The users' second factors. Secrets are encrypted and apart from the objects, so that no read, export or query of an
+/// object can carry one; the object says `{"mfa":{"status":"enabled"}}` and nothing else.
 package enum SecondFactors {
     /// Its name in `authData`.
     static let name = "mfa"
@@ -16,7 +16,8 @@ package enum SecondFactors {
     static let recoveryCodes = 2
     private static let recoveryCodeCharacters = 30
 
-    /// The texts are Parse Server's, and so is the code of all but the first: apps know that they should ask for a code by it.
+    /// The texts are Parse Server's, and so is the code of all but the first: apps know that they should ask for a code
+    /// by it.
     package static let missing = ParseError(.mfaTokenRequired, "Missing additional authData mfa")
     package static let invalid = ParseError(.scriptFailed, "Invalid MFA token")
     static let needsFirst = ParseError(
@@ -62,7 +63,8 @@ package enum SecondFactors {
         try transaction.execute("DELETE FROM recoveryCodes WHERE userId = ?", [.text(userId)])
     }
 
-    /// Uses a code of the authenticator app, or a recovery code, up. Each counts once: of the app's codes only later ones than the last.
+    /// Uses a code of the authenticator app, or a recovery code, up. Each counts once: of the app's codes only later
+    /// ones than the last.
     /// - Returns: whether it was one.
     package static func use(
         _ token: String, of userId: String, key: AccountKey, in transaction: StoreTransaction
@@ -79,8 +81,8 @@ package enum SecondFactors {
         ).isEmpty
     }
 
-    /// Whether it is or was a code of the user's, used or not. For what is decided before the transaction that uses it up: whoever
-    /// repeats a request because the answer was lost must not look like somebody who guesses.
+    /// Whether it is or was a code of the user's, used or not. For what is decided before the transaction that uses it
+    /// up: whoever repeats a request because the answer was lost must not look like somebody who guesses.
     static func knows(
         _ token: String, of userId: String, _ key: AccountKey, at now: Timestamp, _ reader: some ObjectReading
     ) throws -> Bool {
@@ -112,8 +114,8 @@ package enum SecondFactors {
 }
 
 extension SecondFactors {
-    /// Decides about a sign-in whose first factor holds, in its transaction. A wrong code is counted there and so before the next
-    /// guess is looked at; the caller must let the transaction stand and answer `invalid` afterwards.
+    /// Decides about a sign-in whose first factor holds, in its transaction. A wrong code is counted there and so
+    /// before the next guess is looked at; the caller must let the transaction stand and answer `invalid` afterwards.
     /// - Throws: `.mfaTokenRequired` (211) without a code, the refusal of a locked account.
     /// - Returns: false for a wrong code.
     static func admits(

@@ -10,7 +10,9 @@ enum Credentials {
     /// - Parameter historyMax: how many of the user's hashes are kept to compare new passwords with.
     static func set(_ hash: String, of userId: String, historyMax: Int, in transaction: StoreTransaction) throws {
         _ = try transaction.execute(
-            "INSERT INTO credentials(userId, hash) VALUES (?, ?) ON CONFLICT(userId) DO UPDATE SET hash = excluded.hash",
+            """
+            INSERT INTO credentials(userId, hash) VALUES (?, ?) ON CONFLICT(userId) DO UPDATE SET hash = excluded.hash
+            """,
             [.text(userId), .text(hash)])
         try PasswordHistory.add(hash, of: userId, keeping: historyMax, in: transaction)
     }

@@ -1,4 +1,5 @@
-/// Who waits for a password to be hashed. Clients share; what one of them does keeps the others waiting for one hash at most.
+/// Who waits for a password to be hashed. Clients share; what one of them does keeps the others waiting for one hash at
+/// most.
 package struct HashingClient: Hashable, Sendable {
     /// Of a network, or of a device that an account knows.
     package let key: String
@@ -11,11 +12,13 @@ package struct HashingClient: Hashable, Sendable {
     }
 }
 
-/// Decides whose password is hashed next: few at once, because each takes a core and 16 MiB, and a bounded number waiting.
+/// Decides whose password is hashed next: few at once, because each takes a core and 16 MiB, and a bounded number
+/// waiting.
 ///
-/// The turn goes to the client that had least work done in the last minutes, so that a flood from many places is behind everybody who
-/// comes for the first time; within a client the order is that of arrival. Where many come for the first time at once, the last of them
-/// goes first: in order each would wait longer than people do. Known devices go first in three of four turns.
+/// The turn goes to the client that had least work done in the last minutes, so that a flood from many places is behind
+/// everybody who comes for the first time; within a client the order is that of arrival. Where many come for the first
+/// time at once, the last of them goes first: in order each would wait longer than people do. Known devices go first in
+/// three of four turns.
 package struct HashingQueue<Job> {
     package enum Admission {
         case run(Job)
@@ -72,7 +75,8 @@ package struct HashingQueue<Job> {
         var evicted: Job?
         if waiting >= waitingMax {
             // A newcomer finds room at the cost of whoever has most of it.
-            guard let longest = lines.filter({ !$0.key.isKnown }).max(by: { $0.value.jobs.count < $1.value.jobs.count }),
+            guard
+                let longest = lines.filter({ !$0.key.isKnown }).max(by: { $0.value.jobs.count < $1.value.jobs.count }),
                 client.isKnown || longest.value.jobs.count > own + 1
             else { return .refuse }
             evicted = lines[longest.key]?.jobs.popLast()

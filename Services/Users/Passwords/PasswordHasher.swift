@@ -16,7 +16,8 @@ package struct PasswordHashers: Sendable {
         signIns = PasswordHasher(cost: cost, threads: threads)
     }
 
-    /// `SATCHEL_PASSWORD_THREADS`, 1 to 64: the ceiling of the work that strangers can cause. Half of the processors when it is not set.
+    /// `SATCHEL_PASSWORD_THREADS`, 1 to 64: the ceiling of the work that strangers can cause. Half of the processors
+    /// when it is not set.
     /// - Throws: `StartupProblem`.
     init(_ settings: Settings) throws(StartupProblem) {
         let standard = max(1, min(ProcessInfo.processInfo.activeProcessorCount / 2, 64))
@@ -26,7 +27,8 @@ package struct PasswordHashers: Sendable {
     }
 }
 
-/// Hashes and checks passwords on threads of its own, so that a rush of sign-ins leaves the rest of the service its cores.
+/// Hashes and checks passwords on threads of its own, so that a rush of sign-ins leaves the rest of the service its
+/// cores.
 package final class PasswordHasher: Sendable {
     private struct Job: Sendable {
         let run: @Sendable () -> Void
@@ -34,7 +36,8 @@ package final class PasswordHasher: Sendable {
     }
 
     private let cost: ScryptCost
-    /// 32 of a client wait: at 0.2 s each, a lone client's last turn comes within `patience`. Of all 512, at some KB each.
+    /// 32 of a client wait: at 0.2 s each, a lone client's last turn comes within `patience`. Of all 512, at some KB
+    /// each.
     private let queue: Mutex<HashingQueue<Job>>
     private let threads = DispatchQueue(label: "satchel.passwords", qos: .utility, attributes: .concurrent)
     /// What a sign-in to an unknown account is checked against, so that it takes as long as any other.

@@ -84,6 +84,7 @@ package struct AuthProof: Hashable, Sendable {
     /// All of it, as the client sent it.
     package var sent: JSON { .object(members) }
 
-    /// What is kept. Tokens are not: nothing here uses them again, and whoever reads them could act for the user elsewhere.
+    /// What is kept. Tokens are not: nothing here uses them again, and whoever reads them could act for the user
+    /// elsewhere.
     package var stored: JSON { ["id": .string(id)] }
 }

@@ -84,8 +84,8 @@ extension OutboundClient {
     private static let answerBytesMax = 256 << 10
 
     /// A provider's answer as a JSON object.
-    /// - Throws: `refused` for a 4xx, which is what providers answer to a bad token; `unavailable` for everything else that is not an
-    ///   answer: no connection, time over, 429, 5xx, a redirect, half an answer, text that is no object.
+    /// - Throws: `refused` for a 4xx, which is what providers answer to a bad token; `unavailable` for everything else
+    ///   that is not an answer: no connection, time over, 429, 5xx, a redirect, half an answer, text that is no object.
     func object(_ url: String, headers: [(name: String, value: String)] = []) async throws(ProviderProblem) -> JSON {
         var request = OutboundRequest(.get, url, headers: headers, timeout: Self.identityPatience)
         request.answerBytesMax = Self.answerBytesMax

@@ -1,8 +1,8 @@
 import ParseProtocol
 import Synchronization
 
-/// When a provider's published keys are asked for. Keys change every few weeks; a token with an unknown key may mean that they just
-/// did, or that somebody makes tokens up.
+/// When a provider's published keys are asked for. Keys change every few weeks; a token with an unknown key may mean
+/// that they just did, or that somebody makes tokens up.
 package struct KeySchedule: Sendable {
     package enum Answer: Equatable, Sendable {
         case key(JSON)
@@ -68,7 +68,8 @@ package struct KeySchedule: Sendable {
     }
 }
 
-/// A provider's published keys (JWKS), fetched when the schedule says so. Who comes while a question is under way waits for it.
+/// A provider's published keys (JWKS), fetched when the schedule says so. Who comes while a question is under way waits
+/// for it.
 actor SigningKeys {
     private let fetch: @Sendable () async throws(ProviderProblem) -> JSON
     private var schedule = KeySchedule()

@@ -5,8 +5,8 @@ import SignedTokens
 
 /// Sign in with Apple and Google: the app gets a signed identity token (JWT) and hands it on.
 ///
-/// What the token says of itself decides nothing: the algorithm is one of ours, the key is the provider's, and issuer, audience, time
-/// and user must be what is expected.
+/// What the token says of itself decides nothing: the algorithm is one of ours, the key is the provider's, and issuer,
+/// audience, time and user must be what is expected.
 struct TokenProvider: IdentityProvider {
     private let audiences: Set<String>
     private let issuers: Set<String>
@@ -14,7 +14,8 @@ struct TokenProvider: IdentityProvider {
     private let member: String
     private let keys: SigningKeys
 
-    /// Nil without client ids (`SATCHEL_APPLE_CLIENT_IDS`, `SATCHEL_GOOGLE_CLIENT_IDS`), which the audience must be among.
+    /// Nil without client ids (`SATCHEL_APPLE_CLIENT_IDS`, `SATCHEL_GOOGLE_CLIENT_IDS`), which the audience must be
+    /// among.
     /// - Throws: with a URL that is none.
     init?(_ provider: AuthProvider, _ settings: Settings, _ client: OutboundClient) throws {
         let name = "satchel.\(provider.rawValue)"

@@ -6,8 +6,8 @@ import ProcessKit
 
 /// X, formerly Twitter: a question signed with the user's token (OAuth 1.0a, RFC 5849) is answered with the user.
 ///
-/// Only our own consumer key signs. A token is bound to the key it was made with, so one made for another app fails there; a key that
-/// the client sends is compared and never used.
+/// Only our own consumer key signs. A token is bound to the key it was made with, so one made for another app fails
+/// there; a key that the client sends is compared and never used.
 struct TwitterProvider: IdentityProvider {
     private let consumerKey: String
     private let consumerSecret: String

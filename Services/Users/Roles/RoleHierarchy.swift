@@ -14,13 +14,13 @@ package enum RoleHierarchy {
         }
     }
 
-    /// Roles of one user that count: of the direct ones the oldest 200, with inherited ones 1000. Whoever makes a role can
-    /// put anybody into it, and must not be able to make somebody else's every sign-in long.
+    /// Roles of one user that count: of the direct ones the oldest 200, with inherited ones 1000. Whoever makes a role
+    /// can put anybody into it, and must not be able to make somebody else's every sign-in long.
     static let directMax = 200
     package static let rolesMax = 1000
 
-    /// The roles that come with `direct` membership: a role's members have the rights of every role that lists it in `roles`,
-    /// and so on upwards. Circles end where they began, and everything ends at `rolesMax`.
+    /// The roles that come with `direct` membership: a role's members have the rights of every role that lists it in
+    /// `roles`, and so on upwards. Circles end where they began, and everything ends at `rolesMax`.
     package static func closure(
         of direct: [Role], parents: (_ children: [Role]) throws -> [Role]
     ) rethrows -> Set<Role> {
@@ -40,7 +40,8 @@ package enum RoleHierarchy {
         }
     }
 
-    /// The users that hold the role of the shop's operators, directly or by a role in it. There are few; of more the first ones count.
+    /// The users that hold the role of the shop's operators, directly or by a role in it. There are few; of more the
+    /// first ones count.
     static func admins(_ reader: some ObjectReading) throws -> Set<String> {
         let named = try oldest(1, where: ["name": .string(adminsRole)], reader)
         let granting = try closure(of: named) { parents in

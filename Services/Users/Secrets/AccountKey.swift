@@ -5,8 +5,8 @@ import ProcessKit
 
 /// The key under which `users` keeps what opens accounts, so that a copy of its database is not a set of keys.
 ///
-/// It lies beside the database in a file of its own. Each purpose has a key derived from it, so that what is made for one means nothing
-/// for another.
+/// It lies beside the database in a file of its own. Each purpose has a key derived from it, so that what is made for
+/// one means nothing for another.
 package struct AccountKey: Sendable {
     package enum Purpose: String, Sendable {
         case sessionToken, anonymousId, device, mailAddress, secondFactor, keptReply
@@ -28,7 +28,8 @@ package struct AccountKey: Sendable {
             outputByteCount: Self.bytes)
     }
 
-    /// A keyed hash (HMAC-SHA256) in hex: equal texts have equal ones, and without the key nobody can tell the text or try texts.
+    /// A keyed hash (HMAC-SHA256) in hex: equal texts have equal ones, and without the key nobody can tell the text or
+    /// try texts.
     package func digest(_ text: String, for purpose: Purpose) -> String {
         HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key(for: purpose)).hex
     }

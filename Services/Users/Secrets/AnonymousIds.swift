@@ -1,8 +1,9 @@
 import ObjectStore
 import ParseProtocol
 
-/// The ids in `authData.anonymous`: whoever knows one is that user, so that they are kept like passwords. Sign-ins find the user by a
-/// keyed hash (`Identities`); for the user's own answers the id is kept encrypted. The object only says that there is one.
+/// The ids in `authData.anonymous`: whoever knows one is that user, so that they are kept like passwords. Sign-ins find
+/// the user by a keyed hash (`Identities`); for the user's own answers the id is kept encrypted. The object only says
+/// that there is one.
 enum AnonymousIds {
     static let name = AuthProvider.anonymous.rawValue
     /// What the user's object holds in place of the id.

@@ -20,8 +20,8 @@ struct KeyCheck: Sendable {
         guard known != digest else { return }
         logger.critical(
             """
-            users.key is not the key that users.sqlite was written with: sessions, anonymous users and second factors of before cannot \
-            be recognised. Put the right file back and restart.
+            users.key is not the key that users.sqlite was written with: sessions, anonymous users and second \
+            factors of before cannot be recognised. Put the right file back and restart.
             """)
     }
 }

@@ -4,8 +4,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// What answers show otherwise than it is stored: to the client whose secret it is, and to nobody else, the token of the session that a
-/// request came with and the user's own `authData`; and of users that they are operators.
+/// What answers show otherwise than it is stored: to the client whose secret it is, and to nobody else, the token of
+/// the session that a request came with and the user's own `authData`; and of users that they are operators.
 struct OwnAnswers: Sendable {
     let key: AccountKey
 

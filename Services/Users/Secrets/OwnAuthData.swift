@@ -3,8 +3,9 @@ import ParseProtocol
 
 /// `authData` in a user's own answers: whole, as the client sent it, or absent.
 ///
-/// SDKs replace what they know by what an answer says and ask each provider to go on with it. A part of a proof fails there, and the SDK
-/// unlinks the account by itself. Only ids are kept of proofs, so that nothing but the answer to the request that brought them shows them.
+/// SDKs replace what they know by what an answer says and ask each provider to go on with it. A part of a proof fails
+/// there, and the SDK unlinks the account by itself. Only ids are kept of proofs, so that nothing but the answer to the
+/// request that brought them shows them.
 enum OwnAuthData {
     /// The user's document as that user is told it.
     /// - Parameter proofs: those that came with the request and were found to hold.

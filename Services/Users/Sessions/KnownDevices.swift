@@ -2,8 +2,8 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// Where an account was signed in to before. A device is its installation id; one that sends none is the network it is in. Both are kept
-/// as keyed hashes.
+/// Where an account was signed in to before. A device is its installation id; one that sends none is the network it is
+/// in. Both are kept as keyed hashes.
 package enum KnownDevices {
     /// An account's; of more the oldest are forgotten.
     static let perUserMax = 20
@@ -40,7 +40,9 @@ package enum KnownDevices {
     static func remember(
         _ userId: String, _ principal: Principal, _ key: AccountKey, in transaction: StoreTransaction
     ) throws {
-        guard let device = device(installationId: principal.installationID, key) ?? device(network: principal.network, key)
+        guard
+            let device = device(installationId: principal.installationID, key)
+                ?? device(network: principal.network, key)
         else { return }
         try remember(userId, device, in: transaction)
     }

@@ -15,7 +15,8 @@ enum SessionAnswers {
         guard let userId = session["user"]?.pointerTarget?.objectId else { throw ParseError.invalidSession }
         let roles = try RoleHierarchy.roles(of: userId, reader).map(\.name).sorted()
         // A session of a user who is gone has no rights but those of everybody, as before; it ends with the deletion.
-        if let user = try reader.documentIfFound("_User", userId, caller: .master), Ban.applies(to: user, roles: roles) {
+        if let user = try reader.documentIfFound("_User", userId, caller: .master), Ban.applies(to: user, roles: roles)
+        {
             throw ParseError.invalidSession
         }
         let isAnonymous = try Identities.isAnonymous(userId, reader)

@@ -3,7 +3,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// What is special about `_Session`: clients see, extend with fields of their own and end their sessions; the rest is ours.
+/// What is special about `_Session`: clients see, extend with fields of their own and end their sessions; the rest is
+/// ours.
 package struct SessionRules: ClassRules {
     let settings: UsersSettings
     let key: AccountKey
@@ -36,8 +37,8 @@ package struct SessionRules: ClassRules {
         }
     }
 
-    /// `POST /sessions`: another session for the caller, for a device that should not be able to take the account over. It is
-    /// restricted, as every session that a client made was in hosted Parse.
+    /// `POST /sessions`: another session for the caller, for a device that should not be able to take the account over.
+    /// It is restricted, as every session that a client made was in hosted Parse.
     package func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? {
         guard change.verb == .create else { return nil }
         guard let userId = change.caller.userId else { throw ParseError.invalidSession }

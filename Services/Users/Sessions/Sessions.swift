@@ -51,10 +51,11 @@ package struct SessionExtension: Sendable {
 
 /// Opening, finding and closing sessions, which are objects of the class `_Session`.
 ///
-/// A token is no field of its object: only its keyed hash is kept, in a table of its own, so that no read, query or export of sessions
-/// and no copy of the file can tell one.
+/// A token is no field of its object: only its keyed hash is kept, in a table of its own, so that no read, query or
+/// export of sessions and no copy of the file can tell one.
 package enum Sessions {
-    /// One user's sessions; of more the oldest end. Nobody has so many devices, but a script that signs in each time may.
+    /// One user's sessions; of more the oldest end. Nobody has so many devices, but a script that signs in each time
+    /// may.
     static let perUserMax = 100
     /// Apps send UUIDs; a longer text is not kept.
     private static let installationIdBytesMax = 128
@@ -112,8 +113,8 @@ package enum Sessions {
             [.text(key.digest(token, for: .sessionToken)), .text(sessionId)])
     }
 
-    /// The id of a token's session, whatever its time; nil when there is none. The look-up by the hash tells an attacker nothing about
-    /// the token by its time.
+    /// The id of a token's session, whatever its time; nil when there is none. The look-up by the hash tells an
+    /// attacker nothing about the token by its time.
     static func id(of token: String, _ key: AccountKey, _ reader: some ObjectReading) throws -> String? {
         try reader.rows(
             "SELECT sessionId FROM sessionTokens WHERE hash = ?", [.text(key.digest(token, for: .sessionToken))]

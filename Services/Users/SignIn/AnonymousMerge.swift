@@ -9,8 +9,8 @@ enum AnonymousMerge {
     /// A sign-in waits this long for the bag, so that the badge is right when it returns. The bag arrives in any case.
     private static let patience = Duration.seconds(2)
 
-    /// Hands the bag over when `token` is a live session of an anonymous user other than `userId`. Anything else is ignored: an
-    /// old token never keeps anybody from signing in.
+    /// Hands the bag over when `token` is a live session of an anonymous user other than `userId`. Anything else is
+    /// ignored: an old token never keeps anybody from signing in.
     /// - Returns: the anonymous user, who is gone then.
     static func perform(
         from token: String, to userId: String, messages: Outbox, key: AccountKey,

@@ -57,7 +57,8 @@ package struct SignInRequest: Sendable, Equatable {
     }
 }
 
-/// Answers `POST /login`, `POST /verifyPassword` and `POST /challenge`: a user name or e-mail address, and the password.
+/// Answers `POST /login`, `POST /verifyPassword` and `POST /challenge`: a user name or e-mail address, and the
+/// password.
 struct SignIn: Sendable {
     let host: ServiceHost
     let hasher: PasswordHasher
@@ -134,7 +135,8 @@ struct SignIn: Sendable {
         return reply
     }
 
-    /// Checks the pair and answers with the user, without a session. The master key may look past an unverified address.
+    /// Checks the pair and answers with the user, without a session. The master key may look past an unverified
+    /// address.
     func verify(_ message: AccountRequest, _ request: ServiceRequest) async throws -> BusReply {
         let body = try request.document()
         // In a query string it is a text.
@@ -148,7 +150,8 @@ struct SignIn: Sendable {
         }
     }
 
-    /// Prepares what the second factor of an account needs, for whoever knows the password. An authenticator app needs nothing.
+    /// Prepares what the second factor of an account needs, for whoever knows the password. An authenticator app needs
+    /// nothing.
     /// - Throws: `.otherCause` (-1) with nothing to prepare, `.unsupportedService` (252) for another kind than `mfa`,
     ///   or where it is off.
     func challenge(_ message: AccountRequest, _ request: ServiceRequest) async throws -> BusReply {
@@ -250,7 +253,8 @@ struct SignIn: Sendable {
             try !Ban.applies(to: user, transaction)
         else { throw refused }
         guard !settings.refusesSession(of: user) else { throw unverified }
-        // Where there is a second factor, only that ends the count: who knows the password could else guess its codes for ever.
+        // Where there is a second factor, only that ends the count: who knows the password could else guess its codes
+        // for ever.
         if try !settings.asksSecondFactor || !SecondFactors.isEnrolled(userId, transaction) {
             try SignInFailures.clear(SignInGuard(candidate.attempt).cleared, in: transaction)
         }

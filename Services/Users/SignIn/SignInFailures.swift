@@ -2,8 +2,8 @@ import ObjectStore
 import ParseProtocol
 import Synchronization
 
-/// The counters of wrong tries. A row costs whoever causes it a password's hash or a provider's answer and ends after a quarter of an
-/// hour, so that there are never many.
+/// The counters of wrong tries. A row costs whoever causes it a password's hash or a provider's answer and ends after a
+/// quarter of an hour, so that there are never many.
 package enum SignInFailures {
     static func counters(
         _ subjects: [SignInSubject], _ reader: some ObjectReading

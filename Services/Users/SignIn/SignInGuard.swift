@@ -21,11 +21,13 @@ package struct SignInAttempt: Hashable, Sendable {
     }
 }
 
-/// Decides about tries by what went wrong before: it slows whoever guesses, and not the owner, whose devices have counters of their own.
+/// Decides about tries by what went wrong before: it slows whoever guesses, and not the owner, whose devices have
+/// counters of their own.
 package struct SignInGuard {
     package enum Verdict: Equatable, Sendable {
         case admitted
-        /// Only with the code of the second factor: strangers try the account from many places. The error is for those without.
+        /// Only with the code of the second factor: strangers try the account from many places. The error is for those
+        /// without.
         case admittedWithCode(else: ParseError)
         /// The network's guesses are spread over many accounts; it gets one try from time to time.
         case paced
@@ -43,7 +45,8 @@ package struct SignInGuard {
         if let device = attempt.device { return [.device(attempt.account, device: device)] }
         let account = attempt.account
         switch step {
-        case .password: return [.place(account, network: attempt.network), .account(account), .network(attempt.network)]
+        case .password:
+            return [.place(account, network: attempt.network), .account(account), .network(attempt.network)]
         case .code: return [.place(account, network: attempt.network), .codes(account)]
         }
     }
@@ -66,8 +69,8 @@ package struct SignInGuard {
         return verdict
     }
 
-    /// What a wrong password or code counts for. A known device's mistakes close nothing but that device's lane and, like any other,
-    /// strangers' lane.
+    /// What a wrong password or code counts for. A known device's mistakes close nothing but that device's lane and,
+    /// like any other, strangers' lane.
     package func counted(for step: Step) -> [SignInSubject] {
         switch (attempt.device, step) {
         case (let device?, .password): [.device(attempt.account, device: device), .account(attempt.account)]
@@ -87,7 +90,8 @@ package struct SignInGuard {
         let minutes = max(1, (end.milliseconds - now.milliseconds + 59_999) / 60_000)
         return ParseError(
             .objectNotFound,
-            "Your account is locked due to multiple failed login attempts. Please try again after \(minutes) minute(s).")
+            "Your account is locked due to multiple failed login attempts. Please try again after \(minutes) minute(s)."
+        )
     }
 
     package static func slowedDown(seconds: Int) -> ParseError {

@@ -30,11 +30,12 @@ package enum SignInSubject: Hashable, Sendable {
         }
     }
 
-    /// Stands for the account of a name nobody has, so that it locks like one that somebody has. No user's id has a colon.
+    /// Stands for the account of a name nobody has, so that it locks like one that somebody has. No user's id has a
+    /// colon.
     package static func unknown(_ name: String) -> String { "unknown:\(AccountNames.folded(name).prefix(200))" }
 
-    /// Wrong tries within `window` before the subject has to wait. Nobody but its own device can use up what a device has; somebody from
-    /// one network cannot use up what an account has for all others; a network may be an office.
+    /// Wrong tries within `window` before the subject has to wait. Nobody but its own device can use up what a device
+    /// has; somebody from one network cannot use up what an account has for all others; a network may be an office.
     package var failuresMax: Int64 {
         switch self {
         case .place, .device, .codes, .owner: 5

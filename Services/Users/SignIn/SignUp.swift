@@ -19,7 +19,8 @@ struct SignUp {
     /// Length of a generated user name, as Parse makes them.
     private static let generatedNameCharacters = 25
 
-    /// Creates the user and opens a session. An anonymous id that is known signs its user in instead: then `before` is set.
+    /// Creates the user and opens a session. An anonymous id that is known signs its user in instead: then `before` is
+    /// set.
     /// - Throws: `.usernameTaken` (202), `.emailTaken` (203) when a name is taken; what the store refuses.
     func commit(in transaction: StoreTransaction) throws -> ChangeOutcome {
         if let userId = try returning(transaction) { return try signIn(userId, in: transaction) }
@@ -65,7 +66,8 @@ struct SignUp {
         let authData = fields.authData(hasPassword: passwordHash != nil)
         if !authData.isEmpty { object["authData"] = AnonymousIds.marked(.object(authData)) }
         object["ACL"] = nil
-        // With the client's own rights, so that class-level permissions and what clients cannot write are the store's to decide.
+        // With the client's own rights, so that class-level permissions and what clients cannot write are the store's
+        // to decide.
         var created = try transaction.create("_User", .object(object), objectId: fields.objectId, caller: caller)
         let userId = created.objectId
         var ours: [String: JSON] = ["ACL": acl(of: userId)]
@@ -139,7 +141,8 @@ struct SignUp {
             for: userId, SessionOrigin(action: .login, provider: origin), installationId: caller.installationId,
             lifetime: settings.sessionLifetime, key: key, in: transaction)
         try rememberDevice(of: userId, in: transaction)
-        let answer = try OwnAccount.document(of: userId, with: fields.proofs, key, transaction).with(sessionToken: session.token)
+        let answer = try OwnAccount.document(of: userId, with: fields.proofs, key, transaction).with(
+            sessionToken: session.token)
         var outcome = ChangeOutcome(objectId: userId, before: user, after: user, answer: answer)
         outcome.forget = session.forget
         return outcome

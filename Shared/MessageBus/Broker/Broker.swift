@@ -6,7 +6,8 @@ import Synchronization
 
 /// The gateway's end of the bus: binds the ROUTER that services dial, and passes requests between them.
 public final class Broker: Sendable {
-    /// How a request of the gateway itself hears of its answer; called on the broker's thread, so it must only hand over.
+    /// How a request of the gateway itself hears of its answer; called on the broker's thread, so it must only hand
+    /// over.
     public typealias Completion = @Sendable (Result<BusReply, BusFailure>) -> Void
 
     enum Work: Sendable {
@@ -18,10 +19,12 @@ public final class Broker: Sendable {
     public struct ServiceState: Sendable, Equatable {
         /// Names of the processes, sorted.
         public var replicas: [String] = []
+        /// Whether one of them writes.
         public var hasWriter = false
         /// What a replica said that keeps it from working as it should; empty when none did.
         public var problem = ""
 
+        /// A service without replicas.
         public init() {}
     }
 
@@ -43,7 +46,8 @@ public final class Broker: Sendable {
     }
 
     /// Binds the endpoint and starts.
-    /// - Throws: `BusConfiguration.Problem` when another broker holds the endpoint, `ZeroMQError` when it cannot be bound.
+    /// - Throws: `BusConfiguration.Problem` when another broker holds the endpoint, `ZeroMQError` when it cannot be
+    ///   bound.
     public func start() async throws {
         let lock = try configuration.lockEndpoint()
         endpointLock.withLock { $0 = lock }
@@ -73,6 +77,7 @@ public final class Broker: Sendable {
         }
     }
 
+    /// Ends the thread; requests under way fail.
     public func stop() { thread.mailbox.post(.stop) }
 
     /// Sends a request and calls `completion` exactly once.

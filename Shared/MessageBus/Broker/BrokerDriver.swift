@@ -143,7 +143,8 @@ final class BrokerDriver: SocketDriver {
         sweep()
     }
 
-    /// Finds lanes that are gone: sending to one fails at once (`ZMQ_ROUTER_MANDATORY`). Lanes ignore the message itself.
+    /// Finds lanes that are gone: sending to one fails at once (`ZMQ_ROUTER_MANDATORY`). Lanes ignore the message
+    /// itself.
     private func sweep() {
         var envelope = Envelope()
         envelope.version = BusMessage.version

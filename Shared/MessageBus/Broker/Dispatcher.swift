@@ -1,6 +1,7 @@
 import Messages
 
-/// Decides which replica gets which request, and what happens when one dies: the gateway's half of the bus, without I/O.
+/// Decides which replica gets which request, and what happens when one dies: the gateway's half of the bus, without
+/// I/O.
 ///
 /// Each event appends what must be done to `actions`. A lane is one socket of one service process; `Origin` is whoever
 /// waits for the answer.
@@ -12,16 +13,19 @@ package struct Dispatcher<Origin> {
         case answer(Origin, BusMessage)
     }
 
-    /// Requests one lane may have at once. Enough to fill a group commit from one lane; more would only wait in the service
-    /// where it cannot be given to another lane.
+    /// Requests one lane may have at once. Enough to fill a group commit from one lane; more would only wait in the
+    /// service where it cannot be given to another lane.
     package static var windowMax: Int { 128 }
-    /// Requests that may wait for a lane of one service. At 10,000 requests a second this is a tenth of a second of work.
+    /// Requests that may wait for a lane of one service. At 10,000 requests a second this is a tenth of a second of
+    /// work.
     package static var waitingMax: Int { 1024 }
     /// Of those, how many may be one client's. A quarter, so that it takes several to keep others out.
     package static var waitingPerClientMax: Int { 256 }
-    /// A lane says hello every second; after this silence it counts as dead. Longer than a busy host lets a thread wait.
+    /// A lane says hello every second; after this silence it counts as dead. Longer than a busy host lets a thread
+    /// wait.
     package static var silenceMax: BusClock.Milliseconds { 6000 }
-    /// How long a request may wait for a lane: longer than a supervisor takes to restart a service that has one replica.
+    /// How long a request may wait for a lane: longer than a supervisor takes to restart a service that has one
+    /// replica.
     package static var laneWaitMax: BusClock.Milliseconds { 6000 }
     /// Replicas that may die or fall silent with a request before it is given up: one can be chance, two are its doing.
     package static var deathsMax: Int { 2 }
@@ -32,7 +36,8 @@ package struct Dispatcher<Origin> {
         var lastHeard: BusClock.Milliseconds
         var isLeaving = false
         var inFlight: Set<UInt64> = []
-        /// The latest of this lane's requests that was answered, as `Pending.sending`: the lane is past everything sent before it.
+        /// The latest of this lane's requests that was answered, as `Pending.sending`: the lane is past everything sent
+        /// before it.
         var answered: UInt64 = 0
         /// The process: its lanes have routing ids that differ in what follows the last hyphen (`BusEndpoint`).
         var process: LaneID { id.lastIndex(of: UInt8(ascii: "-")).map { Array(id[..<$0]) } ?? id }
@@ -88,12 +93,14 @@ package struct Dispatcher<Origin> {
         }
     }
 
-    /// A lane died. What it had goes to another lane if that is safe, else its origin hears that the outcome is unknown.
+    /// A lane died. What it had goes to another lane if that is safe, else its origin hears that the outcome is
+    /// unknown.
     package mutating func gone(_ id: LaneID, now: BusClock.Milliseconds, _ actions: inout [Action]) {
         gone(id, isSilent: false, stalledBy: nil, now: now, &actions)
     }
 
-    /// A lane says nothing any more. What it is working on is the oldest read that it has not passed: that one is never sent again.
+    /// A lane says nothing any more. What it is working on is the oldest read that it has not passed: that one is never
+    /// sent again.
     private mutating func fellSilent(_ lane: Lane, now: BusClock.Milliseconds, _ actions: inout [Action]) {
         let suspect = lane.inFlight.filter { correlation in
             pending[correlation].map { !$0.message.envelope.writes && $0.sending > lane.answered } ?? false
@@ -154,7 +161,8 @@ package struct Dispatcher<Origin> {
         } else if client != 0, line?.count(of: client) ?? 0 >= Self.waitingPerClientMax {
             finish(
                 correlation,
-                with: .tooManyRequests("Too many of your requests are waiting; try again.", retryAfterSeconds: 1), &actions)
+                with: .tooManyRequests("Too many of your requests are waiting; try again.", retryAfterSeconds: 1),
+                &actions)
         } else {
             waiting[service, default: WaitingLine()].append(correlation, of: client)
         }
@@ -233,8 +241,8 @@ package struct Dispatcher<Origin> {
     /// The lane for the next request of a service.
     private mutating func lane(of service: Substring, writes: Bool) -> LaneID? {
         guard let ids = lanesOfService[service], !ids.isEmpty else { return nil }
-        // All writes wait for the same writer, whichever lane brings them. On one lane they and their answers travel in batches,
-        // and the other lanes are free for reads.
+        // All writes wait for the same writer, whichever lane brings them. On one lane they and their answers travel in
+        // batches, and the other lanes are free for reads.
         if writes { return ids.first { lanes[$0].map { isEligible($0, writes: true) } ?? false } }
         // Starting at a different lane each time spreads an idle service's requests evenly.
         turn &+= 1

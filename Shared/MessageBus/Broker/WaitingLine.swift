@@ -1,8 +1,8 @@
 import DequeModule
 import Messages
 
-/// Requests that wait for a lane of one service, in an order that is fair between clients: whoever sends many waits behind others' first
-/// ones (start-time fair queueing with equal weights; Goyal, Vin, Cheng 1996).
+/// Requests that wait for a lane of one service, in an order that is fair between clients: whoever sends many waits
+/// behind others' first ones (start-time fair queueing with equal weights; Goyal, Vin, Cheng 1996).
 struct WaitingLine {
     /// Who a request waits for: 0 for ourselves and the operator, who have no share that could be used up.
     typealias Client = Int
@@ -70,8 +70,8 @@ struct WaitingLine {
 }
 
 extension Principal {
-    /// Who shares are counted by: a signed-up user at an address, everybody else at an address together (an anonymous user costs nothing
-    /// to make); 0 for the operator and for ourselves.
+    /// Who shares are counted by: a signed-up user at an address, everybody else at an address together (an anonymous
+    /// user costs nothing to make); 0 for the operator and for ourselves.
     package var shareholder: Int {
         if master || network.isEmpty { return 0 }
         var hasher = Hasher()

@@ -36,8 +36,8 @@ public struct ServiceRequest: Sendable {
     public var isTooLate: Bool { envelope.deadline <= BusClock.now }
 }
 
-/// What a service does with the requests of one lane. Called on the lane's thread only, so it may own things that belong to
-/// one thread, such as a database connection; what takes long must be handed on.
+/// What a service does with the requests of one lane. Called on the lane's thread only, so it may own things that
+/// belong to one thread, such as a database connection; what takes long must be handed on.
 public protocol LaneHandler: AnyObject {
     func handle(_ request: ServiceRequest)
 }

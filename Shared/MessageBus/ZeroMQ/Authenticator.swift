@@ -2,7 +2,8 @@ import CZeroMQ
 import Glibc
 import Logging
 
-/// Lets only holders of the suite's service key join (ZeroMQ RFC 27, ZAP). Without it CURVE encrypts, but admits any key.
+/// Lets only holders of the suite's service key join (ZeroMQ RFC 27, ZAP). Without it CURVE encrypts, but admits any
+/// key.
 enum Authenticator {
     /// Answers authentication requests of `context` on a thread of its own until the context ends.
     static func start(context: ZeroMQContext, allowedKey: String, logger: Logger) throws {

@@ -18,7 +18,8 @@ protocol SocketDriver<Work>: AnyObject {
     func stopped(left: [Work])
 }
 
-/// Runs one socket on one thread: work posted by others, messages from the wire and monitor events, each drained in batches.
+/// Runs one socket on one thread: work posted by others, messages from the wire and monitor events, each drained in
+/// batches.
 final class SocketThread<Work: Sendable>: Sendable {
     let mailbox: Mailbox<Work>
 

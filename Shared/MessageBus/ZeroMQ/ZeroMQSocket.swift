@@ -25,7 +25,8 @@ public final class ZeroMQContext: @unchecked Sendable {
     public init() throws {
         guard let pointer = zmq_ctx_new() else { throw ZeroMQError("zmq_ctx_new") }
         self.pointer = pointer
-        // The library's default of 1,023 sockets bounds nothing of ours; one I/O thread carries about 4 million messages a second.
+        // The library's default of 1,023 sockets bounds nothing of ours; one I/O thread carries about 4 million
+        // messages a second.
         guard zmq_ctx_set(pointer, ZMQ_BLOCKY, 0) == 0 else { throw ZeroMQError("zmq_ctx_set") }
     }
 

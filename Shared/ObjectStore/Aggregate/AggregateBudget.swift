@@ -1,6 +1,7 @@
 import ParseProtocol
 
-/// What one aggregate may cost. A pipeline can multiply documents without end; every stage that keeps or makes values asks here.
+/// What one aggregate may cost. A pipeline can multiply documents without end; every stage that keeps or makes values
+/// asks here.
 final class AggregateBudget {
     /// Bytes kept at one time, 64 MiB: some hundred thousand small groups, and well within what a service may grow by.
     static let keptBytesMax = 67_108_864
@@ -43,13 +44,16 @@ final class AggregateBudget {
         guard AggregateBudget.bytes(of: document, upTo: limit) < limit else {
             throw ParseError(
                 .inefficientQuery,
-                "A document between stages is larger than \(limit >> 20) MiB or nested deeper than \(JSON.depthMax) levels."
+                """
+                A document between stages is larger than \(limit >> 20) MiB or nested deeper than \(JSON.depthMax) \
+                levels.
+                """
             )
         }
     }
 
-    /// An estimate that stops at `limit`: parts that a pipeline doubles share their memory, so that looking at all of a value could
-    /// take longer than making it. What is nested too deeply to be read again counts as too large.
+    /// An estimate that stops at `limit`: parts that a pipeline doubles share their memory, so that looking at all of a
+    /// value could take longer than making it. What is nested too deeply to be read again counts as too large.
     private static func bytes(of value: JSON, upTo limit: Int, depth: Int = 0) -> Int {
         guard depth <= JSON.depthMax else { return limit }
         var total = valueBytes

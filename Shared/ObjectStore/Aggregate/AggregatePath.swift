@@ -3,7 +3,8 @@ import ParseProtocol
 /// A field as a pipeline names it: by Parse's name, or by that of the database other servers keep it in (`_id`,
 /// `_created_at`, `_p_owner`).
 ///
-/// In a running pipeline an object's id is its `_id`, as in the results of `$group`; on the way out it becomes `objectId`.
+/// In a running pipeline an object's id is its `_id`, as in the results of `$group`; on the way out it becomes
+/// `objectId`.
 struct AggregatePath {
     let components: [String]
     /// `_p_owner` means the text `Class$id` and not the Pointer.

@@ -181,7 +181,8 @@ final class ResultStep: PipelineStep {
 
     func finish() throws { body.append(contentsOf: "]}".utf8) }
 
-    /// Names and times in Parse's form: the id as `objectId`, null where it is empty; `createdAt` and `updatedAt` as plain texts.
+    /// Names and times in Parse's form: the id as `objectId`, null where it is empty; `createdAt` and `updatedAt` as
+    /// plain texts.
     private static func shown(_ document: JSON) -> JSON {
         guard case .object(var members) = document else { return document }
         if let id = members.removeValue(forKey: "_id") {

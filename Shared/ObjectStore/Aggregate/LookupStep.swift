@@ -1,6 +1,7 @@
 import ParseProtocol
 
-/// `$lookup`: to each document an array of the objects of a class whose field has the value that a field of the document has.
+/// `$lookup`: to each document an array of the objects of a class whose field has the value that a field of the
+/// document has.
 struct Lookup {
     let className: String
     let localField: AggregatePath
@@ -29,8 +30,8 @@ struct Lookup {
     }
 }
 
-/// A `Lookup` at work. It reads when all documents are there: some hundred of them with one query, and never while another query is
-/// still being read.
+/// A `Lookup` at work. It reads when all documents are there: some hundred of them with one query, and never while
+/// another query is still being read.
 final class LookupStep: PipelineStep {
     /// Gives each object of the class for which the condition holds, as a pipeline sees it.
     typealias Find = (_ condition: JSON, _ body: (JSON) throws -> Void) throws -> Void

@@ -4,8 +4,8 @@ import ParseProtocol
 public struct Aggregate: Sendable {
     /// The class whose objects are the pipeline's input.
     public var className: String
-    /// An array of stages of one member each. The keys of a `$sort` are an array of pairs, `[["score",-1],["name",1]]`, because the
-    /// members of a `JSON` object have no order; an object of one key is fine.
+    /// An array of stages of one member each. The keys of a `$sort` are an array of pairs, `[["score",-1],["name",1]]`,
+    /// because the members of a `JSON` object have no order; an object of one key is fine.
     public var pipeline: JSON
     /// Answers with numbers about the work instead of the results.
     public var explains: Bool
@@ -21,8 +21,8 @@ public struct Aggregate: Sendable {
 extension ObjectReader {
     /// Runs a pipeline. It is for the master key only, as whoever groups values sees all of them.
     ///
-    /// The first `$match` (and `$sort`, `$skip` and `$limit` behind it) are SQL; every other stage runs in memory over its rows, with
-    /// bounds on time, on what is kept and on the answer.
+    /// The first `$match` (and `$sort`, `$skip` and `$limit` behind it) are SQL; every other stage runs in memory over
+    /// its rows, with bounds on time, on what is kept and on the answer.
     /// - Returns: `{"results":[…]}`, empty for a class that does not exist.
     /// - Throws: `.invalidQuery` (102), `.invalidKeyName` (105) or `.invalidJSON` (107) for a bad pipeline, `.timeout`
     ///   (124) when it takes longer than `timeLimit`, `.inefficientQuery` (154) when it keeps more than 64 MiB,
@@ -63,8 +63,8 @@ extension ObjectReader {
         }
     }
 
-    /// The different values of a field in the objects that a query finds, in the order in which they were found. Of an array each
-    /// element is a value; null is none.
+    /// The different values of a field in the objects that a query finds, in the order in which they were found. Of an
+    /// array each element is a value; null is none.
     /// - Returns: `{"results":[…]}`, empty for a class or field that does not exist.
     /// - Throws: as `aggregate`.
     public func distinct(_ field: String, of query: Query, caller: Caller) throws -> FoundPage {

@@ -1,7 +1,7 @@
 import ParseProtocol
 
-/// A pipeline parted in two: what SQLite does (the first `$match`, a `$sort` by plain columns, `$skip` and `$limit`), and the
-/// stages that run in memory over its rows.
+/// A pipeline parted in two: what SQLite does (the first `$match`, a `$sort` by plain columns, `$skip` and `$limit`),
+/// and the stages that run in memory over its rows.
 struct PipelinePlan {
     private(set) var query: Query
     private(set) var stages: ArraySlice<PipelineStage>

@@ -16,8 +16,8 @@ enum PipelineStage {
 
     static let stagesMax = 50
 
-    /// - Parameter json: an array of stages of one member each; the keys of `$sort` as an array of pairs, because the members of an
-    ///   object have no order here.
+    /// - Parameter json: an array of stages of one member each; the keys of `$sort` as an array of pairs, because the
+    ///   members of an object have no order here.
     /// - Throws: `.invalidQuery` (102) for what is no pipeline, `.invalidKeyName` (105) for a bad name.
     static func pipeline(_ json: JSON) throws -> [PipelineStage] {
         guard case .array(let stages) = json else {

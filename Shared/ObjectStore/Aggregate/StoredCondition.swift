@@ -2,8 +2,8 @@ import ParseProtocol
 
 /// The first `$match` of a pipeline in the words of a query's `where`, for the compiler that finds have.
 ///
-/// Fields get Parse's names, pointers written as `Class$id` become Pointers, and texts become Dates where dates are compared:
-/// clients send the dates of a pipeline as plain texts.
+/// Fields get Parse's names, pointers written as `Class$id` become Pointers, and texts become Dates where dates are
+/// compared: clients send the dates of a pipeline as plain texts.
 struct StoredCondition {
     let info: ClassInfo
 

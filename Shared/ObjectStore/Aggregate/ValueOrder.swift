@@ -1,7 +1,8 @@
 import ParseProtocol
 
-/// The order of values of any type that pipelines sort and compare by: nothing and null, numbers, texts, objects, arrays, bytes,
-/// booleans, dates (https://www.mongodb.com/docs/manual/reference/bson-type-comparison-order/). A Pointer is the text `Class$id` there.
+/// The order of values of any type that pipelines sort and compare by: nothing and null, numbers, texts, objects,
+/// arrays, bytes, booleans, dates (https://www.mongodb.com/docs/manual/reference/bson-type-comparison-order/). A
+/// Pointer is the text `Class$id` there.
 enum ValueOrder {
     static func isBefore(_ a: JSON?, _ b: JSON?) -> Bool { compare(a, b) < 0 }
 

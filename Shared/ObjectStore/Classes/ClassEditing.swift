@@ -3,8 +3,8 @@ import ParseProtocol
 /// The schemas API (PARSE_PROTOCOL section 7). Whoever calls it has checked that the master key asks.
 extension StoreTransaction {
     /// Creates a class from a schema.
-    /// - Parameter wish: `fields`, `classLevelPermissions` and `indexes`, each optional. `_fieldOrder`, a list of names, says in which
-    ///   order new fields come, which a JSON object does not.
+    /// - Parameter wish: `fields`, `classLevelPermissions` and `indexes`, each optional. `_fieldOrder`, a list of
+    ///   names, says in which order new fields come, which a JSON object does not.
     /// - Returns: the schema as JSON text.
     /// - Throws: `.invalidClassName` (103) when it exists or the name is bad, else as `changeClass`.
     public func createClass(_ name: String, _ wish: JSON) throws -> [UInt8] {
@@ -15,7 +15,8 @@ extension StoreTransaction {
         return try changeClass(name, wish, keeping: [])
     }
 
-    /// Adds and removes fields and indexes, and replaces the permissions when some are given; null gives back those of before any edit.
+    /// Adds and removes fields and indexes, and replaces the permissions when some are given; null gives back those of
+    /// before any edit.
     /// - Parameter keeping: fields that the service's own code needs.
     /// - Throws: `.invalidClassName` (103) for an unknown class, `.classNotEmpty` (255) for a field that exists or does
     ///   not, `.incorrectType` (111) and `.missingRequiredField` (135) for types, `.invalidKeyName` (105) for names,
@@ -115,7 +116,10 @@ extension StoreTransaction {
         if type == .geoPoint, let other = info.fields.first(where: { $0.value == .geoPoint })?.key {
             throw ParseError(
                 .incorrectType,
-                "currently, only one GeoPoint field may exist in an object. Adding \(field) when \(other) already exists.")
+                """
+                currently, only one GeoPoint field may exist in an object. Adding \(field) when \(other) already exists.
+                """
+            )
         }
         guard info.fields.count < ClassInfo.fieldsMax else {
             throw ParseError(.objectTooLarge, "A class can have at most \(ClassInfo.fieldsMax) fields.")

@@ -2,7 +2,8 @@ import ParseProtocol
 
 extension ClassPermissions {
     /// `classLevelPermissions` as the protocol shows them (PARSE_PROTOCOL section 7.1).
-    /// - Parameter areGiven: whether an operator gave them; those of a class that never got any show a group that hides nothing.
+    /// - Parameter areGiven: whether an operator gave them; those of a class that never got any show a group that hides
+    ///   nothing.
     func wire(areGiven: Bool) -> JSON {
         var members: [String: JSON] = [:]
         for action in Action.allCases {

@@ -40,8 +40,9 @@ public struct ClassPermissions: Sendable, Hashable {
     /// Fields that let the user they name update and delete that object.
     public var writeUserFields: [String]
     /// Fields hidden from a group of callers: `*`, `authenticated`, `role:<name>`, a user's objectId or
-    /// `userField:<field>`. Hidden from a caller is what all groups that apply hide. Whether a `userField:` group applies
-    /// depends on the object, so that it counts where objects leave the store; conditions and orders are judged by the others.
+    /// `userField:<field>`. Hidden from a caller is what all groups that apply hide. Whether a `userField:` group
+    /// applies depends on the object, so that it counts where objects leave the store; conditions and orders are judged
+    /// by the others.
     public var protectedFields: [String: [String]]
     /// No class-level permissions: everything is public.
     var isOpen: Bool

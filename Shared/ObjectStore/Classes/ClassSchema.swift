@@ -16,7 +16,9 @@ extension ClassInfo {
     ///   - before: the fields before.
     func orderedFields(addedAs names: [String], to before: [String: FieldType]) -> [String] {
         var added: [String] = []
-        for name in names where fields[name] != nil && before[name] == nil && !added.contains(name) { added.append(name) }
+        for name in names where fields[name] != nil && before[name] == nil && !added.contains(name) {
+            added.append(name)
+        }
         let known = fieldOrder.filter { before[$0] != nil && fields[$0] != nil }
         return known + added + Set(fields.keys).subtracting(known + added).sorted()
     }
@@ -58,8 +60,8 @@ extension ClassInfo {
         return fields[name] == nil ? nil : wireField(name)
     }
 
-    /// The class in the protocol's schema format (PARSE_PROTOCOL section 7), as JSON text: fields are in the order in which the class
-    /// got them, the standard ones first.
+    /// The class in the protocol's schema format (PARSE_PROTOCOL section 7), as JSON text: fields are in the order in
+    /// which the class got them, the standard ones first.
     var wireSchema: [UInt8] {
         let standard = Self.standardFields.map { ($0.name, $0.field) }
         let own = orderedFields.filter { name in !standard.contains { $0.0 == name } }.map { ($0, wireField($0)) }

@@ -31,8 +31,8 @@ struct ClassIndex: Sendable, Hashable {
     static let uniqueMember = "_unique"
     static let orderMember = "_order"
 
-    /// - Parameter json: `{"code": 1, "price": -1, "_unique": true}`, nil when it is something else. Because a JSON object has
-    ///   no order, `"_order": ["price", "code"]` says that of the index; without it the names do.
+    /// - Parameter json: `{"code": 1, "price": -1, "_unique": true}`, nil when it is something else. Because a JSON
+    ///   object has no order, `"_order": ["price", "code"]` says that of the index; without it the names do.
     init?(json: JSON) {
         guard var members = json.objectValue else { return nil }
         let unique = members.removeValue(forKey: ClassIndex.uniqueMember)
@@ -73,7 +73,8 @@ struct ClassEdits: Sendable, Hashable {
     var indexes: [String: ClassIndex] = [:] {
         didSet { if !indexes.isEmpty { hadIndexes = true } }
     }
-    /// The class has or had an index of an operator. From then on its schema names the index of its ids, too, as Parse Server's does.
+    /// The class has or had an index of an operator. From then on its schema names the index of its ids, too, as Parse
+    /// Server's does.
     private(set) var hadIndexes = false
 
     /// The index of ids, as schemas show it.

@@ -96,6 +96,7 @@ extension ParseError {
         _ className: String, _ field: String, expected: FieldType, got: FieldType
     ) -> ParseError {
         ParseError(
-            .incorrectType, "schema mismatch for \(className).\(field); expected \(expected.label) but got \(got.label)")
+            .incorrectType, "schema mismatch for \(className).\(field); expected \(expected.label) but got \(got.label)"
+        )
     }
 }

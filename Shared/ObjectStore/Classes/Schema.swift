@@ -5,7 +5,8 @@ struct ClassInfo: Sendable {
     let id: Int64
     let name: String
     var fields: [String: FieldType]
-    /// The fields in the order in which the class got them. One that is saved with it and not named here comes last, after its name.
+    /// The fields in the order in which the class got them. One that is saved with it and not named here comes last,
+    /// after its name.
     var fieldOrder: [String] = []
     /// What operators demand of a field beyond its type.
     var fieldOptions: [String: FieldOptions] = [:]
@@ -76,7 +77,10 @@ struct Schema: Sendable {
     /// The columns of the indexes that our own SQL made, by table.
     private static func indexes(_ connection: Connection) throws -> [String: [[String]]] {
         let rows = try connection.rows(
-            "SELECT tbl_name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name GLOB 'o[0-9]*' AND sql IS NOT NULL")
+            """
+            SELECT tbl_name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name GLOB 'o[0-9]*' AND sql IS NOT NULL
+            """
+        )
         return try rows.reduce(into: [:]) { result, row in
             let sql = try row.text(1)
             guard let start = sql.firstIndex(of: "("), let end = sql.lastIndex(of: ")") else { return }

@@ -73,7 +73,10 @@ struct SchemaWriter {
     func removeField(_ field: String, type: FieldType, of info: ClassInfo) throws {
         let path = try FieldPath(field)
         try connection.execute(
-            "UPDATE o\(info.id) SET doc = json_remove(doc, \(path.expression(in: "doc"))) WHERE \(path.type(in: "doc")) IS NOT NULL"
+            """
+            UPDATE o\(info.id) SET doc = json_remove(doc, \(path.expression(in: "doc"))) \
+            WHERE \(path.type(in: "doc")) IS NOT NULL
+            """
         )
         if type == .geoPoint { try GeoIndex.drop(info, connection) }
         if case .relation = type {
@@ -110,7 +113,9 @@ struct SchemaWriter {
             try TextIndex.create(info, connection)
         }
         let changesIndexes = try updateIndexes(of: info, definition.indexes, unique: definition.uniqueIndexes)
-        if stored == nil || changesText || changesIndexes || stored?.fields != info.fields || stored?.permissions != info.permissions {
+        if stored == nil || changesText || changesIndexes || stored?.fields != info.fields
+            || stored?.permissions != info.permissions
+        {
             try save(info, in: &schema)
         }
     }

@@ -2,8 +2,9 @@ import ParseProtocol
 
 /// The fields that prove who somebody is, or name a device. The list has no other home.
 ///
-/// Whoever may compare such a field with guesses finds it out, letter by letter. What else is secret (hashes of passwords, tokens
-/// of mailed links, second factors) is in tables of its own that no query reaches, under names that no field has.
+/// Whoever may compare such a field with guesses finds it out, letter by letter. What else is secret (hashes of
+/// passwords, tokens of mailed links, second factors) is in tables of its own that no query reaches, under names that
+/// no field has.
 enum SecretFields {
     /// No condition or order of anybody but the master key may name them, in a class itself or through pointers to it.
     private static let unaskable: [String: Set<String>] = [
@@ -44,7 +45,8 @@ extension ClassPermissions {
 
     /// The same permissions with what is protected in Satchel's own classes and what these do not name.
     ///
-    /// Dashboards send permissions without protected fields: what is left out of an edit is not thereby shown to everybody.
+    /// Dashboards send permissions without protected fields: what is left out of an edit is not thereby shown to
+    /// everybody.
     /// - Parameter others: the permissions before, of which all groups stay; `.open` when the edit names groups.
     func keepingProtection(of others: ClassPermissions, in className: String) -> ClassPermissions {
         guard className.hasPrefix("_") else { return self }

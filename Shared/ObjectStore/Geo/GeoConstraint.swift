@@ -14,7 +14,8 @@ extension QuerySubject {
             let near = NearPoint(center, place, &compiler)
             let limit = compiler.bind(.real(radians))
             return compiler.found(
-                "\(row).id IN (SELECT id FROM \(near.candidates(info, within: limit)))", and: "\(near.distance)<=\(limit)")
+                "\(row).id IN (SELECT id FROM \(near.candidates(info, within: limit)))",
+                and: "\(near.distance)<=\(limit)")
         case ("$geoIntersects", "$point", 1):
             guard let point = raw["$point"].flatMap(GeoPoint.init) else {
                 throw ParseError(.invalidJSON, "bad $geoIntersect value; $point should be GeoPoint")
@@ -61,8 +62,8 @@ enum GeoConstraint {
     static let tooFewCorners = ParseError(
         .invalidJSON, "bad $geoWithin value; $polygon should contain at least 3 GeoPoints")
 
-    /// Any two opposite corners, in any order. As in MongoDB, on whose answers clients count, a box never lies across 180 degrees; a
-    /// polygon may.
+    /// Any two opposite corners, in any order. As in MongoDB, on whose answers clients count, a box never lies across
+    /// 180 degrees; a polygon may.
     static func box(_ raw: JSON?) throws -> GeoBox {
         guard let corners = raw?.arrayValue, corners.count == 2, let one = GeoPoint(corners[0]),
             let other = GeoPoint(corners[1])
@@ -70,8 +71,8 @@ enum GeoConstraint {
         return GeoBox(one, other)
     }
 
-    /// A list of GeoPoints or of pairs of longitude and latitude, in this order as Parse Server reads them; or a Polygon, whose
-    /// pairs are latitude and longitude.
+    /// A list of GeoPoints or of pairs of longitude and latitude, in this order as Parse Server reads them; or a
+    /// Polygon, whose pairs are latitude and longitude.
     static func polygon(_ raw: JSON?) throws -> [GeoPoint] {
         let isValue = raw?.wireType == "Polygon"
         guard let items = isValue ? raw?["coordinates"]?.arrayValue : raw?.arrayValue else {

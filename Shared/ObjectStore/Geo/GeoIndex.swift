@@ -1,10 +1,11 @@
 import ParseProtocol
 
 /// An R*Tree over the GeoPoint field of a class, `g<id>`, kept by the writer in step with the objects
-/// (https://www.sqlite.org/rtree.html). It holds the places as points in space (`GeoPoint.inSpace`), so that neither the
-/// poles nor the meridian of 180 degrees are special. It finds candidates; the document's own coordinates decide.
+/// (https://www.sqlite.org/rtree.html). It holds the places as points in space (`GeoPoint.inSpace`), so that neither
+/// the poles nor the meridian of 180 degrees are special. It finds candidates; the document's own coordinates decide.
 enum GeoIndex {
-    /// What rounding can add to a coordinate. The tree's own numbers of 32 bits are rounded away from the point already.
+    /// What rounding can add to a coordinate. The tree's own numbers of 32 bits are rounded away from the point
+    /// already.
     static let tolerance = 1e-9
 
     static func table(_ info: ClassInfo) -> String { "g\(info.id)" }
@@ -25,7 +26,8 @@ enum GeoIndex {
             DROP TABLE IF EXISTS \(table(info));
             CREATE VIRTUAL TABLE \(table(info)) USING rtree(id, x0, x1, y0, y1, z0, z1);
             INSERT INTO \(table(info)) SELECT id, x, x, y, y, z, z FROM (
-                SELECT id, satchel_axis(0, \(place)) x, satchel_axis(1, \(place)) y, satchel_axis(2, \(place)) z FROM o\(info.id))
+                SELECT id, satchel_axis(0, \(place)) x, satchel_axis(1, \(place)) y, satchel_axis(2, \(place)) z \
+                FROM o\(info.id))
             WHERE x IS NOT NULL;
             """)
     }

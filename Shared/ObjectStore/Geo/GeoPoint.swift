@@ -33,8 +33,8 @@ public struct GeoPoint: Sendable, Hashable {
         ["__type": "GeoPoint", "latitude": JSON(number: latitude), "longitude": JSON(number: longitude)]
     }
 
-    /// The angle between two places as seen from the centre of the earth, 0 to π, by the haversine formula, which is exact
-    /// also for places close together.
+    /// The angle between two places as seen from the centre of the earth, 0 to π, by the haversine formula, which is
+    /// exact also for places close together.
     public func radians(to other: GeoPoint) -> Double {
         let rise = sin((other.latitude - latitude) * .pi / 360)
         let turn = sin((other.longitude - longitude) * .pi / 360)
@@ -45,14 +45,14 @@ public struct GeoPoint: Sendable, Hashable {
     /// The distance along the ground in kilometres, on a globe of radius `earthKilometers`.
     public func kilometers(to other: GeoPoint) -> Double { radians(to: other) * GeoPoint.earthKilometers }
 
-    /// The place on a globe of radius 1 around the origin. In space there is neither a pole nor a date line: what is close on
-    /// the globe is close in all three coordinates.
+    /// The place on a globe of radius 1 around the origin. In space there is neither a pole nor a date line: what is
+    /// close on the globe is close in all three coordinates.
     var inSpace: [Double] {
         let (north, east) = (latitude * .pi / 180, longitude * .pi / 180)
         return [cos(north) * cos(east), cos(north) * sin(east), sin(north)]
     }
 
-    /// The length of the straight line through the earth between places `radians` apart, on a globe of radius 1; negative for
-    /// a negative angle.
+    /// The length of the straight line through the earth between places `radians` apart, on a globe of radius 1;
+    /// negative for a negative angle.
     static func chord(_ radians: Double) -> Double { 2 * sin(min(radians, .pi) / 2) }
 }

@@ -2,8 +2,9 @@ import ParseProtocol
 
 /// An area on the globe, bounded by edges that are straight in latitude and longitude, as maps draw them.
 ///
-/// An edge goes the short way round, so that a polygon may lie across the meridian of 180 degrees; only an edge from -180 to 180
-/// goes round the whole globe. A polygon around a pole contains the pole of the hemisphere in which most of its corners are.
+/// An edge goes the short way round, so that a polygon may lie across the meridian of 180 degrees; only an edge from
+/// -180 to 180 goes round the whole globe. A polygon around a pole contains the pole of the hemisphere in which most of
+/// its corners are.
 final class GeoPolygon {
     private struct Edge {
         let west: Double

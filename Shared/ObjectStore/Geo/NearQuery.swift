@@ -13,7 +13,8 @@ struct NearPoint {
         distance = "satchel_distance(\(place),\(stored))"
     }
 
-    /// The index's entries that may be within so many radians, nearly in the order of their distance, as what follows `FROM`.
+    /// The index's entries that may be within so many radians, nearly in the order of their distance, as what follows
+    /// `FROM`.
     func candidates(_ info: ClassInfo, within radians: String) -> String {
         let table = GeoIndex.table(info)
         return "\(table) WHERE \(reach(info, within: radians))"
@@ -74,9 +75,9 @@ struct NearQuery {
 
     /// What follows `SELECT …`, up to the order: the rows near the point that pass `filter`.
     ///
-    /// With `firstOnly` those of the page and perhaps some more. The tree gives places nearly in order, so that as many of them
-    /// as the page needs are found soon; the farthest of those limits what can be on the page. Whichever they are, none that
-    /// belongs there is farther, so that the result never depends on the tree's order.
+    /// With `firstOnly` those of the page and perhaps some more. The tree gives places nearly in order, so that as many
+    /// of them as the page needs are found soon; the farthest of those limits what can be on the page. Whichever they
+    /// are, none that belongs there is farther, so that the result never depends on the tree's order.
     func rows(_ info: ClassInfo, joins: String = "", filter: String, firstOnly: Bool) -> String {
         let table = GeoIndex.table(info)
         func rows(within radians: String) -> String {

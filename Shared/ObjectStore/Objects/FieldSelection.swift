@@ -10,10 +10,12 @@ struct FieldSelection {
     /// A user sees all of the own `_User` object.
     private let exemptId: String?
 
-    /// Of installations: the device that asks, in lower case and empty when it does not say; nil where there is nothing to keep from it.
+    /// Of installations: the device that asks, in lower case and empty when it does not say; nil where there is nothing
+    /// to keep from it.
     private let device: String?
 
-    /// With the token whoever has it sends pushes to the device; the id is what a device proves with that it is the one.
+    /// With the token whoever has it sends pushes to the device; the id is what a device proves with that it is the
+    /// one.
     private static let deviceSecrets = ["deviceToken", "installationId"].map { Array($0.utf8) }
     private static let always = ["objectId", "createdAt", "updatedAt", "ACL"].map { Array($0.utf8) }
 
@@ -25,9 +27,13 @@ struct FieldSelection {
         let ofGroups = permissions.fieldsOfGroups(caller)
         let secret = SecretFields.unshown(in: className, to: caller)
         hidden = (secret.isEmpty ? ofGroups ?? [] : secret.union(ofGroups ?? [])).map { Array($0.utf8) }
-        // Without a group of the caller's own, a field that names them hides what it says; otherwise at most what the groups hide.
+        // Without a group of the caller's own, a field that names them hides what it says; otherwise at most what the
+        // groups hide.
         naming = permissions.fieldsOfUserFields(caller).map { group in
-            (Array(group.field.utf8), (ofGroups.map(group.hides.intersection) ?? group.hides).union(secret).map { Array($0.utf8) })
+            (
+                Array(group.field.utf8),
+                (ofGroups.map(group.hides.intersection) ?? group.hides).union(secret).map { Array($0.utf8) }
+            )
         }
         userId = caller.userId ?? ""
         exemptId = className == "_User" ? caller.userId : nil
@@ -82,7 +88,8 @@ struct FieldSelection {
         return id == device
     }
 
-    /// What is hidden of this document: what every group hides that applies, those of the fields that name the caller included.
+    /// What is hidden of this document: what every group hides that applies, those of the fields that name the caller
+    /// included.
     private func hidden(in document: UnsafeBufferPointer<UInt8>, _ members: [JSONMembers.Member]) -> [[UInt8]] {
         var hidden: [[UInt8]]?
         for (field, hides) in naming {

@@ -113,7 +113,8 @@ struct ObjectDraft {
         if operation.isEchoed { echoed.append(field) }
     }
 
-    /// Applies an operation to a member of an Object field, or to an element of an Array field, which is named by its index.
+    /// Applies an operation to a member of an Object field, or to an element of an Array field, which is named by its
+    /// index.
     private func nested(
         _ operation: FieldOperation, _ names: ArraySlice<String>, in container: JSON?, of field: String
     ) throws -> JSON? {
@@ -139,7 +140,8 @@ struct ObjectDraft {
                 throw ParseError(.invalidKeyName, "Invalid field name: the array \(field) has no element \(index).")
             }
             let result = try nested(operation, names.dropFirst(), in: isThere ? elements[index] : nil, of: field)
-            // As in MongoDB: what lies between is null, and so is an element that is removed, so that the others keep their places.
+            // As in MongoDB: what lies between is null, and so is an element that is removed, so that the others keep
+            // their places.
             while elements.count <= index { elements.append(.null) }
             elements[index] = result ?? .null
             return .array(elements)

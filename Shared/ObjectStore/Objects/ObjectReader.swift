@@ -124,7 +124,8 @@ public class ObjectReader: ObjectReading {
         _ className: String, ids: [String], keys: [String], caller: Caller, bytesMax: Int?
     ) throws -> [(objectId: String, document: [UInt8])] {
         try reading {
-            // An include the caller may not follow finds nothing, and the gateway drops the field; the query does not fail.
+            // An include the caller may not follow finds nothing, and the gateway drops the field; the query does not
+            // fail.
             guard let info = schema.classes[className],
                 let decision = try? info.permissions.decide(.get, caller, className: className)
             else { return [] }

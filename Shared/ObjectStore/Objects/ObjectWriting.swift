@@ -108,8 +108,8 @@ extension StoreTransaction {
     }
 
     /// Removes an object, its permissions and the relations it owns.
-    /// - Returns: the object as it was.
-    ///   For the master also one that cannot be decoded any more; what is known of it is then its id and its text fields.
+    /// - Returns: the object as it was. For the master also one that cannot be decoded any more; what is known of it is
+    ///   then its id and its text fields.
     /// - Throws: `ParseError.objectNotFound` for a missing object and one the caller may not change.
     @discardableResult
     public func delete(_ className: String, _ objectId: String, caller: Caller) throws -> JSON {

@@ -4,7 +4,8 @@ public struct OutgrownAnswer: Error {
     let bytes: Int
     let rows: Int
 
-    /// Bytes of the whole answer if its other rows are like the first ones, and an eighth more; no more than the store allows.
+    /// Bytes of the whole answer if its other rows are like the first ones, and an eighth more; no more than the store
+    /// allows.
     /// - Parameter wanted: rows that it may have.
     public func needed(rows wanted: Int) -> Int {
         let average = bytes / max(1, rows) + 1

@@ -5,8 +5,8 @@ enum PrincipalName {
     private static let roleBytes = 6...205
     private static let idBytes = 1...128
 
-    /// A role as `role:<name>`, or a user's objectId. Users that come from elsewhere may have ids of other characters than ours; an id
-    /// that nobody has gives nobody a right.
+    /// A role as `role:<name>`, or a user's objectId. Users that come from elsewhere may have ids of other characters
+    /// than ours; an id that nobody has gives nobody a right.
     static func isRoleOrUser(_ name: String) -> Bool {
         if name.hasPrefix("role:") { return roleBytes.contains(name.utf8.count) && !name.utf8.contains(0) }
         return idBytes.contains(name.utf8.count) && !isReserved(name) && name.utf8.allSatisfy(isVisible)

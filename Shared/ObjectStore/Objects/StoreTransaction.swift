@@ -94,7 +94,8 @@ public final class StoreTransaction: ObjectReader {
         return info
     }
 
-    /// Objects of a class to which a client may still add a relation field: each of them is rewritten, while other writes wait.
+    /// Objects of a class to which a client may still add a relation field: each of them is rewritten, while other
+    /// writes wait.
     private static let rewrittenMax: Int64 = 20_000
 
     /// - Throws: `.operationForbidden` (119) when the class has so many objects that only an operator adds a relation

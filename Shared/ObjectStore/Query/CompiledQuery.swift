@@ -30,7 +30,8 @@ struct CompiledQuery {
     ///   - wantsScore: the score of a `$text` search is part of the answer.
     ///   - start: where the page begins, when it goes on by cursors.
     init(
-        condition: [ConditionPart], compiler: ConditionCompiler, order: [String], kind: CallerKind, userFields: [String]?,
+        condition: [ConditionPart], compiler: ConditionCompiler, order: [String], kind: CallerKind,
+        userFields: [String]?,
         wantsScore: Bool, start: PageStart? = nil
     ) throws {
         var compiler = compiler
@@ -115,8 +116,9 @@ struct CompiledQuery {
             case .pointer("_User"): return "\(path.value(appending: "objectId", in: document))=?1"
             case .array:
                 return """
-                    EXISTS(SELECT 1 FROM json_each(\(document),\(path.expression(in: document))) e WHERE CASE WHEN e.type='object' \
-                    THEN json_extract(e.value,'$.className')='_User' AND json_extract(e.value,'$.objectId')=?1 END)
+                    EXISTS(SELECT 1 FROM json_each(\(document),\(path.expression(in: document))) e \
+                    WHERE CASE WHEN e.type='object' THEN json_extract(e.value,'$.className')='_User' \
+                    AND json_extract(e.value,'$.objectId')=?1 END)
                     """
             default: return "0"
             }

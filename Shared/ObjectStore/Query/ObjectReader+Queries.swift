@@ -2,6 +2,8 @@ import ParseProtocol
 
 /// Queries: pages, counts and places to go on from.
 extension ObjectReader {
+    /// A page of objects, or how much room it needs when that is more than `Query.answerBytesMax`.
+    /// - Throws: `.invalidQuery` (102) for more than 32 MiB of documents.
     public func find(_ query: Query, caller: Caller) throws -> FoundPage {
         do {
             return try page(query, caller)
@@ -45,13 +47,14 @@ extension ObjectReader {
         }
     }
 
-    /// Room for a page of usual objects, or for all that a large answer was given room for: memory that is not written to costs nothing,
-    /// and growing step by step costs as much as finding the rows.
+    /// Room for a page of usual objects, or for all that a large answer was given room for: memory that is not written
+    /// to costs nothing, and growing step by step costs as much as finding the rows.
     private static func capacity(for query: Query) -> Int {
         if let bytesMax = query.answerBytesMax, bytesMax > 1 << 20 { return min(bytesMax, answerBytesMax) + 65_536 }
         return min(max(query.limit, 1), 100) * 1100 + 64
     }
 
+    /// The page of `find`, decoded.
     public func documents(_ query: Query, caller: Caller) throws -> [JSON] {
         try reading {
             var documents: [JSON] = []
@@ -66,6 +69,7 @@ extension ObjectReader {
         }
     }
 
+    /// The number of matches; limit and skip do not count.
     public func count(_ query: Query, caller: Caller) throws -> Int {
         try reading {
             return try counted(query, caller)
@@ -160,7 +164,9 @@ extension ObjectReader {
         let wantsScore = query.keys.contains("$score")
         let kind = CallerKind(caller)
         var key: CompiledQuery.Key?
-        if start == nil, query.hookedClasses.isEmpty, case .text(let text) = query.condition, text.count <= ObjectReader.cachedBytesMax {
+        if start == nil, query.hookedClasses.isEmpty, case .text(let text) = query.condition,
+            text.count <= ObjectReader.cachedBytesMax
+        {
             let exact = CompiledQuery.Key(
                 className: info.name, condition: text, order: query.order, kind: kind, userFields: userFields ?? [],
                 hidden: hidden, wantsScore: wantsScore)
@@ -188,7 +194,11 @@ extension ObjectReader {
         guard !query.hookedClasses.contains(className) else {
             throw ParseError(
                 .invalidQuery,
-                "A webhook decides what is found in \(className): a query cannot sort or filter by its fields. Use $inQuery.")
+                """
+                A webhook decides what is found in \(className): a query cannot sort or filter by its fields. \
+                Use $inQuery.
+                """
+            )
         }
         let foreign = query.foreignClasses
         // Whoever could compare a session's token could find it out, letter by letter.
@@ -199,7 +209,9 @@ extension ObjectReader {
             guard !foreign.contains(className), !foreign.contains("*") else {
                 throw ParseError(
                     .invalidQuery,
-                    "\(className) is kept by another service: a query cannot sort or filter by its fields. Use $inQuery."
+                    """
+                    \(className) is kept by another service: a query cannot sort or filter by its fields. Use $inQuery.
+                    """
                 )
             }
             return nil
@@ -222,7 +234,8 @@ extension Query {
         case .text(let text):
             // Nearly no text begins so; only one that does is worth a second reading.
             let start = text.drop { $0 != UInt8(ascii: "\"") }
-            return start.starts(with: Query.objectIdName) && (try? JSON(parsing: text)).map(Query.namesOneObject) == true
+            return start.starts(with: Query.objectIdName)
+                && (try? JSON(parsing: text)).map(Query.namesOneObject) == true
         }
     }
 

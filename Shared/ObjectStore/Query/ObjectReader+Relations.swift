@@ -3,7 +3,8 @@ import ParseProtocol
 /// Relations, as queries look into them.
 extension ObjectReader {
     /// The ids of a relation's members, for a query of their class at another service.
-    /// - Throws: `ParseError` 119 when the caller may not read the class or the field, 102 for more than `max` members.
+    /// - Throws: `.operationForbidden` (119) when the caller may not read the class or the field, `.invalidQuery` (102)
+    ///   for more than `max` members.
     public func members(
         of className: String, _ objectId: String, _ key: String, target: String, max: Int, caller: Caller
     ) throws -> [String] {

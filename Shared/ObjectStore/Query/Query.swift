@@ -28,7 +28,8 @@ public struct Query: Sendable {
     public var foreignClasses: Set<String> = []
     /// Classes whose objects a webhook may hide, so that a query that looks into them past it is refused.
     public var hookedClasses: Set<String> = []
-    /// Bytes that whoever asks has room for; a larger answer is not made (`FoundPage.bytesNeeded`). Nil: as many as the store allows.
+    /// Bytes that whoever asks has room for; a larger answer is not made (`FoundPage.bytesNeeded`). Nil: as many as the
+    /// store allows.
     public var answerBytesMax: Int?
 
     var condition: Condition
@@ -71,7 +72,8 @@ public struct FoundPage: Sendable {
     public var body: [UInt8]
     /// Objects in `results`.
     public var rows: Int
-    /// 0, or what the answer may have instead of `Query.answerBytesMax`; then there is no body. Estimated by the first rows.
+    /// 0, or what the answer may have instead of `Query.answerBytesMax`; then there is no body. Estimated by the first
+    /// rows.
     public var bytesNeeded = 0
 }
 

@@ -3,9 +3,9 @@ import ParseProtocol
 
 /// A place in the rows of a query: after one object, by the values it was sorted by when it was read.
 ///
-/// Because it holds the values, it stays where it is when that object is changed or deleted. Clients pass it back as they
-/// got it. It says nothing that the page did not, and a forged one only asks for another part of the same rows, so that it
-/// needs no signature.
+/// Because it holds the values, it stays where it is when that object is changed or deleted. Clients pass it back as
+/// they got it. It says nothing that the page did not, and a forged one only asks for another part of the same rows, so
+/// that it needs no signature.
 struct QueryCursor: Equatable {
     let className: String
     /// The query's order, which the values belong to.
@@ -119,7 +119,8 @@ struct QueryCursor: Equatable {
             if term.isDescending, !term.isNeverMissing { bound = "(\(bound) OR \(name) IS NULL)" }
         }
         return [
-            ConditionPart(sql: bound, term: IndexTerm(bound, comparing: column, of: "o")), ConditionPart(sql: condition),
+            ConditionPart(sql: bound, term: IndexTerm(bound, comparing: column, of: "o")),
+            ConditionPart(sql: condition),
         ]
     }
 }

@@ -38,8 +38,8 @@ final class Connection {
         configuration.busyMode = .timeout(5)
         configuration.prepareDatabase { database in
             if let synchronous {
-                // At 16,000 pages (64 MB) the pages that many writes share are copied back once for all of them: measured a
-                // sixth more creates than at 4,000. After a burst the file shrinks to 64 MB.
+                // At 16,000 pages (64 MB) the pages that many writes share are copied back once for all of them:
+                // measured a sixth more creates than at 4,000. After a burst the file shrinks to 64 MB.
                 try database.execute(
                     sql: """
                         PRAGMA synchronous = \(synchronous.rawValue);

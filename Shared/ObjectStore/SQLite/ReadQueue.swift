@@ -2,8 +2,9 @@ import ParseProtocol
 
 /// Decides in which order waiting reads run: without I/O, time is an argument.
 ///
-/// Whoever used least lately comes first, so that a client with one question passes those who keep the readers busy. A read that turns
-/// out to be long goes on among the long ones, which have a reader of their own: short ones never wait for the end of a long one.
+/// Whoever used least lately comes first, so that a client with one question passes those who keep the readers busy. A
+/// read that turns out to be long goes on among the long ones, which have a reader of their own: short ones never wait
+/// for the end of a long one.
 package struct ReadQueue {
     package typealias Ticket = UInt64
 
@@ -13,8 +14,8 @@ package struct ReadQueue {
     /// Waiting reads that nobody knows to be costly, of all and of one client.
     package static let waitingMax = 4096
     package static let waitingPerClientMax = 1024
-    /// Waiting reads that took too long for a lane already. They keep their place in the gateway's windows (`Dispatcher.windowMax` a lane),
-    /// so that they must be fewer.
+    /// Waiting reads that took too long for a lane already. They keep their place in the gateway's windows
+    /// (`Dispatcher.windowMax` a lane), so that they must be fewer.
     package static let costlyMax = 96
     package static let costlyPerClientMax = 24
     /// Nanoseconds by which use must differ to count: less is what a few pages of a shop take.
@@ -90,7 +91,8 @@ package struct ReadQueue {
                 best = (rank, place, place, 1)
             }
         }
-        // Where many come who used nothing yet, in order each would wait for all of them: then the last of them is next.
+        // Where many come who used nothing yet, in order each would wait for all of them: then the last of them is
+        // next.
         guard let best, best.count > Self.equalsInOrder else { return best?.first }
         let client = waiting[best.last].client
         return waiting.firstIndex { $0.kind == kind && $0.client == client }

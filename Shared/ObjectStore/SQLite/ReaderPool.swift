@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import ParseProtocol
 
-/// A few threads with a reader each, for code that waits with `await` and for reads that are too long for a lane. The threads start at the
-/// first read. Who is next is `ReadQueue`'s to decide.
+/// A few threads with a reader each, for code that waits with `await` and for reads that are too long for a lane. The
+/// threads start at the first read. Who is next is `ReadQueue`'s to decide.
 final class ReaderPool: @unchecked Sendable {
     struct Job {
         let share: WorkShare?
@@ -15,7 +15,8 @@ final class ReaderPool: @unchecked Sendable {
 
     /// Nanoseconds of processor time after which a read counts as long: many times what a page of a shop takes.
     private static let slice: UInt64 = 50_000_000
-    /// The priority of these threads (nice 10): when processors are scarce, lanes and the writer get nine times as much.
+    /// The priority of these threads (nice 10): when processors are scarce, lanes and the writer get nine times as
+    /// much.
     private static let niceness: Int32 = 10
     /// No more than there are processors, but one of each kind.
     private static let kinds: [ReadQueue.Kind] =
@@ -40,8 +41,10 @@ final class ReaderPool: @unchecked Sendable {
             } catch {
                 return switch error {
                 case .clientHasTooMany:
-                    .tooManyRequests("Too many of your costly requests are waiting. Try again later.", retryAfterSeconds: 2)
-                case .full: .tooManyRequests("Too many costly requests are waiting. Try again later.", retryAfterSeconds: 2)
+                    .tooManyRequests(
+                        "Too many of your costly requests are waiting. Try again later.", retryAfterSeconds: 2)
+                case .full:
+                    .tooManyRequests("Too many costly requests are waiting. Try again later.", retryAfterSeconds: 2)
                 }
             }
             startThreads()

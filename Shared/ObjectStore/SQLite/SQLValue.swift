@@ -40,8 +40,8 @@ extension SQLValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Exp
     public init(booleanLiteral value: Bool) { self = .int(value ? 1 : 0) }
 }
 
-/// One row of a result. A column that is not there, holds NULL or another type is an error and not a 0: a misspelt name must
-/// not become an amount of money.
+/// One row of a result. A column that is not there, holds NULL or another type is an error and not a 0: a misspelt name
+/// must not become an amount of money.
 public struct SQLRow: Sendable {
     let names: [String]
     let values: [SQLValue]

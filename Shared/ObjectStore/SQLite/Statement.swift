@@ -56,7 +56,8 @@ extension Statement {
     /// Binds the parameter with this number (from 1); a number the statement does not use is ignored.
     ///
     /// A parameter that was not taken would keep the value of the last run, which may be another caller's.
-    /// - Throws: `StoreError` for what SQLite does not take: too many bytes (SQLITE_TOOBIG) or no memory (SQLITE_NOMEM).
+    /// - Throws: `StoreError` for what SQLite does not take: too many bytes (SQLITE_TOOBIG) or no memory
+    ///   (SQLITE_NOMEM).
     func bind(_ value: SQLValue, at index: Int32) throws {
         guard index <= parameterCount else { return }
         switch value {

@@ -6,7 +6,8 @@ public enum StorageTrouble: String, Sendable {
     case full = "The disk is full."
     case failing = "The disk fails."
 
-    /// SQLITE_FULL; SQLITE_IOERR and SQLITE_CANTOPEN, whatever their extended code (https://www.sqlite.org/rescode.html).
+    /// SQLITE_FULL; SQLITE_IOERR and SQLITE_CANTOPEN, whatever their extended code
+    /// (https://www.sqlite.org/rescode.html).
     package init?(_ error: any Error) {
         guard let error = error as? StoreError else { return nil }
         switch error.resultCode & 0xFF {
@@ -17,8 +18,8 @@ public enum StorageTrouble: String, Sendable {
     }
 }
 
-/// Whether the last write reached the disk. A failure that is the disk's is no fault of ours: clients hear code 2, which says that nothing
-/// was done and that it may work later.
+/// Whether the last write reached the disk. A failure that is the disk's is no fault of ours: clients hear code 2,
+/// which says that nothing was done and that it may work later.
 final class StorageHealth: Sendable {
     private let state = Mutex<StorageTrouble?>(nil)
 

@@ -2,15 +2,16 @@ import GRDBSQLite
 import Glibc
 import ParseProtocol
 
-/// A read that was given less time than it needs, or a query that nobody knows to be quick where only such are taken. Nothing was
-/// changed: the same read is run again where it may take longer.
+/// A read that was given less time than it needs, or a query that nobody knows to be quick where only such are taken.
+/// Nothing was changed: the same read is run again where it may take longer.
 public struct ReadOverrun: Error {}
 
 /// Ends statements that run for too long, by SQLite's progress handler and by what each costly SQL function asks.
 ///
-/// There are two limits at once: of each call of the reader (`start`, by the clock on the wall), and of everything that a thread does for
-/// one request (`begin`, by the thread's processor time, so that a busy host makes no query slow). Reading the thread's processor time is
-/// a system call, so it is read only when, by the monotonic clock, it can have reached the limit at all.
+/// There are two limits at once: of each call of the reader (`start`, by the clock on the wall), and of everything that
+/// a thread does for one request (`begin`, by the thread's processor time, so that a busy host makes no query slow).
+/// Reading the thread's processor time is a system call, so it is read only when, by the monotonic clock, it can have
+/// reached the limit at all.
 final class TimeLimit {
     /// Why statements end.
     enum End {
@@ -56,8 +57,9 @@ final class TimeLimit {
     }
 
     /// Begins, or with nil ends, the work for one request.
-    /// - Parameter processorStart: the thread's processor time at the beginning. Without it the measuring begins when the allowance has
-    ///   passed on the wall: what is shorter never pays for it, and what is longer gets up to twice as much.
+    /// - Parameter processorStart: the thread's processor time at the beginning. Without it the measuring begins when
+    ///   the allowance has passed on the wall: what is shorter never pays for it, and what is longer gets up to twice
+    ///   as much.
     func begin(_ allowance: Allowance?, processorStart: UInt64? = nil) {
         self.allowance = allowance
         self.processorStart = processorStart
@@ -88,7 +90,8 @@ final class TimeLimit {
     /// Sends the work elsewhere before it began.
     func decline() { end = .slice }
 
-    /// Whether the running statement must end. Never outside of a call: an interrupted change would undo its whole transaction.
+    /// Whether the running statement must end. Never outside of a call: an interrupted change would undo its whole
+    /// transaction.
     var isOver: Bool {
         guard callLimit > 0 else { return false }
         if end != nil { return true }

@@ -1,4 +1,5 @@
-/// On whose account a piece of work is done, and what it may still cost. Bound to the task of a request, or passed along with the work.
+/// On whose account a piece of work is done, and what it may still cost. Bound to the task of a request, or passed
+/// along with the work.
 public struct WorkShare: Sendable {
     /// The share of the request that the current task works for; nil for the process's own work.
     @TaskLocal public static var current: WorkShare?
@@ -31,8 +32,8 @@ public protocol WorkMeter: AnyObject, Sendable {
 }
 
 extension ObjectReader {
-    /// To be asked between the parts of a long piece of work, such as the changes of a batch: changes themselves are never interrupted,
-    /// because that would undo what others changed in the same commit.
+    /// To be asked between the parts of a long piece of work, such as the changes of a batch: changes themselves are
+    /// never interrupted, because that would undo what others changed in the same commit.
     /// - Throws: `.timeout` (124) when nothing is left of the request's budget.
     public func requireBudget() throws { try connection.timeLimit.checkAccount() }
 

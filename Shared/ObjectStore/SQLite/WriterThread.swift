@@ -153,14 +153,15 @@ final class WriterThread: @unchecked Sendable {
         try connection.close()
     }
 
-    /// Somebody removed or replaced the file: what is written now would be gone, and another process may write the new one.
+    /// Somebody removed or replaced the file: what is written now would be gone, and another process may write the new
+    /// one.
     private func abandon(_ group: [Job]) throws -> DatabaseRefused {
         for job in group { job.finish(ParseError(.serviceUnavailable, "The database is not there any more.")) }
         return DatabaseRefused(settings.path, "was removed or replaced while it was written.")
     }
 
-    /// Brings everything into the database file, so that it alone is a copy. Replicas that read at this moment may keep a part
-    /// in the log, which is as safe there.
+    /// Brings everything into the database file, so that it alone is a copy. Replicas that read at this moment may keep
+    /// a part in the log, which is as safe there.
     private func checkpoint(_ connection: Connection) {
         do {
             let answer = try connection.exclusively { try connection.rows("PRAGMA wal_checkpoint(TRUNCATE)") }

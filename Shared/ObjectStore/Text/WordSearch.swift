@@ -96,8 +96,9 @@ struct WordSearch {
             sought = Set((words + phrases).joined())
         }
 
-        /// How well the text fits; nil when it does not. Each word that is found counts between a half and one, the more the fewer other
-        /// words the text has, and its repetitions half as much each time: the ranking of MongoDB's text index, which clients know.
+        /// How well the text fits; nil when it does not. Each word that is found counts between a half and one, the
+        /// more the fewer other words the text has, and its repetitions half as much each time: the ranking of
+        /// MongoDB's text index, which clients know.
         func score(of text: String) -> Double? {
             let tokens = search.tokens(text)
             func has(_ phrase: [String]) -> Bool { WordSearch.contains(tokens, phrase) }
@@ -117,8 +118,10 @@ struct WordSearch {
 
     /// English words that say nothing about what a text is about; they do not count in its length.
     private static let fillers: Set<String> = [
-        "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of",
-        "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
+        "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not",
+        "of",
+        "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will",
+        "with",
     ]
 
     /// Runs of letters and digits, folded as far as the search does not care.

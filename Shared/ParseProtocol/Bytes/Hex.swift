@@ -1,5 +1,5 @@
-/// Bytes as hexadecimal digits: the one form in which digests, tokens and keys are stored, sent and compared. What was stored is found
-/// again by its text, so that the form must never change: lower case, two digits a byte.
+/// Bytes as hexadecimal digits: the one form in which digests, tokens and keys are stored, sent and compared. What was
+/// stored is found again by its text, so that the form must never change: lower case, two digits a byte.
 extension Sequence where Element == UInt8 {
     /// Twice as many digits as there are bytes.
     public var hex: String {
@@ -14,7 +14,8 @@ extension Sequence where Element == UInt8 {
 }
 
 extension [UInt8] {
-    /// The bytes that such a text stands for, in either letter case; nil for anything else, an odd number of digits among it.
+    /// The bytes that such a text stands for, in either letter case; nil for anything else, an odd number of digits
+    /// among it.
     public init?(hex text: some StringProtocol) {
         let digits = text.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
         guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }

@@ -1,9 +1,10 @@
 import Foundation
 import Glibc
 
-/// Files that are complete or not there, also after the power failed: written under another name, brought to the disk, then given their
-/// name, which is brought to the disk with the folder. The only way in which Satchel makes a small file that must last; files that are
-/// overwritten in place (`BirthRegister`, the bag's highest number) say themselves why.
+/// Files that are complete or not there, also after the power failed: written under another name, brought to the disk,
+/// then given their name, which is brought to the disk with the folder. The only way in which Satchel makes a small
+/// file that must last; files that are overwritten in place (`BirthRegister`, the bag's highest number) say themselves
+/// why.
 public enum DurableFile {
     /// What happens when the name is taken.
     public enum Taken: Sendable {
@@ -32,10 +33,10 @@ public enum DurableFile {
 
     /// Returns when the file is on the disk. Only its user can read it.
     /// - Parameters:
-    ///   - draft: the other name, on the same disk; by default `.<name>.tmp` beside the file, which a repetition after a crash writes
-    ///     anew. Who may be one of several writers at a time gives each a name of its own.
-    /// - Throws: `Failure`; then nothing is left of the draft, and what had the name still has it, unless the folder alone could not be
-    ///   brought to the disk.
+    ///   - draft: the other name, on the same disk; by default `.<name>.tmp` beside the file, which a repetition after
+    ///     a crash writes anew. Who may be one of several writers at a time gives each a name of its own.
+    /// - Throws: `Failure`; then nothing is left of the draft, and what had the name still has it, unless the folder
+    ///   alone could not be brought to the disk.
     public static func write(
         _ bytes: [UInt8], to path: String, draft: String? = nil, taken: Taken = .replace
     ) throws(Failure) {

@@ -1,10 +1,10 @@
 /// The order in which a JSON text names members, where it means something: `JSON` itself has none.
 public enum JSONMemberOrder {
-    /// The members of each object in one member of the text's object: of `{"indexes":{"i":{"b":1,"a":1}}}` and `indexes`,
-    /// `["i": ["b", "a"]]`. Of a repeated name the first place counts.
+    /// The members of each object in one member of the text's object: of `{"indexes":{"i":{"b":1,"a":1}}}` and
+    /// `indexes`, `["i": ["b", "a"]]`. Of a repeated name the first place counts.
     ///
-    /// The text is one that `JSON` has read; of anything else the result is meaningless, never a trap. Names with escapes
-    /// are left out.
+    /// The text is one that `JSON` has read; of anything else the result is meaningless, never a trap. Names with
+    /// escapes are left out.
     public static func names(in text: [UInt8], under member: String) -> [String: [String]] {
         var orders: [String: [String]] = [:]
         // The name of the member that each open object is at; nil for an array.

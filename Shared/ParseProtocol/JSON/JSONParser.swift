@@ -28,8 +28,8 @@ extension JSON {
         try self.init(parsing: text.utf8)
     }
 
-    /// As `init(parsing:)`, but the objects that are the value of a member with one of these names become arrays of pairs,
-    /// `[["name", value], …]`, in the order of the text. The empty name stands for the outermost object.
+    /// As `init(parsing:)`, but the objects that are the value of a member with one of these names become arrays of
+    /// pairs, `[["name", value], …]`, in the order of the text. The empty name stands for the outermost object.
     public init(parsing bytes: [UInt8], membersInOrderOf names: Set<String>) throws(JSONError) {
         self = try bytes.withUnsafeBufferPointer { JSON.parse($0, ordered: names) }.get()
     }

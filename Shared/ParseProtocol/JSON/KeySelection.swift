@@ -32,7 +32,8 @@ public struct KeySelection: Sendable {
     /// - Throws: `.invalidQuery` (102) for too many.
     public static func check(_ names: [String], _ option: String) throws(ParseError) {
         guard names.count <= namesMax, names.reduce(0, { $0 + $1.utf8.count }) <= nameBytesMax else {
-            throw ParseError(.invalidQuery, "\(option) may hold at most \(namesMax) names of \(nameBytesMax) bytes together.")
+            throw ParseError(
+                .invalidQuery, "\(option) may hold at most \(namesMax) names of \(nameBytesMax) bytes together.")
         }
     }
 
@@ -73,8 +74,8 @@ public struct KeySelection: Sendable {
         return left.below.map { KeySelection(wanted: below, unwanted: $0) }
     }
 
-    /// Appends what leaves of a member, with its name. A null has no members and is one itself: it leaves whole, as it does from an
-    /// object of which everything leaves, so that who asks for `a.b` learns that `a` was set to null.
+    /// Appends what leaves of a member, with its name. A null has no members and is one itself: it leaves whole, as it
+    /// does from an object of which everything leaves, so that who asks for `a.b` learns that `a` was set to null.
     /// - Parameter isFirst: whether no comma belongs before it.
     /// - Returns: false when nothing was appended.
     public func append(

@@ -1,5 +1,5 @@
-/// Keys that no client may write, because other runtimes give them a meaning of their own (PARSE_PROTOCOL section 2). Here they would be
-/// mere text, but the apps that read them run there.
+/// Keys that no client may write, because other runtimes give them a meaning of their own (PARSE_PROTOCOL section 2).
+/// Here they would be mere text, but the apps that read them run there.
 extension JSON {
     /// Whether an object's member must not be written.
     public static func isProhibited(_ key: String, _ value: JSON) -> Bool {

@@ -9,8 +9,8 @@ public enum FileNames {
         }
     }
 
-    /// The name a new file is kept under: 128 random bits in hexadecimal digits, so that nobody guesses a file's URL, a `_`, or for a
-    /// private file a `-`, and the client's name for it, which downloads show.
+    /// The name a new file is kept under: 128 random bits in hexadecimal digits, so that nobody guesses a file's URL, a
+    /// `_`, or for a private file a `-`, and the client's name for it, which downloads show.
     public static func kept(_ name: String, isPrivate: Bool = false) -> String {
         Hex.random(bytes: 16) + (isPrivate ? "-" : "_") + name
     }

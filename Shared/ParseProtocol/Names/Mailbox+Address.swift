@@ -3,8 +3,8 @@ extension Mailbox {
     public static let addressBytesMax = 254
     private static let localPartBytesMax = 64
 
-    /// Whether the mail service can send to it: `local@domain` in ASCII, of unquoted atoms (RFC 5322, 3.2.3). A domain of other letters
-    /// is written in its `xn--` form.
+    /// Whether the mail service can send to it: `local@domain` in ASCII, of unquoted atoms (RFC 5322, 3.2.3). A domain
+    /// of other letters is written in its `xn--` form.
     public static func isAddress(_ text: String) -> Bool {
         guard text.utf8.count <= addressBytesMax else { return false }
         let parts = text.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)

@@ -1,6 +1,7 @@
 /// The mailbox behind an address, as far as that shows: its different spellings share quotas and allowances.
 public struct Mailbox: Sendable, Hashable {
-    /// In lower case, without `+tag`; for Gmail also without dots, which it does not look at, and under one of its two domains.
+    /// In lower case, without `+tag`; for Gmail also without dots, which it does not look at, and under one of its two
+    /// domains.
     public let address: String
 
     private static let gmail = "gmail.com"

@@ -1,13 +1,15 @@
-/// One rule's token buckets, by key. Rate limits of the gateway and quotas of the services are made of them. Pure: time is an argument,
-/// in nanoseconds, so that tests need no clock.
+/// One rule's token buckets, by key. Rate limits of the gateway and quotas of the services are made of them. Pure: time
+/// is an argument, in nanoseconds, so that tests need no clock.
 ///
 /// A full bucket is not stored.
 package struct RateBuckets: Sendable {
     private let bucket: TokenBucket
-    /// Keys are hashes with a seed that nobody outside knows, so that a long token costs no more memory than a short one.
+    /// Keys are hashes with a seed that nobody outside knows, so that a long token costs no more memory than a short
+    /// one.
     private var fullAt: [Int: Int64] = [:]
 
-    /// About 1 MB a rule. A flood of addresses makes room by dropping those that are nearest to being full, which lose least.
+    /// About 1 MB a rule. A flood of addresses makes room by dropping those that are nearest to being full, which lose
+    /// least.
     package static let keysMax = 32_768
 
     /// - Parameters:

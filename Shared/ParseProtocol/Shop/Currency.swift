@@ -1,5 +1,5 @@
-/// A currency of ISO 4217 and how many decimals its amounts have: the one home of both. Everything in Satchel reckons in the minor
-/// unit that follows from it; what a payment provider counts differently is that provider's affair.
+/// A currency of ISO 4217 and how many decimals its amounts have: the one home of both. Everything in Satchel reckons
+/// in the minor unit that follows from it; what a payment provider counts differently is that provider's affair.
 public struct Currency: Sendable, Hashable {
     /// In lower case, for example `usd`.
     public let code: String
@@ -46,12 +46,13 @@ public struct Currency: Sendable, Hashable {
         let byDecimals = [
             0: "bif clp djf gnf isk jpy kmf krw pyg rwf ugx vnd vuv xaf xof xpf",
             2: """
-                aed afn all amd ang aoa ars aud awg azn bam bbd bdt bgn bmd bnd bob brl bsd btn bwp byn bzd cad cdf chf cny \
-                cop crc cuc cup cve czk dkk dop dzd egp ern etb eur fjd fkp gbp gel ghs gip gmd gtq gyd hkd hnl htg huf idr \
-                ils inr irr jmd kes kgs khr kpw kyd kzt lak lbp lkr lrd lsl mad mdl mga mkd mmk mnt mop mru mur mvr mwk mxn \
-                myr mzn nad ngn nio nok npr nzd pab pen pgk php pkr pln qar ron rsd rub sar sbd scr sdg sek sgd shp sle sos \
-                srd ssp stn svc syp szl thb tjs tmt top try ttd twd tzs uah usd uyu uzs ved ves wst xcd xcg yer zar zmw zwg
-                """,
+            aed afn all amd ang aoa ars aud awg azn bam bbd bdt bgn bmd bnd bob brl bsd btn bwp byn bzd cad cdf chf \
+            cny cop crc cuc cup cve czk dkk dop dzd egp ern etb eur fjd fkp gbp gel ghs gip gmd gtq gyd hkd hnl htg \
+            huf idr ils inr irr jmd kes kgs khr kpw kyd kzt lak lbp lkr lrd lsl mad mdl mga mkd mmk mnt mop mru mur \
+            mvr mwk mxn myr mzn nad ngn nio nok npr nzd pab pen pgk php pkr pln qar ron rsd rub sar sbd scr sdg sek \
+            sgd shp sle sos srd ssp stn svc syp szl thb tjs tmt top try ttd twd tzs uah usd uyu uzs ved ves wst xcd \
+            xcg yer zar zmw zwg
+            """,
             3: "bhd iqd jod kwd lyd omr tnd",
         ]
         return byDecimals.reduce(into: [:]) { known, entry in

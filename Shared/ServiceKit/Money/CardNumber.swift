@@ -1,14 +1,15 @@
 import ParseProtocol
 
-/// Finds payment card numbers in what clients send. The shop must never hold one, not even in a log: a client sends a token
-/// from the payment provider instead.
+/// Finds payment card numbers in what clients send. The shop must never hold one, not even in a log: a client sends a
+/// token from the payment provider instead.
 public enum CardNumber {
     /// The answer to a request with a card number in it. It does not repeat the number.
     public static let refused = ParseError(
         .validationError, "Card numbers must never be sent to the shop; send a token from the payment provider.")
 
-    /// True when a text, a number or a member's name anywhere in `value` holds a card number: 13 to 19 digits with the prefix
-    /// and length of an issuer and a valid check digit, written together or in groups separated by spaces or dashes.
+    /// True when a text, a number or a member's name anywhere in `value` holds a card number: 13 to 19 digits with the
+    /// prefix and length of an issuer and a valid check digit, written together or in groups separated by spaces or
+    /// dashes.
     public static func isPresent(in value: JSON) -> Bool {
         switch value {
         case .null, .bool: false
@@ -51,7 +52,8 @@ public enum CardNumber {
     private static let digitsMin = 13
     private static let digitsMax = 19
 
-    /// Whether some neighbouring whole groups make a card number. Parts of a group never do: a longer number is something else.
+    /// Whether some neighbouring whole groups make a card number. Parts of a group never do: a longer number is
+    /// something else.
     private static func holdsCard(_ run: [[UInt8]]) -> Bool {
         for first in run.indices {
             var digits: [UInt8] = []

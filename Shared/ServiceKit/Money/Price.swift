@@ -1,20 +1,23 @@
 import ParseProtocol
 import ProcessKit
 
-/// Prices on the wire are decimal numbers (`3.5` is $3.50), because existing clients send and show them so. Satchel reckons in
-/// integer minor units (350 cents) from the first step on.
+/// Prices on the wire are decimal numbers (`3.5` is $3.50), because existing clients send and show them so. Satchel
+/// reckons in integer minor units (350 cents) from the first step on.
 public enum Price {
-    /// Ten million in a currency with hundredths; with 999 pieces of 200 products a total stays far below what `Int64` holds.
+    /// Ten million in a currency with hundredths; with 999 pieces of 200 products a total stays far below what `Int64`
+    /// holds.
     public static let minorUnitsMax: Int64 = 1_000_000_000
 
     /// What can be charged at once: Stripe's eight digits
     /// (https://docs.stripe.com/currencies#minimum-and-maximum-charge-amounts).
     public static let chargeable: ClosedRange<Int64> = 1...99_999_999
 
-    /// The exact minor units of a wire price; nil unless it is a number from 0 to `minorUnitsMax` with at most the currency's decimals.
+    /// The exact minor units of a wire price; nil unless it is a number from 0 to `minorUnitsMax` with at most the
+    /// currency's decimals.
     ///
-    /// A double with decimals is hardly ever exact in binary. It is taken as the decimal number that it is nearest to: `n / 100`
-    /// rounds to the nearest double (IEEE 754), so the price is `n` hundredths precisely when that division gives it back.
+    /// A double with decimals is hardly ever exact in binary. It is taken as the decimal number that it is nearest to:
+    /// `n / 100` rounds to the nearest double (IEEE 754), so the price is `n` hundredths precisely when that division
+    /// gives it back.
     public static func minorUnits(_ price: JSON?, in currency: Currency) -> Int64? {
         let one = currency.minorUnitsOfOne
         switch price {

@@ -21,7 +21,8 @@ public struct ProposedChange: Sendable {
     public var object: JSON
     /// What the client sent, in bytes.
     public let bytes: Int
-    /// Whose rights count. A rule that already decided may raise it to `.master`, for instance to write fields clients cannot.
+    /// Whose rights count. A rule that already decided may raise it to `.master`, for instance to write fields clients
+    /// cannot.
     public var caller: Caller
     /// Who asks, with the session the request came with.
     public let principal: Principal

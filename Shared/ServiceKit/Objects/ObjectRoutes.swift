@@ -4,7 +4,8 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// The kinds every service with Parse objects answers: get, find, fetch and write (Shared/Messages/Protos/objects.proto).
+/// The kinds every service with Parse objects answers: get, find, fetch and write
+/// (Shared/Messages/Protos/objects.proto).
 extension ServiceRoutes {
     mutating func installObjects() {
         let calls = ObjectCalls(of: host.plan.name)
@@ -12,12 +13,13 @@ extension ServiceRoutes {
         let readingCaller = host.plan.readingCaller
         let completion = host.plan.completion
         /// The body with what the asking client alone may see.
-        let completed: @Sendable (ShownAnswer, ServiceRequest, StoreReader) throws -> [UInt8] = { answer, request, reader in
+        let completed: @Sendable (ShownAnswer, ServiceRequest, StoreReader) throws -> [UInt8] = {
+            answer, request, reader in
             try completion?(answer, request, reader) ?? answer.body
         }
         let caller: @Sendable (Principal, String) -> Caller = { principal, className in
-            // Whoever reads a session's token can act as its user, which the read-only key must not lead to: with it nobody's
-            // sessions are there.
+            // Whoever reads a session's token can act as its user, which the read-only key must not lead to: with it
+            // nobody's sessions are there.
             principal.readOnly && className == "_Session" ? .anonymous : readingCaller(principal)
         }
 
@@ -40,10 +42,13 @@ extension ServiceRoutes {
                     FindReply(), documents: [try reader.explain(Query(message), caller: .master)])
             }
             let page = try reader.find(Query(message), caller: caller(request.envelope.principal, message.className))
-            if page.bytesNeeded > 0 { return try BusReply(FindReply.with { $0.bytesNeeded = UInt32(page.bytesNeeded) }) }
+            if page.bytesNeeded > 0 {
+                return try BusReply(FindReply.with { $0.bytesNeeded = UInt32(page.bytesNeeded) })
+            }
             let body = try completed(
                 ShownAnswer(
-                    className: message.className, keys: message.keys, excludeKeys: message.excludeKeys, body: page.body),
+                    className: message.className, keys: message.keys, excludeKeys: message.excludeKeys,
+                    body: page.body),
                 request, reader)
             return try BusReply(FindReply.with { $0.rows = UInt32(page.rows) }, documents: [body])
         }
@@ -80,7 +85,8 @@ extension ServiceRoutes {
             return try BusReply(reply, documents: documents)
         }
 
-        // From a task and the store's own readers: an aggregate may take seconds, for which no lane should be closed to others.
+        // From a task and the store's own readers: an aggregate may take seconds, for which no lane should be closed to
+        // others.
         task(framed: calls.aggregate) { [host] message, request in
             let caller = caller(request.envelope.principal, message.className)
             let page = try await host.store.read { reader in

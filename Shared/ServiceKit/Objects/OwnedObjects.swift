@@ -5,8 +5,9 @@ extension StoreTransaction {
     /// Objects looked up at a time.
     private static let pageRows = 200
 
-    /// Runs `work` for every object of the class whose `field` points to the user: when an account is deleted, or its things move to
-    /// another. `work` must take the object away, or give it to somebody else: what fits is asked for until nothing does.
+    /// Runs `work` for every object of the class whose `field` points to the user: when an account is deleted, or its
+    /// things move to another. `work` must take the object away, or give it to somebody else: what fits is asked for
+    /// until nothing does.
     /// - Throws: what `work` throws, and `ParseError.internalError` for an object that `work` left where it was.
     package func forEach(
         _ className: String, of userId: String, _ field: String, where more: JSON = [:],

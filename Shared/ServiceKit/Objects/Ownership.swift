@@ -3,8 +3,8 @@ import ParseProtocol
 
 /// Objects that belong to one user: the rules of such classes use these.
 extension ProposedChange {
-    /// Makes the signed-in caller the owner of a new object, whatever was sent, and gives it `acl`. Does nothing for the master
-    /// key, which may write for others, and nothing without a user, which class-level permissions refuse.
+    /// Makes the signed-in caller the owner of a new object, whatever was sent, and gives it `acl`. Does nothing for
+    /// the master key, which may write for others, and nothing without a user, which class-level permissions refuse.
     /// - Throws: `.operationForbidden` (119) when the object names somebody else.
     public mutating func claim(_ field: String, acl: (_ userId: String) -> JSON) throws {
         guard !caller.isMaster, let userId = caller.userId else { return }

@@ -3,8 +3,9 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// Trying a change without making it: whether the principal has the right to it, and the object it would change. The gateway asks
-/// before a webhook hears of the change, so that nobody learns through a webhook of an object that is not his to change.
+/// Trying a change without making it: whether the principal has the right to it, and the object it would change. The
+/// gateway asks before a webhook hears of the change, so that nobody learns through a webhook of an object that is not
+/// his to change.
 extension ServiceRoutes {
     mutating func installPreview() {
         let rules = rules
@@ -40,8 +41,8 @@ private struct PreviewedChange: Sendable {
 
     private struct Undone: Error {}
 
-    /// Refusals that say that the principal may not, or that there is no such object. What is wrong with values is no reason to stop: a
-    /// webhook may set them right, and the service looks at the result again.
+    /// Refusals that say that the principal may not, or that there is no such object. What is wrong with values is no
+    /// reason to stop: a webhook may set them right, and the service looks at the result again.
     private static let final: Set<ParseError.Code> = [
         .internalServerError, .serviceUnavailable, .objectNotFound, .invalidClassName, .missingObjectId,
         .operationForbidden, .sessionMissing, .invalidSessionToken, .timeout,

@@ -102,7 +102,8 @@ extension ServiceRoutes {
 }
 
 extension ServiceRoutes {
-    /// What a client saves counts, whatever becomes of it. What it deletes does not, so that there is always a way back.
+    /// What a client saves counts, whatever becomes of it. What it deletes does not, so that there is always a way
+    /// back.
     private static func count(_ change: ProposedChange, in transaction: StoreTransaction) throws {
         let caller = change.caller
         guard change.verb != .delete, !caller.isOperator else { return }
@@ -137,12 +138,12 @@ extension ServiceRoutes {
 
 extension ProposedChange {
     /// The path names the class, and a body does not.
-    /// - Throws: 105 for a body that does.
+    /// - Throws: `.invalidKeyName` (105) for a body that does.
     public static func requireUnnamed(_ object: JSON) throws(ParseError) {
         if object["className"] != nil { throw ParseError.invalidFieldName("className") }
     }
 
-    /// - Throws: 104 when the change names no object.
+    /// - Throws: `.missingObjectId` (104) when the change names no object.
     public var requiredObjectId: String {
         get throws {
             guard let objectId else { throw ParseError(.missingObjectId, "An objectId is needed.") }

@@ -5,8 +5,8 @@ import ObjectStore
 import ParseProtocol
 import SwiftProtobuf
 
-/// Makes writes repeatable: the answer to a request is kept under its idempotency key in the same transaction as the change,
-/// and a repetition gets that answer, byte for byte, without changing anything.
+/// Makes writes repeatable: the answer to a request is kept under its idempotency key in the same transaction as the
+/// change, and a repetition gets that answer, byte for byte, without changing anything.
 public enum KeyedReplies {
     /// A request is repeated within its deadline (10 s) when a replica dies; a minute leaves room for slow hosts.
     private static let keptForRequests = Duration.seconds(60)
@@ -20,7 +20,8 @@ public enum KeyedReplies {
     /// Runs `work` unless a request with the same key was answered before.
     /// - Parameter seal: encrypts what is kept.
     public static func once(
-        _ request: ServiceRequest, _ seal: ReplySeal?, in transaction: StoreTransaction, _ work: (StoreTransaction) throws -> BusReply
+        _ request: ServiceRequest, _ seal: ReplySeal?, in transaction: StoreTransaction,
+        _ work: (StoreTransaction) throws -> BusReply
     ) throws -> BusReply {
         let key = request.envelope.idempotencyKey
         guard !key.isEmpty else { return try work(transaction) }
@@ -34,7 +35,10 @@ public enum KeyedReplies {
         let reply = try work(transaction)
         _ = try transaction.execute(
             "INSERT INTO \(table)(key, keptSince, reply) VALUES (?, ?, ?)",
-            [.text(key), .int(transaction.now.milliseconds), .blob(try seal?.seal(encode(reply), key) ?? encode(reply))])
+            [
+                .text(key), .int(transaction.now.milliseconds),
+                .blob(try seal?.seal(encode(reply), key) ?? encode(reply)),
+            ])
         return reply
     }
 

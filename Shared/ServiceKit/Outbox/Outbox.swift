@@ -7,7 +7,8 @@ import ParseProtocol
 import SwiftProtobuf
 import Synchronization
 
-/// Messages that must not be lost: stored in the transaction that causes them, sent until the receiver says it has them.
+/// Messages that must not be lost: stored in the transaction that causes them, sent until the receiver says it has
+/// them.
 ///
 /// A receiver sees a message at least once and counts it once, by the key (`KeyedReplies`).
 public final class Outbox: Sendable {
@@ -31,7 +32,8 @@ public final class Outbox: Sendable {
         self.logger = logger
     }
 
-    /// Adds a message to the transaction. `key` names what happened (`order:<id>:mail`); a second message of that key is ignored.
+    /// Adds a message to the transaction. `key` names what happened (`order:<id>:mail`); a second message of that key
+    /// is ignored.
     public func add<Request, Reply>(
         _ call: Call<Request, Reply>, _ message: Request, key: String, in transaction: StoreTransaction
     ) throws {
@@ -44,8 +46,8 @@ public final class Outbox: Sendable {
         transaction.afterCommit { [wakeUp] in wakeUp.ring() }
     }
 
-    /// Waits until the message of a committed transaction was delivered, for answers that are better when the other service
-    /// already knows. Whether it was or not, it will be.
+    /// Waits until the message of a committed transaction was delivered, for answers that are better when the other
+    /// service already knows. Whether it was or not, it will be.
     /// - Returns: false when the time was over first.
     @discardableResult
     public func waitUntilDelivered(key: String, within limit: Duration) async -> Bool {
@@ -99,7 +101,8 @@ public final class Outbox: Sendable {
         }
     }
 
-    /// Delivers to one service until nothing is due for it. Each has its own turn, so that one that is down delays nobody else.
+    /// Delivers to one service until nothing is due for it. Each has its own turn, so that one that is down delays
+    /// nobody else.
     private func deliver(to destination: String) async {
         do {
             while !Task.isCancelled, try await deliverDue(to: destination) > 0 {}
@@ -113,11 +116,15 @@ public final class Outbox: Sendable {
         _ = busy.withLock { $0.remove(destination) }
     }
 
-    /// Sends what has been due longest and returns how much that was. What failed is due again later, so that it delays nothing newer.
+    /// Sends what has been due longest and returns how much that was. What failed is due again later, so that it delays
+    /// nothing newer.
     private func deliverDue(to destination: String) async throws -> Int {
         let messages = try await store.read {
             try $0.rows(
-                "SELECT id, key, kind, body, attempts FROM outbox WHERE dueAt <= ? AND substr(kind, 1, ?) = ? ORDER BY dueAt, id LIMIT ?",
+                """
+                SELECT id, key, kind, body, attempts FROM outbox WHERE dueAt <= ? AND substr(kind, 1, ?) = ? \
+                ORDER BY dueAt, id LIMIT ?
+                """,
                 [
                     .int(Timestamp.now.milliseconds), .int(Int64(destination.utf8.count)), .text(destination),
                     .int(Self.batchMax),

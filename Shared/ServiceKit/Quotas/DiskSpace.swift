@@ -1,7 +1,8 @@
 import Glibc
 import Synchronization
 
-/// Whether the disk has room for what clients add. The last part is the operator's, and that of orders that are being paid.
+/// Whether the disk has room for what clients add. The last part is the operator's, and that of orders that are being
+/// paid.
 final class DiskSpace: Sendable {
     private let path: String
     private let freeBytesMin: Int

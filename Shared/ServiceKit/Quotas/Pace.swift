@@ -1,5 +1,5 @@
-/// What clients add at a pace: a bucketful at once, which then comes back evenly. The names are those of `SATCHEL_QUOTAS` and of the table
-/// in docs/settings.md.
+/// What clients add at a pace: a bucketful at once, which then comes back evenly. The names are those of
+/// `SATCHEL_QUOTAS` and of the table in docs/settings.md.
 public enum Pace: Int, CaseIterable, Sendable {
     /// New classes, and new fields of classes that clients made.
     case classes, fields
@@ -41,8 +41,8 @@ public enum Pace: Int, CaseIterable, Sendable {
         }
     }
 
-    /// What holds without a setting. An address may be an office, a school or a provider's gateway with thousands of phones behind it, and
-    /// a test suite of an SDK makes hundreds of everything in a minute; a user is one person.
+    /// What holds without a setting. An address may be an office, a school or a provider's gateway with thousands of
+    /// phones behind it, and a test suite of an SDK makes hundreds of everything in a minute; a user is one person.
     var standard: [Zone: Rate] {
         let (hour, day) = (3600, 86_400)
         return switch self {

@@ -20,8 +20,8 @@ public struct QuotaSettings: Sendable {
         ceilings = Dictionary(uniqueKeysWithValues: Ceiling.allCases.map { ($0, $0.standard) })
     }
 
-    /// - Parameter text: changes between semicolons: `files=50/3600s per user`, `events=off`, `favoritesMax=100`; or `off` alone, which
-    ///   ends all paces.
+    /// - Parameter text: changes between semicolons: `files=50/3600s per user`, `events=off`, `favoritesMax=100`; or
+    ///   `off` alone, which ends all paces.
     /// - Throws: `StartupProblem` that shows what means nothing.
     public init(_ text: String) throws {
         self.init()

@@ -3,7 +3,8 @@ import ParseProtocol
 
 /// What clients may add to classes: an app grows while it is built, and nobody fills what all share.
 extension Quotas {
-    /// New fields, and relations among them, that one request adds to a class of Satchel. A sign-up with a profile has a dozen.
+    /// New fields, and relations among them, that one request adds to a class of Satchel. A sign-up with a profile has
+    /// a dozen.
     private static let fieldsAtOnceMax = 24
     private static let relationsAtOnceMax = 2
     /// A relation is shown in every object of its class and rewrites them all when it is added.

@@ -28,7 +28,10 @@ extension JSON {
         guard let number = value.doubleValue, range.contains(number) else {
             throw ParseError(
                 .validationError,
-                "\(name) must be a number from \(JSON(number: range.lowerBound).serializedText) to \(JSON(number: range.upperBound).serializedText)."
+                """
+                \(name) must be a number from \(JSON(number: range.lowerBound).serializedText) to \
+                \(JSON(number: range.upperBound).serializedText).
+                """
             )
         }
         return number

@@ -2,14 +2,14 @@ import ObjectStore
 
 /// Decides which reads a lane tries itself: without I/O, time is an argument in nanoseconds.
 ///
-/// A read that overruns its slice costs the lane that slice for nothing. Each client may cost a lane a little of its time so, and all
-/// together a tenth. Of whose credit is used up the lane takes only what is quick by its kind, and queries that were quick before
-/// (`StoreReader.attempt`): others behind the same address go on reading objects and pages. The same goes for all when the common credit is
-/// used up, so that a thousand addresses can take no more than one can. While nobody overruns nothing is kept, and nothing is asked but
-/// whether that is so.
+/// A read that overruns its slice costs the lane that slice for nothing. Each client may cost a lane a little of its
+/// time so, and all together a tenth. Of whose credit is used up the lane takes only what is quick by its kind, and
+/// queries that were quick before (`StoreReader.attempt`): others behind the same address go on reading objects and
+/// pages. The same goes for all when the common credit is used up, so that a thousand addresses can take no more than
+/// one can. While nobody overruns nothing is kept, and nothing is asked but whether that is so.
 ///
-/// This is no `TokenBucket`: what a try costs is known after it, so that a credit is overdrawn by as much as it cost, however much that
-/// is, and nothing is ever refused to be taken.
+/// This is no `TokenBucket`: what a try costs is known after it, so that a credit is overdrawn by as much as it cost,
+/// however much that is, and nothing is ever refused to be taken.
 package struct LaneCredit {
     package enum Way: Equatable {
         /// On the lane, for a slice.
@@ -24,7 +24,8 @@ package struct LaneCredit {
     /// All together: 200 ms, which come back at 100 ms a second.
     private static let commonDepth: UInt64 = 200_000_000
     private static let commonReturn: UInt64 = 10
-    /// About 1 MB. A flood of addresses makes room by forgetting them, since the common credit bounds them all the same.
+    /// About 1 MB. A flood of addresses makes room by forgetting them, since the common credit bounds them all the
+    /// same.
     package static let clientsMax = 16_384
 
     /// The moment at which each credit is whole again; absent when it is.

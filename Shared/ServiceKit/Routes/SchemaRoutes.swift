@@ -3,7 +3,8 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// The kinds about classes themselves (Shared/Messages/Protos/schemas.proto), which every service with Parse objects answers.
+/// The kinds about classes themselves (Shared/Messages/Protos/schemas.proto), which every service with Parse objects
+/// answers.
 extension ServiceRoutes {
     /// Objects removed in one transaction by a purge: some milliseconds, so that other writes get their turn.
     private static let purgedAtOnce = 200

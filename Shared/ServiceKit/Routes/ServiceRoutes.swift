@@ -48,9 +48,9 @@ public struct ServiceRoutes: Sendable {
     /// The kinds that are answered.
     package var kinds: Set<String> { Set(routes.keys) }
 
-    /// Answers on the lane's own thread with its own database connection: the shortest way for a read. `body` must not block
-    /// on anything but the database, and has no effects: when it takes more than some milliseconds it is begun anew on one of the store's
-    /// reader threads.
+    /// Answers on the lane's own thread with its own database connection: the shortest way for a read. `body` must not
+    /// block on anything but the database, and has no effects: when it takes more than some milliseconds it is begun
+    /// anew on one of the store's reader threads.
     public mutating func read<Request, Reply>(
         _ call: Call<Request, Reply>,
         _ body: @escaping @Sendable (Request, ServiceRequest, StoreReader) throws -> Reply
@@ -81,8 +81,8 @@ public struct ServiceRoutes: Sendable {
         routes[call.kind] = .task { try await body(Request(serializedBytes: $0.body), $0) }
     }
 
-    /// Answers with one write transaction, once per idempotency key. No task is needed: the lane hands the work to the writer's
-    /// thread, which answers after the commit.
+    /// Answers with one write transaction, once per idempotency key. No task is needed: the lane hands the work to the
+    /// writer's thread, which answers after the commit.
     public mutating func write<Request, Reply>(
         _ call: Call<Request, Reply>,
         _ body: @escaping @Sendable (Request, ServiceRequest, StoreTransaction) throws -> Reply

@@ -129,7 +129,8 @@ import Testing
         #expect(services.seen.withLock { $0.charges.count } == (index == 2 ? 0 : 1))
     }
 
-    /// A crash after the reservation, which is gone when the checkout goes on: nothing is charged for goods that are not there.
+    /// A crash after the reservation, which is gone when the checkout goes on: nothing is charged for goods that are
+    /// not there.
     @Test(arguments: [nil, "ch_before"]) func anExpiredReservationThatCannotBeHadAgainIsNotCharged(
         made: String?
     ) async throws {

@@ -115,7 +115,8 @@ import Testing
     }
 
     @Test func aTokenHasTwoSpellings() throws {
-        #expect(try CheckoutRequest(chargeToken: ["orderId": "o1", "tokenId": "tok_visa"]).source == .token("tok_visa"))
+        #expect(
+            try CheckoutRequest(chargeToken: ["orderId": "o1", "tokenId": "tok_visa"]).source == .token("tok_visa"))
     }
 
     // MARK: E-mail and answer

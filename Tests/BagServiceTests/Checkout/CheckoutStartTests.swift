@@ -16,9 +16,11 @@ import Testing
 
     // MARK: Charged but never made
 
-    @Test(arguments: [
-        ["note": "a\u{0}b"], ["giftMessage": "\u{0}"], ["shippingAddress": ["city": "a\u{0}b"]], ["tokenId": "a\u{0}"],
-    ] as [JSON])
+    @Test(
+        arguments: [
+            ["note": "a\u{0}b"], ["giftMessage": "\u{0}"], ["shippingAddress": ["city": "a\u{0}b"]],
+            ["tokenId": "a\u{0}"],
+        ] as [JSON])
     func textsThatCannotBeStoredAreRefused(_ parameters: JSON) async throws {
         let bag = try await BagStore()
         let (order, _) = try await bag.bag(of: "u1")
@@ -58,7 +60,9 @@ import Testing
         #expect(try await bag.document("Order", order)?["orderNo"] == 2_000_001)
     }
 
-    @Test(arguments: [9_000_000_000_000_001, -1, 1.5] as [JSON]) func impossibleNumbersAreRefused(_ orderNo: JSON) async throws {
+    @Test(arguments: [9_000_000_000_000_001, -1, 1.5] as [JSON]) func impossibleNumbersAreRefused(
+        _ orderNo: JSON
+    ) async throws {
         let bag = try await BagStore()
         #expect(await parseCode { try await Self.imported(orderNo, in: bag) } == 142)
     }
@@ -104,7 +108,8 @@ import Testing
         try await Self.make(try await bag.start(by: "u1", keys: ["client:a"]), in: bag)
         let (second, _) = try await bag.bag(of: "u1")
         #expect(
-            await parseCode { _ = try await bag.start(["orderId": .string(second)], by: "u1", keys: ["client:a"]) } == 142)
+            await parseCode { _ = try await bag.start(["orderId": .string(second)], by: "u1", keys: ["client:a"]) }
+                == 142)
         _ = try await bag.start(["orderId": .string(first)], by: "u1", keys: ["client:a"])
     }
 
@@ -123,6 +128,8 @@ import Testing
     }
 
     private static func keys(_ bag: BagStore) async throws -> [String] {
-        try await bag.store.read { try $0.rows("SELECT key FROM checkoutKeys ORDER BY key", []).map { try $0.text("key") } }
+        try await bag.store.read {
+            try $0.rows("SELECT key FROM checkoutKeys ORDER BY key", []).map { try $0.text("key") }
+        }
     }
 }

@@ -8,7 +8,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What an order's steps store and tell the other services, and that money goes back once from whichever point the work goes on.
+/// What an order's steps store and tell the other services, and that money goes back once from whichever point the work
+/// goes on.
 @Suite struct OrderLedgerTests {
     /// Payments that remember what they gave back under which id.
     final class Payments: RefundStepping {
@@ -326,7 +327,8 @@ import Testing
 
     @Test(
         arguments: [
-            ["status": 0], ["status": 7], ["status": "lost"], ["status": "open"], ["from": "yesterday"], ["to": 5], ["limit": 0],
+            ["status": 0], ["status": 7], ["status": "lost"], ["status": "open"], ["from": "yesterday"], ["to": 5],
+            ["limit": 0],
             ["skip": -1],
             ["skip": 1.5],
         ] as [JSON])
@@ -352,7 +354,9 @@ import Testing
 
     @Test func ordersOfEarlierReleasesAreConverted() async throws {
         let bag = try await BagStore()
-        let before: [(Int64, String)] = [(1, "made"), (2, "shipped"), (3, "delivered"), (-1, "cancelled"), (-2, "refunded")]
+        let before: [(Int64, String)] = [
+            (1, "made"), (2, "shipped"), (3, "delivered"), (-1, "cancelled"), (-2, "refunded"),
+        ]
         var ids: [String] = []
         for (status, _) in before {
             ids.append(
@@ -391,7 +395,8 @@ import Testing
         #expect(again.after?["orderState"] == "shipped")
         let lost: JSON = ["orderNo": 9, "orderStatus": 1, "orderState": "lost"]
         #expect(await parseCode { try await bag.save(.create, "Order", nil, lost, as: master) } == 142)
-        #expect(await parseCode { try await bag.save(.create, "Order", nil, ["orderState": "shipped"], by: "u1") } == 119)
+        #expect(
+            await parseCode { try await bag.save(.create, "Order", nil, ["orderState": "shipped"], by: "u1") } == 119)
     }
 
     @Test func adminsListOrdersByStateOrItsOldNumber() async throws {

@@ -27,7 +27,8 @@ struct Place {
     }
 }
 
-/// What a constraint on places asks for. Areas of the tests are far from the poles and, but for circles, from 180 degrees.
+/// What a constraint on places asks for. Areas of the tests are far from the poles and, but for circles, from 180
+/// degrees.
 struct Area {
     let contains: (JSON) -> Bool
 
@@ -43,7 +44,9 @@ struct Area {
             guard let corners = raw["$box"]?.arrayValue?.map(Place.init), corners.count == 2,
                 let one = corners[0], let other = corners[1]
             else { throw Evaluator.Refused.json }
-            func isBetween(_ value: Double, _ a: Double, _ b: Double) -> Bool { (min(a, b)...max(a, b)).contains(value) }
+            func isBetween(_ value: Double, _ a: Double, _ b: Double) -> Bool {
+                (min(a, b)...max(a, b)).contains(value)
+            }
             contains = { value in
                 guard let place = Place(value) else { return false }
                 return isBetween(place.latitude, one.latitude, other.latitude)

@@ -1,6 +1,7 @@
 import ParseProtocol
 
-/// Answers queries by looking at every document, slowly and in the plainest way: what PARSE_PROTOCOL section 4 says, without a database.
+/// Answers queries by looking at every document, slowly and in the plainest way: what PARSE_PROTOCOL section 4 says,
+/// without a database.
 ///
 /// It shares no code with the query compiler, so that the two only agree when both are right.
 struct Evaluator {
@@ -40,8 +41,8 @@ struct Evaluator {
         let test = try test(question.condition)
         let terms = try question.order.map(OrderTerm.init)
         let rows = documents.enumerated().filter { readable($0.element, question.grants) && test($0.element) }
-        // Where the keys say nothing, nearest first; then in the order in which they were made, or the reverse of it after a
-        // descending key.
+        // Where the keys say nothing, nearest first; then in the order in which they were made, or the reverse of it
+        // after a descending key.
         let isReversed = terms.last?.isDescending ?? false
         let near = NearSearch(question.condition)
         let ranks = Dictionary(
@@ -108,7 +109,8 @@ struct Evaluator {
 
     static func indexCount(_ key: String) -> Int { key.split(separator: ".").dropFirst().count { index($0) != nil } }
 
-    /// What a document has at a key; a dotted one reaches into Objects, and by an index into arrays. Nil for what is missing.
+    /// What a document has at a key; a dotted one reaches into Objects, and by an index into arrays. Nil for what is
+    /// missing.
     func value(of key: String, in document: JSON) -> JSON? {
         var value: JSON? = document
         for part in key.split(separator: ".") {

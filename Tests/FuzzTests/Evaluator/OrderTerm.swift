@@ -26,9 +26,9 @@ struct OrderTerm {
         return first.isLess(than: second) != isDescending
     }
 
-    /// Missing values and nulls come first, then numbers and truth values (false is 0, true is 1), then texts by their bytes. Fields of
-    /// pointers are in the order of the ids, of Dates of the time, of Files of the name, of Bytes of the base64; what has no order of its
-    /// own, and all of these inside an Object, in that of the JSON text.
+    /// Missing values and nulls come first, then numbers and truth values (false is 0, true is 1), then texts by their
+    /// bytes. Fields of pointers are in the order of the ids, of Dates of the time, of Files of the name, of Bytes of
+    /// the base64; what has no order of its own, and all of these inside an Object, in that of the JSON text.
     enum Rank {
         case nothing
         case number(Double)

@@ -26,12 +26,16 @@ struct RandomClass {
         keys += [("objectId", .string), ("createdAt", .date), ("missing", random.pick(ValueKind.allCases))]
         if known["object2"] != nil {
             keys += [("object2.x", .array), ("object2.y", .number), ("object2.k", .string), ("object2.x.y", .date)]
-            keys += [("object2.0", .string), ("object2.x.0", .number), ("object2.0.1", .string), ("object2.1x", .number)]
+            keys += [
+                ("object2.0", .string), ("object2.x.0", .number), ("object2.0.1", .string), ("object2.1x", .number),
+            ]
         }
         if known["array2"] != nil {
             keys += [("array2.0", .string), ("array2.1", .number), ("array2.0.x", .number), ("array2.1.0", .string)]
         }
-        if known["polygon2"] != nil { keys += [("polygon2.coordinates.0.1", .number), ("polygon2.coordinates.1", .array)] }
+        if known["polygon2"] != nil {
+            keys += [("polygon2.coordinates.0.1", .number), ("polygon2.coordinates.1", .array)]
+        }
         var values: [String: [JSON]] = [:]
         for (key, _) in keys { values[key] = stored.compactMap { evaluator.value(of: key, in: $0) } }
         self.evaluator = evaluator

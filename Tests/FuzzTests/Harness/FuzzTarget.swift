@@ -10,8 +10,8 @@ protocol FuzzTarget: Sendable {
     var dictionary: [String] { get }
     /// How long one input may take, as `spent` counts.
     var timeLimit: Duration { get }
-    /// The time that counts: of the processor, because a busy machine makes no input slow. A target that waits for other processes has
-    /// to take the time of the clock.
+    /// The time that counts: of the processor, because a busy machine makes no input slow. A target that waits for
+    /// other processes has to take the time of the clock.
     var spent: Duration { get }
     /// Bytes by which the memory may grow after the first tenth of a long run. What is kept per input would be more.
     var growthBytesMax: Int { get }

@@ -1,6 +1,7 @@
 import ParseProtocol
 
-/// Random `where` objects with every constraint, mostly about values that there are, so that most of them find something.
+/// Random `where` objects with every constraint, mostly about values that there are, so that most of them find
+/// something.
 struct RandomQuery {
     /// Fields with their kinds; dotted ones have the kind of what is mostly there.
     let fields: [(name: String, kind: ValueKind)]
@@ -162,7 +163,8 @@ struct RandomQuery {
             (field, ["$exists": 1]), (field, ["$lt": 1, "x": 2]), (field, ["$regex": 1]), (field, ["$regex": "("]),
             (field, ["$regex": "a", "$options": "g"]), ("$or", 1), ("$and", [:]), ("$nor", []), ("$or", [1]),
             ("ACL", ["*": ["read": true]]),
-            ("a-b", 1), ("_rperm", "x"), ("$foo", []), ("a..b", 1), ("1a", 1), ("", 1), ("string.0.1.2", 1), ("object2.__type", "Date"), ("object2.x'", 1), ("0.string", 1),
+            ("a-b", 1), ("_rperm", "x"), ("$foo", []), ("a..b", 1), ("1a", 1), ("", 1), ("string.0.1.2", 1),
+            ("object2.__type", "Date"), ("object2.x'", 1), ("0.string", 1),
             (field, ["__type": "Date", "iso": "yesterday"]),
             (field, ["__type": "Nonsense"]), (field, ["$eq": ["__type": "GeoPoint", "latitude": 91, "longitude": 0]]),
         ]

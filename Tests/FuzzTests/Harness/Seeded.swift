@@ -1,4 +1,5 @@
-/// A random generator with a seed, so that every run can be repeated: SplitMix64, https://prng.di.unimi.it/splitmix64.c.
+/// A random generator with a seed, so that every run can be repeated: SplitMix64,
+/// https://prng.di.unimi.it/splitmix64.c.
 struct Seeded: RandomNumberGenerator {
     private var state: UInt64
 

@@ -2,9 +2,11 @@ import Foundation
 @preconcurrency import GatewayService
 import ParseProtocol
 
-/// The way of a file into the gateway, and the readers around it: names, types, the JSON form, ranges, paths, query strings and CSV.
+/// The way of a file into the gateway, and the readers around it: names, types, the JSON form, ranges, paths, query
+/// strings and CSV.
 ///
-/// An input's first line is a name, a path, a range and a query string at once; its second is a content type; the rest is the body.
+/// An input's first line is a name, a path, a range and a query string at once; its second is a content type; the rest
+/// is the body.
 struct FileTarget: FuzzTarget {
     let name = "files"
     let testInputs = 2500

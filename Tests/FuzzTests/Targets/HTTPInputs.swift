@@ -3,7 +3,8 @@ import ParseProtocol
 
 /// Requests that are nearly right, for every route there is.
 struct HTTPInputs {
-    /// The operations of the OpenAPI document, as `GET` and `/classes/{className}`, in an order that is always the same.
+    /// The operations of the OpenAPI document, as `GET` and `/classes/{className}`, in an order that is always the
+    /// same.
     let operations: [(method: String, path: String)]
 
     init(openAPI document: JSON) {
@@ -119,7 +120,10 @@ struct HTTPInputs {
         }
         if random.chance(20) { headers.append("X-Parse-Request-Id: \(random.below(1000))") }
         headers.append(
-            "Content-Type: \(random.pick(["application/json", "text/plain", "image/png", "application/x-www-form-urlencoded"]))"
+            """
+            Content-Type: \
+            \(random.pick(["application/json", "text/plain", "image/png", "application/x-www-form-urlencoded"]))
+            """
         )
         var text = ["\(method) \(path)"] + headers
         if method == "POST" || method == "PUT" { text += ["", body.serializedText] }

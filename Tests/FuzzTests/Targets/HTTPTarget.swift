@@ -3,10 +3,11 @@ import NIOHTTP1
 import ParseProtocol
 import TestSupport
 
-/// A whole suite over HTTP: methods, paths, headers and bodies of any kind get an answer of the protocol, and nothing is told of the inside.
+/// A whole suite over HTTP: methods, paths, headers and bodies of any kind get an answer of the protocol, and nothing
+/// is told of the inside.
 ///
-/// An input is a request as text: a line of method and path, lines of headers, an empty line, the body. `{master}` and `{session}` in it
-/// stand for the key and a shopper's token, so that the corpus is good for any suite.
+/// An input is a request as text: a line of method and path, lines of headers, an empty line, the body. `{master}` and
+/// `{session}` in it stand for the key and a shopper's token, so that the corpus is good for any suite.
 struct HTTPTarget: FuzzTarget {
     let name = "http"
     let testInputs = 400
@@ -106,7 +107,10 @@ struct HTTPTarget: FuzzTarget {
             try require((200..<400).contains(answer.status), "The status \(answer.status)")
             if isJSON, !isHead, !answer.body.isEmpty { _ = try JSON(parsing: answer.body) }
             return
-                "\(answer.status) \(type) \(answer.json.objectValue?.keys.sorted().joined(separator: ",").prefix(60) ?? "")"
+                """
+                \(answer.status) \(type) \
+                \(answer.json.objectValue?.keys.sorted().joined(separator: ",").prefix(60) ?? "")
+                """
         }
         try require(answer.status != 500, "500: \(answer.text)")
         if isHead || !isJSON { return "\(answer.status) \(type)" }

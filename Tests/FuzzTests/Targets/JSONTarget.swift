@@ -1,7 +1,8 @@
 import Foundation
 import ParseProtocol
 
-/// The reader and writer of JSON, and the scanner of stored documents, against Foundation's reader and against each other.
+/// The reader and writer of JSON, and the scanner of stored documents, against Foundation's reader and against each
+/// other.
 struct JSONTarget: FuzzTarget {
     let name = "json"
     let testInputs = 4000
@@ -77,7 +78,8 @@ struct JSONTarget: FuzzTarget {
         try require(scanned == elements, "The elements are not where they are scanned.")
     }
 
-    /// What Foundation refuses and we take: a lone surrogate, and nothing else but what its number reader does not hold.
+    /// What Foundation refuses and we take: a lone surrogate, and nothing else but what its number reader does not
+    /// hold.
     private func checkAcceptedAlone(_ input: [UInt8]) throws {
         let text = String(decoding: input, as: UTF8.self)
         let isKnown =

@@ -3,7 +3,8 @@ import ParseProtocol
 
 /// The operation applier: creates, updates and deletes in one job that is undone, with what must hold after each.
 ///
-/// An input is an array of steps: `{"create": object}`, `{"update": changes}` and `{"delete": true}` of the object made last.
+/// An input is an array of steps: `{"create": object}`, `{"update": changes}` and `{"delete": true}` of the object made
+/// last.
 struct OperationTarget: FuzzTarget {
     let name = "operations"
     let testInputs = 800

@@ -92,7 +92,10 @@ struct ReportTarget: FuzzTarget {
             _ = try JSON(parsing: stored.json)
             try require(!stored.fingerprint.hash.isEmpty, "An event without a group.")
             return
-                "\(stored.crash.frames.count) \(stored.crash.thrown.count) \(stored.crash.level) \(stored.fingerprint.components.count)"
+                """
+                \(stored.crash.frames.count) \(stored.crash.thrown.count) \(stored.crash.level) \
+                \(stored.fingerprint.components.count)
+                """
         } catch let refusal as ReportRefusal {
             return "\(refusal)"
         } catch let problem as Inflater.Problem {

@@ -38,7 +38,8 @@ enum PublicError {
     ]
 
     /// - Parameter input: what the client sent and may read again.
-    /// - Throws: `Violation` for anything but a Parse error with a code that clients know and text that says nothing of the inside.
+    /// - Throws: `Violation` for anything but a Parse error with a code that clients know and text that says nothing of
+    ///   the inside.
     static func check(_ error: any Error, input: [UInt8]) throws -> String {
         guard let error = error as? ParseError else { throw Violation("\(type(of: error)): \(error)") }
         try require(codes.contains(error.code.rawValue), "The code \(error.code.rawValue): \(error.message)")

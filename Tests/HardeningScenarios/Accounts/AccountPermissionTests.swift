@@ -2,7 +2,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Operators' class-level permissions of users and sessions hold on every route, those with a name of their own included.
+/// Operators' class-level permissions of users and sessions hold on every route, those with a name of their own
+/// included.
 @Suite(.serialized) struct AccountPermissionTests {
     private static let open: [String: JSON] = [
         "find": ["*": true], "count": ["*": true], "get": ["*": true], "create": ["*": true], "update": ["*": true],

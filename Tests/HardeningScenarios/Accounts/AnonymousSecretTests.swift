@@ -3,7 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// T11a: the id of an anonymous user opens the account, and is kept and shown like a password: by hash, and to its owner only.
+/// T11a: the id of an anonymous user opens the account, and is kept and shown like a password: by hash, and to its
+/// owner only.
 @Suite(.serialized) struct AnonymousSecretTests {
     private static func body(_ id: String) -> JSON { ["authData": ["anonymous": ["id": .string(id)]]] }
 
@@ -91,7 +92,11 @@ import Testing
             let user = made.objectId
             try await suite.tamper(
                 "users",
-                "UPDATE o\(classId) SET doc = json_set(doc, '$.authData.anonymous.id', '\(id)') WHERE objectId = '\(user)'")
+                """
+                UPDATE o\(classId) SET doc = json_set(doc, '$.authData.anonymous.id', '\(id)') \
+                WHERE objectId = '\(user)'
+                """
+            )
             try await suite.tamper("users", "UPDATE identities SET value = '\(id)' WHERE kind = 'auth:anonymous'")
             try await suite.tamper("users", "DELETE FROM anonymousIds")
             try await suite.tamper("users", "DELETE FROM grdb_migrations WHERE identifier = 'users.3.plainSecrets'")
@@ -102,7 +107,9 @@ import Testing
                 try await suite.rows("users", "SELECT count(*) FROM anonymousIds") == [[1]]
             }
             #expect(
-                try await suite.rows("users", "SELECT doc FROM o\(classId)").allSatisfy { !$0.serializedText.contains(id) })
+                try await suite.rows("users", "SELECT doc FROM o\(classId)").allSatisfy {
+                    !$0.serializedText.contains(id)
+                })
             let back = try await ParseClient(suite).call(.POST, "/users", Self.body(id))
             #expect(back.objectId == user, "\(back.text)")
             #expect(back.json.at("authData", "anonymous", "id") == .string(id), "\(back.text)")

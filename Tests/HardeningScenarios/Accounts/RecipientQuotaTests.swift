@@ -2,7 +2,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// T5c, T5d: nobody fills a stranger's mailbox through the shop, and what is not sent is seen by the operator and by nobody else.
+/// T5c, T5d: nobody fills a stranger's mailbox through the shop, and what is not sent is seen by the operator and by
+/// nobody else.
 @Suite struct RecipientQuotaTests {
     private static func sent(_ suite: Suite, to address: String) -> [Mail] {
         suite.mails().filter { $0.header("To")?.lowercased().contains(address) == true }

@@ -20,12 +20,14 @@ import Testing
         try await Suite.with { suite in
             let victim = try await Customer.signUp(suite)
             let shown = try await ParseClient.master(suite).call(
-                .PUT, "/users/\(victim.userId)", ["ACL": ["*": ["read": true], .init(victim.userId): ["read": true, "write": true]]])
+                .PUT, "/users/\(victim.userId)",
+                ["ACL": ["*": ["read": true], .init(victim.userId): ["read": true, "write": true]]])
             try #require(shown.status == 200, "\(shown.text)")
             let anonymous = try await ParseClient(suite).call(
                 .POST, "/users", ["authData": ["anonymous": ["id": .string(Names.random(20))]]])
             try #require(anonymous.status == 201, "\(anonymous.text)")
-            _ = try await ParseClient.master(suite).call(.PUT, "/users/\(anonymous.objectId)", ["ACL": ["*": ["read": true]]])
+            _ = try await ParseClient.master(suite).call(
+                .PUT, "/users/\(anonymous.objectId)", ["ACL": ["*": ["read": true]]])
             for groups in [nil, [:], ["role:admins": []]] as [JSON?] {
                 var edit = Self.open
                 edit["protectedFields"] = groups
@@ -76,7 +78,10 @@ import Testing
         let object = try await master.create(className, ["owner": owner.pointer])
         for permissions in [
             ["readUserFields": ["owner"]],
-            ["find": ["pointerFields": ["owner"]], "count": ["pointerFields": ["owner"]], "get": ["pointerFields": ["owner"]]],
+            [
+                "find": ["pointerFields": ["owner"]], "count": ["pointerFields": ["owner"]],
+                "get": ["pointerFields": ["owner"]],
+            ],
         ] as [[String: JSON]] {
             try await Self.permit(className, permissions, in: suite)
             for client in [ParseClient(suite), ParseClient(suite, style: .tunnelled)] {

@@ -4,7 +4,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Requests for files and File values made to break something: each has an answer, and every way to a file asks the same.
+/// Requests for files and File values made to break something: each has an answer, and every way to a file asks the
+/// same.
 @Suite struct FileRequestAdvisoryTests {
     private static let text = Array("0123456789".utf8)
 

@@ -5,7 +5,9 @@ import Testing
 
 /// T8c, T9a, T9b, T9c: what a service does when its files are not as it left them, in suites of their own.
 @Suite(.serialized) struct DamagedFileTests {
-    private static func buy(_ suite: Suite, _ shelf: Shelf, as customer: Customer, times: Int = 1) async throws -> [Int64] {
+    private static func buy(
+        _ suite: Suite, _ shelf: Shelf, as customer: Customer, times: Int = 1
+    ) async throws -> [Int64] {
         var numbers: [Int64] = []
         for _ in 0..<times {
             _ = try await customer.client.run("addToBag", ["productId": .string(shelf.productIds[0])])
@@ -102,7 +104,8 @@ import Testing
             try await suite.down()
             try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: true)
             for name in try FileManager.default.contentsOfDirectory(atPath: suite.dataDirectory)
-            where name.hasSuffix(".sqlite") || name.hasSuffix(".key") || name.hasSuffix(".password") || name == "files" {
+            where name.hasSuffix(".sqlite") || name.hasSuffix(".key") || name.hasSuffix(".password") || name == "files"
+            {
                 try FileManager.default.copyItem(atPath: "\(suite.dataDirectory)/\(name)", toPath: "\(copy)/\(name)")
             }
         }

@@ -56,7 +56,8 @@ import Testing
         return versions
     }
 
-    @Test("2021-47986, 2021-47987: every dependency asked for is of one exact version, and every other one was reviewed")
+    @Test(
+        "2021-47986, 2021-47987: every dependency asked for is of one exact version, and every other one was reviewed")
     func advisory2021_47986_47987() throws {
         let asked = try wanted()
         #expect(asked.count > 5)

@@ -3,7 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Update operators whose field names or amounts carry SQL: names pass an allow-list, values are bound, and nothing else changes.
+/// Update operators whose field names or amounts carry SQL: names pass an allow-list, values are bound, and nothing
+/// else changes.
 @Suite struct IncrementAdvisoryTests {
     /// Pieces of SQL as names and as parts of them.
     private static let fragments = [

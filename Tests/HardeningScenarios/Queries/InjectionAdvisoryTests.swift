@@ -3,7 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Attacks on queries that reach for the database behind them, each named after its advisory, made from outside over HTTP.
+/// Attacks on queries that reach for the database behind them, each named after its advisory, made from outside over
+/// HTTP.
 @Suite struct InjectionAdvisoryTests {
     private static let patterns = [
         "'", "''", "'; DROP TABLE o1; --", "^\\Q' OR 1=1 --\\E", "a' UNION SELECT doc FROM o1 --", "\\'", "$1", "?1",

@@ -3,7 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Classes of the server's own cannot be named by clients: not in a path, a batch, a pointer, a sub-query or a relation.
+/// Classes of the server's own cannot be named by clients: not in a path, a batch, a pointer, a sub-query or a
+/// relation.
 @Suite struct InternalClassAdvisoryTests {
     private static let classes = [
         "_Audience", "_PushStatus", "_JobStatus", "_JobSchedule", "_Hooks", "_GlobalConfig", "_GraphQLConfig",
@@ -155,7 +156,8 @@ import Testing
         #expect(related.results.map(\.objectId) == [target.objectId], "\(related.text)")
     }
 
-    /// What SQLite and the services call their own tables is a class name like any other: of a class that has no objects.
+    /// What SQLite and the services call their own tables is a class name like any other: of a class that has no
+    /// objects.
     @Test(
         "2026-31800: the names of tables are no way into them",
         arguments: [

@@ -3,8 +3,9 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Keys that other runtimes give a meaning of their own (`__proto__`, `constructor`, `_bsontype`): refused wherever a client
-/// writes, at every depth, whatever stands beside them. Here they would be mere text, but apps of other runtimes read it.
+/// Keys that other runtimes give a meaning of their own (`__proto__`, `constructor`, `_bsontype`): refused wherever a
+/// client writes, at every depth, whatever stands beside them. Here they would be mere text, but apps of other runtimes
+/// read it.
 @Suite struct KeyDenyListAdvisoryTests {
     /// Members that are not let in.
     private static let evil: [(key: String, value: JSON)] = [

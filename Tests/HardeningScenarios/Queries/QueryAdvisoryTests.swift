@@ -3,9 +3,11 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Attacks on queries that other servers of this protocol fell to, each named after its advisory, made from outside over HTTP.
+/// Attacks on queries that other servers of this protocol fell to, each named after its advisory, made from outside
+/// over HTTP.
 @Suite struct QueryAdvisoryTests {
-    /// A class with a field that clients may not see, a relation that they may not follow, and one object that ann owns.
+    /// A class with a field that clients may not see, a relation that they may not follow, and one object that ann
+    /// owns.
     private struct Guarded {
         let name: String
         let objectId: String

@@ -3,8 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Finding out secrets by asking: by what is answered, and by how long it takes. `scripts/attack secrets` does the same with 10,000
-/// requests and a statistic.
+/// Finding out secrets by asking: by what is answered, and by how long it takes. `scripts/attack secrets` does the same
+/// with 10,000 requests and a statistic.
 @Suite(.serialized) struct SecretGuessingTests {
     /// A pattern that goes back as long as it may on texts that begin with the guess, and sees all others at once.
     private static func pattern(_ guess: String, _ number: Int) -> JSON {
@@ -64,7 +64,12 @@ import Testing
         // Of the misses: a hit that tells something would bring its own excuse along.
         let misses = times[1].sorted()
         let spread = misses[misses.count * 3 / 4] - misses[misses.count / 4]
-        print("\(2 * rounds) guesses: a hit \(medians[0]) ms, a miss \(medians[1]) ms, half of the misses within \(spread) ms")
+        print(
+            """
+            \(2 * rounds) guesses: a hit \(medians[0]) ms, a miss \(medians[1]) ms, half of the misses within \
+            \(spread) ms
+            """
+        )
         // Handed to the patterns, one row takes 100 ms and more.
         #expect(abs(medians[0] - medians[1]) <= max(2 * spread, 3), "\(medians), \(spread)")
     }

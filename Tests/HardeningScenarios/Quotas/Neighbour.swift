@@ -3,7 +3,8 @@ import NIOHTTP1
 import ParseProtocol
 import TestSupport
 
-/// A client at an address of its own, as a proxy that the suite trusts reports it. Quotas of one test do not touch those of another.
+/// A client at an address of its own, as a proxy that the suite trusts reports it. Quotas of one test do not touch
+/// those of another.
 struct Neighbour: Sendable {
     var client: ParseClient
     let address: (String, String)

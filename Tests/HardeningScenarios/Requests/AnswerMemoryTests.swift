@@ -50,7 +50,8 @@ import Testing
             for (name, before) in zip(["gateway-1", "catalog-1"], before) {
                 try await eventually("\(name) has its memory back", within: .seconds(30)) {
                     let now = try MemoryReading(suite, name).own
-                    // Beside it what a heap keeps at its end for the next request (8 MiB), and what lies between blocks in use.
+                    // Beside it what a heap keeps at its end for the next request (8 MiB), and what lies between blocks
+                    // in use.
                     return now <= before.own * 12 / 10 + 12
                 }
             }
@@ -128,7 +129,9 @@ import Testing
             let idle = try (0..<60).map { index in
                 try RawConnection(suite, from: "127.0.1.\(index + 1)", receiveBytes: 4096)
             }
-            for connection in idle { connection.send(head: "GET /parse/classes/Heavy?limit=245 HTTP/1.1\n\(Self.head)") }
+            for connection in idle {
+                connection.send(head: "GET /parse/classes/Heavy?limit=245 HTTP/1.1\n\(Self.head)")
+            }
             let refused = idle.filter { ($0.read(within: 5000, max: 64) ?? "").hasPrefix("HTTP/1.1 429") }
             let used = try ProcessorReading(suite, "catalog-1").seconds - start
             #expect(refused.count >= 50, "\(refused.count) of 60 were refused.")

@@ -2,9 +2,12 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Requests that cost a server much and a client nothing: none of them takes a service away from others, or its own client much further.
+/// Requests that cost a server much and a client nothing: none of them takes a service away from others, or its own
+/// client much further.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct CostlyRequestTests {
-    @Test("T2a: twenty costly sub-queries take no service away") func twentyCostlySubQueriesTakeNoServiceAway() async throws {
+    @Test("T2a: twenty costly sub-queries take no service away") func twentyCostlySubQueriesTakeNoServiceAway()
+        async throws
+    {
         let scene = try await CostlyRequests.shared
         let honest = scene.visitor(1)
         let sub = CostlyRequests.slow()
@@ -29,7 +32,8 @@ import Testing
     @Test("T2c: patterns over all users close no sign-in") func patternsOverUsersCloseNoSignIn() async throws {
         let scene = try await CostlyRequests.shared
         let name = CostlyRequests.slowText + "ann"
-        let made = try await scene.visitor(3).send(.POST, "/users", ["username": .string(name), "password": "a-long-secret"])
+        let made = try await scene.visitor(3).send(
+            .POST, "/users", ["username": .string(name), "password": "a-long-secret"])
         #expect(made.status == 201, "\(made.text)")
         for index in 0..<30 {
             let user: JSON = ["username": .string("\(CostlyRequests.slowText)\(index)"), "password": "a-long-secret"]
@@ -57,7 +61,8 @@ import Testing
         #expect(times.percentile(95) < 1500, "\(times)")
     }
 
-    @Test("T2e: a hundred thousand names are refused at once") func aHundredThousandNamesAreRefusedAtOnce() async throws {
+    @Test("T2e: a hundred thousand names are refused at once") func aHundredThousandNamesAreRefusedAtOnce() async throws
+    {
         let scene = try await CostlyRequests.shared
         let names = JSON.array((0..<100_000).map { .string("f\($0)") })
         let text = JSON.string((0..<100_000).map { "f\($0)" }.joined(separator: ","))
@@ -78,9 +83,11 @@ import Testing
         }
     }
 
-    /// A hundred addresses with all the costly queries that they can think of, each one another, and again at once. Somebody who asks what
-    /// every app asks notices little of it, on a host that does other things as well.
-    @Test("T2d: a hundred attackers do not slow down what is quick") func aHundredAttackersDoNotSlowDownWhatIsQuick() async throws {
+    /// A hundred addresses with all the costly queries that they can think of, each one another, and again at once.
+    /// Somebody who asks what every app asks notices little of it, on a host that does other things as well.
+    @Test("T2d: a hundred attackers do not slow down what is quick") func aHundredAttackersDoNotSlowDownWhatIsQuick()
+        async throws
+    {
         let scene = try await CostlyRequests.shared
         let honest = scene.visitor(1)
         let page: [String: JSON] = ["where": ["name": "one"], "order": "name", "limit": 20]
@@ -101,7 +108,8 @@ import Testing
                             let answer = try await attacker.find(
                                 "/classes/Slow", ["where": CostlyRequests.slow(patterns: 40, shape: shape)])
                             #expect([200, 400, 429].contains(answer.status), "\(answer.status) \(answer.text)")
-                            // Attackers share the host's processors with what they attack; sending is not what is measured.
+                            // Attackers share the host's processors with what they attack; sending is not what is
+                            // measured.
                             try await Task.sleep(for: .milliseconds(200))
                         }
                     }

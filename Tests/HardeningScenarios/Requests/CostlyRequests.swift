@@ -61,9 +61,12 @@ struct CostlyRequests {
     struct Times: CustomStringConvertible {
         var sorted: [Double]
         var failures: [String]
-        func percentile(_ percent: Int) -> Double { sorted.isEmpty ? 0 : sorted[min(sorted.count - 1, sorted.count * percent / 100)] }
+        func percentile(_ percent: Int) -> Double {
+            sorted.isEmpty ? 0 : sorted[min(sorted.count - 1, sorted.count * percent / 100)]
+        }
         var description: String {
-            "\(sorted.count) probes, p50 \(Int(percentile(50))) ms, p95 \(Int(percentile(95))) ms, p99 \(Int(percentile(99))) ms, "
+            "\(sorted.count) probes, p50 \(Int(percentile(50))) ms, p95 \(Int(percentile(95))) ms, "
+                + "p99 \(Int(percentile(99))) ms, "
                 + "slowest \(Int(sorted.last ?? 0)) ms, \(failures.count) failures \(failures.prefix(3))"
         }
     }
@@ -71,7 +74,8 @@ struct CostlyRequests {
     /// Runs `probe` from the attack's beginning to its end, at least 20 times.
     /// - Parameter probe: gives what went wrong, or nil.
     static func times(
-        of probe: @escaping @Sendable () async throws -> String?, during attack: @escaping @Sendable () async throws -> Void
+        of probe: @escaping @Sendable () async throws -> String?,
+        during attack: @escaping @Sendable () async throws -> Void
     ) async throws -> Times {
         let isOver = Flag()
         let attacking = Task {

@@ -3,7 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Advisories about cloud code: odd names of functions and jobs, what webhooks may put into answers and objects, and reads past a hook.
+/// Advisories about cloud code: odd names of functions and jobs, what webhooks may put into answers and objects, and
+/// reads past a hook.
 @Suite struct HookAdvisoryTests {
     /// Values that clients may not send, each with the code it is refused with.
     private static let prohibited: [JSON] = [

@@ -35,8 +35,11 @@ import Testing
         let tunnelled = try await reader.send(
             .POST, "/files/note.txt", headers: [("Content-Type", "text/plain")],
             body: Array(
-                #"{"base64":"aGVsbG8=","_ContentType":"text/plain","_ApplicationId":"satchel","_MasterKey":"\#(GatewaySuites.readOnlyKey)"}"#
-                    .utf8))
+                #"""
+                {"base64":"aGVsbG8=","_ContentType":"text/plain","_ApplicationId":"satchel",\#
+                "_MasterKey":"\#(GatewaySuites.readOnlyKey)"}
+                """#
+                .utf8))
         #expect(tunnelled.json == Self.readOnly, "\(tunnelled.text)")
         let saved = try await upload(master)
         try #require(saved.status == 201, "\(saved.text)")
@@ -277,7 +280,10 @@ import Testing
     func controlCharacters() async throws {
         let suite = try await Suite.shared
         let head =
-            "HTTP/1.1\nHost: x\nConnection: close\nX-Parse-Application-Id: satchel\nX-Parse-Master-Key: \(Suite.masterKey)"
+            """
+            HTTP/1.1\nHost: x\nConnection: close\nX-Parse-Application-Id: satchel\nX-Parse-Master-Key: \
+            \(Suite.masterKey)
+            """
         let evil = "a%0d%0aX-Evil:%20yes%0d%0a%0d%0a"
         for path in [
             "/parse/classes/\(evil)", "/parse/classes/Raw/\(evil)", "/parse/export/\(evil)",
@@ -341,7 +347,10 @@ import Testing
     func liveQueryIsAbsent(advisory: String) async throws {
         let suite = try await Suite.shared
         let upgrade =
-            "HTTP/1.1\nHost: x\nConnection: Upgrade, close\nUpgrade: websocket\nSec-WebSocket-Version: 13\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="
+            """
+            HTTP/1.1\nHost: x\nConnection: Upgrade, close\nUpgrade: websocket\nSec-WebSocket-Version: 13\n\
+            Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==
+            """
         for path in ["/", "/parse", "/parse/", "/1/", "/LiveQuery", "/parse/LiveQuery", "/parse/subscriptions"] {
             let answer = try await RawRequest.send(suite, "GET \(path) \(upgrade)\nX-Parse-Application-Id: satchel")
             #expect(answer.hasPrefix("HTTP/1.1 404"), "\(advisory) \(path): \(answer.prefix(200))")

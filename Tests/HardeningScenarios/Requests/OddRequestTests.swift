@@ -4,8 +4,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Every route, with every kind of key and every kind of fault: each answer is one of the protocol's, none tells about the inside,
-/// and no process ends.
+/// Every route, with every kind of key and every kind of fault: each answer is one of the protocol's, none tells about
+/// the inside, and no process ends.
 @Suite struct OddRequestTests {
     /// Who asks.
     enum Key: CaseIterable { case none, wrong, client, user, master }
@@ -23,7 +23,8 @@ import Testing
         (.GET, "/nothing"), (.GET, "/"),
     ]
 
-    /// Every route, from the document that the router is described by. Signing out comes last, because it ends the caller's session.
+    /// Every route, from the document that the router is described by. Signing out comes last, because it ends the
+    /// caller's session.
     static func routes(of suite: Suite) async throws -> [(HTTPMethod, String)] {
         let document = try await ParseClient(suite).get("/openapi.json")
         guard let paths = document["paths"]?.objectValue, paths.count > 60 else {
@@ -95,7 +96,9 @@ import Testing
             return Odd(method: verb, path: path, headers: json, body: Array(#"{"a":1}"#.utf8))
         case .oddQuery:
             let query =
-                "?where=%7B%22a%22%3A%7B%22%24regex%22%3A%22(%22%7D%7D&limit=-1&skip=1e99&keys=%27&order=%00&include=a..b"
+                """
+                ?where=%7B%22a%22%3A%7B%22%24regex%22%3A%22(%22%7D%7D&limit=-1&skip=1e99&keys=%27&order=%00&include=a..b
+                """
                 + "&count=%7B%7D&level=%3B&from=x&distinct=a'b&username=%27&password=1&=&&%zz"
             return Odd(method: method, path: path + query, headers: headers, body: method == .GET ? nil : [])
         }
@@ -131,7 +134,10 @@ import Testing
                         let complaint = AnswerRuleTests.complaint(about: answer, to: odd.path, of: suite.url)
                         #expect(
                             complaint == nil,
-                            "\(key) \(fault) \(method) \(path): \(complaint ?? ""): \(answer.status) \(answer.text.prefix(300))"
+                            """
+                            \(key) \(fault) \(method) \(path): \(complaint ?? ""): \(answer.status) \
+                            \(answer.text.prefix(300))
+                            """
                         )
                     }
                 }

@@ -7,9 +7,9 @@ import Testing
 @Suite(.serialized) struct SignInShareTests {
     private static let password = "a-right-password"
 
-    /// T4a: 40 attackers, half of them at one address and half at addresses of their own, with the password work of the default settings:
-    /// 95 of 100 right sign-ins within 2 s, from devices that signed in before and from new ones. On a machine where one takes longer
-    /// than 0.4 s when nobody attacks, within five times as long.
+    /// T4a: 40 attackers, half of them at one address and half at addresses of their own, with the password work of the
+    /// default settings: 95 of 100 right sign-ins within 2 s, from devices that signed in before and from new ones. On
+    /// a machine where one takes longer than 0.4 s when nobody attacks, within five times as long.
     @Test func fortyAttackersKeepNobodyOut() async throws {
         let settings = PlacedClient.settings.merging(["SATCHEL_PASSWORD_WORK": "5"]) { $1 }
         try await Suite.with(settings: settings) { suite in
@@ -65,7 +65,10 @@ import Testing
                 let sorted = times.sorted()
                 let late = times.count { $0 > limit }
                 print(
-                    "Sign-ins beside 40 attackers: \(tries) wrong tries, \(times.count) right ones, \(late) over \(limit) s,",
+                    """
+                    Sign-ins beside 40 attackers: \(tries) wrong tries, \(times.count) right ones, \(late) over \
+                    \(limit) s,
+                    """,
                     "median \(sorted[sorted.count / 2]) s, longest \(sorted.last ?? 0) s, \(failures.count) refused")
                 #expect(times.count >= 8)
                 #expect(failures.isEmpty, "\(failures.count) of \(times.count) were refused: \(failures.first ?? "")")
@@ -75,7 +78,8 @@ import Testing
         }
     }
 
-    /// T4b: 30 wrong passwords used to close everything that begins with a sign-in at an address, the first start of every app included.
+    /// T4b: 30 wrong passwords used to close everything that begins with a sign-in at an address, the first start of
+    /// every app included.
     @Test func neighboursMistakesCloseNothing() async throws {
         try await Suite.with(settings: PlacedClient.settings) { suite in
             let place = "203.0.113.7"
@@ -106,7 +110,8 @@ import Testing
             let name = "\(Names.random(8).lowercased())@customers.example"
             let phone = PlacedClient(suite, at: "203.0.113.1", installationId: "phone")
             let made = try await phone.call(
-                .POST, "/users", ["username": .string(name), "email": .string(name), "password": .string(Self.password)])
+                .POST, "/users",
+                ["username": .string(name), "email": .string(name), "password": .string(Self.password)])
             try #require(made.status == 201, "\(made.text)")
             func guess(from address: String, right: String = Self.password) async throws {
                 for _ in 0..<5 {

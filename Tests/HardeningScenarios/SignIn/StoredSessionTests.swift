@@ -3,7 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// T1c: what is stored of sessions opens nothing: not for who reads the file, nor for another device, nor for the master key.
+/// T1c: what is stored of sessions opens nothing: not for who reads the file, nor for another device, nor for the
+/// master key.
 @Suite(.serialized) struct StoredSessionTests {
     /// Whether a text is anywhere in the service's database, its log included.
     static func isStored(_ text: String, in suite: Suite) -> Bool {
@@ -71,7 +72,8 @@ import Testing
             try await suite.tamper(
                 "users",
                 """
-                UPDATE o\(classId) SET doc = json_set(doc, '$.sessionToken', '\(token)') WHERE objectId = '\(session.objectId)'
+                UPDATE o\(classId) SET doc = json_set(doc, '$.sessionToken', '\(token)') \
+                WHERE objectId = '\(session.objectId)'
                 """)
             try await suite.tamper("users", "DELETE FROM sessionTokens WHERE sessionId = '\(session.objectId)'")
             try await suite.tamper("users", "DELETE FROM grdb_migrations WHERE identifier = 'users.3.plainSecrets'")

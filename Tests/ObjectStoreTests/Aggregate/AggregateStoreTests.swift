@@ -86,8 +86,10 @@ import Testing
         ([["$lookup": ["from": "Item", "localField": "a'", "foreignField": "b", "as": "c"]]], 105),
         ([["$lookup": ["from": "Item", "localField": "a", "foreignField": "b'", "as": "c"]]], 105),
         ([["$lookup": ["from": "Item", "localField": "a", "foreignField": "b", "as": "c.d"]]], 105),
-        ([["$project": ["x": ["$substr": ["$name", 0]]]]], 102), ([["$project": ["x": ["$substr": [["a"], 0, 1]]]]], 102),
-        ([["$project": ["x": ["$substr": ["é", 1, 1]]]]], 102), ([["$project": ["x": ["$substr": ["$name", "0", 1]]]]], 102),
+        ([["$project": ["x": ["$substr": ["$name", 0]]]]], 102),
+        ([["$project": ["x": ["$substr": [["a"], 0, 1]]]]], 102),
+        ([["$project": ["x": ["$substr": ["é", 1, 1]]]]], 102),
+        ([["$project": ["x": ["$substr": ["$name", "0", 1]]]]], 102),
         ([["$group": ["n": ["$sum": 1]]]], 102), ([["$group": ["_id": "$a", "objectId": ["$sum": 1]]]], 102),
         ([["$group": ["_id": "$a", "n": 1]]], 102), ([["$group": ["_id": "$a", "n": ["$bogus": 1]]]], 102),
         ([["$group": ["_id": "$a", "n": ["$sum": 1, "$avg": 1]]]], 102), ([["$group": "x"]], 102),
@@ -121,10 +123,13 @@ import Testing
         let test = try await Self.filled()
         var ids: [String] = []
         for (title, rank) in [("one", 1), ("two", 2), ("three", 2)] {
-            ids.append(try await test.create("Brand", ["title": .string(title), "rank": .int(Int64(rank)), "tags": ["a", .string(title)]]))
+            ids.append(
+                try await test.create(
+                    "Brand", ["title": .string(title), "rank": .int(Int64(rank)), "tags": ["a", .string(title)]]))
         }
         for (name, brand) in [("x", ids[0]), ("y", ids[1]), ("z", "gone")] {
-            try await test.create("Goods", ["name": .string(name), "brand": .pointer("Brand", brand), "ranks": [2, 1], "rank": 2])
+            try await test.create(
+                "Goods", ["name": .string(name), "brand": .pointer("Brand", brand), "ranks": [2, 1], "rank": 2])
         }
         func joined(_ lookup: JSON, before: [JSON] = []) async throws -> [JSON] {
             let rows = try await run(test, .array(before + [["$lookup": lookup], ["$sort": ["name": 1]]]), "Goods")
@@ -132,7 +137,8 @@ import Testing
         }
         let byText: JSON = ["$project": ["name": 1, "id": ["$substr": ["$_p_brand", 6, -1]]]]
         #expect(
-            try await joined(["from": "Brand", "localField": "id", "foreignField": "_id", "as": "found"], before: [byText])
+            try await joined(
+                ["from": "Brand", "localField": "id", "foreignField": "_id", "as": "found"], before: [byText])
                 == [["one"], ["two"], []])
         #expect(
             try await joined(["from": "Brand", "localField": "rank", "foreignField": "rank", "as": "found"])
@@ -154,7 +160,8 @@ import Testing
         #expect(rows[0]["brand"]?["objectId"] == .string(ids[1]))
         #expect(rows[0]["brand"]?["_id"] == nil)
         let mutual: JSON = [
-            ["$lookup": ["from": "Brand", "localField": "rank", "foreignField": "rank", "as": "same"]], ["$sort": ["title": 1]],
+            ["$lookup": ["from": "Brand", "localField": "rank", "foreignField": "rank", "as": "same"]],
+            ["$sort": ["title": 1]],
         ]
         #expect(try await run(test, mutual, "Brand").map { $0["same"]?.arrayValue?.count } == [1, 2, 2])
     }
@@ -162,7 +169,8 @@ import Testing
     @Test func manyDocumentsAreJoinedInParts() async throws {
         let test = try await TestStore()
         for n in 0..<1200 { try await test.create("Many", ["n": .int(Int64(n)), "twin": .int(Int64(1199 - n))]) }
-        let rows = try await run(test, [["$lookup": ["from": "Many", "localField": "twin", "foreignField": "n", "as": "t"]]], "Many")
+        let rows = try await run(
+            test, [["$lookup": ["from": "Many", "localField": "twin", "foreignField": "n", "as": "t"]]], "Many")
         #expect(rows.count == 1200)
         #expect(rows.allSatisfy { $0["t"]?.arrayValue?.map { $0["n"] } == [$0["twin"]] })
     }

@@ -9,9 +9,11 @@ enum PipelineCases {
     }
 
     static let all: [(JSON, JSON)] = [
-        (computed(["$substr": ["abcdef", 2, 3]]), [["x": "cde"]]), (computed(["$substrBytes": ["é!", 2, -1]]), [["x": "!"]]),
+        (computed(["$substr": ["abcdef", 2, 3]]), [["x": "cde"]]),
+        (computed(["$substrBytes": ["é!", 2, -1]]), [["x": "!"]]),
         (computed(["$substr": ["abc", 1, 99]]), [["x": "bc"]]), (computed(["$substr": ["abc", 3, 1]]), [["x": ""]]),
-        (computed(["$substr": ["$missing", 0, 1]]), [["x": ""]]), (computed(["$substr": ["$score", 0, 1]]), [["x": "1"]]),
+        (computed(["$substr": ["$missing", 0, 1]]), [["x": ""]]),
+        (computed(["$substr": ["$score", 0, 1]]), [["x": "1"]]),
         // Groups.
         (
             [["$group": ["_id": "$score", "total": ["$sum": "$price"], "n": ["$sum": 1]]], ["$sort": ["_id": 1]]],

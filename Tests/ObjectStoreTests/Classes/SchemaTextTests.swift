@@ -2,7 +2,8 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// A class as the schemas API shows it: the order of its fields, its indexes, and the words in which a change is refused.
+/// A class as the schemas API shows it: the order of its fields, its indexes, and the words in which a change is
+/// refused.
 @Suite struct SchemaTextTests {
     private static let standard = ["objectId", "createdAt", "updatedAt", "ACL"]
 
@@ -29,7 +30,9 @@ import Testing
         let added = try await change(
             test,
             [
-                "fields": ["b": ["type": "String"], "c": ["type": "Date"], "a": ["type": "Number"], "mood": ["__op": "Delete"]],
+                "fields": [
+                    "b": ["type": "String"], "c": ["type": "Date"], "a": ["type": "Number"], "mood": ["__op": "Delete"],
+                ],
                 "_fieldOrder": ["c", "mood", "a", "b", "a", "nothing", "level"],
             ])
         let expected = Self.standard + ["zeal", "alpha", "level", "c", "a", "b"]
@@ -64,7 +67,8 @@ import Testing
     }
 
     private static let invalidName =
-        "Invalid classname: a b, classnames can only have alphanumeric characters and _, and must start with an alpha character "
+        "Invalid classname: a b, classnames can only have alphanumeric characters and _, and must start "
+        + "with an alpha character "
 
     private static let refused: [(JSON, Int, String)] = [
         (["x": ["type": "Pointer"]], 135, "type Pointer needs a class name"),
@@ -75,13 +79,22 @@ import Testing
         (["x": ["type": 7]], 107, "invalid JSON"), (["x": "String"], 107, "invalid JSON"),
         (["x": ["type": "Nonsense"]], 111, "invalid field type: Nonsense"),
         (["a-b": ["type": "String"]], 105, "invalid field name: a-b"),
-        (["n": ["type": "Number", "defaultValue": "s"]], 111, "schema mismatch for Game.n default value; expected Number but got String"),
-        (["r": ["type": "Relation", "targetClass": "C", "required": true]], 111, "The 'required' option is not applicable for Relation<C>"),
+        (
+            ["n": ["type": "Number", "defaultValue": "s"]], 111,
+            "schema mismatch for Game.n default value; expected Number but got String"
+        ),
+        (
+            ["r": ["type": "Relation", "targetClass": "C", "required": true]], 111,
+            "The 'required' option is not applicable for Relation<C>"
+        ),
         (
             ["r": ["type": "Relation", "targetClass": "C", "defaultValue": 1]], 111,
             "The 'default value' option is not applicable for Relation<C>"
         ),
-        (["here": ["type": "GeoPoint"]], 111, "currently, only one GeoPoint field may exist in an object. Adding here when at already exists."),
+        (
+            ["here": ["type": "GeoPoint"]], 111,
+            "currently, only one GeoPoint field may exist in an object. Adding here when at already exists."
+        ),
         (["at": ["type": "String"]], 255, "Field at exists, cannot update."),
         (["gone": ["__op": "Delete"]], 255, "Field gone does not exist, cannot delete."),
         (["objectId": ["type": "Number"]], 136, "field objectId cannot be added"),

@@ -8,13 +8,21 @@ import Testing
         "_User", fields: ["email": .string, "authData": .object, "name": .string],
         permissions: ClassPermissions.open.protecting(["*": ["email", "authData"]]))
     private static let session = ClassDefinition(
-        "_Session", fields: ["sessionToken": .string, "user": .pointer("_User"), "installationId": .string], uniqueIndexes: [["sessionToken"]])
+        "_Session", fields: ["sessionToken": .string, "user": .pointer("_User"), "installationId": .string],
+        uniqueIndexes: [["sessionToken"]])
     private static let ann = Caller(userId: "annannanna")
 
     private static func filled() async throws -> TestStore {
         let test = try await TestStore([user, session])
-        try await test.create("_User", ["name": "Ann", "email": "ann@example.com", "authData": ["anonymous": ["id": "x"]]], id: "annannanna")
-        try await test.create("_Session", ["sessionToken": "r:1", "user": .pointer("_User", "annannanna"), "installationId": "i", "ACL": ["annannanna": ["read": true]]])
+        try await test.create(
+            "_User", ["name": "Ann", "email": "ann@example.com", "authData": ["anonymous": ["id": "x"]]],
+            id: "annannanna")
+        try await test.create(
+            "_Session",
+            [
+                "sessionToken": "r:1", "user": .pointer("_User", "annannanna"), "installationId": "i",
+                "ACL": ["annannanna": ["read": true]],
+            ])
         try await test.create("Note", ["name": "n", "by": .pointer("_User", "annannanna")])
         return test
     }
@@ -22,31 +30,46 @@ import Testing
     @Test func secretsAreNoQueryFields() async throws {
         let test = try await Self.filled()
         let secrets: [(String, String)] = [
-            ("_Session", "sessionToken"), ("_User", "authData"), ("_User", "authData.anonymous.id"), ("_User", "password"),
-            ("_User", "sessionToken"), ("_User", "email"), ("Note", "by.authData.anonymous.id"), ("Note", "by.email"), ("Note", "by.sessionToken"),
+            ("_Session", "sessionToken"), ("_User", "authData"), ("_User", "authData.anonymous.id"),
+            ("_User", "password"),
+            ("_User", "sessionToken"), ("_User", "email"), ("Note", "by.authData.anonymous.id"), ("Note", "by.email"),
+            ("Note", "by.sessionToken"),
         ]
         for caller in [Caller.anonymous, bob, admin] {
             for (className, field) in secrets {
                 for condition in [
-                    [field: "r:1"], [field: ["$regex": "^r:"]], [field: ["$exists": true]], ["$or": [["name": "x"], ["$and": [[field: ["$gt": "r"]]]]]],
+                    [field: "r:1"], [field: ["$regex": "^r:"]], [field: ["$exists": true]],
+                    ["$or": [["name": "x"], ["$and": [[field: ["$gt": "r"]]]]]],
                     ["$nor": [[field: "x"]]],
                 ] as [JSON] {
-                    #expect(await code { _ = try await test.names(className, condition, as: caller) } == 119, "\(className) \(condition.serializedText)")
+                    #expect(
+                        await code { _ = try await test.names(className, condition, as: caller) } == 119,
+                        "\(className) \(condition.serializedText)")
                     let count = Query(className: className, where: condition)
                     #expect(await code { _ = try await test.store.read { try $0.count(count, caller: caller) } } == 119)
                 }
-                for order in [field, "-\(field)"] { #expect(await code { _ = try await test.names(className, [:], order: [order], as: caller) } == 119) }
+                for order in [field, "-\(field)"] {
+                    #expect(await code { _ = try await test.names(className, [:], order: [order], as: caller) } == 119)
+                }
             }
         }
-        #expect(try await test.store.read { try $0.count(Query(className: "_Session", where: ["sessionToken": "r:1"]), caller: .master) } == 1)
+        #expect(
+            try await test.store.read {
+                try $0.count(Query(className: "_Session", where: ["sessionToken": "r:1"]), caller: .master)
+            } == 1)
         let own: JSON = ["installationId": "i", "user": .pointer("_User", "annannanna")]
-        #expect(try await test.store.read { try $0.count(Query(className: "_Session", where: own), caller: Self.ann) } == 1)
+        #expect(
+            try await test.store.read { try $0.count(Query(className: "_Session", where: own), caller: Self.ann) } == 1)
     }
 
     @Test func aPermissionsEditKeepsWhatIsBuiltIn() async throws {
         let test = try await Self.filled()
         let everybody: JSON = ["*": true]
-        var edit: JSON = .object(Dictionary(uniqueKeysWithValues: ["find", "count", "get", "create", "update", "delete", "addField"].map { ($0, everybody) }))
+        var edit: JSON = .object(
+            Dictionary(
+                uniqueKeysWithValues: ["find", "count", "get", "create", "update", "delete", "addField"].map {
+                    ($0, everybody)
+                }))
         func seen(_ groups: JSON?) async throws -> JSON {
             edit["protectedFields"] = groups
             let wish: JSON = ["classLevelPermissions": edit]
@@ -59,7 +82,9 @@ import Testing
             #expect(object["authData"] == nil)
             #expect(object["name"] == "Ann")
         }
-        for caller in [Caller.anonymous, admin] { #expect(try await test.get("_User", "annannanna", as: caller)["authData"] == nil) }
+        for caller in [Caller.anonymous, admin] {
+            #expect(try await test.get("_User", "annannanna", as: caller)["authData"] == nil)
+        }
         #expect(try await test.get("_User", "annannanna", as: Self.ann)["authData"] != nil, "It is the user's own.")
         #expect(try await seen(["*": []])["email"] == "ann@example.com", "Named on purpose.")
         #expect(try await seen(["*": [], "userField:by": []])["authData"] == nil)
@@ -75,7 +100,10 @@ import Testing
         for condition in [["objectId": "one"]] as [JSON] {
             for text in [false, true] {
                 func names(_ className: String) async throws -> Int {
-                    let query = text ? Query(className: className, where: condition.serialized) : Query(className: className, where: condition)
+                    let query =
+                        text
+                        ? Query(className: className, where: condition.serialized)
+                        : Query(className: className, where: condition)
                     return try await test.store.read { try $0.documents(query, caller: bob).count }
                 }
                 #expect(await code { _ = try await names("Found") } == 119)
@@ -85,16 +113,27 @@ import Testing
         #expect(await code { _ = try await test.names("Got", ["objectId": ["$in": ["one"]]], as: bob) } == 119)
         #expect(await code { _ = try await test.names("Got", ["objectId": "one", "name": "x"], as: bob) } == 119)
         #expect(try await test.names("Found", ["objectId": ["$in": ["one"]]], as: bob) == ["x"])
-        #expect(await code { _ = try await test.store.read { try $0.count(Query(className: "Got", where: ["objectId": "one"]), caller: bob) } } == 119)
+        #expect(
+            await code {
+                _ = try await test.store.read {
+                    try $0.count(Query(className: "Got", where: ["objectId": "one"]), caller: bob)
+                }
+            } == 119)
     }
 
     @Test func pointerPermissionsAnswerWhoIsNotSignedInWithNothing() async throws {
         let owner = ClassPermissions.Operation(pointerFields: ["owner"])
         let test = try await TestStore([
-            ClassDefinition("Mine", fields: ["owner": .pointer("_User"), "team": .array],
-                            permissions: ClassPermissions(find: owner, count: owner, get: owner, update: owner, delete: owner, readUserFields: ["team"], writeUserFields: ["owner"]))
+            ClassDefinition(
+                "Mine", fields: ["owner": .pointer("_User"), "team": .array],
+                permissions: ClassPermissions(
+                    find: owner, count: owner, get: owner, update: owner, delete: owner, readUserFields: ["team"],
+                    writeUserFields: ["owner"]))
         ])
-        try await test.create("Mine", ["name": "x", "owner": .pointer("_User", "bobbobbobb"), "team": [.pointer("_User", "bobbobbobb"), .null]], id: "one")
+        try await test.create(
+            "Mine",
+            ["name": "x", "owner": .pointer("_User", "bobbobbobb"), "team": [.pointer("_User", "bobbobbobb"), .null]],
+            id: "one")
         #expect(try await test.names("Mine", [:], as: .anonymous).isEmpty)
         #expect(try await test.store.read { try $0.count(Query(className: "Mine"), caller: .anonymous) } == 0)
         #expect(await code { _ = try await test.get("Mine", "one", as: .anonymous) } == 101)
@@ -108,14 +147,27 @@ import Testing
     @Test func namesAndPatternsAreBounded() async throws {
         let test = try await Self.filled()
         let many = (0..<1001).map { "f\($0)" }
-        for query in [Query(className: "Note", keys: many), Query(className: "Note", excludeKeys: many), Query(className: "Note", keys: [String(repeating: "a", count: 32_769)])] {
+        for query in [
+            Query(className: "Note", keys: many), Query(className: "Note", excludeKeys: many),
+            Query(className: "Note", keys: [String(repeating: "a", count: 32_769)]),
+        ] {
             #expect(await code { _ = try await test.store.read { try $0.find(query, caller: bob) } } == 102)
         }
-        _ = try await test.store.read { try $0.find(Query(className: "Note", keys: Array(many.dropLast())), caller: bob) }
-        func patterns(_ count: Int, _ pattern: String) -> JSON { ["$or": .array((0..<count).map { _ in ["name": ["$regex": .string(pattern)]] })] }
+        _ = try await test.store.read {
+            try $0.find(Query(className: "Note", keys: Array(many.dropLast())), caller: bob)
+        }
+        func patterns(_ count: Int, _ pattern: String) -> JSON {
+            ["$or": .array((0..<count).map { _ in ["name": ["$regex": .string(pattern)]] })]
+        }
         #expect(try await test.names("Note", patterns(40, "^n"), as: bob) == ["n"])
         #expect(await code { _ = try await test.names("Note", patterns(41, "^n"), as: bob) } == 102)
-        #expect(await code { _ = try await test.names("Note", patterns(9, String(repeating: "n", count: 900)), as: bob) } == 102)
-        #expect(await code { _ = try await test.names("Note", ["tags": ["$all": .array((0..<41).map { _ in ["$regex": "a"] })]], as: bob) } != nil)
+        #expect(
+            await code { _ = try await test.names("Note", patterns(9, String(repeating: "n", count: 900)), as: bob) }
+                == 102)
+        #expect(
+            await code {
+                _ = try await test.names(
+                    "Note", ["tags": ["$all": .array((0..<41).map { _ in ["$regex": "a"] })]], as: bob)
+            } != nil)
     }
 }

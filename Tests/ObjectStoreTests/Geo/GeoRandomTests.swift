@@ -3,8 +3,8 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// Thousands of random places and hundreds of random queries against a slow and simple evaluator that shares no code with the
-/// store. The seed is fixed, so that a failure can be repeated.
+/// Thousands of random places and hundreds of random queries against a slow and simple evaluator that shares no code
+/// with the store. The seed is fixed, so that a failure can be repeated.
 @Suite struct GeoRandomTests {
     struct Place {
         let name: String

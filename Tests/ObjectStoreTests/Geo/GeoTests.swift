@@ -2,7 +2,8 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// Places: every geo constraint on places one can look up on a map, among them the poles and the meridian of 180 degrees.
+/// Places: every geo constraint on places one can look up on a map, among them the poles and the meridian of 180
+/// degrees.
 @Suite struct GeoTests {
     static let places: [(String, Double, Double)] = [
         ("fiji", -17.8, 179.9), ("north", 90, 0), ("oakland", 37.8044, -122.2712), ("paris", 48.8566, 2.3522),

@@ -20,7 +20,9 @@ import Testing
         }
     }
 
-    static func nested(_ levels: Int, _ inner: JSON = 1) -> JSON { (0..<levels).reduce(inner) { value, _ in .array([value]) } }
+    static func nested(_ levels: Int, _ inner: JSON = 1) -> JSON {
+        (0..<levels).reduce(inner) { value, _ in .array([value]) }
+    }
 
     @Test func aStoredDocumentCanAlwaysBeReadAgain() async throws {
         let test = try await TestStore()
@@ -31,7 +33,9 @@ import Testing
             [path: Self.nested(60)], [path: Self.nested(25)], ["deep": ["__op": "Add", "objects": [Self.nested(39)]]],
             ["fresh": ["__op": "AddUnique", "objects": [Self.nested(39)]]],
         ] as [JSON] {
-            #expect(await error { try await test.update("T", id, change, as: ann) }?.message.contains("nested too deeply") == true)
+            #expect(
+                await error { try await test.update("T", id, change, as: ann) }?.message.contains("nested too deeply")
+                    == true)
         }
         try await test.update("T", id, [path: Self.nested(24)], as: ann)
         try await test.delete("T", id, as: ann)
@@ -76,10 +80,12 @@ import Testing
         let safe: JSON = ["__type": "File", "name": "evil.png"]
         let evil: JSON = ["__type": "File", "name": "evil.png", "url": "https://evil/"]
         let id = try await test.create("T", ["list": [evil], "object": ["a": evil]])
-        try await test.update("T", id, [
-            "list": ["__op": "Add", "objects": [[evil]]], "object.b": ["x": [evil]],
-            "unique": ["__op": "AddUnique", "objects": [["image": evil]]],
-        ], as: ann)
+        try await test.update(
+            "T", id,
+            [
+                "list": ["__op": "Add", "objects": [[evil]]], "object.b": ["x": [evil]],
+                "unique": ["__op": "AddUnique", "objects": [["image": evil]]],
+            ], as: ann)
         let object = try await test.get("T", id)
         #expect(object["list"] == [safe, [safe]])
         #expect(object["unique"] == [["image": safe]])
@@ -108,7 +114,9 @@ import Testing
         #expect(await error { _ = try await find(1000) } == answer)
         #expect(try await find(200) == 200)
         #expect(try await find(1000, keys: ["name"]) == 270)
-        #expect(await error { _ = try await test.store.read { try $0.fetch("T", ids: ids, keys: [], caller: ann).count } } == answer)
+        #expect(
+            await error { _ = try await test.store.read { try $0.fetch("T", ids: ids, keys: [], caller: ann).count } }
+                == answer)
         #expect(try await test.store.read { try $0.fetch("T", ids: ids, keys: ["name"], caller: ann).count } == 270)
     }
 

@@ -20,12 +20,18 @@ import Testing
 
     @Test func dotsReachIntoObjectsAndArrays() async throws {
         let test = try await TestStore()
-        let object: JSON = ["o": ["a": 1, "b": ["c": 2, "d": 3]], "items": [["x": 1, "y": 2], "z"], "brand": .pointer("Brand", "b"), "s": "t"]
+        let object: JSON = [
+            "o": ["a": 1, "b": ["c": 2, "d": 3]], "items": [["x": 1, "y": 2], "z"], "brand": .pointer("Brand", "b"),
+            "s": "t",
+        ]
         try await test.create("T", object, id: "one")
         for (keys, excludeKeys, expected) in [
             (["o.a", "o.b.c"], [], ["o": ["a": 1, "b": ["c": 2]]]),
             (["brand.title", "items.y", "s"], [], ["brand": .pointer("Brand", "b"), "items": [["y": 2]], "s": "t"]),
-            (["o", "items", "brand", "createdAt.x"], ["o.b", "items.x", "brand.objectId", "objectId.x"], ["o": ["a": 1], "items": [["y": 2], "z"], "brand": .pointer("Brand", "b")]),
+            (
+                ["o", "items", "brand", "createdAt.x"], ["o.b", "items.x", "brand.objectId", "objectId.x"],
+                ["o": ["a": 1], "items": [["y": 2], "z"], "brand": .pointer("Brand", "b")]
+            ),
             ([], ["o.a", "items", "s.x"], ["o": ["b": ["c": 2, "d": 3]], "brand": .pointer("Brand", "b"), "s": "t"]),
         ] as [([String], [String], JSON)] {
             for answer in try await answers(test, keys: keys, excludeKeys: excludeKeys) {
@@ -38,7 +44,8 @@ import Testing
 
     @Test func aKeyBringsNothingOfAProtectedField() async throws {
         let test = try await TestStore([
-            ClassDefinition("T", fields: ["o": .object, "s": .string], permissions: ClassPermissions.open.protecting(["*": ["o"]]))
+            ClassDefinition(
+                "T", fields: ["o": .object, "s": .string], permissions: ClassPermissions.open.protecting(["*": ["o"]]))
         ])
         try await test.create("T", ["o": ["a": 1], "s": "t"], id: "one")
         for keys in [["o.a"], ["o.a", "s"], ["o", "o.a"], []] {

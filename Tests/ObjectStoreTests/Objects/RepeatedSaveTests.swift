@@ -27,13 +27,17 @@ import Testing
         #expect(try await test.get("Free", free)["fans"] == nil)
         let text = try await test.store.read { try $0.schema(of: "Free") }
         #expect(try JSON(parsing: text)["fields"]?["fans"] == nil)
-        #expect(await code { try await test.update("Team", team, ["players": ["__type": "Relation", "className": "Fan"]]) } == 111)
+        #expect(
+            await code { try await test.update("Team", team, ["players": ["__type": "Relation", "className": "Fan"]]) }
+                == 111)
     }
 
     @Test func aBatchOfRelationOperationsIsOneChange() async throws {
         let test = try await TestStore()
         var ids: [JSON] = []
-        for name in ["a", "b", "c"] { ids.append(.pointer("Player", try await test.create("Player", ["name": .string(name)]))) }
+        for name in ["a", "b", "c"] {
+            ids.append(.pointer("Player", try await test.create("Player", ["name": .string(name)])))
+        }
         func batch(_ operations: JSON...) -> JSON { ["__op": "Batch", "ops": .array(operations)] }
         func add(_ objects: JSON...) -> JSON { ["__op": "AddRelation", "objects": .array(objects)] }
         func remove(_ objects: JSON...) -> JSON { ["__op": "RemoveRelation", "objects": .array(objects)] }
@@ -67,15 +71,20 @@ import Testing
     /// As the protocol has it: a field is new to the class, and pointers decide who may add it.
     @Test func whoIsNotNamedDoesNotFindTheObjectToAddAFieldTo() async throws {
         let permissions = ClassPermissions(
-            find: .everybody, count: .everybody, get: .everybody, create: .everybody, update: .everybody, delete: .everybody,
+            find: .everybody, count: .everybody, get: .everybody, create: .everybody, update: .everybody,
+            delete: .everybody,
             addField: .init(pointerFields: ["owner"]))
-        let test = try await TestStore([ClassDefinition("T", fields: ["owner": .pointer("_User"), "n": .number], permissions: permissions)])
+        let test = try await TestStore([
+            ClassDefinition("T", fields: ["owner": .pointer("_User"), "n": .number], permissions: permissions)
+        ])
         let id = try await test.create("T", ["owner": .pointer("_User", "annannanna")])
         #expect(await error { try await test.update("T", id, ["new": 1], as: bob) } == .objectNotFound)
         #expect(await error { try await test.update("T", id, ["new": 1], as: .anonymous) } == .objectNotFound)
         #expect(await code { try await test.update("T", id, ["n": 1], as: bob) } == nil)
         #expect(await code { try await test.update("T", id, ["new": 1], as: ann) } == nil)
-        let refused = await error { try await test.create("T", ["owner": .pointer("_User", "bobbobbobb"), "more": 1], as: bob) }
+        let refused = await error {
+            try await test.create("T", ["owner": .pointer("_User", "bobbobbobb"), "more": 1], as: bob)
+        }
         #expect(refused?.message == "Permission denied for action addField on class T.")
         #expect(refused?.code == .operationForbidden)
     }
@@ -83,17 +92,26 @@ import Testing
     private static let refused: [(JSON, Int, String)] = [
         (["p": ["__type": "Polygon"]], 111, "This is not a valid Polygon"),
         (["p": ["__type": "Polygon", "coordinates": .null]], 111, "This is not a valid Polygon"),
-        (["p": ["__type": "Polygon", "coordinates": [[0, 0]]]], 107, "Polygon must have at least 3 different points."),
+        (
+            ["p": ["__type": "Polygon", "coordinates": [[0, 0]]]], 107, "Polygon must have at least 3 different points."
+        ),
         (["p": ["__type": "Nothing"]], 111, "This is not a valid Nothing"),
         (["s": 1], 111, "schema mismatch for T.s; expected String but got Number"),
         (["s": ["__op": "Add", "objects": [1]]], 111, "schema mismatch for T.s; expected String but got Array"),
         (["s.x": 1], 111, "schema mismatch for T.s; expected String but got Object"),
-        (["s": ["__op": "AddRelation", "objects": [.pointer("C", "x")]]], 111, "schema mismatch for T.s; expected String but got Relation<C>"),
+        (
+            ["s": ["__op": "AddRelation", "objects": [.pointer("C", "x")]]], 111,
+            "schema mismatch for T.s; expected String but got Relation<C>"
+        ),
         (["constructor": 1], 105, #"Prohibited keyword in request data: {"key":"constructor"}."#),
         (["o": ["a": ["__proto__": 1]]], 105, #"Prohibited keyword in request data: {"key":"__proto__"}."#),
         (["_bsontype": "Code"], 105, #"Prohibited keyword in request data: {"key":"_bsontype","value":"Code"}."#),
-        (["o": ["_bsontype": "Code"]], 105, #"Prohibited keyword in request data: {"key":"_bsontype","value":"Code"}."#),
-        (["a b": 1], 105, "Invalid field name: a b."), (["o": ["$a": 1]], 121, "Nested keys should not contain the '$' or '.' characters"),
+        (
+            ["o": ["_bsontype": "Code"]], 105,
+            #"Prohibited keyword in request data: {"key":"_bsontype","value":"Code"}."#
+        ),
+        (["a b": 1], 105, "Invalid field name: a b."),
+        (["o": ["$a": 1]], 121, "Nested keys should not contain the '$' or '.' characters"),
     ]
 
     @Test func refusalsHaveTheWordsOfTheProtocol() async throws {

@@ -6,27 +6,35 @@ import Testing
     @Test func aStoredObjectIsReadByteForByteInWireForm() async throws {
         let test = try await TestStore()
         let created = try await test.store.write {
-            try $0.create("T", [
-                "b": true, "a": date("2022-01-01T12:23:45Z"), "p": ["__type": "Object", "className": "C", "objectId": "x1", "title": "t"],
-                "ACL": ["*": ["read": true, "write": false]], "createdAt": "1999-01-01T00:00:00.000Z",
-            ], caller: .anonymous)
+            try $0.create(
+                "T",
+                [
+                    "b": true, "a": date("2022-01-01T12:23:45Z"),
+                    "p": ["__type": "Object", "className": "C", "objectId": "x1", "title": "t"],
+                    "ACL": ["*": ["read": true, "write": false]], "createdAt": "1999-01-01T00:00:00.000Z",
+                ], caller: .anonymous)
         }
         let id = created.objectId
         let text = try await test.store.read { try $0.get("T", id, caller: .anonymous) }
-        #expect(String(decoding: text, as: UTF8.self) == """
-            {"ACL":{"*":{"read":true}},"a":{"__type":"Date","iso":"2022-01-01T12:23:45.000Z"},"b":true,\
-            "createdAt":"\(created.createdAt.iso)","objectId":"\(id)",\
-            "p":{"__type":"Pointer","className":"C","objectId":"x1"},"updatedAt":"\(created.createdAt.iso)"}
-            """)
+        #expect(
+            String(decoding: text, as: UTF8.self) == """
+                {"ACL":{"*":{"read":true}},"a":{"__type":"Date","iso":"2022-01-01T12:23:45.000Z"},"b":true,\
+                "createdAt":"\(created.createdAt.iso)","objectId":"\(id)",\
+                "p":{"__type":"Pointer","className":"C","objectId":"x1"},"updatedAt":"\(created.createdAt.iso)"}
+                """)
         #expect(created.answer == ["objectId": .string(id), "createdAt": .string(created.createdAt.iso)])
     }
 
     @Test func everyOperatorWorksOnCreateAndUpdate() async throws {
         let test = try await TestStore()
-        let id = try await test.create("T", [
-            "n": ["__op": "Increment", "amount": 2], "l": ["__op": "Add", "objects": [1, 1]], "u": ["__op": "AddUnique", "objects": [1, 1.0]],
-            "r": ["__op": "Remove", "objects": [1]], "gone": ["__op": "Delete"], "o": ["x": 1], "only": ["__op": "SetOnInsert", "amount": 5],
-        ])
+        let id = try await test.create(
+            "T",
+            [
+                "n": ["__op": "Increment", "amount": 2], "l": ["__op": "Add", "objects": [1, 1]],
+                "u": ["__op": "AddUnique", "objects": [1, 1.0]],
+                "r": ["__op": "Remove", "objects": [1]], "gone": ["__op": "Delete"], "o": ["x": 1],
+                "only": ["__op": "SetOnInsert", "amount": 5],
+            ])
         var object = try await test.get("T", id)
         #expect(object["n"] == 2)
         #expect(object["l"] == [1, 1])
@@ -35,12 +43,15 @@ import Testing
         #expect(object["gone"] == nil)
         #expect(object["only"] == 5)
         let pointer = JSON.pointer("C", "x")
-        let updated = try await test.update("T", id, [
-            "n": ["__op": "Increment", "amount": -0.5], "l": ["__op": "Remove", "objects": [1]],
-            "u": ["__op": "AddUnique", "objects": [1, ["__type": "Object", "className": "C", "objectId": "x"]]],
-            "r": ["__op": "Add", "objects": [["a": 1]]], "o.x": ["__op": "Increment", "amount": 1], "o.y.z": "new", "plain": 1,
-            "only": ["__op": "SetOnInsert", "amount": 6],
-        ])
+        let updated = try await test.update(
+            "T", id,
+            [
+                "n": ["__op": "Increment", "amount": -0.5], "l": ["__op": "Remove", "objects": [1]],
+                "u": ["__op": "AddUnique", "objects": [1, ["__type": "Object", "className": "C", "objectId": "x"]]],
+                "r": ["__op": "Add", "objects": [["a": 1]]], "o.x": ["__op": "Increment", "amount": 1], "o.y.z": "new",
+                "plain": 1,
+                "only": ["__op": "SetOnInsert", "amount": 6],
+            ])
         object = try await test.get("T", id)
         #expect(object["n"] == 1.5)
         #expect(object["l"] == [])
@@ -48,10 +59,16 @@ import Testing
         #expect(object["r"] == [["a": 1]])
         #expect(object["o"] == ["x": 2, "y": ["z": "new"]])
         #expect(object["only"] == 5)
-        #expect(updated.answer == ["updatedAt": object["updatedAt"] ?? .null, "n": 1.5, "l": [], "u": [1, pointer], "r": [["a": 1]], "o": ["x": 2, "y": ["z": "new"]]])
+        #expect(
+            updated.answer == [
+                "updatedAt": object["updatedAt"] ?? .null, "n": 1.5, "l": [], "u": [1, pointer], "r": [["a": 1]],
+                "o": ["x": 2, "y": ["z": "new"]],
+            ])
         #expect(updated.before["n"] == 2)
         #expect(updated.document == object)
-        try await test.update("T", id, ["o.x": ["__op": "Delete"], "plain": ["__op": "Delete"], "u": ["__op": "Remove", "objects": [pointer]]])
+        try await test.update(
+            "T", id,
+            ["o.x": ["__op": "Delete"], "plain": ["__op": "Delete"], "u": ["__op": "Remove", "objects": [pointer]]])
         object = try await test.get("T", id)
         #expect(object["o"] == ["y": ["z": "new"]])
         #expect(object["plain"] == nil)
@@ -60,11 +77,20 @@ import Testing
 
     @Test func elementsOfArraysAreReachedByTheirIndex() async throws {
         let test = try await TestStore()
-        let id = try await test.create("T", ["items": [["value": "a", "count": 5], ["value": "b", "count": 1]], "o": ["1x": 1], "n": [1, 2, 3]])
+        let id = try await test.create(
+            "T",
+            ["items": [["value": "a", "count": 5], ["value": "b", "count": 1]], "o": ["1x": 1], "n": [1, 2, 3]])
         func change(_ changes: JSON) async throws -> JSON { try await test.update("T", id, changes).answer }
-        #expect(try await change(["items.0.count": ["__op": "Increment", "amount": 15]])["items"] == [["value": "a", "count": 20], ["value": "b", "count": 1]])
-        _ = try await change(["items.1.tags": ["__op": "AddUnique", "objects": ["new"]], "n.1": 7, "o.1x": 2, "o.0": "member"])
-        _ = try await change(["n.0": ["__op": "Delete"], "n.9": ["__op": "Delete"], "items.1.value": ["__op": "Delete"]])
+        #expect(
+            try await change(["items.0.count": ["__op": "Increment", "amount": 15]])["items"] == [
+                ["value": "a", "count": 20], ["value": "b", "count": 1],
+            ])
+        _ = try await change([
+            "items.1.tags": ["__op": "AddUnique", "objects": ["new"]], "n.1": 7, "o.1x": 2, "o.0": "member",
+        ])
+        _ = try await change([
+            "n.0": ["__op": "Delete"], "n.9": ["__op": "Delete"], "items.1.value": ["__op": "Delete"],
+        ])
         _ = try await change(["n.5": 6])
         let object = try await test.get("T", id)
         #expect(object["items"] == [["value": "a", "count": 20], ["count": 1, "tags": ["new"]]])
@@ -81,7 +107,12 @@ import Testing
         try await test.create("Team", ["name": "early"])
         let one = try await test.create("Player", ["name": "one"])
         let two = try await test.create("Player", ["name": "two"])
-        let team = try await test.create("Team", ["name": "late", "players": ["__op": "AddRelation", "objects": [.pointer("Player", one), .pointer("Player", two)]]])
+        let team = try await test.create(
+            "Team",
+            [
+                "name": "late",
+                "players": ["__op": "AddRelation", "objects": [.pointer("Player", one), .pointer("Player", two)]],
+            ])
         let related: JSON = ["$relatedTo": ["object": .pointer("Team", team), "key": "players"]]
         #expect(try await test.names("Player", related) == ["one", "two"])
         #expect(try await test.names("Team", ["players": .pointer("Player", one)]) == ["late"])
@@ -89,12 +120,25 @@ import Testing
         #expect(try await test.names("Team", ["players": ["$in": [.pointer("Player", two)]]]) == ["late"])
         let all = try await test.store.read { try $0.documents(Query(className: "Team"), caller: .master) }
         #expect(all.allSatisfy { $0["players"] == ["__type": "Relation", "className": "Player"] })
-        try await test.update("Team", team, ["players": ["__op": "Batch", "ops": [
-            ["__op": "RemoveRelation", "objects": [.pointer("Player", one)]], ["__op": "AddRelation", "objects": [.pointer("Player", two)]]]]])
+        try await test.update(
+            "Team", team,
+            [
+                "players": [
+                    "__op": "Batch",
+                    "ops": [
+                        ["__op": "RemoveRelation", "objects": [.pointer("Player", one)]],
+                        ["__op": "AddRelation", "objects": [.pointer("Player", two)]],
+                    ],
+                ]
+            ])
         #expect(try await test.names("Player", related) == ["two"])
         // A client that saves what it read sends the relation back.
         try await test.update("Team", team, ["players": ["__type": "Relation", "className": "Player"]])
-        #expect(await code { try await test.update("Team", team, ["players": ["__op": "AddRelation", "objects": [.pointer("Other", "x")]]]) } == 111)
+        #expect(
+            await code {
+                try await test.update(
+                    "Team", team, ["players": ["__op": "AddRelation", "objects": [.pointer("Other", "x")]]])
+            } == 111)
         #expect(await code { try await test.update("Team", team, ["players": 1]) } == 111)
         try await test.update("Team", team, ["ACL": ["annannanna": ["read": true]]])
         #expect(try await test.names("Player", related, as: ann) == ["two"])
@@ -106,34 +150,50 @@ import Testing
     @Test func typesAreLearntAndConflictsNamed() async throws {
         let test = try await TestStore()
         let id = try await test.create("T", ["s": "x", "p": .pointer("Category", "c"), "empty": .null])
-        #expect(await error { try await test.create("T", ["s": 1]) } == ParseError(.incorrectType, "schema mismatch for T.s; expected String but got Number"))
-        #expect(await error { try await test.update("T", id, ["p": .pointer("Product", "c")]) }?.message == "schema mismatch for T.p; expected Pointer<Category> but got Pointer<Product>")
+        #expect(
+            await error { try await test.create("T", ["s": 1]) }
+                == ParseError(.incorrectType, "schema mismatch for T.s; expected String but got Number"))
+        #expect(
+            await error { try await test.update("T", id, ["p": .pointer("Product", "c")]) }?.message
+                == "schema mismatch for T.p; expected Pointer<Category> but got Pointer<Product>")
         #expect(await code { try await test.update("T", id, ["s": ["__op": "Increment", "amount": 1]]) } == 111)
         #expect(await code { try await test.update("T", id, ["s": ["__op": "Add", "objects": [1]]]) } == 111)
         #expect(await code { try await test.update("T", id, ["s.x": 1]) } == 111)
         try await test.update("T", id, ["s": .null, "empty": 3])
         #expect(await code { try await test.create("T", ["empty": "x"]) } == 111)
         try await test.create("T", ["g": ["__type": "GeoPoint", "latitude": 1, "longitude": 1]])
-        #expect(await code { try await test.create("T", ["h": ["__type": "GeoPoint", "latitude": 1, "longitude": 1]]) } == 111)
+        #expect(
+            await code { try await test.create("T", ["h": ["__type": "GeoPoint", "latitude": 1, "longitude": 1]]) }
+                == 111)
         // What a refused save would have taught is not learnt.
         #expect(await code { try await test.create("T", ["fresh": 1, "s": 1]) } == 111)
         try await test.create("T", ["fresh": "text"])
     }
 
     static let refused: [(JSON, Int)] = [
-        (["bad name": 1], 105), (["a'b": 1], 105), (["_x": 1], 105), (["length": 1], 105), (["id": "x"], 105), (["objectId": "x"], 105),
-        (["constructor": 1], 105), (["o": ["constructor": 1]], 105), (["o": ["a": [["__proto__": 1]]]], 105), (["o": ["x": 1, "y": ["_bsontype": "Code"]]], 105),
-        (["o": ["$a": 1]], 121), (["o": ["b": ["a.b": 1]]], 121), (["a..b": 1], 105), (["a.": 1], 105), (["a.$b": 1], 105), (["a.__proto__": 1], 105),
+        (["bad name": 1], 105), (["a'b": 1], 105), (["_x": 1], 105), (["length": 1], 105), (["id": "x"], 105),
+        (["objectId": "x"], 105),
+        (["constructor": 1], 105), (["o": ["constructor": 1]], 105), (["o": ["a": [["__proto__": 1]]]], 105),
+        (["o": ["x": 1, "y": ["_bsontype": "Code"]]], 105),
+        (["o": ["$a": 1]], 121), (["o": ["b": ["a.b": 1]]], 121), (["a..b": 1], 105), (["a.": 1], 105),
+        (["a.$b": 1], 105), (["a.__proto__": 1], 105),
         (["a.__type": "Pointer"], 105), (["a.b.__op": "Delete"], 105),
-        (["n": ["__op": "Increment", "amount": "x"]], 107), (["n": ["__op": "Increment"]], 107), (["l": ["__op": "Add", "objects": 1]], 107),
+        (["n": ["__op": "Increment", "amount": "x"]], 107), (["n": ["__op": "Increment"]], 107),
+        (["l": ["__op": "Add", "objects": 1]], 107),
         (["l": ["__op": "Foo"]], 108), (["l": ["__op": 1]], 108), (["o": ["x": ["__op": "Delete"]]], 107),
-        (["d": ["__type": "Date", "iso": "tomorrow"]], 111), (["d": ["__type": "Date"]], 111), (["p": ["__type": "Pointer", "className": "C"]], 111),
-        (["p": .pointer("C", "role:x")], 111), (["p": .pointer("_Join:x:y", "a")], 111), (["x": ["__type": "Nonsense"]], 111), (["x": ["__type": 1]], 111),
-        (["g": ["__type": "GeoPoint", "latitude": 91, "longitude": 0]], 111), (["b": ["__type": "Bytes", "base64": "%"]], 111),
-        (["f": ["__type": "File"]], 111), (["y": ["__type": "Polygon", "coordinates": [[0, 0], [1, 1], [0, 0]]]], 107),
-        (["ACL": 1], 123), (["ACL": ["*unresolved": ["read": true]]], 123), (["ACL": ["*": true]], 123), (["ACL": ["*": ["read": 1]]], 123),
+        (["d": ["__type": "Date", "iso": "tomorrow"]], 111), (["d": ["__type": "Date"]], 111),
+        (["p": ["__type": "Pointer", "className": "C"]], 111),
+        (["p": .pointer("C", "role:x")], 111), (["p": .pointer("_Join:x:y", "a")], 111),
+        (["x": ["__type": "Nonsense"]], 111), (["x": ["__type": 1]], 111),
+        (["g": ["__type": "GeoPoint", "latitude": 91, "longitude": 0]], 111),
+        (["b": ["__type": "Bytes", "base64": "%"]], 111),
+        (["f": ["__type": "File"]], 111),
+        (["y": ["__type": "Polygon", "coordinates": [[0, 0], [1, 1], [0, 0]]]], 107),
+        (["ACL": 1], 123), (["ACL": ["*unresolved": ["read": true]]], 123), (["ACL": ["*": true]], 123),
+        (["ACL": ["*": ["read": 1]]], 123),
         (["ACL": ["*": ["own": true]]], 123), (["ACL": ["": ["read": true]]], 123), (["s": "a\0b"], 107),
-        (["s": .string(String(repeating: "x", count: 131_072))], 116), (["r": ["__op": "AddRelation", "objects": [1]]], 111),
+        (["s": .string(String(repeating: "x", count: 131_072))], 116),
+        (["r": ["__op": "AddRelation", "objects": [1]]], 111),
         (["r": ["__op": "AddRelation", "objects": [.pointer("A", "x"), .pointer("B", "x")]]], 111),
     ]
 
@@ -141,9 +201,13 @@ import Testing
         let test = try await TestStore()
         let id = try await test.create("T", ["name": "x"])
         for (object, expected) in Self.refused {
-            #expect(await code { try await test.create("T", object, as: ann) } == expected, "create \(object.serializedText.prefix(100))")
+            #expect(
+                await code { try await test.create("T", object, as: ann) } == expected,
+                "create \(object.serializedText.prefix(100))")
             if object["objectId"] == nil {
-                #expect(await code { try await test.update("T", id, object, as: ann) } == expected, "update \(object.serializedText.prefix(100))")
+                #expect(
+                    await code { try await test.update("T", id, object, as: ann) } == expected,
+                    "update \(object.serializedText.prefix(100))")
             }
         }
         #expect(try await test.names("T", [:]) == ["x"])
@@ -157,7 +221,9 @@ import Testing
 
     @Test func clientsMakeClassesAndIdsOnlyWhereAllowed() async throws {
         let strict = try await TestStore(allowClassCreation: false)
-        #expect(await error { try await strict.create("New", [:], as: ann) } == ParseError(.operationForbidden, "This user is not allowed to access non-existent class: New"))
+        #expect(
+            await error { try await strict.create("New", [:], as: ann) }
+                == ParseError(.operationForbidden, "This user is not allowed to access non-existent class: New"))
         try await strict.create("New", [:], as: .master)
         try await strict.create("New", [:], as: ann)
         #expect(await code { try await strict.create("New", [:], as: ann, id: "mine") } == 105)
@@ -171,13 +237,18 @@ import Testing
 
     @Test func uniqueIndexesRefuseTheSecondAndForgiveTheMissing() async throws {
         let test = try await TestStore([
-            ClassDefinition("Favorite", fields: ["customer": .pointer("_User"), "product": .pointer("Product")], uniqueIndexes: [["customer", "product"]])
+            ClassDefinition(
+                "Favorite", fields: ["customer": .pointer("_User"), "product": .pointer("Product")],
+                uniqueIndexes: [["customer", "product"]])
         ])
-        func favorite(_ user: String, _ product: String) -> JSON { ["customer": .pointer("_User", user), "product": .pointer("Product", product)] }
+        func favorite(_ user: String, _ product: String) -> JSON {
+            ["customer": .pointer("_User", user), "product": .pointer("Product", product)]
+        }
         try await test.create("Favorite", favorite("u1", "p1"))
         let other = try await test.create("Favorite", favorite("u1", "p2"))
-        #expect(await error { try await test.create("Favorite", favorite("u1", "p1")) }
-            == ParseError(.duplicateValue, "A duplicate value for a field with unique values was provided"))
+        #expect(
+            await error { try await test.create("Favorite", favorite("u1", "p1")) }
+                == ParseError(.duplicateValue, "A duplicate value for a field with unique values was provided"))
         #expect(await code { try await test.update("Favorite", other, favorite("u1", "p1")) } == 137)
         try await test.create("Favorite", ["customer": .pointer("_User", "u1")])
         try await test.create("Favorite", ["customer": .pointer("_User", "u1")])
@@ -197,13 +268,18 @@ import Testing
         let test = try await TestStore([ClassDefinition("P", fields: ["name": .string], indexes: [["name"]])])
         let id = try await test.create("P", ["name": "Rose Soap"])
         test.store.stop()
-        let newer = try await TestStore([
-            ClassDefinition("P", fields: ["name": .string, "fans": .relation("_User"), "size": .number], indexes: [["size"]], textFields: ["name"], permissions: .adminWritten())
-        ], path: test.path)
+        let newer = try await TestStore(
+            [
+                ClassDefinition(
+                    "P", fields: ["name": .string, "fans": .relation("_User"), "size": .number], indexes: [["size"]],
+                    textFields: ["name"], permissions: .adminWritten())
+            ], path: test.path)
         #expect(try await newer.get("P", id)["fans"] == ["__type": "Relation", "className": "_User"])
         #expect(try await newer.names("P", ["name": ["$regex": "ose s", "$options": "i"]]) == ["Rose Soap"])
         #expect(await code { try await newer.create("P", ["name": "x"], as: ann) } == 119)
-        #expect(try await newer.store.read { try $0.plan(Query(className: "P", where: ["size": 1]), caller: .master) }.contains("_size"))
+        #expect(
+            try await newer.store.read { try $0.plan(Query(className: "P", where: ["size": 1]), caller: .master) }
+                .contains("_size"))
         newer.store.stop()
     }
 }

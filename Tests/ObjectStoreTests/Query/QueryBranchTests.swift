@@ -56,7 +56,8 @@ import Testing
         #expect(try await test.names("Player", secret, as: bob) == ["a"])
         try await test.store.write {
             _ = try $0.changeClass(
-                "Team", ["classLevelPermissions": ["get": ["*": true], "protectedFields": ["*": ["players"]]]], keeping: [])
+                "Team", ["classLevelPermissions": ["get": ["*": true], "protectedFields": ["*": ["players"]]]],
+                keeping: [])
         }
         let one: JSON = ["$or": [related["one"] ?? .null, ["name": "a"]]]
         #expect(await code { _ = try await test.names("Player", one, as: bob) } == 119)

@@ -11,7 +11,8 @@ import Testing
     }
 
     private static func page(
-        _ test: TestStore, after: String?, _ order: [String], where condition: JSON = [:], limit: Int = 3, as caller: Caller = .master
+        _ test: TestStore, after: String?, _ order: [String], where condition: JSON = [:], limit: Int = 3,
+        as caller: Caller = .master
     ) async throws -> Page {
         var query = Query(className: "Item", where: condition, order: order, limit: limit)
         query.after = after
@@ -23,7 +24,8 @@ import Testing
     }
 
     private static func walk(
-        _ test: TestStore, _ order: [String], where condition: JSON = [:], limit: Int = 3, between: () async throws -> Void = {}
+        _ test: TestStore, _ order: [String], where condition: JSON = [:], limit: Int = 3,
+        between: () async throws -> Void = {}
     ) async throws -> [String] {
         var (after, names) = ("", [String]())
         while true {
@@ -56,8 +58,10 @@ import Testing
     @Test func cursorsGiveTheSameRowsAsOnePage() async throws {
         let test = try await Self.filled()
         for order in [
-            [], ["name"], ["-name"], ["group"], ["-group"], ["group", "-price"], ["-group", "rare"], ["rare", "-group"],
-            ["-rare", "price"], ["-rare", "-mixed", "name"], ["price"], ["-createdAt"], ["createdAt", "-objectId"], ["objectId"],
+            [], ["name"], ["-name"], ["group"], ["-group"], ["group", "-price"], ["-group", "rare"],
+            ["rare", "-group"],
+            ["-rare", "price"], ["-rare", "-mixed", "name"], ["price"], ["-createdAt"], ["createdAt", "-objectId"],
+            ["objectId"],
             ["place.floor", "-rare"], ["brand.title", "-group"], ["-brand.title"], ["brand"], ["unknown", "-group"],
         ] {
             for limit in [1, 3, 7] {
@@ -99,7 +103,9 @@ import Testing
             case "unset": try await test.update("Item", id, ["price": ["__op": "Delete"], "rare": "zz"])
             default:
                 try await test.delete("Item", id)
-                #expect(await code { _ = try await Self.page(test, after: id, order) } == 102, "By its id the object is gone.")
+                #expect(
+                    await code { _ = try await Self.page(test, after: id, order) } == 102,
+                    "By its id the object is gone.")
             }
             let rest = try await Self.page(test, after: cursor, order, limit: 100)
             #expect(rest.names == whole[5...].compactMap { $0["name"]?.stringValue }, "\(order)")
@@ -117,10 +123,15 @@ import Testing
                 while !Task.isCancelled {
                     round += 1
                     ids.append(
-                        try await test.create("Item", [
-                            "name": .string("w\(round)"), "group": .int(Int64(round % 4)), "price": .double(Double(round % 5)), "rare": "r2",
-                        ]))
-                    if let id = ids.randomElement() { try await test.update("Item", id, ["group": .int(Int64(round % 3)), "price": 0]) }
+                        try await test.create(
+                            "Item",
+                            [
+                                "name": .string("w\(round)"), "group": .int(Int64(round % 4)),
+                                "price": .double(Double(round % 5)), "rare": "r2",
+                            ]))
+                    if let id = ids.randomElement() {
+                        try await test.update("Item", id, ["group": .int(Int64(round % 3)), "price": 0])
+                    }
                     if ids.count > 5 { try await test.delete("Item", ids.removeFirst()) }
                 }
                 for id in ids { try await test.delete("Item", id) }
@@ -154,25 +165,33 @@ import Testing
         let test = try await Self.filled()
         let cursor = try #require(try await Self.page(test, after: "", ["name"]).cursor)
         func encoded(_ json: JSON) -> String {
-            "~" + Data(json.serialized).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+            "~"
+                + Data(json.serialized).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
+                .replacing("=", with: "")
         }
         for (after, order) in [
-            (cursor, ["-name"]), (cursor, []), ("~", ["name"]), ("~!!", ["name"]), (cursor + "A", ["name"]), ("x'; DROP TABLE o1", ["name"]),
-            (encoded(["Item", ["name"], [], 1, "x"]), ["name"]), (encoded(["Item", ["name"], [[:]], 1, "x"]), ["name"]),
-            (encoded(["Brand", ["name"], ["a"], 1, "x"]), ["name"]), (encoded(["Item", "name", ["a"], 1, "x"]), ["name"]),
-            (encoded(["Item", ["name"], ["a"], 1.5, "x"]), ["name"]), ("~" + String(repeating: "A", count: 10_000), ["name"]), ("nobody", ["name"]),
+            (cursor, ["-name"]), (cursor, []), ("~", ["name"]), ("~!!", ["name"]), (cursor + "A", ["name"]),
+            ("x'; DROP TABLE o1", ["name"]),
+            (encoded(["Item", ["name"], [], 1, "x"]), ["name"]),
+            (encoded(["Item", ["name"], [[:]], 1, "x"]), ["name"]),
+            (encoded(["Brand", ["name"], ["a"], 1, "x"]), ["name"]),
+            (encoded(["Item", "name", ["a"], 1, "x"]), ["name"]),
+            (encoded(["Item", ["name"], ["a"], 1.5, "x"]), ["name"]),
+            ("~" + String(repeating: "A", count: 10_000), ["name"]), ("nobody", ["name"]),
         ] {
             #expect(await code { _ = try await Self.page(test, after: after, order) } == 102, "\(after.prefix(80))")
         }
-        let forged = try await Self.page(test, after: encoded(["Item", ["name"], ["' OR 1=1 --"], -5, "' --"]), ["name"], limit: 100)
+        let forged = try await Self.page(
+            test, after: encoded(["Item", ["name"], ["' OR 1=1 --"], -5, "' --"]), ["name"], limit: 100)
         #expect(forged.names.count == 40, "A value is a value, whatever is in it.")
-        #expect(await code {
-            try await test.store.read {
-                var query = Query(className: "Item", skip: 1)
-                query.after = ""
-                _ = try $0.find(query, caller: .master)
-            }
-        } == 102)
+        #expect(
+            await code {
+                try await test.store.read {
+                    var query = Query(className: "Item", skip: 1)
+                    query.after = ""
+                    _ = try $0.find(query, caller: .master)
+                }
+            } == 102)
     }
 
     /// What the caller may not read is not there, neither in pages nor as the object to go on after.
@@ -180,9 +199,12 @@ import Testing
         let test = try await TestStore()
         var hidden = ""
         for index in 0..<9 {
-            let id = try await test.create("Item", [
-                "name": .string("n\(index)"), "ACL": index % 2 == 0 ? ["*": ["read": true]] : ["annannanna": ["read": true]],
-            ])
+            let id = try await test.create(
+                "Item",
+                [
+                    "name": .string("n\(index)"),
+                    "ACL": index % 2 == 0 ? ["*": ["read": true]] : ["annannanna": ["read": true]],
+                ])
             if index == 3 { hidden = id }
         }
         let first = try await Self.page(test, after: "", ["name"], as: bob)
@@ -211,7 +233,10 @@ import Testing
             ClassDefinition("Item", fields: ["name": .string], indexes: [["name"], ["createdAt"]])
         ])
         for index in 0..<5 { try await test.create("Item", ["name": .string("n\(index)")]) }
-        for (order, index) in [(["name"], "_name (<expr>>?)"), (["-createdAt"], "_createdAt (createdAt<?)"), ([], "INTEGER PRIMARY KEY (rowid>?)")] {
+        for (order, index) in [
+            (["name"], "_name (<expr>>?)"), (["-createdAt"], "_createdAt (createdAt<?)"),
+            ([], "INTEGER PRIMARY KEY (rowid>?)"),
+        ] {
             let cursor = try await Self.page(test, after: "", order).cursor
             let plan = try await test.store.read {
                 var query = Query(className: "Item", order: order)

@@ -7,10 +7,34 @@ import Testing
     private static func filled() async throws -> TestStore {
         let test = try await TestStore()
         let rows: [(String, JSON)] = [
-            ("a", ["n": [1, 5, 2], "items": [["count": 5, "tags": ["x", "y"]], ["count": 1]], "obj": ["0": "x", "1x": 1, "_x": 2]]),
-            ("b", ["n": [9, 1], "items": [["count": 1], ["count": 5]], "obj": ["0": ["x", "z"], "list": ["p", ["q", 7]]]]),
-            ("c", ["n": [], "items": ["M", .pointer("Product", "p1"), date("2020-01-01T00:00:00Z")], "obj": ["list": [.null, 2]]]),
-            ("d", ["n": .null, "items": [["0": ["count": 5]], .null], "obj": ["00": "x", "list": ["0": "p"], "4294967296": "far"]]),
+            (
+                "a",
+                [
+                    "n": [1, 5, 2], "items": [["count": 5, "tags": ["x", "y"]], ["count": 1]],
+                    "obj": ["0": "x", "1x": 1, "_x": 2],
+                ]
+            ),
+            (
+                "b",
+                [
+                    "n": [9, 1], "items": [["count": 1], ["count": 5]],
+                    "obj": ["0": ["x", "z"], "list": ["p", ["q", 7]]],
+                ]
+            ),
+            (
+                "c",
+                [
+                    "n": [], "items": ["M", .pointer("Product", "p1"), date("2020-01-01T00:00:00Z")],
+                    "obj": ["list": [.null, 2]],
+                ]
+            ),
+            (
+                "d",
+                [
+                    "n": .null, "items": [["0": ["count": 5]], .null],
+                    "obj": ["00": "x", "list": ["0": "p"], "4294967296": "far"],
+                ]
+            ),
             ("e", [:]),
         ]
         for (name, object) in rows {
@@ -22,17 +46,27 @@ import Testing
     }
 
     private static let cases: [(JSON, String)] = [
-        (["items.0.count": 5], "a"), (["items.1.count": 5], "b"), (["items.0.count": ["$ne": 5]], "bcde"), (["n.0": 1], "a"),
-        (["n.1": ["$gt": 3]], "a"), (["n.1": ["$gte": 1, "$lt": 5]], "b"), (["n.1": ["$gt": "3"]], ""), (["n.1": ["$exists": true]], "ab"),
-        (["n.2": ["$exists": false]], "bcde"), (["n.1": .null], "cde"), (["n.1": ["$in": [5, .null]]], "acde"), (["n.1": ["$nin": [5, 7]]], "bcde"),
-        (["obj.0": "x"], "ab"), (["obj.0": ["$all": ["x", "z"]]], "b"), (["obj.0": ["x", "z"]], "b"), (["obj.0": ["$regex": "^x"]], "ab"),
-        (["obj.00": "x"], "d"), (["obj.0.1": "z"], "b"), (["obj.1x": 1], "a"), (["obj._x": ["$gt": 1]], "a"), (["obj.list.0": "p"], "bd"),
-        (["obj.list.1.1": 7], "b"), (["obj.list.0": .null], "ace"), (["obj.list.0": ["$exists": true]], "bcd"), (["obj.4294967296": "far"], "d"),
+        (["items.0.count": 5], "a"), (["items.1.count": 5], "b"), (["items.0.count": ["$ne": 5]], "bcde"),
+        (["n.0": 1], "a"),
+        (["n.1": ["$gt": 3]], "a"), (["n.1": ["$gte": 1, "$lt": 5]], "b"), (["n.1": ["$gt": "3"]], ""),
+        (["n.1": ["$exists": true]], "ab"),
+        (["n.2": ["$exists": false]], "bcde"), (["n.1": .null], "cde"), (["n.1": ["$in": [5, .null]]], "acde"),
+        (["n.1": ["$nin": [5, 7]]], "bcde"),
+        (["obj.0": "x"], "ab"), (["obj.0": ["$all": ["x", "z"]]], "b"), (["obj.0": ["x", "z"]], "b"),
+        (["obj.0": ["$regex": "^x"]], "ab"),
+        (["obj.00": "x"], "d"), (["obj.0.1": "z"], "b"), (["obj.1x": 1], "a"), (["obj._x": ["$gt": 1]], "a"),
+        (["obj.list.0": "p"], "bd"),
+        (["obj.list.1.1": 7], "b"), (["obj.list.0": .null], "ace"), (["obj.list.0": ["$exists": true]], "bcd"),
+        (["obj.4294967296": "far"], "d"),
         (["obj.list.1": ["$in": [2, "q"]]], "bc"), (["obj.list.1": ["$containedBy": ["q", 7, 8]]], "b"),
-        (["items.0": "M"], "c"), (["items.0": ["$regex": "m", "$options": "i"]], "c"), (["items.1": .pointer("Product", "p1")], "c"),
-        (["items.1.objectId": "p1"], "c"), (["items.2": ["$lt": date("2021-01-01T00:00:00Z")]], "c"), (["items.1": ["count": 1]], "a"),
-        (["items.1": ["$exists": true]], "abcd"), (["items.1": .null], "de"), (["items.tags.1": "y"], "a"), (["items.0.tags.1": "y"], "a"),
-        (["items.0.0.count": 5], "d"), (["items.4294967296": "M"], ""), (["name.0": "a"], ""), (["missing.0": .null], "abcde"),
+        (["items.0": "M"], "c"), (["items.0": ["$regex": "m", "$options": "i"]], "c"),
+        (["items.1": .pointer("Product", "p1")], "c"),
+        (["items.1.objectId": "p1"], "c"), (["items.2": ["$lt": date("2021-01-01T00:00:00Z")]], "c"),
+        (["items.1": ["count": 1]], "a"),
+        (["items.1": ["$exists": true]], "abcd"), (["items.1": .null], "de"), (["items.tags.1": "y"], "a"),
+        (["items.0.tags.1": "y"], "a"),
+        (["items.0.0.count": 5], "d"), (["items.4294967296": "M"], ""), (["name.0": "a"], ""),
+        (["missing.0": .null], "abcde"),
         (["$or": [["n.0": 9], ["items.0": "M"]]], "bc"), (["$nor": [["n.0": ["$exists": true]]]], "cde"),
     ]
 
@@ -46,7 +80,8 @@ import Testing
     @Test func ordersByAnElement() async throws {
         let test = try await Self.filled()
         for (order, expected) in [
-            (["items.0.count"], "cdeba"), (["-n.1"], "abedc"), (["n.0", "name"], "cdeab"), (["obj.list.0"], "acebd"), (["-obj._x", "name"], "abcde"),
+            (["items.0.count"], "cdeba"), (["-n.1"], "abedc"), (["n.0", "name"], "cdeab"), (["obj.list.0"], "acebd"),
+            (["-obj._x", "name"], "abcde"),
         ] as [([String], String)] {
             #expect(try await test.names("Bag", [:], order: order).joined() == expected, "\(order)")
         }
@@ -68,7 +103,8 @@ import Testing
         try await test.create("Holder", ["name": "h", "bag": .pointer("Bag", "x")])
         let long = String(repeating: "a", count: 129)
         for name in [
-            "0", "0.n", "1x.a", "_x.a", "n.", "n.0.", "n..0", "obj.a-b", "obj.-1", "obj.+1", "obj.[0]", "n[0]", "obj.1'", "obj.1\"", "obj.é", "obj.٣",
+            "0", "0.n", "1x.a", "_x.a", "n.", "n.0.", "n..0", "obj.a-b", "obj.-1", "obj.+1", "obj.[0]", "n[0]",
+            "obj.1'", "obj.1\"", "obj.é", "obj.٣",
             "obj.__proto__", "obj.__type", "obj.a.__op", "obj._bsontype", "obj.1 ", "obj.\(long)", "obj.0\0",
         ] {
             #expect(await code { _ = try await test.names("Bag", .object([name: 1])) } == 105, "\(name)")

@@ -25,14 +25,18 @@ import Testing
     private static let cases: [(JSON, String)] = [
         (["items.size": "M"], "ac"), (["items.size": ["$eq": "S"]], "b"), (["items.size": ["$ne": "M"]], "bdefg"),
         (["items.size": ["$in": ["S", "XL"]]], "bc"), (["items.size": ["$nin": ["S", "L"]]], "cdefg"),
-        (["items.size": ["$all": ["M", "L"]]], "a"), (["items.size": ["$all": [["$regex": "^M"], ["$regex": "^L"]]]], "a"),
+        (["items.size": ["$all": ["M", "L"]]], "a"),
+        (["items.size": ["$all": [["$regex": "^M"], ["$regex": "^L"]]]], "a"),
         (["items.size": ["$regex": "^[SL]$"]], "ab"), (["items.size": ["$regex": "m", "$options": "i"]], "ac"),
         (["items.size": ["M", "XL"]], "c"), (["items.size": ["$containedBy": ["M", "XL", "S"]]], "c"),
         (["items.size": ["$exists": true]], "abce"), (["items.size": ["$exists": false]], "dfg"),
-        (["items.size": .null], "cdefg"), (["items.size": ["$ne": .null]], "ab"), (["items.size": ["$in": ["S", .null]]], "bcdefg"),
-        (["items.price": ["$gt": 7]], "ae"), (["items.price": ["$gte": 7, "$lt": 9]], "abe"), (["items.price": ["$gt": "7"]], ""),
+        (["items.size": .null], "cdefg"), (["items.size": ["$ne": .null]], "ab"),
+        (["items.size": ["$in": ["S", .null]]], "bcdefg"),
+        (["items.price": ["$gt": 7]], "ae"), (["items.price": ["$gte": 7, "$lt": 9]], "abe"),
+        (["items.price": ["$gt": "7"]], ""),
         (["items.on": true], "ab"), (["items.made.in": "Oslo"], "a"), (["items.made": ["in": "Oslo"]], "a"),
-        (["items.since": date("2020-01-01T00:00:00.000Z")], "b"), (["items.since": ["$lt": ["$relativeTime": "1 day ago"]]], "b"),
+        (["items.since": date("2020-01-01T00:00:00.000Z")], "b"),
+        (["items.since": ["$lt": ["$relativeTime": "1 day ago"]]], "b"),
         (["items.objectId": "p1"], "c"), (["items.className": "Product"], "c"), (["items.nothing": 1], ""),
         (["$or": [["items.size": "S"], ["items.size": "L"]]], "ab"), (["$nor": [["items.size": "M"]]], "bdefg"),
     ]
@@ -48,16 +52,19 @@ import Testing
         let test = try await Self.filled()
         for (condition, expected) in [
             (["items.at": ["$nearSphere": ["__type": "GeoPoint", "latitude": 1, "longitude": 1]]], 102),
-            (["items.at": ["$within": ["$box": []]]], 102), (["items.at": ["$geoWithin": ["$polygon": []]]], 102), (["items.size": ["$exists": 1]], 107), (["items.size": ["$foo": 1]], 107),
+            (["items.at": ["$within": ["$box": []]]], 102), (["items.at": ["$geoWithin": ["$polygon": []]]], 102),
+            (["items.size": ["$exists": 1]], 107), (["items.size": ["$foo": 1]], 107),
             (["items.size": ["$in": 1]], 107), (["items.size": ["$regex": "("]], 102), (["items.a'b": 1], 105),
         ] as [(JSON, Int)] {
-            #expect(await code { _ = try await test.names("Bag", condition) } == expected, "\(condition.serializedText)")
+            #expect(
+                await code { _ = try await test.names("Bag", condition) } == expected, "\(condition.serializedText)")
         }
     }
 
     @Test func aMemberOfAProtectedArrayIsRefused() async throws {
         let test = try await TestStore([
-            ClassDefinition("Bag", fields: ["items": .array], permissions: ClassPermissions.open.protecting(["*": ["items"]]))
+            ClassDefinition(
+                "Bag", fields: ["items": .array], permissions: ClassPermissions.open.protecting(["*": ["items"]]))
         ])
         #expect(await code { _ = try await test.names("Bag", ["items.size": "M"], as: ann) } == 119)
     }

@@ -2,63 +2,94 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// Sorting and filtering by fields of the objects that pointers name: what is found, who may ask, and how SQLite finds it.
+/// Sorting and filtering by fields of the objects that pointers name: what is found, who may ask, and how SQLite finds
+/// it.
 @Suite struct QueryPointedTests {
-    /// Brands `Zeta` (readable by everybody), `Alpha` (by ann only), `Mid` (everybody), and items `a` to `f`: a and d of Zeta,
-    /// b of Alpha, c of Mid, e of a brand that is not there, f of none.
+    /// Brands `Zeta` (readable by everybody), `Alpha` (by ann only), `Mid` (everybody), and items `a` to `f`: a and d
+    /// of Zeta, b of Alpha, c of Mid, e of a brand that is not there, f of none.
     private static func filled(_ permissions: ClassPermissions = .open) async throws -> TestStore {
-        let test = try await TestStore([
-            ClassDefinition("Country", fields: ["name": .string]),
-            ClassDefinition(
-                "Brand",
-                fields: [
-                    "title": .string, "rank": .number, "founded": .date, "tags": .array, "home": .object, "secret": .string,
-                    "country": .pointer("Country"), "place": .geoPoint, "owner": .pointer("_User"),
-                ], indexes: [["title"]], permissions: permissions),
-            ClassDefinition(
-                "Item", fields: ["name": .string, "brand": .pointer("Brand"), "maker": .pointer("Elsewhere")],
-                indexes: [["brand", "name"], ["name"]]),
-        ], allowCustomObjectId: true)
+        let test = try await TestStore(
+            [
+                ClassDefinition("Country", fields: ["name": .string]),
+                ClassDefinition(
+                    "Brand",
+                    fields: [
+                        "title": .string, "rank": .number, "founded": .date, "tags": .array, "home": .object,
+                        "secret": .string,
+                        "country": .pointer("Country"), "place": .geoPoint, "owner": .pointer("_User"),
+                    ], indexes: [["title"]], permissions: permissions),
+                ClassDefinition(
+                    "Item", fields: ["name": .string, "brand": .pointer("Brand"), "maker": .pointer("Elsewhere")],
+                    indexes: [["brand", "name"], ["name"]]),
+            ], allowCustomObjectId: true)
         try await test.create("Country", ["name": "Norway"], id: "norway")
         func brand(_ id: String, _ title: String, _ rank: Int64, _ more: [String: JSON]) async throws {
             var object: [String: JSON] = [
                 "title": .string(title), "rank": .int(rank), "founded": date("200\(rank)-01-01T00:00:00.000Z"),
-                "home": ["city": .string("City of \(title)")], "secret": .string(title), "owner": .pointer("_User", "annannanna"),
+                "home": ["city": .string("City of \(title)")], "secret": .string(title),
+                "owner": .pointer("_User", "annannanna"),
             ]
             object.merge(more) { $1 }
             try await test.create("Brand", .object(object), id: id)
         }
-        try await brand("zeta", "Zeta", 1, [
-            "tags": ["old", "red"], "country": .pointer("Country", "norway"),
-            "place": ["__type": "GeoPoint", "latitude": 59.9, "longitude": 10.7],
-        ])
+        try await brand(
+            "zeta", "Zeta", 1,
+            [
+                "tags": ["old", "red"], "country": .pointer("Country", "norway"),
+                "place": ["__type": "GeoPoint", "latitude": 59.9, "longitude": 10.7],
+            ])
         try await brand("alpha", "Alpha", 2, ["ACL": ["annannanna": ["read": true]], "tags": ["new"]])
         try await brand("mid", "Mid", 3, ["rank": .null])
         for (name, brand) in [("a", "zeta"), ("b", "alpha"), ("c", "mid"), ("d", "zeta"), ("e", "gone")] {
-            try await test.create("Item", [
-                "name": .string(name), "brand": .pointer("Brand", brand), "maker": .pointer("Elsewhere", "x"),
-            ])
+            try await test.create(
+                "Item",
+                [
+                    "name": .string(name), "brand": .pointer("Brand", brand), "maker": .pointer("Elsewhere", "x"),
+                ])
         }
         try await test.create("Item", ["name": "f"])
         return test
     }
 
     private static let cases: [(JSON, String)] = [
-        (["brand.title": "Zeta"], "ad"), (["brand.title": ["$eq": "Alpha"]], "b"), (["brand.title": ["$ne": "Zeta"]], "bcef"),
-        (["brand.title": .null], "ef"), (["brand.title": ["$exists": true]], "abcd"), (["brand.title": ["$exists": false]], "ef"),
+        (["brand.title": "Zeta"], "ad"), (["brand.title": ["$eq": "Alpha"]], "b"),
+        (["brand.title": ["$ne": "Zeta"]], "bcef"),
+        (["brand.title": .null], "ef"), (["brand.title": ["$exists": true]], "abcd"),
+        (["brand.title": ["$exists": false]], "ef"),
         (["brand.title": ["$in": ["Zeta", "Mid"]]], "acd"), (["brand.title": ["$in": ["Mid", .null]]], "cef"),
         (["brand.title": ["$nin": ["Zeta"]]], "bcef"), (["brand.title": ["$regex": "^Z"]], "ad"),
-        (["brand.title": ["$gt": "B", "$lt": "N"]], "c"), (["brand.rank": ["$gte": 2]], "b"), (["brand.rank": .null], "cef"),
-        (["brand.founded": ["$lt": date("2002-06-01T00:00:00Z")]], "abd"), (["brand.founded": ["$lt": ["$relativeTime": "now"]]], "abcd"),
-        (["brand.tags": "red"], "ad"), (["brand.tags": ["$all": ["old", "red"]]], "ad"), (["brand.tags": ["$containedBy": ["new"]]], "b"),
-        (["brand.home.city": "City of Mid"], "c"), (["brand.createdAt": ["$gt": ["$relativeTime": "1 hour ago"]]], "abcd"),
-        (["brand.createdAt": ["$exists": false]], "ef"), (["brand.createdAt": .null], "ef"), (["brand.country.name": "Norway"], "ad"),
+        (["brand.title": ["$gt": "B", "$lt": "N"]], "c"), (["brand.rank": ["$gte": 2]], "b"),
+        (["brand.rank": .null], "cef"),
+        (["brand.founded": ["$lt": date("2002-06-01T00:00:00Z")]], "abd"),
+        (["brand.founded": ["$lt": ["$relativeTime": "now"]]], "abcd"),
+        (["brand.tags": "red"], "ad"), (["brand.tags": ["$all": ["old", "red"]]], "ad"),
+        (["brand.tags": ["$containedBy": ["new"]]], "b"),
+        (["brand.home.city": "City of Mid"], "c"),
+        (["brand.createdAt": ["$gt": ["$relativeTime": "1 hour ago"]]], "abcd"),
+        (["brand.createdAt": ["$exists": false]], "ef"), (["brand.createdAt": .null], "ef"),
+        (["brand.country.name": "Norway"], "ad"),
         (["brand.country.name": ["$ne": "Norway"]], "bcef"), (["brand.country": .pointer("Country", "norway")], "ad"),
-        (["brand.place": ["$geoWithin": ["$centerSphere": [["__type": "GeoPoint", "latitude": 60, "longitude": 10], 0.1]]]], "ad"),
-        (["brand.place": ["$within": ["$box": [
-            ["__type": "GeoPoint", "latitude": 59, "longitude": 10], ["__type": "GeoPoint", "latitude": 60, "longitude": 11],
-        ]]]], "ad"),
-        (["brand.objectId": "zeta"], "ad"), (["brand.objectId": "gone"], "e"), (["brand.unknown": 1], ""), (["brand.unknown": .null], "abcdef"),
+        (
+            [
+                "brand.place": [
+                    "$geoWithin": ["$centerSphere": [["__type": "GeoPoint", "latitude": 60, "longitude": 10], 0.1]]
+                ]
+            ], "ad"
+        ),
+        (
+            [
+                "brand.place": [
+                    "$within": [
+                        "$box": [
+                            ["__type": "GeoPoint", "latitude": 59, "longitude": 10],
+                            ["__type": "GeoPoint", "latitude": 60, "longitude": 11],
+                        ]
+                    ]
+                ]
+            ], "ad"
+        ),
+        (["brand.objectId": "zeta"], "ad"), (["brand.objectId": "gone"], "e"), (["brand.unknown": 1], ""),
+        (["brand.unknown": .null], "abcdef"),
         (["maker.title": "x"], ""), (["maker.title": .null], "abcdef"),
         (["$or": [["brand.title": "Mid"], ["name": "a"]]], "ac"), (["$nor": [["brand.title": "Zeta"]]], "bcef"),
         (["$and": [["brand.title": ["$ne": "Mid"]], ["brand.tags": "new"]], "name": "b"], "b"),
@@ -69,7 +100,9 @@ import Testing
         let test = try await Self.filled()
         for (condition, expected) in Self.cases {
             #expect(try await test.names("Item", condition).joined() == expected, "\(condition.serializedText)")
-            let count = try await test.store.read { try $0.count(Query(className: "Item", where: condition), caller: .master) }
+            let count = try await test.store.read {
+                try $0.count(Query(className: "Item", where: condition), caller: .master)
+            }
             #expect(count == expected.count, "count of \(condition.serializedText)")
         }
     }
@@ -77,20 +110,25 @@ import Testing
     @Test func ordersByTheFieldsOfPointedToObjects() async throws {
         let test = try await Self.filled()
         for (order, expected) in [
-            (["brand.title", "name"], "efbcad"), (["-brand.title", "name"], "adcbef"), (["brand.rank", "name"], "cefadb"),
+            (["brand.title", "name"], "efbcad"), (["-brand.title", "name"], "adcbef"),
+            (["brand.rank", "name"], "cefadb"),
             (["brand.country.name", "-name"], "fecbda"), (["brand.home.city", "name"], "efbcad"),
             (["brand.unknown", "name"], "abcdef"), (["maker.title", "name"], "abcdef"),
         ] as [([String], String)] {
             #expect(try await test.names("Item", [:], order: order).joined() == expected, "\(order)")
         }
-        #expect(try await test.names("Item", ["brand.title": ["$exists": true]], order: ["brand.title", "name"], limit: 2, skip: 1).joined() == "ca")
+        #expect(
+            try await test.names(
+                "Item", ["brand.title": ["$exists": true]], order: ["brand.title", "name"], limit: 2, skip: 1
+            ).joined() == "ca")
     }
 
     /// A brand that only ann may read is missing for everybody else, in conditions, orders and counts.
     @Test func anUnreadableObjectActsAsMissing() async throws {
         let test = try await Self.filled()
         for (caller, found, missing, order) in [
-            (ann, "b", "ef", "efbcad"), (bob, "", "bef", "befcad"), (.anonymous, "", "bef", "befcad"), (admin, "", "bef", "befcad"),
+            (ann, "b", "ef", "efbcad"), (bob, "", "bef", "befcad"), (.anonymous, "", "bef", "befcad"),
+            (admin, "", "bef", "befcad"),
         ] as [(Caller, String, String, String)] {
             #expect(try await test.names("Item", ["brand.title": "Alpha"], as: caller).joined() == found)
             #expect(try await test.names("Item", ["brand.title": ["$regex": "^A"]], as: caller).joined() == found)
@@ -123,12 +161,15 @@ import Testing
             ["brand.secret": "Zeta"], ["brand.secret.x": 1], ["$or": [["$and": [["brand.secret": ["$regex": "^Z"]]]]]],
             ["brand.country": .pointer("Country", "norway")], ["brand.country.name": "Norway"],
         ] {
-            #expect(await code { _ = try await test.names("Item", condition, as: ann) } == 119, "\(condition.serializedText)")
+            #expect(
+                await code { _ = try await test.names("Item", condition, as: ann) } == 119,
+                "\(condition.serializedText)")
         }
         for order in ["brand.secret", "-brand.secret", "brand.country.name", "brand.secret.x"] {
             #expect(await code { _ = try await test.names("Item", [:], order: [order], as: ann) } == 119, "\(order)")
         }
-        #expect(try await test.names("Item", ["brand.secret": "Zeta"]).joined() == "ad", "The master key sees everything.")
+        #expect(
+            try await test.names("Item", ["brand.secret": "Zeta"]).joined() == "ad", "The master key sees everything.")
     }
 
     @Test func objectsOfAnotherServiceAreRefusedByName() async throws {
@@ -148,7 +189,9 @@ import Testing
         #expect(await code { _ = try await test.names("Item", ["brand.ACL": [:]]) } == 102)
         let near: JSON = ["brand.place": ["$nearSphere": ["__type": "GeoPoint", "latitude": 1, "longitude": 1]]]
         #expect(await code { _ = try await test.names("Item", near) } == 102)
-        #expect(await code { _ = try await test.names("Item", ["brand.title": ["$text": ["$search": ["$term": "x"]]]]) } == 102)
+        #expect(
+            await code { _ = try await test.names("Item", ["brand.title": ["$text": ["$search": ["$term": "x"]]]]) }
+                == 102)
     }
 
     /// One statement, and neither class is walked through for an equality that an index answers.
@@ -171,7 +214,8 @@ import Testing
         let test = try await TestStore()
         let fields = (0..<9).map { "p\($0)" }
         try await test.create("Leaf", ["n": 1])
-        try await test.create("Wide", .object(Dictionary(uniqueKeysWithValues: fields.map { ($0, .pointer("Leaf", "x")) })))
+        try await test.create(
+            "Wide", .object(Dictionary(uniqueKeysWithValues: fields.map { ($0, .pointer("Leaf", "x")) })))
         let all = fields.map { "\($0).n" }
         #expect(try await test.names("Wide", [:], order: Array(all.prefix(8))).isEmpty)
         #expect(await code { _ = try await test.names("Wide", [:], order: all) } == 102)

@@ -7,20 +7,25 @@ import Testing
     static func filled() async throws -> TestStore {
         let test = try await TestStore()
         let rows: [(String, Double, Bool, [JSON], String)] = [
-            ("a", 1, true, ["red", 1], "2020-01-01T00:00:00Z"), ("b", 2.5, false, ["red", "blue"], "2021-01-01T00:00:00.5Z"),
+            ("a", 1, true, ["red", 1], "2020-01-01T00:00:00Z"),
+            ("b", 2.5, false, ["red", "blue"], "2021-01-01T00:00:00.5Z"),
             ("c", 3, true, [true, .pointer("Brand", "b1")], "2022-01-01T00:00:00.000Z"),
             ("d", 10, false, [], "2023-01-01T00:00:00.000Z"),
         ]
         for (name, price, flag, tags, day) in rows {
-            try await test.create("Item", [
-                "name": .string(name), "price": JSON(number: price), "flag": .bool(flag), "tags": .array(tags),
-                "day": date(day), "brand": .pointer("Brand", name == "a" ? "b1" : "b2"),
-                "place": ["city": .string("Oslo \(name)"), "floor": JSON(number: price), "open": .bool(flag),
-                          "since": date(day)],
-                "at": ["__type": "GeoPoint", "latitude": JSON(number: price), "longitude": 2],
-                "data": ["__type": "Bytes", "base64": "aGVsbG8="],
-                "image": ["__type": "File", "name": .string("\(name).png")],
-            ])
+            try await test.create(
+                "Item",
+                [
+                    "name": .string(name), "price": JSON(number: price), "flag": .bool(flag), "tags": .array(tags),
+                    "day": date(day), "brand": .pointer("Brand", name == "a" ? "b1" : "b2"),
+                    "place": [
+                        "city": .string("Oslo \(name)"), "floor": JSON(number: price), "open": .bool(flag),
+                        "since": date(day),
+                    ],
+                    "at": ["__type": "GeoPoint", "latitude": JSON(number: price), "longitude": 2],
+                    "data": ["__type": "Bytes", "base64": "aGVsbG8="],
+                    "image": ["__type": "File", "name": .string("\(name).png")],
+                ])
         }
         try await test.create("Item", ["name": "e", "price": .null])
         return test
@@ -37,9 +42,11 @@ import Testing
         (["price": ["$gte": 2.5, "$lt": 10]], "bc"), (["price": ["$lt": "z"]], ""), (["name": ["$gt": "c"]], "de"),
         (["name": ["$lt": 5]], ""),
         (["price": ["$in": [1, 10, "x"]]], "ad"), (["price": ["$in": []]], ""), (["price": ["$in": [.null, 1]]], "ae"),
-        (["price": ["$nin": [1, 10]]], "bce"), (["price": ["$nin": []]], "abcde"), (["price": ["$nin": [.null, 1]]], "bcd"),
+        (["price": ["$nin": [1, 10]]], "bce"), (["price": ["$nin": []]], "abcde"),
+        (["price": ["$nin": [.null, 1]]], "bcd"),
         (["price": ["$nin": ["x"]]], "abcde"),
-        (["price": ["$exists": true]], "abcde"), (["flag": ["$exists": true]], "abcd"), (["flag": ["$exists": false]], "e"),
+        (["price": ["$exists": true]], "abcde"), (["flag": ["$exists": true]], "abcd"),
+        (["flag": ["$exists": false]], "e"),
         (["unknown": ["$exists": false]], "abcde"), (["unknown": 1], ""), (["unknown": ["$ne": 1]], "abcde"),
         (["unknown": .null], "abcde"), (["unknown": ["$nin": [1]]], "abcde"),
         (["tags": "red"], "ab"), (["tags": 1], "a"), (["tags": true], "c"), (["tags": ["$ne": "red"]], "cde"),
@@ -56,17 +63,23 @@ import Testing
         (["day": date("2021-01-01T00:00:00.500Z")], "b"), (["day": ["$gt": date("2021-06-01T00:00:00Z")]], "cd"),
         (["day": ["$lt": ["$relativeTime": "1 day ago"]]], "abcd"), (["day": ["$gt": ["$relativeTime": "now"]]], ""),
         (["createdAt": ["$gt": ["$relativeTime": "1 hour ago"]]], "abcde"),
-        (["createdAt": ["$lt": "2020-01-01T00:00:00.000Z"]], ""), (["createdAt": ["$gt": date("2020-01-01T00:00:00Z")]], "abcde"),
+        (["createdAt": ["$lt": "2020-01-01T00:00:00.000Z"]], ""),
+        (["createdAt": ["$gt": date("2020-01-01T00:00:00Z")]], "abcde"),
         (["place.city": "Oslo a"], "a"), (["place.floor": ["$gte": 3]], "cd"), (["place.open": true], "ac"),
-        (["place.open": 1], ""), (["place.city": ["$regex": "b$"]], "b"), (["place.city": ["$in": ["Oslo a", "Oslo c"]]], "ac"),
+        (["place.open": 1], ""), (["place.city": ["$regex": "b$"]], "b"),
+        (["place.city": ["$in": ["Oslo a", "Oslo c"]]], "ac"),
         (["place.nothing": .null], "abcde"), (["place.since": ["$gt": date("2021-06-01T00:00:00Z")]], "cd"),
         (["place.city": ["$ne": "Oslo a"]], "bcde"), (["place.since": date("2020-01-01T00:00:00.000Z")], "a"),
         (["place": ["floor": 1, "city": "Oslo a", "open": true, "since": date("2020-01-01T00:00:00Z")]], "a"),
         (["at": ["__type": "GeoPoint", "latitude": 1.0, "longitude": 2]], "a"),
-        (["data": ["__type": "Bytes", "base64": "aGVsbG8="]], "abcd"), (["image": ["__type": "File", "name": "c.png"]], "c"),
-        (["name": ["$regex": "^[ab]$"]], "ab"), (["name": ["$regex": "B", "$options": "i"]], "b"), (["price": ["$regex": "1"]], ""),
-        (["$or": [["name": "a"], ["price": ["$gt": 5]]]], "ad"), (["$and": [["flag": true], ["price": ["$gt": 1]]]], "c"),
-        (["$nor": [["flag": true], ["name": "b"]]], "de"), (["$or": [["$and": [["name": "a"]]], ["$nor": [["price": ["$lt": 100]]]]]], "ae"),
+        (["data": ["__type": "Bytes", "base64": "aGVsbG8="]], "abcd"),
+        (["image": ["__type": "File", "name": "c.png"]], "c"),
+        (["name": ["$regex": "^[ab]$"]], "ab"), (["name": ["$regex": "B", "$options": "i"]], "b"),
+        (["price": ["$regex": "1"]], ""),
+        (["$or": [["name": "a"], ["price": ["$gt": 5]]]], "ad"),
+        (["$and": [["flag": true], ["price": ["$gt": 1]]]], "c"),
+        (["$nor": [["flag": true], ["name": "b"]]], "de"),
+        (["$or": [["$and": [["name": "a"]]], ["$nor": [["price": ["$lt": 100]]]]]], "ae"),
         (["name": "a\0"], ""), (["name": ["$in": ["a\0"]]], ""),
     ]
 
@@ -75,18 +88,24 @@ import Testing
         for (condition, expected) in Self.cases {
             let found = try await test.names("Item", condition).joined()
             #expect(found == expected, "\(condition.serializedText)")
-            let count = try await test.store.read { try $0.count(Query(className: "Item", where: condition), caller: .master) }
+            let count = try await test.store.read {
+                try $0.count(Query(className: "Item", where: condition), caller: .master)
+            }
             #expect(count == expected.count, "count of \(condition.serializedText)")
         }
     }
 
     static let refused: [(JSON, Int)] = [
-        (["price": ["$in": 1]], 107), (["price": ["$foo": 1]], 107), (["price": ["$lt": 1, "x": 2]], 107), (["$foo": []], 105),
+        (["price": ["$in": 1]], 107), (["price": ["$foo": 1]], 107), (["price": ["$lt": 1, "x": 2]], 107),
+        (["$foo": []], 105),
         (["$or": 1], 102), (["$or": []], 102), (["$nor": []], 102), (["$or": [1]], 102), (["ACL": [:]], 102),
-        (["a'b": 1], 105), (["a\"b": 1], 105), (["a) OR 1=1--": 1], 105), (["a..b": 1], 105), ([".a": 1], 105), (["": 1], 105), (["_rperm": 1], 105),
+        (["a'b": 1], 105), (["a\"b": 1], 105), (["a) OR 1=1--": 1], 105), (["a..b": 1], 105), ([".a": 1], 105),
+        (["": 1], 105), (["_rperm": 1], 105),
         (["place.a'": 1], 105), (["name": ["$regex": "("]], 102), (["name": ["$regex": 1]], 107),
-        (["name": ["$regex": "a", "$options": "g"]], 102), (["name": ["$options": "i"]], 102), (["name": ["$exists": 1]], 107),
-        (["name": ["$regex": .string(String(repeating: "a", count: 1001))]], 102), (["name": ["$text": ["$search": ["$term": ""]]]], 102),
+        (["name": ["$regex": "a", "$options": "g"]], 102), (["name": ["$options": "i"]], 102),
+        (["name": ["$exists": 1]], 107),
+        (["name": ["$regex": .string(String(repeating: "a", count: 1001))]], 102),
+        (["name": ["$text": ["$search": ["$term": ""]]]], 102),
         (["brand": ["$inQuery": ["className": "Brand", "where": [:]]]], 102), (["at": ["$nearSphere": 1]], 107),
         (["tags": ["$all": [["$regex": "a"], "b"]]], 107), (["day": ["$gt": ["$relativeTime": "yesterday"]]], 107),
         (["day": date("nonsense")], 111), (["$relatedTo": ["object": 1, "key": "x"]], 102),
@@ -98,13 +117,19 @@ import Testing
             let answer = await code { _ = try await test.names("Item", condition) }
             #expect(answer == expected, "\(condition.serializedText)")
         }
-        #expect(await code { _ = try await test.store.read { try $0.count(Query(className: "Item", where: Array("{".utf8)), caller: .master) } } == 107)
+        #expect(
+            await code {
+                _ = try await test.store.read {
+                    try $0.count(Query(className: "Item", where: Array("{".utf8)), caller: .master)
+                }
+            } == 107)
     }
 
     @Test func ordersByEveryKindOfField() async throws {
         let test = try await Self.filled()
         for (order, expected) in [
-            ([], "abcde"), (["-name"], "edcba"), (["price"], "eabcd"), (["-price"], "dcbae"), (["flag", "-name"], "edbca"),
+            ([], "abcde"), (["-name"], "edcba"), (["price"], "eabcd"), (["-price"], "dcbae"),
+            (["flag", "-name"], "edbca"),
             (["day"], "eabcd"), (["-createdAt"], "edcba"), (["place.floor"], "eabcd"), (["unknown", "-name"], "edcba"),
             (["brand", "-name"], "eadcb"),
         ] as [([String], String)] {
@@ -123,14 +148,19 @@ import Testing
         #expect(seen.count == 5)
         #expect(Set(seen).count == 5)
         let page = try await test.store.read {
-            try $0.find(Query(className: "Item", where: ["flag": true], order: ["name"], limit: 1, wantsCount: true, keys: ["place.city"]), caller: .master)
+            try $0.find(
+                Query(
+                    className: "Item", where: ["flag": true], order: ["name"], limit: 1, wantsCount: true,
+                    keys: ["place.city"]), caller: .master)
         }
         let body = try JSON(parsing: page.body)
         #expect(page.rows == 1)
         #expect(body["count"] == 2)
         let first = body["results"]?.arrayValue?.first?.objectValue ?? [:]
         #expect(Set(first.keys) == ["objectId", "createdAt", "updatedAt", "place"])
-        let none = try await test.store.read { try $0.find(Query(className: "Item", limit: 0, wantsCount: true), caller: .master) }
+        let none = try await test.store.read {
+            try $0.find(Query(className: "Item", limit: 0, wantsCount: true), caller: .master)
+        }
         #expect(String(decoding: none.body, as: UTF8.self) == #"{"results":[],"count":5}"#)
         let unknown = try await test.store.read { try $0.find(Query(className: "Nothing"), caller: .anonymous) }
         #expect(String(decoding: unknown.body, as: UTF8.self) == #"{"results":[]}"#)
@@ -139,12 +169,15 @@ import Testing
 
     @Test func anIndexedQueryUsesItsIndex() async throws {
         let test = try await TestStore([
-            ClassDefinition("Product", fields: ["name": .string, "brand": .pointer("Category"), "day": .date],
-                            indexes: [["brand", "name"], ["name"], ["day"], ["updatedAt"]])
+            ClassDefinition(
+                "Product", fields: ["name": .string, "brand": .pointer("Category"), "day": .date],
+                indexes: [["brand", "name"], ["name"], ["day"], ["updatedAt"]])
         ])
         try await test.create("Product", ["name": "x"])
         func plan(_ condition: JSON, _ order: [String], _ caller: Caller) async throws -> String {
-            try await test.store.read { try $0.plan(Query(className: "Product", where: condition, order: order), caller: caller) }
+            try await test.store.read {
+                try $0.plan(Query(className: "Product", where: condition, order: order), caller: caller)
+            }
         }
         for caller in [Caller.master, .anonymous, ann, admin] {
             let page = try await plan(["brand": .pointer("Category", "c1")], ["name"], caller)
@@ -172,7 +205,10 @@ import Testing
         #expect(try await test.names("Item", list(10_000)) == ["a", "c", "d"])
         #expect(await code { _ = try await test.names("Item", list(10_001)) } == 102)
         let bytes = Array((String(repeating: "{\"$or\":[", count: 10_000)).utf8)
-        #expect(await code { _ = try await test.store.read { try $0.find(Query(className: "Item", where: bytes), caller: .master) } } == 102)
+        #expect(
+            await code {
+                _ = try await test.store.read { try $0.find(Query(className: "Item", where: bytes), caller: .master) }
+            } == 102)
     }
 
     @Test func aRunawayPatternMatchesNothingAndEnds() async throws {
@@ -188,12 +224,17 @@ import Testing
     @Test func aReadThatTakesTooLongIsEnded() async throws {
         let test = try await TestStore()
         try await test.store.write { job in
-            for index in 0..<400 { _ = try job.create("T", ["n": .int(Int64(index)), "tags": .array((0..<200).map { .int($0) })], caller: .master) }
+            for index in 0..<400 {
+                _ = try job.create(
+                    "T", ["n": .int(Int64(index)), "tags": .array((0..<200).map { .int($0) })], caller: .master)
+            }
         }
         let answer = await error {
             try await test.store.read { reader in
                 reader.timeLimit = .milliseconds(5)
-                _ = try reader.count(Query(className: "T", where: ["$nor": .array((0..<400).map { ["tags": .int(1000 + $0)] })]), caller: .master)
+                _ = try reader.count(
+                    Query(className: "T", where: ["$nor": .array((0..<400).map { ["tags": .int(1000 + $0)] })]),
+                    caller: .master)
             }
         }
         #expect(answer?.code == .timeout)

@@ -5,7 +5,8 @@ import ParseProtocol
 import Synchronization
 import Testing
 
-/// T9a, T9b, T9c: a database that is not what was left there is not opened, and nobody else writes one that somebody writes.
+/// T9a, T9b, T9c: a database that is not what was left there is not opened, and nobody else writes one that somebody
+/// writes.
 @Suite struct DurabilityTests {
     /// A folder with a database, opened and left as a test wants it.
     final class Disk {
@@ -247,7 +248,9 @@ import Testing
         try FileManager.default.moveItem(atPath: disk.path, toPath: disk.path + ".moved")
         #expect(await code { try await Self.fill(store, 1) } == 2)
         let end = ContinuousClock.now + .seconds(20)
-        while refused.withLock({ $0 }) == nil, ContinuousClock.now < end { try await Task.sleep(for: .milliseconds(10)) }
+        while refused.withLock({ $0 }) == nil, ContinuousClock.now < end {
+            try await Task.sleep(for: .milliseconds(10))
+        }
         #expect(refused.withLock { $0?.description.contains("replaced") } == true)
         store.stop()
     }

@@ -93,7 +93,8 @@ import Testing
         #expect(throws: ReadQueue.Refusal.full) { try self.queue.enter(.shop, isCostly: true) }
     }
 
-    /// A hundred clients with reads of 50 ms one after another, and one who asks now and then: it never waits for more than what runs.
+    /// A hundred clients with reads of 50 ms one after another, and one who asks now and then: it never waits for more
+    /// than what runs.
     @Test func anHonestReadPassesAHundredAttackers() throws {
         var now: UInt64 = 0
         for client in 1...90 { _ = try enter(client) }

@@ -4,7 +4,9 @@ import Testing
 
 /// T10a: a column that is misspelt, missing or NULL is an error and never an amount of 0.
 @Suite struct StrictRowTests {
-    private static let schema = ["CREATE TABLE IF NOT EXISTS books(id INTEGER PRIMARY KEY, amount INTEGER, name TEXT, cover BLOB)"]
+    private static let schema = [
+        "CREATE TABLE IF NOT EXISTS books(id INTEGER PRIMARY KEY, amount INTEGER, name TEXT, cover BLOB)"
+    ]
 
     @Test func aMisspeltColumnIsNoZero() async throws {
         let test = try await TestStore(schema: Self.schema)
@@ -37,7 +39,9 @@ import Testing
         let test = try await TestStore(schema: Self.schema)
         let tooLong = SQLValue.blob([UInt8](repeating: 0, count: 67_108_865))
         await #expect(throws: StoreError.self) {
-            try await test.store.write { try $0.execute("INSERT INTO books(id, cover) VALUES(?, ?)", [.int(2), tooLong]) }
+            try await test.store.write {
+                try $0.execute("INSERT INTO books(id, cover) VALUES(?, ?)", [.int(2), tooLong])
+            }
         }
         let count = try await test.store.read { try $0.rows("SELECT count(*) AS n FROM books")[0].int("n") }
         #expect(count == 0)

@@ -27,7 +27,9 @@ import Testing
     }
 
     @Test func nestedUndoesOnlyItsOwnPart() async throws {
-        let test = try await TestStore(schema: ["CREATE TABLE IF NOT EXISTS counters(name TEXT PRIMARY KEY, value INTEGER)"])
+        let test = try await TestStore(schema: [
+            "CREATE TABLE IF NOT EXISTS counters(name TEXT PRIMARY KEY, value INTEGER)"
+        ])
         let flag = Flag()
         try await test.store.write { job in
             _ = try job.create("T", ["name": "kept"], caller: .master)
@@ -39,7 +41,9 @@ import Testing
             }
             #expect(try job.rows("SELECT * FROM counters").isEmpty)
             #expect(try job.execute("INSERT INTO counters VALUES(?, ?)", ["y", 2]) == 1)
-            #expect(throws: StoreError.self) { try job.nested { try job.execute("INSERT INTO counters VALUES(?, ?)", ["y", 2]) } }
+            #expect(throws: StoreError.self) {
+                try job.nested { try job.execute("INSERT INTO counters VALUES(?, ?)", ["y", 2]) }
+            }
             _ = try job.create("New", ["name": "kept", "fresh": "text"], caller: .master)
         }
         #expect(!flag.isRaised)
@@ -69,7 +73,8 @@ import Testing
         }
         let gate = DispatchSemaphore(value: 0)
         let (held, holding) = AsyncStream<Void>.makeStream()
-        // Holds the writer so that what follows becomes one group; a job that came before it is held would be in the writer's own.
+        // Holds the writer so that what follows becomes one group; a job that came before it is held would be in the
+        // writer's own.
         test.store.submit(
             { _ in
                 holding.finish()
@@ -78,9 +83,15 @@ import Testing
         for await _ in held {}
         let results = Results()
         for index in 0..<10 {
-            test.store.submit({ job in
-                _ = try job.create("T", ["name": .string("n\(index)"), "learnt": 1, "big": .string(String(repeating: "x", count: 30_000))], caller: .master)
-            }, completion: { results.add($0) })
+            test.store.submit(
+                { job in
+                    _ = try job.create(
+                        "T",
+                        [
+                            "name": .string("n\(index)"), "learnt": 1,
+                            "big": .string(String(repeating: "x", count: 30_000)),
+                        ], caller: .master)
+                }, completion: { results.add($0) })
         }
         gate.signal()
         await results.wait(for: 10)
@@ -156,7 +167,8 @@ import Testing
         let test = try await TestStore()
         let results = Results()
         for index in 0..<500 {
-            test.store.submit({ _ = try $0.create("T", ["n": .int(Int64(index))], caller: .master) }, completion: { results.add($0) })
+            test.store.submit(
+                { _ = try $0.create("T", ["n": .int(Int64(index))], caller: .master) }, completion: { results.add($0) })
         }
         test.store.stop()
         #expect(results.count == 500)

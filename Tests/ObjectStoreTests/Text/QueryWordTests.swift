@@ -18,14 +18,20 @@ import Testing
 
     private static let cases: [(String, [String: JSON], [String])] = [
         ("cafe", [:], ["CAFE noir", "Café au lait", "Tea, not Cafe", "cafe to go", "café noir"]),
-        ("cafe", ["$caseSensitive": false, "$diacriticSensitive": false, "$language": "en"], ["CAFE noir", "Café au lait", "Tea, not Cafe", "cafe to go", "café noir"]),
-        ("cafe", ["$caseSensitive": true], ["cafe to go", "café noir"]), ("CAFÉ", ["$caseSensitive": true], ["CAFE noir"]),
-        ("cafe", ["$diacriticSensitive": true], ["CAFE noir", "Tea, not Cafe", "cafe to go"]), ("CAFÉ", ["$diacriticSensitive": true], ["Café au lait", "café noir"]),
+        (
+            "cafe", ["$caseSensitive": false, "$diacriticSensitive": false, "$language": "en"],
+            ["CAFE noir", "Café au lait", "Tea, not Cafe", "cafe to go", "café noir"]
+        ),
+        ("cafe", ["$caseSensitive": true], ["cafe to go", "café noir"]),
+        ("CAFÉ", ["$caseSensitive": true], ["CAFE noir"]),
+        ("cafe", ["$diacriticSensitive": true], ["CAFE noir", "Tea, not Cafe", "cafe to go"]),
+        ("CAFÉ", ["$diacriticSensitive": true], ["Café au lait", "café noir"]),
         ("café", ["$caseSensitive": true, "$diacriticSensitive": true], ["café noir"]),
         ("cafe\u{301}", ["$caseSensitive": true, "$diacriticSensitive": true], ["café noir"]),
         ("Cafe tea", ["$caseSensitive": true, "$diacriticSensitive": true], ["Tea, not Cafe"]),
         ("\"Cafe noir\"", ["$caseSensitive": true], []), ("\"CAFE noir\"", ["$caseSensitive": true], ["CAFE noir"]),
-        ("noir -cafe", ["$diacriticSensitive": true], ["café noir"]), ("noir -CAFE", ["$caseSensitive": true], ["café noir"]),
+        ("noir -cafe", ["$diacriticSensitive": true], ["café noir"]),
+        ("noir -CAFE", ["$caseSensitive": true], ["café noir"]),
         ("noir -cafe", [:], []),
     ]
 
@@ -41,7 +47,8 @@ import Testing
     @Test func theScoreStaysInItsOrderWithSensitivity() async throws {
         let test = try await Self.filled()
         let query = Query(
-            className: "Drink", where: Self.search("cafe noir", ["$caseSensitive": true]), order: ["$score"], keys: ["$score", "name"])
+            className: "Drink", where: Self.search("cafe noir", ["$caseSensitive": true]), order: ["$score"],
+            keys: ["$score", "name"])
         let found = try await test.store.read { try $0.documents(query, caller: .master) }
         #expect(Set(found.compactMap { $0["name"]?.stringValue }) == ["café noir", "CAFE noir", "cafe to go"])
         #expect(found.first?["name"] == "café noir", "Both words are better than one.")

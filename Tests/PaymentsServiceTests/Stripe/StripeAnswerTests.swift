@@ -3,8 +3,8 @@ import ParseProtocol
 import PaymentsService
 import Testing
 
-/// The decisions about Stripe that need no Stripe: what an answer means, what an intent's state means, who signed an event, and
-/// which configuration is refused.
+/// The decisions about Stripe that need no Stripe: what an answer means, what an intent's state means, who signed an
+/// event, and which configuration is refused.
 @Suite struct StripeAnswerTests {
     private func read(_ status: Int, _ body: String, headers: [String: String] = [:]) throws -> JSON {
         try StripeClient.read(

@@ -5,8 +5,8 @@ import ServiceSupport
 import TestSupport
 import Testing
 
-/// Each way in which Stripe or the way to it fails, at each step: nothing is decided by a failure, asking again ends in one
-/// charge or one refund, and the operator sees why it took so long. docs/providers/stripe.md has these rows.
+/// Each way in which Stripe or the way to it fails, at each step: nothing is decided by a failure, asking again ends in
+/// one charge or one refund, and the operator sees why it took so long. docs/providers/stripe.md has these rows.
 @Suite struct StripeFailureTests {
     /// Failures that pass: the next attempt succeeds.
     static let passing = [
@@ -17,8 +17,8 @@ import Testing
     /// Failures that somebody has to put right.
     static let faults = ["400", "401", "403", "404"]
 
-    /// A kept connection that ends without a byte of an answer is nothing but a connection that was kept too long: the request is repeated
-    /// on a new one at once, under the same key.
+    /// A kept connection that ends without a byte of an answer is nothing but a connection that was kept too long: the
+    /// request is repeated on a new one at once, under the same key.
     private static func isRepeatedAtOnce(_ how: String, _ error: ParseError?) -> Bool { how == "close" && error == nil }
 
     struct Step: Sendable, CustomTestStringConvertible {

@@ -56,7 +56,9 @@ import Testing
                 [["objectId": .null, "min": 10, "max": 20, "avg": 2.25]]
             ),
             (
-                #"[{"$match":{"player":{"$exists":true}}},{"$group":{"_id":"$player","n":{"$sum":1}}},{"$sort":{"n":-1}}]"#,
+                #"""
+                [{"$match":{"player":{"$exists":true}}},{"$group":{"_id":"$player","n":{"$sum":1}}},{"$sort":{"n":-1}}]
+                """#,
                 [["objectId": .string(scores.players[0]), "n": 2], ["objectId": .string(scores.players[1]), "n": 1]]
             ),
             (
@@ -64,7 +66,10 @@ import Testing
                 [["name": "bar", "p": .string("Player\(scores.name)$\(scores.players[0])")]]
             ),
             (
-                #"[{"$group":{"_id":{"day":{"$dayOfMonth":"$day"},"month":{"$month":"$day"},"year":{"$year":"$day"},"hour":{"$hour":"$day"}}}}]"#,
+                #"""
+                [{"$group":{"_id":{"day":{"$dayOfMonth":"$day"},"month":{"$month":"$day"},"year":{"$year":"$day"},\#
+                "hour":{"$hour":"$day"}}}}]
+                """#,
                 [["objectId": ["day": 6, "month": 5, "year": 2024, "hour": 7]]]
             ),
             (
@@ -113,7 +118,10 @@ import Testing
         let scores = try await Scores(suite)
         func post(_ members: String) async throws -> ParseClient.Answer {
             let body =
-                #"{"_method":"GET","_ApplicationId":"satchel","_MasterKey":"\#(Suite.masterKey)","_ClientVersion":"js5.3.0",\#(members)}"#
+                #"""
+                {"_method":"GET","_ApplicationId":"satchel","_MasterKey":"\#(Suite.masterKey)",\#
+                "_ClientVersion":"js5.3.0",\#(members)}
+                """#
             return try await ParseClient(suite).send(
                 .POST, scores.path, headers: [("Content-Type", "text/plain")], body: Array(body.utf8))
         }

@@ -2,7 +2,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Queries that SDKs can build beyond plain constraints: relations and places in branches, `$select` of lists, keys of what is null.
+/// Queries that SDKs can build beyond plain constraints: relations and places in branches, `$select` of lists, keys of
+/// what is null.
 @Suite struct QueryDetailTests {
     private static func place(_ latitude: Double) -> JSON {
         ["__type": "GeoPoint", "latitude": .double(latitude), "longitude": 10.5]
@@ -18,7 +19,8 @@ import Testing
         }
         var related: [JSON] = []
         for ids in [members[0...1], members[1...1]] {
-            let club = try await client.create(clubs, ["smiths": ["__op": "AddRelation", "objects": .array(Array(ids))]])
+            let club = try await client.create(
+                clubs, ["smiths": ["__op": "AddRelation", "objects": .array(Array(ids))]])
             related.append(["$relatedTo": ["object": .pointer(clubs, club.objectId), "key": "smiths"]])
         }
         func names(_ condition: JSON) async throws -> [String] {
@@ -47,13 +49,15 @@ import Testing
         }
         for (index, mate) in mates.enumerated() {
             let id = mate.pointerTarget?.objectId ?? ""
-            _ = try await client.call(.PUT, "/classes/\(players)/\(id)", ["me": mate, "friends": [mates[(index + 1) % 3]]])
+            _ = try await client.call(
+                .PUT, "/classes/\(players)/\(id)", ["me": mate, "friends": [mates[(index + 1) % 3]]])
         }
         _ = try await client.create(teams, ["first": mates[0], "crew": [mates[0], mates[1]], "size": 2])
         _ = try await client.create(teams, ["size": 0])
         func names(_ field: String, _ operation: String, _ key: String) async throws -> [String] {
             let selection: JSON = ["query": ["className": .string(teams), "where": [:]], "key": .string(key)]
-            let answer = try await client.find(players, .object([field: .object([operation: selection])]), ["order": "name"])
+            let answer = try await client.find(
+                players, .object([field: .object([operation: selection])]), ["order": "name"])
             #expect(answer.status == 200, "\(answer.text)")
             return answer.results.map { $0.text("name") }
         }

@@ -26,7 +26,8 @@ import Testing
         }
     }
 
-    /// Sub-queries over three levels and four services, includes over three levels and three services: one request each.
+    /// Sub-queries over three levels and four services, includes over three levels and three services: one request
+    /// each.
     @Test func oneRequestTravelsPerOwnerAndLevel() async throws {
         try await Suite.with(settings: ["SATCHEL_LOG_LEVEL": "debug"]) { suite in
             let shelf = try await Shelf.fill(suite, names: ["In", "Out"].map { "\($0) \(Names.random(4))" })
@@ -120,7 +121,8 @@ import Testing
         #expect(try await ids(master, ["$or": [related]]) == ([ada.userId], 1))
     }
 
-    /// Sorting and filtering by a field of a pointed-to object works within a service and says clearly where it does not.
+    /// Sorting and filtering by a field of a pointed-to object works within a service and says clearly where it does
+    /// not.
     @Test func ordersByAFieldOfAPointedToObject() async throws {
         let suite = try await Suite.shared
         let first = try await Shelf.fill(suite, names: ["b", "a"].map { "\($0) \(Names.random(4))" })

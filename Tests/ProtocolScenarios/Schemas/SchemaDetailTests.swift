@@ -52,11 +52,13 @@ import Testing
             let master = ParseClient.master(suite)
             let listed = try await master.get("/schemas").results.map { $0.text("className") }
             #expect(listed.contains("_Idempotency"))
-            let headers = ParseClient(suite).credentials + [
-                ("X-Parse-Request-Id", Names.random(20)), ("Content-Type", "application/json"),
-            ]
+            let headers =
+                ParseClient(suite).credentials + [
+                    ("X-Parse-Request-Id", Names.random(20)), ("Content-Type", "application/json"),
+                ]
             func save() async throws -> ParseClient.Answer {
-                try await ParseClient(suite).send(.POST, "/classes/OncePurged", headers: headers, body: Array("{}".utf8))
+                try await ParseClient(suite).send(
+                    .POST, "/classes/OncePurged", headers: headers, body: Array("{}".utf8))
             }
             #expect(try await save().status == 201)
             #expect(try await save().code == 159)

@@ -31,7 +31,9 @@ import Testing
             let master = ParseClient.master(suite)
             for name in ["Product", "_User"] {
                 let before = try await master.get("/schemas/\(name)")["classLevelPermissions"]
-                let open: JSON = ["find": ["*": true], "get": ["*": true], "create": ["*": true], "update": ["*": true]]
+                let open: JSON = [
+                    "find": ["*": true], "get": ["*": true], "create": ["*": true], "update": ["*": true],
+                ]
                 let edited = try await master.call(.PUT, "/schemas/\(name)", ["classLevelPermissions": open])
                 #expect(edited.status == 200, "\(edited.text)")
                 #expect(edited["classLevelPermissions"] != before, "\(edited.text)")

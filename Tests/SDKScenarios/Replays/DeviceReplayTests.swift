@@ -2,8 +2,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Installations as the SDKs save them (MOBILE_SDKS sections 1, 2 and 4): again and again, with values that are not known yet, after the
-/// server lost the row, and with an installation id that another row has.
+/// Installations as the SDKs save them (MOBILE_SDKS sections 1, 2 and 4): again and again, with values that are not
+/// known yet, after the server lost the row, and with an installation id that another row has.
 @Suite struct DeviceReplayTests {
     private static func id() -> String { "dev-\(Names.random(16).lowercased())" }
     private static func token() -> String { "tok\(Names.random(24))" }
@@ -76,7 +76,8 @@ import Testing
         let (id, token) = (Self.id(), Self.token())
         let unknown: JSON = [
             "deviceType": "android", "installationId": .string(id), "deviceToken": .null, "timeZone": "",
-            "localeIdentifier": .null, "appName": "", "appVersion": .null, "appIdentifier": .null, "parseVersion": "8.0.0",
+            "localeIdentifier": .null, "appName": "", "appVersion": .null, "appIdentifier": .null,
+            "parseVersion": "8.0.0",
             "GCMSenderId": .null, "pushType": "", "badge": .null, "channels": .null,
         ]
         let made = try await client.call(.POST, "/installations", unknown)
@@ -103,7 +104,8 @@ import Testing
         let (id, first, second) = (Self.id(), Self.token(), Self.token())
         let fields: JSON = [
             "deviceType": "ios", "installationId": .string(id), "deviceToken": .string(first), "badge": 0,
-            "timeZone": "America/Los_Angeles", "appName": "Shop", "appVersion": "1", "appIdentifier": "com.example.shop",
+            "timeZone": "America/Los_Angeles", "appName": "Shop", "appVersion": "1",
+            "appIdentifier": "com.example.shop",
             "parseVersion": "1.8.5", "localeIdentifier": "en-US", "channels": [""],
         ]
         let made = try await client.create("_Installation", fields)

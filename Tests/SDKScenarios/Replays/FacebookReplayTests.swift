@@ -3,8 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Facebook's accounts as the iOS and Android SDKs link and use them: what an answer says of `authData` replaces the device's copy, and
-/// a part of it would make the SDK unlink the account by itself (MOBILE_SDKS section 7).
+/// Facebook's accounts as the iOS and Android SDKs link and use them: what an answer says of `authData` replaces the
+/// device's copy, and a part of it would make the SDK unlink the account by itself (MOBILE_SDKS section 7).
 @Suite struct FacebookReplayTests {
     @Test(.timeLimit(.minutes(2))) func iOSAccountsStayLinked() async throws {
         try await ProviderSuite.with { suite, _ in

@@ -3,7 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What the Swift SDK 6.1 puts on the wire: a client key, request ids on writes, always limit and skip (PARSE_PROTOCOL section 17).
+/// What the Swift SDK 6.1 puts on the wire: a client key, request ids on writes, always limit and skip (PARSE_PROTOCOL
+/// section 17).
 @Suite struct SwiftReplayTests {
     private struct SDK: Sendable {
         let wire: Wire
@@ -34,7 +35,9 @@ import Testing
         let className = "Point\(Names.random(6))"
         let saved = try await sdk.request(
             "POST", "classes/\(className)",
-            #"{"score":1.5,"at":{"__type":"Date","iso":"2022-01-01T12:23:45.678Z"},"ACL":{"*":{"read":true,"write":true}}}"#
+            #"""
+            {"score":1.5,"at":{"__type":"Date","iso":"2022-01-01T12:23:45.678Z"},"ACL":{"*":{"read":true,"write":true}}}
+            """#
         )
         #expect(saved.status == 201, "\(saved.text)")
         #expect(saved.json["createdAt"] != nil, "\(saved.text)")

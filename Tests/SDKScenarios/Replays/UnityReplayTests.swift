@@ -3,8 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Unity's WWW knows no verb but POST: everything is one, with its query string, and `_method` and `_noBody` in the body. What it has
-/// in common with .NET is in `DotNetReplayTests`; here are the bytes that are its own.
+/// Unity's WWW knows no verb but POST: everything is one, with its query string, and `_method` and `_noBody` in the
+/// body. What it has in common with .NET is in `DotNetReplayTests`; here are the bytes that are its own.
 @Suite struct UnityReplayTests {
     private func device() async throws -> DotNetSDK { DotNetSDK(try await Suite.shared, .unity) }
 

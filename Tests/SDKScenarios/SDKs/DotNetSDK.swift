@@ -3,8 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Parse-SDK-dotNET: real verbs and query strings. In Unity, whose HTTP knows no verb but POST, the verb is in the body and the query
-/// string where it was (MOBILE_SDKS section 3).
+/// Parse-SDK-dotNET: real verbs and query strings. In Unity, whose HTTP knows no verb but POST, the verb is in the body
+/// and the query string where it was (MOBILE_SDKS section 3).
 struct DotNetSDK: ReplayedSDK {
     enum Version: String, CaseIterable { case old = "net45-1.6.2.0", new = "5.0.1", unity = "unity-1.6.2.0" }
 

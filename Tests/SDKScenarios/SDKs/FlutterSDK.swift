@@ -3,7 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Parse-SDK-Flutter: real verbs, query strings made by hand, text/plain for half of the bodies (MOBILE_SDKS section 4).
+/// Parse-SDK-Flutter: real verbs, query strings made by hand, text/plain for half of the bodies (MOBILE_SDKS section
+/// 4).
 struct FlutterSDK: ReplayedSDK {
     enum Version: String, CaseIterable { case old = "1.0.28", new = "8.0.0" }
 

@@ -3,8 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Parse-SDK-iOS-OSX: reads with parameters are a POST with `_method`, options are texts, slashes are escaped (MOBILE_SDKS section
-/// 1).
+/// Parse-SDK-iOS-OSX: reads with parameters are a POST with `_method`, options are texts, slashes are escaped
+/// (MOBILE_SDKS section 1).
 struct IOSSDK: ReplayedSDK {
     enum Version: String, CaseIterable { case old = "1.8.5", new = "6.1.1" }
 

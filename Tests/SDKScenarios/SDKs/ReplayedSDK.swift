@@ -3,8 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// A mobile SDK as the wire shows it (MOBILE_SDKS.md): it spells every request as the SDK's version does. Bodies are texts, which
-/// nothing parses and prints again, so that the bytes sent are those that the test wrote.
+/// A mobile SDK as the wire shows it (MOBILE_SDKS.md): it spells every request as the SDK's version does. Bodies are
+/// texts, which nothing parses and prints again, so that the bytes sent are those that the test wrote.
 protocol ReplayedSDK: Sendable {
     /// The current user's token; empty when nobody is signed in.
     var session: String { get set }
@@ -97,7 +97,8 @@ struct SDKQuery: Sendable {
 }
 
 extension Wire.Answer {
-    /// What every SDK demands of an answer: a success is a JSON object (an array for a batch), a failure has code and text.
+    /// What every SDK demands of an answer: a success is a JSON object (an array for a batch), a failure has code and
+    /// text.
     func readable(_ line: String) -> Wire.Answer {
         if (200..<300).contains(status) {
             let isBatch = line.hasSuffix("/batch")

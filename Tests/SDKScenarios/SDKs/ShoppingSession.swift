@@ -141,7 +141,8 @@ struct ShoppingSession<SDK: ReplayedSDK> {
             201,
             try await sdk.create(
                 "Order",
-                #""customer":\#(sdk.userPointer),"orderStatus":0,"items":\#(items),"shippingAddress":\#(Self.address)"#))
+                #""customer":\#(sdk.userPointer),"orderStatus":0,"items":\#(items),"shippingAddress":\#(Self.address)"#)
+        )
         try expect(
             200,
             try await sdk.function(

@@ -56,7 +56,9 @@ import UsersService
                 try PasswordHistory.add("y", of: "u1", keeping: 0, in: transaction)
                 #expect(try PasswordHistory.chosenAt("u1", in: transaction) == transaction.now)
             }
-            let rows = try await store.read { try $0.rows("SELECT hash FROM passwordHistory").map { try $0.text("hash") } }
+            let rows = try await store.read {
+                try $0.rows("SELECT hash FROM passwordHistory").map { try $0.text("hash") }
+            }
             #expect(rows == ["y"])
         }
     }

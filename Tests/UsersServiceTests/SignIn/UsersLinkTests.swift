@@ -93,7 +93,8 @@ import UsersService
                     lifetime: lifetime, key: testAccountKey, in: transaction)
                 let id = session.document["objectId"]?.stringValue ?? ""
                 func end() throws -> Timestamp? {
-                    try Sessions.expiry(of: Sessions.live(session.token, testAccountKey, at: transaction.now, transaction))
+                    try Sessions.expiry(
+                        of: Sessions.live(session.token, testAccountKey, at: transaction.now, transaction))
                 }
                 let full = transaction.now.advanced(by: lifetime)
                 for (left, isExtended) in [(501, false), (499, true)] as [(Int64, Bool)] {

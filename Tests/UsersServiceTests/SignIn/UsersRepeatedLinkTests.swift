@@ -29,7 +29,9 @@ import UsersService
     }
 
     @Test func theProofsOfOthersCountAsEver() throws {
-        let both: JSON = ["facebook": ["id": "7", "access_token": "ended"], "twitter": ["id": "8", "auth_token": "x"]]
+        let both: JSON = [
+            "facebook": ["id": "7", "access_token": "ended"], "twitter": ["id": "8", "auth_token": "x"],
+        ]
         let update = try update(both, of: ["facebook": ["id": "7"]], unverified: [.facebook])
         #expect(update.changes == ["authData": ["facebook": ["id": "7"], "twitter": ["id": "8"]]])
         #expect(update.taken == [.provider(.twitter, id: "8")])
@@ -37,7 +39,9 @@ import UsersService
 
     /// For what is not sent in form of a proof, the sign-in says the same as before.
     @Test func whatIsNullProvesNothingAtASignIn() throws {
-        let body: JSON = ["username": "ann", "password": "secret1", "authData": ["anonymous": .null, "facebook": .null]]
+        let body: JSON = [
+            "username": "ann", "password": "secret1", "authData": ["anonymous": .null, "facebook": .null],
+        ]
         #expect(try SignInRequest(body).secondFactor == .keep)
         var linked = body
         linked["authData"] = ["anonymous": ["id": "1"]]

@@ -32,7 +32,9 @@ import UsersService
         }
         #expect(error.code == .objectNotFound)
         #expect(error.message.hasSuffix("after 15 minute(s)."))
-        guard case .refused(let last) = verdict(of: Self.stranger, [place: 5], at: Self.end.advanced(by: .milliseconds(-1)))
+        guard
+            case .refused(let last) = verdict(
+                of: Self.stranger, [place: 5], at: Self.end.advanced(by: .milliseconds(-1)))
         else {
             Issue.record("It is not refused.")
             return
@@ -71,7 +73,8 @@ import UsersService
     }
 
     @Test func wrongCodesOfStrangersLockTheCodesOnly() {
-        if case .refused = verdict(of: Self.stranger, on: .code, [.codes("u1"): 5]) {} else {
+        if case .refused = verdict(of: Self.stranger, on: .code, [.codes("u1"): 5]) {
+        } else {
             Issue.record("It is not refused.")
         }
         #expect(verdict(of: Self.stranger, on: .password, [.codes("u1"): 5]) == .admitted)
@@ -93,7 +96,8 @@ import UsersService
         let unknown = SignInSubject.unknown("Ann")
         #expect(unknown == SignInSubject.unknown("aNN"))
         let attempt = SignInAttempt(account: unknown, network: "n", device: nil)
-        if case .refused = verdict(of: attempt, [.place(unknown, network: "n"): 5]) {} else {
+        if case .refused = verdict(of: attempt, [.place(unknown, network: "n"): 5]) {
+        } else {
             Issue.record("It is not refused.")
         }
         #expect(SignInSubject.account("x").key != SignInSubject.account(SignInSubject.unknown("x")).key)

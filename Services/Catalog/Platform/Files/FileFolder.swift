@@ -3,16 +3,18 @@ import Foundation
 import Glibc
 import ParseProtocol
 
-/// The content of files on the disk: `files/<first two digits of the name>/<name>` below the data directory. A file is complete or not
-/// there: it is written under another name in `files/incoming`, made durable and then renamed.
+/// The content of files on the disk: `files/<first two digits of the name>/<name>` below the data directory. A file is
+/// complete or not there: it is written under another name in `files/incoming`, made durable and then renamed.
 ///
-/// A file without a row in `FileTable` does not exist for clients. Replicas read the same folder; only the writer changes it.
+/// A file without a row in `FileTable` does not exist for clients. Replicas read the same folder; only the writer
+/// changes it.
 package final class FileFolder: Sendable {
     /// What a reader gets at once.
     package static let partBytesMax = 1 << 20
 
     private let path: String
-    /// Everything that waits for the disk happens here and not on a thread of the cooperative pool. One after the other: it is one disk.
+    /// Everything that waits for the disk happens here and not on a thread of the cooperative pool. One after the
+    /// other: it is one disk.
     private let queue = DispatchQueue(label: "files")
 
     package struct Failure: Error, CustomStringConvertible {
@@ -57,7 +59,8 @@ package final class FileFolder: Sendable {
         }
     }
 
-    /// A folder for files under way, with a name nobody else uses; who asks removes it. What a crash leaves, `sweep` removes.
+    /// A folder for files under way, with a name nobody else uses; who asks removes it. What a crash leaves, `sweep`
+    /// removes.
     package func makeWorkFolder() throws -> String {
         try makeFolder(path + "/incoming")
         let folder = "\(path)/incoming/\(Names.random(20))"

@@ -24,7 +24,10 @@ package enum FileTable {
     /// Names are never used twice, so that a row that is there is the same file's.
     static func add(_ entry: Entry, in transaction: StoreTransaction) throws {
         try transaction.execute(
-            "INSERT INTO files(name, contentType, size, owner, metadata, createdAt) VALUES(?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            """
+            INSERT INTO files(name, contentType, size, owner, metadata, createdAt) VALUES(?, ?, ?, ?, ?, ?) \
+            ON CONFLICT DO NOTHING
+            """,
             [
                 .text(entry.name), .text(entry.contentType), .int(Int64(entry.size)),
                 entry.owner.map(SQLValue.text) ?? .null, .text(entry.metadata),

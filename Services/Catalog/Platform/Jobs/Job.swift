@@ -2,7 +2,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// Work that an operator starts and that goes on in the background. A crash makes it run again from its start, so that each must bear it.
+/// Work that an operator starts and that goes on in the background. A crash makes it run again from its start, so that
+/// each must bear it.
 struct Job: Sendable {
     let name: String
     /// Does the work and returns what to say about it. It tells from time to time how far it is.

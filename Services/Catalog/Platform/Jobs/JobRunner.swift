@@ -3,8 +3,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// Starts jobs, one after the other, and writes down how each went. What is asked for is stored first, so that it happens although a
-/// process dies; only the writer runs it.
+/// Starts jobs, one after the other, and writes down how each went. What is asked for is stored first, so that it
+/// happens although a process dies; only the writer runs it.
 final class JobRunner: Sendable {
     let jobs: [String: Job]
     private let host: ServiceHost
@@ -58,7 +58,8 @@ final class JobRunner: Sendable {
         }
     }
 
-    /// Starts the jobs of schedules that are due. Being started and being planned anew is one transaction, so that a time counts once.
+    /// Starts the jobs of schedules that are due. Being started and being planned anew is one transaction, so that a
+    /// time counts once.
     private func startDue() async throws {
         let isAnyDue = try await host.store.read {
             try !$0.rows("SELECT 1 FROM jobTimes WHERE dueAt <= ? LIMIT 1", [.int(Timestamp.now.milliseconds)]).isEmpty

@@ -2,7 +2,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The job `recountRatings`: counts the ratings of every product from its reviews, for a shop whose reviews were changed past the service.
+/// The job `recountRatings`: counts the ratings of every product from its reviews, for a shop whose reviews were
+/// changed past the service.
 struct RatingRecount: Sendable {
     let store: ClassStore
 

@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
 
-/// A program that works on what a stranger sent: in a process of its own with little memory, little time, no input and no shell, so that
-/// the worst it can do is to end.
+/// A program that works on what a stranger sent: in a process of its own with little memory, little time, no input and
+/// no shell, so that the worst it can do is to end.
 struct LimitedCommand {
     let arguments: [String]
     /// Wall clock.

@@ -1,7 +1,8 @@
 import Foundation
 import ParseProtocol
 
-/// Makes the two pictures of a product from a photo: upright, without metadata (where it was taken, by whom), never enlarged.
+/// Makes the two pictures of a product from a photo: upright, without metadata (where it was taken, by whom), never
+/// enlarged.
 package final class PhotoStudio: Sendable {
     package static let thumbnailWidth = 408
     package static let fullWidth = 1632

@@ -1,7 +1,8 @@
 import MessageBus
 import ParseProtocol
 
-/// What a request holds of the memory for large answers, from the moment a service's reply arrives until the client has taken it.
+/// What a request holds of the memory for large answers, from the moment a service's reply arrives until the client has
+/// taken it.
 ///
 /// It travels as a task-local value, so that every way to a service passes it. Small replies are not counted.
 enum AnswerHold {
@@ -10,7 +11,8 @@ enum AnswerHold {
     /// A reply is held as it came and once more on its way out or in, so that it counts twice.
     static let copies = 2
 
-    /// Says why a reply cannot be kept. Called on the broker's thread as replies arrive, so that those which wait for a turn are counted.
+    /// Says why a reply cannot be kept. Called on the broker's thread as replies arrive, so that those which wait for a
+    /// turn are counted.
     /// - Parameters:
     ///   - reserved: bytes that were taken for it beforehand.
     ///   - isDone: the reply is to a change: it was carried out, and whoever asked for it must hear so.

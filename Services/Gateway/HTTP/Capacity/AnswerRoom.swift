@@ -18,8 +18,9 @@ extension FetchRequest: RoomedRequest {}
 extension FindReply: RoomedReply {}
 extension FetchReply: RoomedReply {}
 
-/// Nobody knows how large an answer will be before it is made. So a service makes a large one only once there is room for it in the
-/// gateway: many clients who ask for large answers at once would else have them all made, moved and thrown away.
+/// Nobody knows how large an answer will be before it is made. So a service makes a large one only once there is room
+/// for it in the gateway: many clients who ask for large answers at once would else have them all made, moved and
+/// thrown away.
 extension ServiceClient {
     /// What usual pages take: a thousand products.
     private static let usualBytes = 1 << 20

@@ -1,8 +1,8 @@
 import Hummingbird
 import NIOCore
 
-/// Sends answers. A large one goes out in parts, each when the client has taken most of the one before, and is held until the last: the
-/// client's own pace decides how long it takes room, and there is a floor for that.
+/// Sends answers. A large one goes out in parts, each when the client has taken most of the one before, and is held
+/// until the last: the client's own pace decides how long it takes room, and there is a floor for that.
 enum AnswerWriter {
     /// Larger than what is lost between two parts on a slow line, and small beside the answers that are bounded.
     private static let partBytes = 128 << 10

@@ -2,8 +2,8 @@ import HTTPTypes
 import Hummingbird
 import ParseProtocol
 
-/// Reads request bodies within bounds: of each, of all, and of all from one network. Small bodies are not counted, so that log-ins and
-/// saves go on while somebody fills the room with large ones.
+/// Reads request bodies within bounds: of each, of all, and of all from one network. Small bodies are not counted, so
+/// that log-ins and saves go on while somebody fills the room with large ones.
 struct BodyReader: Sendable {
     /// What the JSON around a tunnelled file may have beside it.
     static let tunnelBytesMax = 64 << 10
@@ -51,7 +51,8 @@ struct BodyReader: Sendable {
                     await BodyGate.delay()
                     throw Self.full
                 }
-                // Memory that is reserved and not written to is not taken; growing step by step would copy what is there.
+                // Memory that is reserved and not written to is not taken; growing step by step would copy what is
+                // there.
                 if counted == 0, let length { bytes.reserveCapacity(length) }
             }
             bytes.append(contentsOf: buffer.readableBytesView)

@@ -2,8 +2,8 @@ import ParseProtocol
 
 /// In which order large bodies are worked on, and how much of the time. Pure; `BodyGate` shares one between requests.
 ///
-/// A body costs time before anything in it can be refused. Past their share of the processors whoever sent least lately comes first, so that a
-/// customer with one large save passes those who send nothing else.
+/// A body costs time before anything in it can be refused. Past their share of the processors whoever sent least lately
+/// comes first, so that a customer with one large save passes those who send nothing else.
 package struct BodyTurns {
     package typealias Ticket = UInt64
 
@@ -49,7 +49,8 @@ package struct BodyTurns {
             begin(network, work, now)
             return .goesOn
         }
-        guard waiting.count < Self.waitingMax, waiting.count(where: { $0.network == network }) < Self.waitingPerNetworkMax
+        guard waiting.count < Self.waitingMax,
+            waiting.count(where: { $0.network == network }) < Self.waitingPerNetworkMax
         else { return .full }
         lastTicket += 1
         waiting.append(Item(ticket: lastTicket, network: network, work: work, since: now))
@@ -90,8 +91,9 @@ package struct BodyTurns {
 }
 
 extension BodyTurns {
-    /// Nanoseconds that a JSON body takes in all: a byte some, and each text a hundred times as much, because it is read, hashed, kept and
-    /// written again, here and at the service. Names in one long text cost little, twenty thousand texts in a list cost much.
+    /// Nanoseconds that a JSON body takes in all: a byte some, and each text a hundred times as much, because it is
+    /// read, hashed, kept and written again, here and at the service. Names in one long text cost little, twenty
+    /// thousand texts in a list cost much.
     package static func work(for body: [UInt8]) -> UInt64 {
         let quotes = body.reduce(into: 0) { $0 &+= $1 == UInt8(ascii: "\"") ? 1 : 0 }
         return UInt64(body.count) * 4 + UInt64(quotes) * 500

@@ -1,7 +1,8 @@
 import NIOCore
 import Synchronization
 
-/// A bound for what all requests together hold in memory, of one kind: bodies on their way in, or answers on their way out.
+/// A bound for what all requests together hold in memory, of one kind: bodies on their way in, or answers on their way
+/// out.
 final class ByteBudget: Sendable {
     private let shares: Mutex<ByteShares>
 

@@ -1,7 +1,7 @@
 /// Who may have how many bytes in the gateway's memory at once. Pure; `ByteBudget` shares one between requests.
 ///
-/// Two rules keep room for others: no customer's network has more than its share, and whoever is not signed in leaves a reserve to those
-/// who are.
+/// Two rules keep room for others: no customer's network has more than its share, and whoever is not signed in leaves a
+/// reserve to those who are.
 package struct ByteShares {
     /// Who holds bytes.
     package struct Holder: Hashable, Sendable {

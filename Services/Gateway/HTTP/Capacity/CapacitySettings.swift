@@ -5,7 +5,8 @@ import ProcessKit
 struct CapacitySettings: Sendable {
     /// Bytes of request bodies under way.
     let bodyBytesMax: Int
-    /// Share of one processor that the large bodies of strangers may take, and as much again those of customers who are signed in.
+    /// Share of one processor that the large bodies of strangers may take, and as much again those of customers who are
+    /// signed in.
     let largeBodyShare: Double
     /// Bytes of large answers under way.
     let answerBytesMax: Int

@@ -12,7 +12,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    /// Sent after the answer, of a body that nobody reads: what a client sends that looks for an answer only at the end.
+    /// Sent after the answer, of a body that nobody reads: what a client sends that looks for an answer only at the
+    /// end.
     private static let droppedBytesMax = 128 << 20
 
     private let gate: ConnectionGate
@@ -94,10 +95,12 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelReadComplete()
     }
 
-    /// A client that closes its side before its answer has begun has gone, as nginx takes it too: what it asked for is not looked for any
-    /// further, where nothing is changed by that.
+    /// A client that closes its side before its answer has begun has gone, as nginx takes it too: what it asked for is
+    /// not looked for any further, where nothing is changed by that.
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case ChannelEvent.inputClosed = event, open > 0, !isAnswering, !pace.isWatching { context.close(promise: nil) }
+        if case ChannelEvent.inputClosed = event, open > 0, !isAnswering, !pace.isWatching {
+            context.close(promise: nil)
+        }
         context.fireUserInboundEventTriggered(event)
     }
 

@@ -2,8 +2,9 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// Answers `Expect: 100-continue`, with which curl and PHP ask whether a large body is welcome (RFC 9110, section 10.1.1); without an
-/// answer they wait for a second. Every body is: what is wrong with a request is said after it, so that the connection stays usable.
+/// Answers `Expect: 100-continue`, with which curl and PHP ask whether a large body is welcome (RFC 9110, section
+/// 10.1.1); without an answer they wait for a second. Every body is: what is wrong with a request is said after it, so
+/// that the connection stays usable.
 final class ContinueHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -15,7 +16,8 @@ final class ContinueHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         if case .head(let request) = unwrapInboundIn(data) {
-            // Behind another request whose answer is still to come, a client gets none: it would stand within that answer.
+            // Behind another request whose answer is still to come, a client gets none: it would stand within that
+            // answer.
             if open == 0, request.headerFields[.expect]?.lowercased() == "100-continue" {
                 context.writeAndFlush(wrapOutboundOut(.head(HTTPResponse(status: .continue))), promise: nil)
             }

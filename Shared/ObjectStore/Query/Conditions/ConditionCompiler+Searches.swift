@@ -58,7 +58,8 @@ extension ConditionCompiler {
         }
         // The index names the candidates; what it folds, the text itself decides.
         let candidates = """
-            o.id IN (SELECT rowid FROM w\(info.id) WHERE w\(info.id) MATCH \(bind(.text(words.candidates(column: column)))))
+            o.id IN (SELECT rowid FROM w\(info.id) WHERE w\(info.id) \
+            MATCH \(bind(.text(words.candidates(column: column)))))
             """
         let found = ConditionPart(sql: candidates, term: IndexTerm(row: "o", column: "id", kind: .rows))
         return words.isSensitive ? [found, ConditionPart(sql: "\(score) IS NOT NULL")] : [found]

@@ -201,7 +201,11 @@ struct ConditionCompiler {
         guard patternCount <= ConditionCompiler.patternsMax, patternBytes <= ConditionCompiler.patternBytesMax else {
             throw ParseError(
                 .invalidQuery,
-                "A query may have \(ConditionCompiler.patternsMax) patterns of \(ConditionCompiler.patternBytesMax) bytes at most.")
+                """
+                A query may have \(ConditionCompiler.patternsMax) patterns of \(ConditionCompiler.patternBytesMax) \
+                bytes at most.
+                """
+            )
         }
     }
 

@@ -1,8 +1,8 @@
 /// Puts a query's condition behind the rule that says which rows the caller may read.
 ///
 /// SQLite evaluates the terms of a WHERE in an order of its own, but `CASE` evaluates nothing that it need not
-/// (https://www.sqlite.org/lang_expr.html#the_case_expression). All but the candidates of indexes therefore stands in a `CASE` whose
-/// condition is the access rule of every row that it names.
+/// (https://www.sqlite.org/lang_expr.html#the_case_expression). All but the candidates of indexes therefore stands in a
+/// `CASE` whose condition is the access rule of every row that it names.
 struct GuardedCondition {
     let info: ClassInfo
     /// The rule for the queried row; nil for the master key, which reads every row.

@@ -44,9 +44,10 @@ struct ConditionPart {
 
 /// Parts the conditions of a query in two: candidates, which an index finds, and the rest.
 ///
-/// A row that the caller may not read is never handed to a condition whose cost depends on what is in it. Candidates are the
-/// exception: an index finds them at a cost that is the same for every row, and each costs the look at its access rule, whatever else
-/// it holds. Therefore they are few: one index for each class of the query, of each of its columns one equality or one range.
+/// A row that the caller may not read is never handed to a condition whose cost depends on what is in it. Candidates
+/// are the exception: an index finds them at a cost that is the same for every row, and each costs the look at its
+/// access rule, whatever else it holds. Therefore they are few: one index for each class of the query, of each of its
+/// columns one equality or one range.
 struct CandidateChoice {
     private(set) var candidates: [String] = []
     private(set) var rest: [String] = []
@@ -65,7 +66,9 @@ struct CandidateChoice {
         }
         // A place in the order in which objects were made is no property of what they say.
         chosen.formUnion(parts.indices.filter { parts[$0].term.map { $0.row == "o" && $0.column == "id" } ?? false })
-        if findsRanges, let found = parts.firstIndex(where: { $0.term?.kind == .rows && $0.term?.row == "o" }) { chosen.insert(found) }
+        if findsRanges, let found = parts.firstIndex(where: { $0.term?.kind == .rows && $0.term?.row == "o" }) {
+            chosen.insert(found)
+        }
         for (position, part) in parts.enumerated() {
             if chosen.contains(position) { candidates.append(part.sql) } else { rest.append(part.sql) }
         }

@@ -64,9 +64,13 @@ struct PointedRows {
             let table = "o\(row.info.id) \(row.name)"
             let access = row.access.map { " AND \($0)" } ?? ""
             if row.isRequired {
-                // SQLite compares the column objectId as text, for which an index on an expression is of no use; with the
-                // sign it is a value like any other.
-                return " JOIN \(table) ON \(row.name).objectId=\(row.pointer)\(access) AND \(row.pointer)=+\(row.name).objectId"
+                // SQLite compares the column objectId as text, for which an index on an expression is of no use; with
+                // the sign it is a value like any other.
+                return
+                    """
+                     JOIN \(table) ON \(row.name).objectId=\(row.pointer)\(access) AND \
+                    \(row.pointer)=+\(row.name).objectId
+                    """
             }
             // Nobody follows the pointer of an object that the caller may not read.
             let pointer = row.parentAccess.map { "CASE WHEN \($0) THEN \(row.pointer) END" } ?? row.pointer

@@ -96,8 +96,8 @@ extension QuerySubject {
         }
     }
 
-    /// Compares a value whose type is only known row by row, given as the SQL of its JSON type and of itself. Nil for a type that has no
-    /// order.
+    /// Compares a value whose type is only known row by row, given as the SQL of its JSON type and of itself. Nil for a
+    /// type that has no order.
     private func comparison(
         _ sign: String, _ raw: JSON, _ compiler: inout ConditionCompiler
     ) throws -> ((_ type: String, _ value: String) -> String)? {

@@ -2,8 +2,9 @@ import Foundation
 import Logging
 import ParseProtocol
 
-/// Looks at a database before it is opened for writing, while the lock is held: whether it is the one that was left here, whole. What
-/// is wrong stops the start, since SQLite would begin an empty shop or go on with what is left, and then overwrite the rest.
+/// Looks at a database before it is opened for writing, while the lock is held: whether it is the one that was left
+/// here, whole. What is wrong stops the start, since SQLite would begin an empty shop or go on with what is left, and
+/// then overwrite the rest.
 struct DatabaseInspection {
     let path: String
     /// With `.normal` a power failure may lose the last commits; then what is missing at the end is only reported.
@@ -67,7 +68,10 @@ struct DatabaseInspection {
         case .damaged(let what):
             let refusal = DatabaseRefused(
                 path, "cannot be opened without losing commits: its log \(path)-wal is damaged (\(what)).",
-                "Restore both from a copy; to go on without what followed, move \(path)-wal away and remove \(BirthCertificate.path(of: path))."
+                """
+                Restore both from a copy; to go on without what followed, move \(path)-wal away and remove \
+                \(BirthCertificate.path(of: path)).
+                """
             )
             guard synchronous == .normal else { throw refusal }
             logger.critical("store.log.damaged", metadata: ["store.problem": "\(refusal)"])
@@ -113,7 +117,10 @@ struct DatabaseInspection {
         guard kept.generation >= certificate.generation else {
             let refusal = DatabaseRefused(
                 path,
-                "is older than what this service wrote (\(kept.generation) instead of \(certificate.generation)): commits are lost, or it is an older copy.",
+                """
+                is older than what this service wrote (\(kept.generation) instead of \(certificate.generation)): \
+                commits are lost, or it is an older copy.
+                """,
                 acceptance)
             guard synchronous == .normal else { throw refusal }
             logger.critical("store.database.behind", metadata: ["store.problem": "\(refusal)"])

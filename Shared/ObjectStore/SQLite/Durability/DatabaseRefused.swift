@@ -1,4 +1,5 @@
-/// Why a database is not opened: it is not what this service left there, and going on would lose what may still be saved.
+/// Why a database is not opened: it is not what this service left there, and going on would lose what may still be
+/// saved.
 public struct DatabaseRefused: Error, Sendable, Equatable, CustomStringConvertible {
     /// For the operator: what is wrong, and what to do.
     public let description: String

@@ -1,14 +1,15 @@
 import Foundation
 
 /// What SQLite would take over from a write-ahead log, and what it would pass over in silence
-/// (https://www.sqlite.org/fileformat2.html#the_write_ahead_log). SQLite ends at the first frame that is broken; whatever was
-/// committed after it would be gone without a word.
+/// (https://www.sqlite.org/fileformat2.html#the_write_ahead_log). SQLite ends at the first frame that is broken;
+/// whatever was committed after it would be gone without a word.
 struct WriteAheadLog: Equatable {
     enum State: Equatable {
         /// No log, or one without a frame.
         case empty
         case sound
-        /// The last frames are torn, as a power failure leaves them: they were not committed, or the disk had not confirmed them.
+        /// The last frames are torn, as a power failure leaves them: they were not committed, or the disk had not
+        /// confirmed them.
         case torn
         /// Frames that were committed and confirmed cannot be reached any more.
         case damaged(String)
@@ -79,8 +80,8 @@ struct WriteAheadLog: Equatable {
                     }
                     broken = frame
                 }
-                // A transaction's frames may reach the disk in any order, so those of the last one prove nothing. What stands
-                // after its commit was written when the disk had confirmed it.
+                // A transaction's frames may reach the disk in any order, so those of the last one prove nothing. What
+                // stands after its commit was written when the disk had confirmed it.
                 guard hasSalt else { continue }
                 if hasCommitAfterBreak, let broken {
                     state = .damaged("frame \(broken) is broken, and frame \(frame) after it was committed later")

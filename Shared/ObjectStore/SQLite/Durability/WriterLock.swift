@@ -2,10 +2,11 @@ import Foundation
 
 /// The lock that decides which process writes a file. The kernel releases it when the process ends, however it ends.
 ///
-/// It is held on the database file itself, by its inode, so that there is one however paths are removed or renamed; and on
-/// `<file>.lock`, which releases before this one know alone. `flock` does not touch the `fcntl` locks that SQLite takes on the same
-/// file (flock(2), "interaction with fcntl"), except that closing a descriptor of the file would drop those of the whole process
-/// (https://www.sqlite.org/howtocorrupt.html, section 2.2): the descriptor of the database is therefore never closed.
+/// It is held on the database file itself, by its inode, so that there is one however paths are removed or renamed; and
+/// on `<file>.lock`, which releases before this one know alone. `flock` does not touch the `fcntl` locks that SQLite
+/// takes on the same file (flock(2), "interaction with fcntl"), except that closing a descriptor of the file would drop
+/// those of the whole process (https://www.sqlite.org/howtocorrupt.html, section 2.2): the descriptor of the database
+/// is therefore never closed.
 final class WriterLock {
     private let path: String
     private var file = Held()

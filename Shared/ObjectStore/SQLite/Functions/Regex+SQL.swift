@@ -7,8 +7,8 @@ extension Regex {
 
     /// Makes `satchel_regex(pattern, text)` known to a connection: 1 for a match, 0 for none and for anything but text.
     ///
-    /// Some thousand matches lie between two calls of the progress handler, and each may take milliseconds; each therefore looks at the
-    /// time itself. The limit lives as long as the connection.
+    /// Some thousand matches lie between two calls of the progress handler, and each may take milliseconds; each
+    /// therefore looks at the time itself. The limit lives as long as the connection.
     static func register(on handle: OpaquePointer, _ limit: TimeLimit) {
         sqlite3_create_function_v2(
             handle, "satchel_regex", 2, SQLITE_UTF8, Unmanaged.passUnretained(limit).toOpaque(),

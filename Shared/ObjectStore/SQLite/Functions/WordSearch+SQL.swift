@@ -2,8 +2,8 @@ import GRDBSQLite
 import ParseProtocol
 
 extension WordSearch {
-    /// Makes `satchel_word_score(specification, text)` known to a connection: how well the text fits, NULL when it does not or is no text.
-    /// The limit lives as long as the connection.
+    /// Makes `satchel_word_score(specification, text)` known to a connection: how well the text fits, NULL when it does
+    /// not or is no text. The limit lives as long as the connection.
     static func register(on handle: OpaquePointer, _ limit: TimeLimit) {
         sqlite3_create_function_v2(
             handle, "satchel_word_score", 2, SQLITE_UTF8, Unmanaged.passUnretained(limit).toOpaque(),
@@ -25,7 +25,8 @@ extension WordSearch {
             }, nil, nil, nil)
     }
 
-    /// Of the search in the first argument, made once for all rows: SQLite keeps it beside a parameter that does not change.
+    /// Of the search in the first argument, made once for all rows: SQLite keeps it beside a parameter that does not
+    /// change.
     private static func scorer(_ context: OpaquePointer?, _ argument: OpaquePointer?) -> Scorer? {
         if let kept = sqlite3_get_auxdata(context, 0) {
             return Unmanaged<Scorer>.fromOpaque(kept).takeUnretainedValue()

@@ -24,8 +24,8 @@ public struct Migration: Sendable {
     }
 
     /// A change that needs code.
-    /// - Parameter code: sees the classes as the file has them, which in a new file are none. What it asks to be done after
-    ///   the commit is not done. What it throws undoes it and ends the start.
+    /// - Parameter code: sees the classes as the file has them, which in a new file are none. What it asks to be done
+    ///   after the commit is not done. What it throws undoes it and ends the start.
     public init(_ number: Int, _ name: String, code: @escaping @Sendable (StoreTransaction) throws -> Void) {
         self.number = number
         self.name = name
@@ -48,7 +48,8 @@ public struct Migrations: Sendable {
     public init(_ owner: String, _ list: [Migration]) {
         for (index, migration) in list.enumerated() {
             precondition(
-                migration.number == index + 1, "Migration \(migration.number) of \(owner) stands at place \(index + 1).")
+                migration.number == index + 1, "Migration \(migration.number) of \(owner) stands at place \(index + 1)."
+            )
         }
         steps = list.map { Step(identifier: "\(owner).\($0.number).\($0.name)", change: $0.change) }
     }

@@ -31,7 +31,9 @@ struct Migrator: Sendable {
         guard !unknown.isEmpty else { return }
         throw DatabaseRefused(
             path,
-            "was written by a newer release: it records \(unknown.joined(separator: ", ")), which this one does not know.",
+            """
+            was written by a newer release: it records \(unknown.joined(separator: ", ")), which this one does not know.
+            """,
             "Start that release again, or restore a copy from before the upgrade (docs/upgrading.md).")
     }
 
@@ -41,7 +43,8 @@ struct Migrator: Sendable {
     }
 
     /// Does what the file does not record yet, each migration in a transaction of its own with its record.
-    /// - Throws: `DatabaseRefused` for a migration that fails, whose changes are undone; `StoreError` when the disk is full or fails.
+    /// - Throws: `DatabaseRefused` for a migration that fails, whose changes are undone; `StoreError` when the disk is
+    ///   full or fails.
     func migrate(_ connection: Connection, _ settings: WriterThread.Settings, _ logger: Logger) throws {
         let recorded = try connection.exclusively { try Self.recorded(in: connection) }
         let missing = steps.map { $0.identifier }.filter { !recorded.contains($0) }

@@ -8,7 +8,8 @@ extension Migrations {
                 [
                     """
                     CREATE TABLE IF NOT EXISTS classes(
-                        id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, fields TEXT NOT NULL, permissions TEXT NOT NULL,
+                        id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, fields TEXT NOT NULL, \
+                        permissions TEXT NOT NULL,
                         textFields TEXT NOT NULL)
                     """,
                     """
@@ -22,7 +23,8 @@ extension Migrations {
                     """,
                     "CREATE INDEX IF NOT EXISTS relationsByTarget ON relations(class, key, target, owner)",
                     """
-                    CREATE TABLE IF NOT EXISTS storeIdentity(id INTEGER PRIMARY KEY CHECK (id = 1), database TEXT NOT NULL,
+                    CREATE TABLE IF NOT EXISTS storeIdentity(id INTEGER PRIMARY KEY CHECK (id = 1), \
+                    database TEXT NOT NULL,
                     generation INTEGER NOT NULL)
                     """,
                 ])
