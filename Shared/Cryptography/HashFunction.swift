@@ -47,7 +47,7 @@ public struct SHA256: HashFunction {
     }
 }
 
-/// What others' protocols demand and nothing of ours relies on.
+/// Hash functions that others' protocols demand and nothing of ours relies on.
 public enum Insecure {
     /// SHA-1, for one-time passwords (RFC 6238) and OAuth 1.0 (RFC 5849), which know no newer one.
     public struct SHA1: HashFunction {
