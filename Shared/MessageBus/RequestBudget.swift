@@ -1,6 +1,7 @@
 import Synchronization
 
-/// What one client request may still cost: microseconds of processor time, shared by all that it causes in all services.
+/// The rest of what one client request may cost: microseconds of processor time, shared by all that it causes in all
+/// services.
 ///
 /// The gateway makes one for each request (a batch is one), a service one for each request that brings `Envelope.budget`. It is bound to
 /// the request's task; the bus sends what is left along with each request made under it and takes off what the reply says was used.
