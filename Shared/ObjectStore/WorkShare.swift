@@ -15,7 +15,7 @@ public struct WorkShare: Sendable {
     }
 }
 
-/// Whom work is done for, as far as shares go.
+/// The client that work is done for, as far as shares go.
 public enum WorkClient: Hashable, Sendable {
     /// The shop itself and its operator.
     case shop

@@ -1,8 +1,8 @@
 import Foundation
 
-/// What SQLite would take over from a write-ahead log, and what it would pass over in silence
-/// (https://www.sqlite.org/fileformat2.html#the_write_ahead_log). SQLite ends at the first frame that is broken; whatever was
-/// committed after it would be gone without a word.
+/// A write-ahead log: what SQLite would take over from it, and what it would pass over in silence
+/// (https://www.sqlite.org/fileformat2.html#the_write_ahead_log). SQLite ends at the first frame that is broken;
+/// whatever was committed after it would be gone without a word.
 struct WriteAheadLog: Equatable {
     enum State: Equatable {
         /// No log, or one without a frame.
