@@ -1,5 +1,5 @@
-/// What became of an order: the field `orderState` of a made order, and `status` of the event `OrderChanged`. The one home of its numbers
-/// and names for all services.
+/// The state of an order: the field `orderState` of a made order, and `status` of the event `OrderChanged`. The one
+/// home of its numbers and names for all services.
 ///
 /// Clients written for hosted Parse know two values of `orderStatus`, 0 for the bag and 1 for a made order, and ask for 1 to show a
 /// history. So `orderStatus` stays 1 for ever, and what happens afterwards has a field of its own.
