@@ -2,7 +2,7 @@ import MessageBus
 import Messages
 import ParseProtocol
 
-/// What apps report of themselves, and what the payment provider reports.
+/// The routes for what apps report of themselves and what the payment provider reports.
 struct IntakeController: Sendable {
     let services: ServiceClient
 

@@ -1,6 +1,6 @@
 import Messages
 
-/// Which service owns what. A class that is not listed belongs to the catalog.
+/// The services that own each class and each function. A class that is not listed belongs to the catalog.
 enum Owners {
     static func service(ofClass className: String) -> String { classes[className] ?? "catalog" }
 

@@ -43,7 +43,7 @@ package enum Redirection {
     }
 }
 
-/// What holds for the protocol's own classes whatever their permissions say.
+/// The rules that hold for the protocol's own classes whatever their permissions say.
 enum OwnClasses {
     /// - Throws: `.invalidSessionToken` (209) for sessions of nobody, `.operationForbidden` (119) for devices
     ///   (PARSE_PROTOCOL sections 5.2 and 8).

@@ -2,7 +2,7 @@ import Messages
 import ParseProtocol
 
 extension ParseRouter {
-    /// What is decided about a large body before it is read.
+    /// The decision about a large body before it is read.
     enum Reception {
         /// Nothing of it is needed to say no.
         case refused(ParseResponse)

@@ -1,7 +1,8 @@
 import Logging
 import Outbound
 
-/// What reaches beyond the suite or looks at it from above: webhooks, jobs, logs, the security report and purchases.
+/// The routes that reach beyond the suite or look at it from above: webhooks, jobs, logs, the security report and
+/// purchases.
 struct CloudController: Sendable {
     let hooks: HooksController
     let jobs: JobsController

@@ -1,8 +1,8 @@
 import Glibc
 import ParseProtocol
 
-/// Where files are: their URLs, and the url that every File value in an answer gets. Stored is only its name, so that no client can
-/// point a File anywhere, and so that a shop can move to another address.
+/// The places of files: their URLs, and the url that every File value in an answer gets. Stored is only its name, so
+/// that no client can point a File anywhere, and so that a shop can move to another address.
 struct FileLinks: Sendable {
     private let base: String
     private let baseInJSON: [UInt8]
