@@ -1,7 +1,7 @@
 import Foundation
 
-/// What a customer wrote, as a mail repeats it: short, and nothing in it that a mail program makes a link of. Whoever orders with a
-/// stranger's address would have the shop advertise to that stranger otherwise.
+/// A customer's words, as a mail repeats them: short, and nothing in them that a mail program makes a link of. Whoever
+/// orders with a stranger's address would have the shop advertise to that stranger otherwise.
 package enum CustomerText {
     /// Characters of a note that a mail repeats.
     private static let noteMax = 500
