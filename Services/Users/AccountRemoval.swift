@@ -3,7 +3,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// What ends with an account, here and in the other services.
+/// The removal of what ends with an account, here and in the other services.
 enum AccountRemoval {
     /// Removes what belongs to a user whose object is gone, and tells the others.
     /// - Parameter untold: a service that hears of it in another way.
