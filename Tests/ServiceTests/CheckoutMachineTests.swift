@@ -64,7 +64,7 @@ import Testing
 
     private static let short = ParseError(.validationError, "Soap is sold out.")
 
-    /// What a charge whose goods are gone turns out to be, and what follows.
+    /// The finding about a charge whose goods are gone, and what follows.
     struct Found: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let answer: Result<String, CheckoutMachine.StepFailure>
