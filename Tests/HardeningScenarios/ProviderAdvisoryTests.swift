@@ -2,7 +2,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What went wrong with sign-in providers in Parse Server, tried over HTTP. `IdentityProviderTests` has the proofs that prove nothing.
+/// Faults that Parse Server had with sign-in providers, tried over HTTP. `IdentityProviderTests` has the proofs that
+/// prove nothing.
 @Suite(.serialized) struct ProviderAdvisoryTests {
     /// Adapters that are not built have no door at all: 2020-26288 and 2026-87806 (LDAP), 2022-24901 and 2022-31083 (Game Center),
     /// 2025-68150 (Instagram), 2026-30949 (Keycloak), 2026-32269 (OAuth 2 introspection), 2026-116163 (custom adapters).

@@ -1,7 +1,7 @@
 import ParseProtocol
 import Testing
 
-/// What `keys` and `excludeKeys` leave of an object.
+/// The parts of an object that `keys` and `excludeKeys` leave.
 @Suite struct KeySelectionTests {
     private static let object = #"{"a":{"b":{"c":1,"d":[2]},"e":"x"},"l":[{"b":1,"c":2},3,[{"b":4,"c":5},"{"],{"c":6},null],"n":null,"p":{"__type":"Pointer","className":"C","objectId":"o"},"q":[{"__type":"Date","iso":"x"},{"b":7}],"s":"t"}"#
 

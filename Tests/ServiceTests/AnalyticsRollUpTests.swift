@@ -4,7 +4,7 @@ import Messages
 import ParseProtocol
 import Testing
 
-/// What is counted is counted once, on the right hour and day, and never without a bound.
+/// The roll-ups: what is counted is counted once, on the right hour and day, and never without a bound.
 @Suite struct AnalyticsRollUpTests {
     private let sandbox: SandboxStore
 

@@ -6,7 +6,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// When an account is deleted the bag forgets who it was, and keeps what the shop must account for.
+/// The end of an account in the bag service, which forgets who it was, and keeps what the shop must account for.
 @Suite struct BagDeletedUserTests {
     private static func forget(_ userId: String, in bag: BagStore) async throws {
         try await bag.store.write { try DeletedUser.forget(userId, in: $0) }

@@ -4,7 +4,7 @@ import ParseProtocol
 import Synchronization
 import Testing
 
-/// What a checkout does next, from every recovery point and after every failure. No I/O.
+/// The next step of a checkout, from every recovery point and after every failure. No I/O.
 @Suite struct CheckoutMachineTests {
     static let lines = [
         Checkout.Line(itemId: "i1", productId: "soap", quantity: 2),

@@ -5,7 +5,7 @@ import ParseProtocol
 import ProcessKit
 import Testing
 
-/// What SDKs write in more than one way, and what each way means.
+/// Values that SDKs write in more than one way, and the meaning of each way.
 @Suite struct GatewayInputTests {
     @Test(arguments: [
         (5, 5), ("5", 5), (5.0, 5), ("1e2", 100), ("5.5", nil), (5.5, nil), ("x", nil), ("", nil), (.null, nil),

@@ -5,7 +5,7 @@ import ParseProtocol
 import ServiceKit
 import Testing
 
-/// What the catalog accepts from clients.
+/// The products that the catalog accepts from clients.
 @Suite struct PriceCatalogTests {
     private let sandbox: SandboxStore
     private let serum: String

@@ -1,7 +1,7 @@
 import CatalogService
 import Testing
 
-/// What a shopper reads who wants more than there is.
+/// The text that a shopper reads who wants more than there is.
 @Suite struct ShortStockTests {
     @Test(arguments: [
         (0, "Rare is sold out."), (1, "Only 1 of Rare is left."), (2, "Only 2 of Rare are left."),
