@@ -7,7 +7,9 @@ public protocol HashFunction {
     /// Length of the blocks in which the function works; HMAC needs it.
     static var blockByteCount: Int { get }
 
+    /// A digest of nothing yet.
     init()
+    /// Appends to the data.
     mutating func update(data: some Sequence<UInt8>)
     /// The digest of everything up to now; more can follow.
     func finalize() -> Digest

@@ -39,6 +39,7 @@ public struct ServiceRequest: Sendable {
 /// The part of a service that takes the requests of one lane. Called on the lane's thread only, so it may own things
 /// that belong to one thread, such as a database connection; what takes long must be handed on.
 public protocol LaneHandler: AnyObject {
+    /// Takes a request, which must be answered by `ServiceRequest.reply` once, now or later.
     func handle(_ request: ServiceRequest)
 }
 

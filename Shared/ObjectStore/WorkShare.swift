@@ -27,6 +27,7 @@ public enum WorkClient: Hashable, Sendable {
 public protocol WorkMeter: AnyObject, Sendable {
     /// Microseconds; at least 0.
     var left: Int64 { get }
+    /// Takes off microseconds that were used.
     func use(_ microseconds: Int64)
 }
 
