@@ -44,7 +44,7 @@ package func buildAnalytics(_ host: ServiceHost, _ routes: inout ServiceRoutes) 
     }
 }
 
-/// Which events are taken: each is a row that is kept for long.
+/// The bounds of the events that are taken: each is a row that is kept for long.
 private enum EventQuota {
     /// What a row takes beside what the client sent: name, times, user and installation, and its places in two indexes.
     private static let rowBytes = 200

@@ -3,7 +3,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// What an admin asks for graphs.
+/// The cloud functions by which admins ask for the figures of graphs.
 struct AnalyticsFunctions: Sendable {
     let store: ClassStore
     /// The shop's, for revenue when no other is named.
@@ -150,7 +150,7 @@ struct AnalyticsFunctions: Sendable {
     }
 }
 
-/// What a graph shows.
+/// The figure that a graph shows.
 private enum Metric {
     case event(String)
     case active(ActiveIds.Kind)

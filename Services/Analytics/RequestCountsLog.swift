@@ -54,7 +54,7 @@ package enum RequestCountsLog {
             ? target : Cardinality.other
     }
 
-    /// What requests can be told apart by, and the column of each.
+    /// The properties by which requests can be told apart, and the column of each.
     enum Grouping: String, CaseIterable {
         case className = "class"
         case verb, deviceType, sdk

@@ -1,7 +1,7 @@
 import ParseProtocol
 
-/// Who holds the cards and moves the money. Everything is idempotent by `key`: the same key always has the same
-/// outcome.
+/// The provider that holds the cards and moves the money. Everything is idempotent by `key`: the same key always has
+/// the same outcome.
 ///
 /// Every method throws `ProviderFailure` for a decision (which stands, also when asked again) and anything else when
 /// nothing is known about the outcome; then the same key must be asked again.
@@ -19,7 +19,7 @@ package protocol PaymentProvider: Sendable {
     func refund(_ order: RefundOrder, key: String) async throws -> ProviderRefund
 }
 
-/// What of a card may be kept and shown (PCI DSS 3.4: at most the first six and last four digits).
+/// The part of a card that may be kept and shown (PCI DSS 3.4: at most the first six and last four digits).
 package struct Card: Sendable, Hashable {
     /// As Stripe writes it: `Visa`, `American Express`.
     package let brand: String
@@ -36,7 +36,7 @@ package struct ProviderCustomer: Sendable, Hashable {
     package let card: Card
 }
 
-/// What is to be paid, and with what.
+/// An order to the provider to charge: what is to be paid, and with what.
 package struct ChargeOrder: Sendable, Hashable {
     package enum Source: Sendable, Hashable {
         case customer(String)
@@ -77,7 +77,7 @@ package struct ProviderCharge: Sendable, Hashable {
     }
 }
 
-/// What is to be given back, of which charge.
+/// An order to the provider to refund: what is to be given back, of which charge.
 package struct RefundOrder: Sendable, Hashable {
     /// The provider's id of the charge.
     package let chargeId: String

@@ -2,7 +2,7 @@ import Foundation
 import Outbound
 import ProcessKit
 
-/// Which provider the settings name.
+/// The provider that the settings name.
 enum PushConfiguration {
     /// - Throws: `StartupProblem`.
     static func provider(_ settings: Settings, dataDirectory: String) throws -> any PushProvider {

@@ -4,7 +4,7 @@ import ParseProtocol
 import ServiceKit
 import Synchronization
 
-/// What the writer does by itself.
+/// The work that the writer does by itself.
 final class Housekeeping: Sendable {
     private let host: ServiceHost
     private let idleUsers: IdleUsers

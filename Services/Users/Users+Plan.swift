@@ -6,7 +6,7 @@ import ServiceKit
 /// First component of this service's kinds and name of its file.
 let usersName = "users"
 
-/// What accounts are worked on with, read from the configuration before the service runs.
+/// The means of working on accounts, read from the configuration before the service runs.
 package struct AccountMeans: Sendable {
     /// For new passwords.
     let hasher: PasswordHasher

@@ -8,7 +8,7 @@ public enum AES {
         static let nonceBytes = 12
         static let tagBytes = 16
 
-        /// What is stored: the nonce, the text, the tag.
+        /// A sealed text as it is stored: the nonce, the text, the tag.
         public struct SealedBox: Sendable {
             /// The nonce (12 bytes), the sealed text and the tag (16 bytes), in this order.
             public let combined: [UInt8]

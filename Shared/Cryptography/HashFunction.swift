@@ -7,7 +7,9 @@ public protocol HashFunction {
     /// Length of the blocks in which the function works; HMAC needs it.
     static var blockByteCount: Int { get }
 
+    /// A digest of nothing yet.
     init()
+    /// Appends to the data.
     mutating func update(data: some Sequence<UInt8>)
     /// The digest of everything up to now; more can follow.
     func finalize() -> Digest
@@ -47,7 +49,7 @@ public struct SHA256: HashFunction {
     }
 }
 
-/// What others' protocols demand and nothing of ours relies on.
+/// Hash functions that others' protocols demand and nothing of ours relies on.
 public enum Insecure {
     /// SHA-1, for one-time passwords (RFC 6238) and OAuth 1.0 (RFC 5849), which know no newer one.
     public struct SHA1: HashFunction {

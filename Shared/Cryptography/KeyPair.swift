@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// What signs, always with SHA-256.
+/// The algorithms that sign, always with SHA-256.
 public enum SignatureAlgorithm: Sendable, Equatable {
     /// RSASSA-PKCS1-v1_5 (RFC 8017).
     case rsa

@@ -2,7 +2,7 @@ import CZeroMQ
 import Glibc
 import Logging
 
-/// Where the bus is and who may join it.
+/// The endpoint of the bus and the keys of those who may join it.
 public struct BusConfiguration: Sendable {
     /// `ipc:///path` on one host, `tcp://host:port` between hosts.
     public var endpoint: String

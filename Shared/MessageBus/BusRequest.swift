@@ -1,7 +1,7 @@
 import Messages
 import SwiftProtobuf
 
-/// What a caller asks of another service.
+/// A caller's request to another service.
 public struct BusRequest: Sendable {
     /// The call's name, such as `catalog.find.v1`; its first component is the service.
     public var kind: String

@@ -71,7 +71,7 @@ public enum ProcessMemory {
     }
 }
 
-/// When it is worth looking through the heaps for free pages. Pure: it is asked every few seconds.
+/// The times at which it is worth looking through the heaps for free pages. Pure: it is asked every few seconds.
 package struct TrimSchedule {
     /// Seconds between two questions.
     package static let intervalSeconds: UInt32 = 2

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What one client request may still cost: microseconds of processor time, shared by all that it causes in all
+/// The rest of what one client request may cost: microseconds of processor time, shared by all that it causes in all
 /// services.
 ///
 /// The gateway makes one for each request (a batch is one), a service one for each request that brings

@@ -3,7 +3,7 @@ import Logging
 import ParseProtocol
 import Synchronization
 
-/// Whether this process writes the file or only reads it.
+/// The role of a process, which writes the file or only reads it.
 public enum StoreRole: Sendable {
     case reader, writer
 }

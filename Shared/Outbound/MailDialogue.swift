@@ -1,4 +1,4 @@
-/// What was said to an SMTP server and what it answered, as far as a failure needs it: the stage, and the last reply.
+/// The dialogue with an SMTP server, as far as a failure needs it: the stage, and the last reply.
 struct MailDialogue {
     private(set) var stage = OutboundFailure.MailStage.connection
     /// The lines of the last reply, joined.

@@ -15,7 +15,7 @@ public struct OutboundFailure: Error, Sendable, Hashable, CustomStringConvertibl
         case mailRefused
     }
 
-    /// How far a mail came. What a refusal means depends on it.
+    /// The stage that a mail came to. What a refusal means depends on it.
     public enum MailStage: String, Sendable {
         /// Connecting, greeting, encryption.
         case connection

@@ -4,7 +4,7 @@ import Logging
 /// The release that every process reports, in scripts/status and `serverInfo`.
 public let satchelRelease = "0.1.0"
 
-/// What every process of the suite takes from its settings alike.
+/// The settings that every process of the suite takes alike.
 public struct ProcessStart: Sendable {
     /// `SATCHEL_DATA`: where databases, files, spools and sockets live. Absolute, ends without a slash.
     public let dataDirectory: String

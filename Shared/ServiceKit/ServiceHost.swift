@@ -8,7 +8,7 @@ import ProcessKit
 import SwiftProtobuf
 import Synchronization
 
-/// What a running service has to work with: its store, the bus and its outbox.
+/// The means of a running service: its store, the bus and its outbox.
 public final class ServiceHost: Sendable {
     /// The service's name, classes, rules and tables.
     public let plan: ServicePlan

@@ -3,7 +3,7 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// What a service is before it runs: its name, the classes it owns and the tables of its own.
+/// The plan of a service before it runs: its name, the classes it owns and the tables of its own.
 public struct ServicePlan: Sendable {
     /// First component of the kinds it answers, and of its file `<name>.sqlite`.
     public let name: String
@@ -41,7 +41,7 @@ public struct ServicePlan: Sendable {
     }
 }
 
-/// What a read is about to answer.
+/// The answer that a read is about to give.
 public struct ShownAnswer: Sendable {
     /// The class of the objects.
     public let className: String

@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// What a signed token says. `iat` is not looked at: it proves nothing that `exp` does not.
+/// The claims of a signed token. `iat` is not looked at: it proves nothing that `exp` does not.
 public struct TokenClaims: Sendable {
     /// The payload as it was signed.
     public let json: JSON

@@ -12,7 +12,8 @@ public enum TokenProblem: String, Error, Sendable {
     case tooEarly
 }
 
-/// How tokens are signed. There is no other way: never by a shared secret (`HS256`), never not at all (`none`).
+/// The algorithms by which tokens are signed. There is no other way: never by a shared secret (`HS256`), never not at
+/// all (`none`).
 public enum TokenAlgorithm: String, Sendable {
     case rs256 = "RS256"
     case es256 = "ES256"

@@ -5,7 +5,7 @@ import ParseProtocol
 import ServiceSupport
 import Testing
 
-/// What is counted is counted once, on the right hour and day, and never without a bound.
+/// The roll-ups: what is counted is counted once, on the right hour and day, and never without a bound.
 @Suite struct AnalyticsRollUpTests {
     private let sandbox: SandboxStore
 

@@ -2,7 +2,7 @@ import BagService
 import ParseProtocol
 import Testing
 
-/// What clients may put into an order and its lines.
+/// The fields that clients may put into an order and its lines.
 @Suite struct BagFieldTests {
     static func code(_ work: () throws -> Void) -> Int? { CheckoutRequestTests.code(work) }
 

@@ -40,7 +40,7 @@ final class BagStore: Sendable {
         try? FileManager.default.removeItem(atPath: directory)
     }
 
-    /// What would have gone into the outbox.
+    /// The events that would have gone into the outbox.
     final class Events: EventSink {
         private let added = Mutex<[(kind: String, key: String, body: [UInt8])]>([])
         /// A second message of a key is ignored, as in the outbox.

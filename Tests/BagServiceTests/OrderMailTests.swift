@@ -6,7 +6,7 @@ import ParseProtocol
 import ServiceSupport
 import Testing
 
-/// Who gets mail about an order, and what an order knows of where it goes.
+/// The recipients of mail about an order, and what an order knows of where it goes.
 @Suite struct OrderMailTests {
     private static func mails(_ bag: BagStore) throws -> [SendMailRequest] {
         try bag.events.all(MailCalls.send)

@@ -6,7 +6,7 @@ import ServiceKit
 import ServiceSupport
 import Testing
 
-/// What goes with a deleted product or account, and what stays.
+/// The objects that go with a deleted product or account, and those that stay.
 @Suite struct CatalogRemovalTests {
     private let sandbox: SandboxStore
     private let serum: String

@@ -2,7 +2,7 @@ import CatalogService
 import ParseProtocol
 import Testing
 
-/// When a job runs next, decided without a clock.
+/// The next time at which a job runs, decided without a clock.
 @Suite struct JobScheduleTests {
     private static func moment(_ iso: String) throws -> Timestamp { try #require(Timestamp(iso: iso)) }
 

@@ -6,7 +6,7 @@ import ServiceKit
 import ServiceSupport
 import Testing
 
-/// What the catalog accepts from clients.
+/// The products that the catalog accepts from clients.
 @Suite struct PriceCatalogTests {
     private let sandbox: SandboxStore
     private let serum: String

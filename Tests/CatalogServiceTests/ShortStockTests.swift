@@ -1,7 +1,7 @@
 import CatalogService
 import Testing
 
-/// What a shopper reads who wants more than there is.
+/// The text that a shopper reads who wants more than there is.
 @Suite struct ShortStockTests {
     @Test(
         arguments: [

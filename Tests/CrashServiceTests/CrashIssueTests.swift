@@ -3,7 +3,7 @@ import ParseProtocol
 import ServiceSupport
 import Testing
 
-/// What is kept of crashes is bounded, and a deleted account leaves no trace in it.
+/// The bounds of what is kept of crashes; a deleted account leaves no trace in it.
 @Suite struct CrashIssueTests {
     private let sandbox: SandboxStore
 

@@ -2,7 +2,7 @@ import CrashService
 import ParseProtocol
 import Testing
 
-/// When a resolved crash comes back: only with a newer release.
+/// The return of a resolved crash: only with a newer release.
 @Suite struct CrashReleaseTests {
     @Test(
         arguments: [

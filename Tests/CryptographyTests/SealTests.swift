@@ -1,7 +1,7 @@
 import Cryptography
 import Testing
 
-/// What is encrypted, and keys from passwords.
+/// Encryption, and keys from passwords.
 @Suite struct SealTests {
     private let key = SymmetricKey(data: [UInt8](repeating: 9, count: 32))
     private let context = Array("context".utf8)

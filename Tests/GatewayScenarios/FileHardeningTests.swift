@@ -4,7 +4,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What went wrong with files in other servers of this protocol, by the names of the advisories; more of it in
+/// Faults that other servers of this protocol had with files, by the names of the advisories; more of it in
 /// `FileAdvisoryTests`.
 @Suite struct FileHardeningTests {
     static let bareNames: [(String, String?, String)] = [

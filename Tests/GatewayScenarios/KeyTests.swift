@@ -4,7 +4,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Who is admitted with which key, and what each key may do: no key gives more than its own rights.
+/// Admission by keys, and the rights of each: no key gives more than its own rights.
 @Suite struct KeyTests {
     /// Everything that changes something, as far as the protocol has a route for it.
     static let writes: [(HTTPMethod, String, JSON)] = [

@@ -4,8 +4,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What the gateway makes of HTTP: tunnelled keys, odd requests, sizes, and the headers of its answers (PARSE_PROTOCOL
-/// section 1).
+/// The gateway's dealings with HTTP: tunnelled keys, odd requests, sizes, and the headers of its answers
+/// (PARSE_PROTOCOL section 1).
 @Suite struct TransportTests {
     // MARK: Tunnelled keys
 

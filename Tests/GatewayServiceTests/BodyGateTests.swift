@@ -5,7 +5,7 @@ import Testing
 
 /// The line of large bodies as requests meet it. Id T7 of docs/hardening.md.
 @Suite struct BodyGateTests {
-    /// What a request has as long as anything works for it, like its hold on the memory for answers.
+    /// An object that a request has as long as anything works for it, like its hold on the memory for answers.
     final class Held: Sendable {
         private let end: End
 

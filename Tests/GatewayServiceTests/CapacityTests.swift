@@ -3,7 +3,7 @@ import MessageBus
 import ParseProtocol
 import Testing
 
-/// How the gateway shares out memory, connections, large bodies and patience. Ids T2t and T7 of docs/hardening.md.
+/// The gateway's sharing out of memory, connections, large bodies and patience. Ids T2t and T7 of docs/hardening.md.
 @Suite struct CapacityTests {
     private func shares() -> ByteShares {
         ByteShares(max: 100, strangersMax: 50, shareMax: (strangers: 20, known: 40))

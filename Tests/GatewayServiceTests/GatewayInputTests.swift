@@ -3,7 +3,7 @@ import ParseProtocol
 import ProcessKit
 import Testing
 
-/// What SDKs write in more than one way, and what each way means.
+/// Values that SDKs write in more than one way, and the meaning of each way.
 @Suite struct GatewayInputTests {
     @Test(
         arguments: [

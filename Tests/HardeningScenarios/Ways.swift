@@ -15,7 +15,7 @@ enum Way: String, CaseIterable, Sendable {
     case hosted
 }
 
-/// What became of a request, whichever way it went.
+/// The outcome of a request, whichever way it went.
 struct Outcome {
     let isSuccess: Bool
     /// The HTTP status; of a batch, the batch's own.

@@ -4,7 +4,7 @@ import ParseProtocol
 import ProcessKit
 import Testing
 
-/// What becomes of a mail after an attempt, when all mails wait, and what is wrong with settings. No I/O.
+/// The decisions about a mail after an attempt, the times when all mails wait, and faults of settings. No I/O.
 @Suite struct MailScheduleTests {
     static let schedule = RetrySchedule(first: .seconds(60), giveUpAfter: .seconds(3 * 86_400))
     static let temporary = MailProblem(.temporary, "Busy", reply: "451 busy")

@@ -1,7 +1,7 @@
 import MessageBus
 import Testing
 
-/// What a request may cost in all services together.
+/// The budget of a request in all services together.
 @Suite struct RequestBudgetTests {
     @Test func whatIsUsedIsGone() {
         let budget = RequestBudget(microseconds: 100)

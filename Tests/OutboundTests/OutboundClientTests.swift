@@ -3,7 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What a provider may answer, and what the client makes of it. A request that may have arrived is never called unsent.
+/// The answers that a provider may give, and what the client makes of them. A request that may have arrived is never
+/// called unsent.
 @Suite struct OutboundClientTests {
     private let client = OutboundClient()
 

@@ -1,7 +1,7 @@
 import ParseProtocol
 import Testing
 
-/// What `keys` and `excludeKeys` leave of an object.
+/// The parts of an object that `keys` and `excludeKeys` leave.
 @Suite struct KeySelectionTests {
     private static let object =
         #"""

@@ -7,8 +7,8 @@ import ServiceKit
 import ServiceSupport
 import Testing
 
-/// What happens after a charge: it is looked up without being made, given back once per operation and never in excess,
-/// and loses its name with the account. With the sandbox as the provider.
+/// The life of a charge after it was made: it is looked up without being made, given back once per operation and never
+/// in excess, and loses its name with the account. With the sandbox as the provider.
 @Suite struct PaymentLedgerTests {
     private let sandbox: SandboxStore
     private let provider: SandboxProvider

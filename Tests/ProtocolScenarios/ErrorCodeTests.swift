@@ -6,7 +6,7 @@ import Testing
 
 /// Every error code that a client can bring about, with its status (PARSE_PROTOCOL sections 1.4 and 14).
 @Suite struct ErrorCodeTests {
-    /// Who asks, and names that nobody else has.
+    /// Clients, and names that nobody else has.
     struct World: Sendable {
         let suite: Suite
         let client: ParseClient

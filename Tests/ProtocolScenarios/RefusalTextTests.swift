@@ -6,7 +6,7 @@ import Testing
 
 /// The refusals that SDKs and apps know by their text as well as by their code, in the words of Parse Server.
 @Suite struct RefusalTextTests {
-    /// Who asks, and names that nobody else has.
+    /// Clients, and names that nobody else has.
     struct World: Sendable {
         let suite: Suite
         let client: ParseClient

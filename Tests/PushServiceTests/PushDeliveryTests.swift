@@ -2,7 +2,7 @@ import ParseProtocol
 import PushService
 import Testing
 
-/// What becomes of a delivery after every answer of a provider. No I/O.
+/// The state of a delivery after every answer of a provider. No I/O.
 @Suite struct PushDeliveryTests {
     static let now = Timestamp(milliseconds: 1_767_225_600_000)
 

@@ -2,7 +2,7 @@ import ParseProtocol
 import PushService
 import Testing
 
-/// What `POST /push` may say, and what is refused with which code (PARSE_PROTOCOL section 9). No I/O.
+/// The requests that `POST /push` takes, and the codes of those it refuses (PARSE_PROTOCOL section 9). No I/O.
 @Suite struct PushDraftTests {
     /// 2026-01-01T00:00:00.000Z.
     static let now = Timestamp(milliseconds: 1_767_225_600_000)

@@ -3,8 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What SDKs of all ages ask about their own user and session, and how they sign up, in and out (MOBILE_SDKS sections 1
-/// to 4).
+/// The requests of SDKs of all ages about their own user and session, and how they sign up, in and out (MOBILE_SDKS
+/// sections 1 to 4).
 @Suite struct OwnUserTests {
     /// `Parse.User.current().fetch()` of the JavaScript SDK signs out a user whose token is missing.
     @Test func theOwnUserByIdHasTheSession() async throws {

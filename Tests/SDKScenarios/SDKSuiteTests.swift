@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What the SDKs' own test suites ask of a server beside what their documentation says, as they send it.
+/// The demands of the SDKs' own test suites on a server beside what their documentation says, as they send them.
 @Suite struct SDKSuiteTests {
     private let name = "Sdk\(Names.random(6))"
 

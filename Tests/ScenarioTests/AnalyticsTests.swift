@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What apps report and what the gateway counts ends up in graphs that add up, for admins only.
+/// Reports of apps and counts of the gateway on their way into graphs that add up, for admins only.
 @Suite struct AnalyticsTests {
     private static let hour: Int64 = 3_600_000
 

@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    /// Whether clients go on.
+    /// The switch that ends the clients' traffic.
     private final class Traffic: Sendable {
         private let over = Mutex(false)
         var isOver: Bool { over.withLock(\.self) }

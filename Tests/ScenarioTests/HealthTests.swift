@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What needs no key: whether the suite runs.
+/// The answer that needs no key: whether the suite runs.
 @Suite struct HealthTests {
     @Test func healthNamesEveryServiceWithItsWriter() async throws {
         var client = ParseClient(try await Suite.shared)

@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What a shop's customers get by mail, through a real SMTP server: from a checkout over HTTP to the bytes that the
+/// The mails that a shop's customers get, through a real SMTP server: from a checkout over HTTP to the bytes that the
 /// server took, while addresses do not exist, the mail service is killed, and operators look at it.
 @Suite struct MailTests {
     private static func mails(_ peer: Peer) -> [JSON] { peer.reports().filter { $0["event"] == "mail" } }

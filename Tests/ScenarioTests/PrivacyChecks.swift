@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What a stranger gets who knows every id of a customer: nothing, and nothing that tells that it exists.
+/// The answers that a stranger gets who knows every id of a customer: nothing, and nothing that tells that it exists.
 struct PrivacyChecks {
     let owner: ShopperFlow
     let stranger: ParseClient

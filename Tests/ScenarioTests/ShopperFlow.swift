@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What one customer does from the first start of the app to the order history, step by step, each step checked.
+/// The way of one customer from the first start of the app to the order history, step by step, each step checked.
 struct ShopperFlow {
     let suite: Suite
     let shelf: Shelf

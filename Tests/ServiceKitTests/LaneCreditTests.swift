@@ -2,7 +2,7 @@ import ObjectStore
 import ServiceKit
 import Testing
 
-/// Which reads a lane tries itself, without a clock.
+/// The reads that a lane tries itself, without a clock.
 @Suite final class LaneCreditTests {
     private var credit = LaneCredit()
     private let second: UInt64 = 1_000_000_000

@@ -25,7 +25,7 @@ import Testing
         migrations: [Migration(1, "tables", ["CREATE TABLE marks(user TEXT)"])]
     ) { _ in ["Marked": Marking()] }
 
-    /// How often bodies of routes ran.
+    /// The count of how often bodies of routes ran.
     private final class Runs: Sendable {
         private let count = Mutex(0)
         func add() { count.withLock { $0 += 1 } }

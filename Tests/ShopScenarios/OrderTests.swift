@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What becomes of orders after checkout: the shop ships and delivers, customers cancel, money and goods go back once.
+/// The life of orders after checkout: the shop ships and delivers, customers cancel, money and goods go back once.
 @Suite struct OrderTests {
     /// A customer who just paid for pieces of the shelf's first product, and the order's id.
     private static func paid(

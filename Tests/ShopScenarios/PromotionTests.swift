@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What the shop tells its customers: promotions that admins send, and news of orders.
+/// The news that the shop tells its customers: promotions that admins send, and news of orders.
 @Suite struct PromotionTests {
     private func promotion(_ admin: ParseClient, _ fields: JSON = [:]) async throws -> (id: String, content: String) {
         let content = "Two for one \(Names.random(6))"

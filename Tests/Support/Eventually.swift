@@ -1,4 +1,4 @@
-/// What was waited for did not come.
+/// The error that what was waited for did not come.
 package struct NeverHappened: Error, CustomStringConvertible {
     package let description: String
 

@@ -1,7 +1,7 @@
 import NIOHTTP1
 import ParseProtocol
 
-/// What scenarios about files need: uploads as SDKs send them, and downloads.
+/// The requests of scenarios about files: uploads as SDKs send them, and downloads.
 extension ParseClient {
     /// The raw form: the bytes with their content type.
     package func upload(_ content: [UInt8], as name: String, type: String?) async throws -> Answer {

@@ -6,7 +6,7 @@ import ParseProtocol
 
 /// A client of the Parse protocol that hides nothing: it sends what it is told and shows the answer as it came.
 package struct ParseClient: Sendable {
-    /// How credentials and options travel (PARSE_PROTOCOL section 1).
+    /// The ways in which credentials and options travel (PARSE_PROTOCOL section 1).
     package enum Style: Sendable {
         /// As the PHP and Swift SDKs: headers, real verbs, options in the query string.
         case headers

@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What sessions may do beside carrying a user: restricted ones, those of operators, the end of too many.
+/// The rights of sessions beside carrying a user: restricted ones, those of operators, the end of too many.
 @Suite struct SessionRightsTests {
     /// A session for a device that should not be able to take the account over.
     private func restricted(_ customer: Customer) async throws -> ParseClient {

@@ -4,7 +4,7 @@ import ServiceKit
 import Testing
 import UsersService
 
-/// What a client may ask for when it signs up or changes a user, and what becomes of it.
+/// The fields that a client may send when it signs up or changes a user, and what becomes of them.
 @Suite struct UsersAccountTests {
     static func code(_ work: () throws -> Void) -> Int? {
         do {

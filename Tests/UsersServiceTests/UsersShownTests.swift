@@ -4,7 +4,7 @@ import ServiceKit
 import Testing
 import UsersService
 
-/// What the start does to ACLs of users where they are readable, and where they are not any more.
+/// The change of users' ACLs at the start where users are readable, and where they are not any more.
 @Suite struct UsersShownTests {
     private static let ids = (0..<450).map { "user\(1000 + $0)" }
 

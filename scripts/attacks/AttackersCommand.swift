@@ -31,7 +31,7 @@ struct AttackersCommand: AsyncParsableCommand {
     }
 }
 
-/// That process, seen from the one that measures.
+/// The attackers' process, seen from the one that measures.
 enum AttackersProcess {
     /// Runs the attack to its end.
     static func run(

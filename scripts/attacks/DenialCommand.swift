@@ -3,7 +3,7 @@ import Foundation
 import NIOPosix
 import ParseProtocol
 
-/// How hard an attack is, and how long it lasts.
+/// The plan of an attack: how hard it is, and how long it lasts.
 struct AttackPlan: Sendable {
     let seconds: Int
     let addresses: Int

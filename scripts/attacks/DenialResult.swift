@@ -1,7 +1,7 @@
 import Foundation
 import ParseProtocol
 
-/// What an attack did, and whether that is within the bounds.
+/// The result of an attack, and whether it is within the bounds.
 struct DenialResult {
     struct Memory {
         /// Bytes.

@@ -2,7 +2,7 @@ import Foundation
 import Outbound
 import ParseProtocol
 
-/// Where requests go and who sends them.
+/// The address that requests go to and the keys they are sent with.
 struct Endpoint: Sendable {
     /// URL with the mount path, without a slash at the end.
     var base: String

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import ParseProtocol
 
-/// Where the gateway is and with which rights we speak to it. The variables are those of the services.
+/// The address of the gateway and the rights with which we speak to it. The variables are those of the services.
 struct GatewayOptions: ParsableArguments {
     @Option(help: "The gateway with its mount path. Default: SATCHEL_PUBLIC_URL, else from host, port and mount.")
     var url: String?

@@ -1,7 +1,7 @@
 import ObjectStore
 import ParseProtocol
 
-/// Who used the app on which day: exact sets of ids for a year, counts per day for longer.
+/// The ids of those who used the app, by day: exact sets for a year, counts per day for longer.
 package enum ActiveIds {
     enum Kind: Int64, CaseIterable {
         case users = 0

@@ -1,7 +1,7 @@
 import ObjectStore
 import ParseProtocol
 
-/// How often each event happened per hour, and each value of its dimensions per day.
+/// The counts of each event by hour, and of each value of its dimensions by day.
 package enum EventCounts {
     /// Different events a day. An app has dozens.
     private static let namesMax: Int64 = 500

@@ -1,7 +1,7 @@
 import ObjectStore
 import ParseProtocol
 
-/// How often an app was opened by a tap on a push.
+/// The counts of how often an app was opened by a tap on a push.
 enum PushOpens {
     /// Different pushes a day that may open an app for the first time. Hashes are the client's word; a shop sends a few
     /// a day.

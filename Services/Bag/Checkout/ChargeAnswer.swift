@@ -2,8 +2,8 @@ import ParseProtocol
 import ProcessKit
 import ServiceKit
 
-/// What `chargeCustomer` and `ChargeToken` answer. Cloud code of hosted Parse answered either the charge as Stripe has
-/// it or its id, and apps expect the one or the other.
+/// The form in which `chargeCustomer` and `ChargeToken` answer. Cloud code of hosted Parse answered either the charge
+/// as Stripe has it or its id, and apps expect the one or the other.
 package enum ChargeAnswer: String, CaseIterable, Sendable {
     /// The receipt, with the names that Stripe has for a charge.
     case object

@@ -43,7 +43,7 @@ package struct Checkout: Sendable, Equatable {
     }
 }
 
-/// Where the money comes from. The payments service checks that it is the customer's.
+/// The source of the money. The payments service checks that it is the customer's.
 package enum PaymentSource: Sendable, Equatable {
     case paymentMethod(String)
     case customer(String)
@@ -70,7 +70,7 @@ package struct PricedOrder: Sendable, Equatable {
     package var totalMinorUnits: Int64 { lines.reduce(0) { $0 + $1.totalMinorUnits } }
 }
 
-/// What the catalog reserved, per product.
+/// The catalog's reservation, product by product.
 package struct Reservation: Sendable, Equatable {
     package struct Product: Sendable, Equatable {
         package let name: String
@@ -92,7 +92,7 @@ package struct Reservation: Sendable, Equatable {
     }
 }
 
-/// How far a checkout is. Each point is stored before the step after it is taken.
+/// The point that a checkout has come to. Each is stored before the step after it is taken.
 package enum RecoveryPoint: Sendable, Equatable {
     /// Known, nothing done.
     case started

@@ -1,7 +1,7 @@
 import ObjectStore
 import ParseProtocol
 
-/// What the bag knows of the customer when a checkout begins.
+/// The customer, as the bag knows them when a checkout begins.
 package struct Customer: Sendable {
     package let userId: String
     /// Where the confirmation goes; empty when there is no address.

@@ -3,7 +3,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// Where events go that must reach another service: the outbox, or a test's list.
+/// A receiver of the events that must reach another service: the outbox, or a test's list.
 package protocol EventSink: Sendable {
     func add<Request, Reply>(
         _ call: Call<Request, Reply>, _ message: Request, key: String, in transaction: StoreTransaction

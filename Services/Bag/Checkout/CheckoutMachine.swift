@@ -37,7 +37,7 @@ package struct CheckoutMachine: Sendable {
         case answer(CheckoutOutcome)
     }
 
-    /// How a step at another service ended without success.
+    /// The way in which a step at another service ended without success.
     package enum StepFailure: Error, Equatable {
         /// The answer was lost or the service is away: whether it was carried out is not known, or it certainly was
         /// not.

@@ -1,7 +1,7 @@
 import ParseProtocol
 import ServiceKit
 
-/// What a client asks with one of the three paying functions, checked for form.
+/// A client's request to one of the three paying functions, checked for form.
 package struct CheckoutRequest: Sendable, Equatable {
     /// Nil: the customer's open order.
     package var orderId: String?

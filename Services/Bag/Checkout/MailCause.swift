@@ -2,9 +2,9 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// What the mail service asks about a mail that a customer causes: whether the address is known to be the customer's,
-/// and who asked from where. Kept beside a checkout, whose mail is written when the order is made, perhaps by another
-/// process.
+/// The cause of a mail that a customer brings about, as the mail service asks for it: whether the address is known to
+/// be the customer's, and who asked from where. Kept beside a checkout, whose mail is written when the order is made,
+/// perhaps by another process.
 package struct MailCause: Sendable, Equatable {
     package var addressVerified = false
     /// The shop itself causes the mail.

@@ -1,7 +1,7 @@
 import ParseProtocol
 import ProcessKit
 
-/// Who else gets the confirmation of each order: the shop.
+/// The further recipient of each order's confirmation: the shop.
 package struct OrderCopies: Sendable {
     /// `SATCHEL_ORDER_COPY_TO`; empty for nobody.
     package var address = ""

@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// What a customer gets for a paid order: the function's answer and the content of the mail.
+/// The receipt of a paid order: the function's answer and the content of the mail.
 struct Receipt {
     /// The order as it is stored now.
     let order: JSON

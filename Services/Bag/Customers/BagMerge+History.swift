@@ -2,8 +2,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// What else the bag service has of somebody who signs in to an account: the anonymous user ends, and nobody could
-/// reach it any more.
+/// The move of everything beside the bag that the service has of an anonymous user who signs in to an account. That
+/// user ends, and nobody could reach it any more.
 extension BagMerge {
     /// Made orders and addresses become the account's. Lines that are in no order go.
     static func moveHistory(from: String, to: String, in transaction: StoreTransaction) throws {

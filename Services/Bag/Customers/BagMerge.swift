@@ -6,7 +6,7 @@ import ServiceKit
 
 /// `bag.merge.v1`: the bag that somebody filled anonymously moves into the account's.
 package enum BagMerge {
-    /// What the catalog says about products.
+    /// The catalog's answer about products.
     package struct Goods: Sendable {
         package var prices = Prices()
         /// Pieces in stock; a product that is not counted has none here.

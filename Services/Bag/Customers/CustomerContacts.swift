@@ -15,7 +15,7 @@ package struct CustomerContact: Sendable, Equatable {
     }
 }
 
-/// How to reach customers now; they may have changed their address since they ordered.
+/// The present contacts of customers, who may have changed their address since they ordered.
 struct CustomerContacts: Sendable {
     let host: ServiceHost
 

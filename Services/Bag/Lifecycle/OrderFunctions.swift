@@ -2,7 +2,7 @@ import MessageBus
 import ParseProtocol
 import ServiceKit
 
-/// What the shop and its customers do with made orders. Each may be asked again and answers the same.
+/// The cloud functions of the shop and its customers for made orders. Each may be asked again and answers the same.
 struct OrderFunctions: Sendable {
     let host: ServiceHost
     let ledger: OrderLedger

@@ -15,7 +15,7 @@ package struct OrderLedger: Sendable {
         self.currency = currency
     }
 
-    /// What is asked, beside the step itself.
+    /// The details of a request, beside the step itself.
     package struct Wish: Sendable {
         package let step: OrderLifecycle.Step
         /// Nil for the shop's admins. A customer reaches only orders of their own.

@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// What may become of an order, from what is stored about it. No I/O: `OrderLedger` does what this decides.
+/// The steps that an order may take, by what is stored about it. No I/O: `OrderLedger` does what this decides.
 ///
 /// ```
 ///   made ── ship ──> shipped ── deliver ──> delivered

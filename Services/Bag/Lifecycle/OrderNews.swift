@@ -3,7 +3,7 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// What mail, push and analytics hear when an order went on.
+/// The news for mail, push and analytics when an order went on.
 struct OrderNews {
     /// The order as it is stored now.
     let order: OrderRecord

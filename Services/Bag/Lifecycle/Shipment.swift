@@ -1,7 +1,7 @@
 import Foundation
 import ParseProtocol
 
-/// How an order travels, as far as the shop says. Each part may be empty.
+/// The way an order travels, as far as the shop says. Each part may be empty.
 package struct Shipment: Sendable, Equatable {
     package var carrier = ""
     package var trackingNumber = ""

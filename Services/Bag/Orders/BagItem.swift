@@ -46,7 +46,7 @@ package struct BagItem: Sendable, Equatable {
     }
 }
 
-/// Who reads the objects of a customer: the customer and the shop's admins. Writes pass the rules alone.
+/// The permissions of a customer's objects: the customer and the shop's admins read them. Writes pass the rules alone.
 enum Privacy {
     static func acl(_ customerId: String) -> JSON {
         [customerId: ["read": true], "role:admins": ["read": true]]

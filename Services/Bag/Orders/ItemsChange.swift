@@ -1,6 +1,7 @@
 import ParseProtocol
 
-/// What a client's `items` value does to the lines of an order: a new list or an operation on the present one.
+/// The change that a client's `items` value makes to the lines of an order: a new list or an operation on the present
+/// one.
 package enum ItemsChange: Equatable, Sendable {
     case set([String])
     case add([String])

@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// What a client's save of an `Order` may do: the decision, apart from the store.
+/// The decision about a client's save of an `Order`, apart from the store.
 package struct OrderChange: Sendable, Equatable {
     /// Fields that are stored as the client sent them.
     package private(set) var fields: [String: JSON] = [:]

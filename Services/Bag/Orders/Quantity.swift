@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// How many pieces of a product a line may have.
+/// The bounds of a line's quantity, in pieces of the product.
 package enum Quantity {
     /// Stock and mails are for people, not for wholesale; four digits are a typing error.
     package static let max = 999

@@ -1,7 +1,7 @@
 import Foundation
 import ParseProtocol
 
-/// Where an order goes. Members beyond the known ones are kept, for apps that have more.
+/// The address that an order goes to. Members beyond the known ones are kept, for apps that have more.
 package struct ShippingAddress: Sendable, Equatable {
     /// In the order in which a form asks for them. `address2` is optional.
     package static let required = ["firstName", "lastName", "phone", "address1", "city", "state", "zipcode"]

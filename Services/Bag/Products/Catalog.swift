@@ -3,7 +3,7 @@ import Messages
 import ParseProtocol
 import ServiceKit
 
-/// What the bag knows of products: the price that counts and the object that a client sees.
+/// The bag's knowledge of products: the price that counts and the object that a client sees.
 struct ProductFacts: Sendable {
     var prices = Prices()
     /// `Product` objects with `"__type":"Object"`, as included objects look on the wire.

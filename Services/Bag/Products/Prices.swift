@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// What products cost now, as the catalog said.
+/// The present prices of products, as the catalog said.
 package struct Prices: Sendable, Equatable {
     /// Every product that was asked for. One without a price does not exist or is not sold any more.
     package var asked: Set<String> = []

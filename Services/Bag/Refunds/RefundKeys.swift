@@ -1,8 +1,8 @@
 import ObjectStore
 import ParseProtocol
 
-/// What a refund is asked for again by: the operator's idempotency key, and the key of each request that reached it,
-/// which the gateway repeats when a process dies.
+/// The keys by which a refund that is asked for again is recognised: the operator's idempotency key, and the key of
+/// each request that reached it, which the gateway repeats when a process dies.
 enum RefundKeys {
     /// A day is far longer than any request is repeated.
     private static let requestKeysKept = Duration.seconds(86_400)

@@ -24,7 +24,7 @@ package final class RefundRunner: Sendable {
         self.contact = contact
     }
 
-    /// Whether a refund was decided within the time a client waits.
+    /// The state of a refund after the time that a client waits.
     package enum Progress: Sendable, Equatable {
         case done
         case refused(ParseError)

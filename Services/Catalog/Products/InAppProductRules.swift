@@ -2,7 +2,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// What is sold within an app has what an app shows of it (PARSE_PROTOCOL section 8).
+/// The rules of products that are sold within an app: each has what an app shows of it (PARSE_PROTOCOL section 8).
 struct InAppProductRules: ClassRules {
     let files: PurchasedFiles
 

@@ -2,9 +2,9 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// What goes with a deleted product: its reviews and favourites. So many as one transaction should hold go in the
-/// transaction that deletes the product; the writer removes the rest of a very popular product in the background, also
-/// after a crash.
+/// The removal of what goes with a deleted product: its reviews and favourites. So many as one transaction should hold
+/// go in the transaction that deletes the product; the writer removes the rest of a very popular product in the
+/// background, also after a crash.
 package enum ProductRemoval {
     /// Objects that one transaction removes: other writes wait meanwhile.
     package static let objectsMax = 10_000

@@ -2,8 +2,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// What makes a product sellable. Checked on the document as it would be stored, so that operators (`Increment`) are
-/// covered.
+/// The rules that make a product sellable. They are checked on the document as it would be stored, so that operators
+/// (`Increment`) are covered.
 struct ProductRules: ClassRules {
     let photos: ProductPhotos
     /// The shop's, whose decimals bound those of a price.

@@ -1,7 +1,7 @@
 import ObjectStore
 
-/// Whose review of which product was hidden. Without it, an author could delete the hidden review and write the same
-/// again.
+/// The authors whose review of a product was hidden. Without this list, an author could delete the hidden review and
+/// write the same again.
 enum HiddenAuthors {
     static func contains(_ userId: String, of productId: String, in transaction: StoreTransaction) throws -> Bool {
         try !transaction.rows(

@@ -4,9 +4,9 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// Whether a review is shown. Reviews are visible at once; admins hide what should not be there and may show it again.
-/// A hidden review counts for nothing, and only its author and the admins see it. What the author writes instead, by
-/// changing it or after deleting it, stays hidden until an admin has looked at it.
+/// The decision whether a review is shown. Reviews are visible at once; admins hide what should not be there and may
+/// show it again. A hidden review counts for nothing, and only its author and the admins see it. What the author writes
+/// instead, by changing it or after deleting it, stays hidden until an admin has looked at it.
 package enum ReviewModeration: String {
     case visible, hidden
 

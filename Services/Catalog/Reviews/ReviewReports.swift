@@ -2,8 +2,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// What customers think an admin should look at. A customer reports a review once; an admin's decision about the review
-/// closes the reports there are, and only further customers can open the matter again.
+/// The reports of reviews that customers think an admin should look at. A customer reports a review once; an admin's
+/// decision about the review closes the reports there are, and only further customers can open the matter again.
 package enum ReviewReports {
     package static func add(_ reviewId: String, by userId: String, in transaction: StoreTransaction) throws {
         _ = try transaction.execute(

@@ -1,4 +1,4 @@
-/// Where a reservation is, and what each message means for it then. No I/O: `Reservations` does what these say.
+/// The states of a reservation, and what each message means in them. No I/O: `Reservations` does what these say.
 ///
 /// ```
 ///            reserve            commit

@@ -21,8 +21,8 @@ struct ReservedLine {
     }
 }
 
-/// How stock moves. There is one writer, and each of these runs in its transaction: what was read is still true when it
-/// is written.
+/// The movements of stock. There is one writer, and each of these runs in its transaction: what was read is still true
+/// when it is written.
 extension Reservations {
     func state(of id: String, in transaction: StoreTransaction) throws -> ReservationState? {
         try transaction.rows("SELECT state FROM reservations WHERE id = ?", [.text(id)]).first

@@ -1,7 +1,7 @@
 import ParseProtocol
 
-/// What a Sentry event says that matters for lists and groups. Events come from anybody with the app: every member may
-/// be missing or of another type (https://develop.sentry.dev/sdk/data-model/event-payloads/).
+/// The parts of a Sentry event that matter for lists and groups. Events come from anybody with the app: every member
+/// may be missing or of another type (https://develop.sentry.dev/sdk/data-model/event-payloads/).
 package struct CrashEvent: Sendable {
     /// An exception, the cause first.
     package struct Thrown: Sendable {

@@ -2,7 +2,7 @@ import Cryptography
 import Foundation
 import ParseProtocol
 
-/// Which events are the same crash. Equal components make one issue.
+/// The mark that events of the same crash share. Equal components make one issue.
 ///
 /// By default: the types of the exceptions and the frames of the app, by module and function; line numbers, addresses
 /// and messages do not count, since they change from build to build. Without frames: the type and the message without

@@ -1,7 +1,7 @@
 import CZlib
 
-/// How a report's body may be compressed (RFC 9110 section 8.4.1). Brotli and Zstandard are refused; SDKs then send
-/// gzip.
+/// The compressions that a report's body may have (RFC 9110 section 8.4.1). Brotli and Zstandard are refused; SDKs then
+/// send gzip.
 package enum ContentEncoding: String, Sendable {
     case identity
     case gzip

@@ -1,7 +1,7 @@
 import ObjectStore
 import ParseProtocol
 
-/// What an operator reads about issues and decides about them.
+/// The operator's desk: what is read about issues and decided about them.
 enum IssueDesk {
     private static let columns =
         """

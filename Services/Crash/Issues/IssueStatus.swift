@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// Where an operator stands with an issue, and what a new event does to that. No I/O.
+/// The operator's view of an issue, and what a new event changes about it. No I/O.
 package enum IssueStatus: String, CaseIterable, Sendable {
     case unresolved
     /// Said to be fixed after the release that is kept with it.

@@ -2,8 +2,8 @@ import ParseProtocol
 import ServiceKit
 import Synchronization
 
-/// How much keys may send: each a minute's share at once, which comes back evenly. In memory: one process writes, and a
-/// restart gives everybody a full share.
+/// The rates at which keys may send: each has a minute's share at once, which comes back evenly. In memory: one process
+/// writes, and a restart gives everybody a full share.
 final class KeyRates: Sendable {
     private let buckets: Mutex<RateBuckets>
 

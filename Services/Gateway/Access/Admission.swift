@@ -2,7 +2,7 @@ import HTTPTypes
 import Messages
 import ParseProtocol
 
-/// What stands between a client whose keys are right and the route it asks for: rate limits, the list of routes that
+/// The checks between a client whose keys are right and the route it asks for: rate limits, the list of routes that
 /// clients may use, the read-only key, and request ids that were seen before. The requests of a batch pass it one by
 /// one.
 struct Admission: Sendable {

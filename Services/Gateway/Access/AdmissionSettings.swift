@@ -1,7 +1,7 @@
 import ParseProtocol
 import ProcessKit
 
-/// Who is admitted to what beyond the plain keys. All of it is off unless it is set.
+/// The settings of admission beyond the plain keys. All of it is off unless it is set.
 struct AdmissionSettings: Sendable {
     /// Sent as a master key; reads like it and changes nothing.
     let readOnlyMasterKey: String?

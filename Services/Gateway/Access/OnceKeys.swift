@@ -2,8 +2,8 @@ import Cryptography
 import Foundation
 import ParseProtocol
 
-/// What a repetition is known by. The id alone is not enough: iOS SDKs from 4.1 to 6.1.1 send one for all requests of a
-/// launch, so that only the same request under the same id is one that was here before.
+/// The keys by which a repetition is known. The id alone is not enough: iOS SDKs from 4.1 to 6.1.1 send one for all
+/// requests of a launch, so that only the same request under the same id is one that was here before.
 package struct OnceKeys: Sendable {
     /// The digests are stored, and bodies may hold passwords: without the key nobody tries which one fits.
     private let secret: SymmetricKey

@@ -12,7 +12,7 @@ final class RateLimiter: Sendable {
         var sessionToken = ""
     }
 
-    /// What of a request is known: at first where it comes from, later who makes it.
+    /// The stage of what is known of a request: at first where it comes from, later who makes it.
     enum Stage { case address, person }
 
     private let rules: [RateRule]

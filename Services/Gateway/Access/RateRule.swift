@@ -1,9 +1,9 @@
 import ProcessKit
 
-/// How often something may be asked for: `login=10/60s per ip`, `POST users=5/3600s per ip`,
+/// A limit on how often something may be asked for: `login=10/60s per ip`, `POST users=5/3600s per ip`,
 /// `functions/*=100/60s per user with master`.
 package struct RateRule: Sendable {
-    /// Whose requests are counted together.
+    /// The group of clients whose requests are counted together.
     package enum Zone: String, Sendable {
         /// The client's address; of IPv6 its network of 64 bits, which is what one customer of a provider has.
         case ip

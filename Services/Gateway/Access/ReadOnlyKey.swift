@@ -1,7 +1,7 @@
 import ParseProtocol
 
-/// What the read-only master key may do: this is the one place that says so. Everything that is not named is refused,
-/// also what is built later; and `ServiceClient.write` refuses whatever would get past.
+/// The rights of the read-only master key. This is the one place that says what they are. Everything that is not named
+/// is refused, also what is built later; and `ServiceClient.write` refuses whatever would get past.
 enum ReadOnlyKey {
     static func admits(_ method: ParseRequest.Method, _ path: [Substring]) -> Bool {
         switch (method, path.first) {

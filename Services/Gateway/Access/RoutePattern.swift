@@ -1,7 +1,7 @@
 import ParseProtocol
 import ProcessKit
 
-/// Which routes a setting speaks of: a path below the mount, where `*` stands for any text, `functions/*`. It must
+/// The routes that a setting speaks of: a path below the mount, where `*` stands for any text, `functions/*`. It must
 /// match the whole path.
 ///
 /// `/classes/_User` and `/users` are one route, so that neither name gets around a rule for the other. Letters count as

@@ -2,7 +2,7 @@ import Messages
 import ParseProtocol
 import Synchronization
 
-/// Who is behind a session token, for as long as `users` has not said otherwise.
+/// The gateway's cache of sessions: who is behind each token, for as long as `users` has not said otherwise.
 ///
 /// `users` puts what must be forgotten into the reply of the call that changed it, and the broker applies it before
 /// that reply goes anywhere: a revoked session is dead when the call that revoked it returns.

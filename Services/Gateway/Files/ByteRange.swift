@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// Which part of a file a client wants (RFC 9110, section 14).
+/// The part of a file that a client wants (RFC 9110, section 14).
 enum ByteRange: Equatable {
     case whole
     case part(Range<Int>)

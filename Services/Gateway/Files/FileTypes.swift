@@ -1,9 +1,9 @@
 import ParseProtocol
 import ProcessKit
 
-/// Which files are taken in: pairs of extension and content type. An allow-list, because the list of what browsers run
-/// is never complete; pairs, because a name that says one thing and a type that says another fool whoever looks at one
-/// of them.
+/// The types of files that are taken in: pairs of extension and content type. An allow-list, because the list of what
+/// browsers run is never complete; pairs, because a name that says one thing and a type that says another fool whoever
+/// looks at one of them.
 package struct FileTypes: Sendable {
     private struct Kind: Sendable {
         let extensions: [String]

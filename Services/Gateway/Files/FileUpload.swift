@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import ParseProtocol
 
-/// Who may upload files; each includes those before it.
+/// The groups of clients that may upload files; each includes those before it.
 enum FileUploadRight: String, CaseIterable, Sendable {
     case master, authenticated, anonymous, `public`
 }

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Where a request comes from: the other end of the connection, unless that is a proxy of ours.
+/// The address that a request comes from: the other end of the connection, unless that is a proxy of ours.
 ///
 /// Anybody can send `X-Forwarded-For`, so only what our own proxies appended to it counts: read from its end, the first
 /// address that is not one of them. (CVE-2023-22474: a header from elsewhere satisfied the list of networks for the

@@ -5,7 +5,7 @@ import NIOCore
 import ParseProtocol
 import Synchronization
 
-/// What a handler needs to know of the connection.
+/// The connection, as far as a handler needs to know it.
 struct GatewayContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let connection: any Channel

@@ -1,7 +1,7 @@
 import HTTPTypes
 import ProcessKit
 
-/// Which web pages may use the shop from a browser (CORS): every one, or those of `SATCHEL_ALLOW_ORIGINS`.
+/// The web pages that may use the shop from a browser (CORS): every one, or those of `SATCHEL_ALLOW_ORIGINS`.
 package struct OriginRule: Sendable {
     /// Nil for every page.
     private let allowed: Set<String>?

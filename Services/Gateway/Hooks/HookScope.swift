@@ -2,9 +2,9 @@ import HTTPTypes
 import Messages
 import ParseProtocol
 
-/// What the webhooks of one request have in common. The request carries it along (`ParseRequest.hooks`) while there may
-/// be webhooks at all, so that reads deep in an include or a sub-query come past them; a suite without webhooks pays
-/// for one look.
+/// The state that the webhooks of one request have in common. The request carries it along (`ParseRequest.hooks`) while
+/// there may be webhooks at all, so that reads deep in an include or a sub-query come past them; a suite without
+/// webhooks pays for one look.
 ///
 /// A class, because the request that it is about carries it.
 final class HookScope: Sendable {

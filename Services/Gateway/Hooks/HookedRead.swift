@@ -23,7 +23,7 @@ struct HookedRead: Sendable {
         self.principal = principal
     }
 
-    /// What a webhook made of a read by ids: a further condition, and the fields to leave.
+    /// A webhook's changes to a read by ids: a further condition, and the fields to leave.
     struct Restriction: Sendable {
         var condition: JSON?
         var selection = KeySelection.everything

@@ -1,8 +1,9 @@
 import Outbound
 import ParseProtocol
 
-/// What a webhook's answer means: `{"success": value}`, `{}`, `{"error": "text"}` or `{"error": {"code": 1, "message":
-/// "text"}}` (PARSE_PROTOCOL section 11.1). Everything else is a fault of the webhook.
+/// The meaning of a webhook's answer: `{"success": value}`, `{}`, `{"error": "text"}` or
+/// `{"error": {"code": 1, "message": "text"}}` (PARSE_PROTOCOL section 11.1). Everything else is a fault of the
+/// webhook.
 enum WebhookAnswer {
     /// As deep as an object's document may be nested.
     private static let depthMax = 40

@@ -1,7 +1,7 @@
 import ParseProtocol
 
-/// What `/aggregate/<Class>` is asked for, checked (PARSE_PROTOCOL section 4.2): a field's different values, or a
-/// pipeline as an array, as an object, or as one parameter for each stage.
+/// The options of `/aggregate/<Class>`, checked (PARSE_PROTOCOL section 4.2): a field's different values, or a pipeline
+/// as an array, as an object, or as one parameter for each stage.
 struct AggregateOptions {
     private(set) var distinct: String?
     /// JSON text of the `where` object of a distinct; empty means all.

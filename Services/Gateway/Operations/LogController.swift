@@ -12,7 +12,7 @@ struct LogController: Sendable {
     private static let sizeMax: Int64 = 1000
     private static let week = Duration.seconds(7 * 86_400)
 
-    /// What is asked for, checked.
+    /// The options of a request for the log, checked.
     private struct Options {
         var level = LogLine.Level.info
         var size: Int64 = 10

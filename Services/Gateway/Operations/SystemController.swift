@@ -3,7 +3,7 @@ import MessageBus
 import ParseProtocol
 import ProcessKit
 
-/// What operators and SDKs ask about the suite itself.
+/// The routes by which operators and SDKs ask about the suite itself.
 struct SystemController: Sendable {
     let broker: Broker
     let document: OpenAPIDocument

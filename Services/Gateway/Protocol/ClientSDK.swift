@@ -1,5 +1,5 @@
-/// Which SDK a client says it is, by `X-Parse-Client-Version` (`js5.3.0`, `i1.19`): a closed list, because anybody can
-/// send anything and every name is a line on a graph.
+/// The SDK that a client says it is, by `X-Parse-Client-Version` (`js5.3.0`, `i1.19`): a closed list, because anybody
+/// can send anything and every name is a line on a graph.
 package enum ClientSDK: UInt8, CaseIterable, Sendable {
     /// No version was sent, as by curl and plain REST clients.
     case unknown

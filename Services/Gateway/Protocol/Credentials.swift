@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import ParseProtocol
 
-/// What a client says about itself, in headers or tunnelled in the body (PARSE_PROTOCOL section 1).
+/// A client's statements about itself, in headers or tunnelled in the body (PARSE_PROTOCOL section 1).
 struct Credentials: Sendable {
     var applicationId: String?
     var masterKey: String?

@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// Which HTTP status a Parse error travels with (PARSE_PROTOCOL section 1.4). The only place that knows.
+/// The HTTP status that a Parse error travels with (PARSE_PROTOCOL section 1.4). No other place decides it.
 extension ParseResponse {
     init(_ error: ParseError) {
         self.init(status: error.code.httpStatus, error.body)

@@ -1,7 +1,7 @@
 import Foundation
 import ParseProtocol
 
-/// What a query option's value means, however an SDK wrote it: iOS sends numbers as texts, Android every option as
+/// The meaning of a query option's value, however an SDK wrote it: iOS sends numbers as texts, Android every option as
 /// text, Flutter null and empty texts (Parse Server reads them with JavaScript's `Number()` and by whether they are
 /// truthy).
 package enum OptionValue {

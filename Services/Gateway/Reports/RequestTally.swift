@@ -1,6 +1,6 @@
 import Messages
 
-/// What the gateway counts requests by.
+/// The properties by which the gateway counts requests.
 package struct RequestKind: Hashable, Sendable {
     /// A class or a route.
     package var target: String

@@ -4,7 +4,7 @@ import Messages
 ///
 /// A class, so that finding one among those that begin alike copies nothing.
 final class Route: Sendable {
-    /// What answers a call. It runs after the caller's keys, session and rights to the route were checked.
+    /// The code that answers a call. It runs after the caller's keys, session and rights to the route were checked.
     ///
     /// It throws `ParseError`; the type does not say so, because closures that are written as `{ try await $0… }`
     /// cannot have it.
@@ -53,7 +53,7 @@ final class Route: Sendable {
         self.handler = handler
     }
 
-    /// Who may call a route. What a caller may then do is decided by the services.
+    /// The groups of clients that may call a route. What a caller may then do is decided by the services.
     enum Access: Sendable {
         /// Anybody, without keys. Such a route cannot be called in a batch.
         case anyone

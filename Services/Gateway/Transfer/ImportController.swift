@@ -87,7 +87,7 @@ struct ImportController: Sendable {
     }
 }
 
-/// What export and import have in common.
+/// The parts that export and import have in common.
 enum Transfers {
     /// The shop's admins, not with a restricted session, and the master key; each sees and changes what its rights
     /// allow.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a customer wrote, as a mail repeats it: short, and nothing in it that a mail program makes a link of. Whoever
+/// A customer's words, as a mail repeats them: short, and nothing in them that a mail program makes a link of. Whoever
 /// orders with a stranger's address would have the shop advertise to that stranger otherwise.
 package enum CustomerText {
     /// Characters of a note that a mail repeats.

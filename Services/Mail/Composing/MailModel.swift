@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// What a template is given: which members the sender's JSON has, and the values made of them.
+/// The input of a template: which members the sender's JSON has, and the values made of them.
 package enum MailModel: Sendable {
     /// `{"link", "hours", "name"?}`, see `LinkMail`.
     case link

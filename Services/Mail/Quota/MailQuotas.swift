@@ -2,9 +2,9 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// How many mails a day somebody who need not prove who he is can cause: per mailbox over all kinds of mail and all
-/// accounts, per user and per network. What is over it is not sent: it is held, for an operator to see and to send, and
-/// of what is held in masses only the number is kept. Whoever caused it is told nothing.
+/// The bound on the mails that somebody who need not prove who he is can cause in a day: per mailbox over all kinds of
+/// mail and all accounts, per user and per network. What is over it is not sent: it is held, for an operator to see and
+/// to send, and of what is held in masses only the number is kept. Whoever caused it is told nothing.
 package struct MailQuotas: Sendable {
     /// Mails a day; 0: no quota.
     package struct Limits: Sendable {
@@ -18,7 +18,7 @@ package struct MailQuotas: Sendable {
         package init() {}
     }
 
-    /// What becomes of a mail.
+    /// The decision about a mail.
     package enum Verdict: Sendable, Equatable {
         case send
         case held(reason: String)

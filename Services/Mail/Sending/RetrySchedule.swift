@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// What becomes of a mail after an attempt to send it. Only decides; `MailSender` acts.
+/// The decision about a mail after an attempt to send it. It only decides; `MailSender` acts.
 package struct RetrySchedule: Sendable {
     /// The pause after the first failure; each further one doubles it.
     package let first: Duration

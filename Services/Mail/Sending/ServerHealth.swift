@@ -1,8 +1,8 @@
 import ParseProtocol
 
-/// How many mails may be under way, by what the server did last. After a problem that any mail would meet (no
-/// connection, our password is wrong) nothing is sent for a while, then one mail alone: a thousand mails with a wrong
-/// password would get the account locked.
+/// The mail server's health: how many mails may be under way, by what the server did last. After a problem that any
+/// mail would meet (no connection, our password is wrong) nothing is sent for a while, then one mail alone: a thousand
+/// mails with a wrong password would get the account locked.
 package struct ServerHealth: Sendable {
     private enum State {
         case works

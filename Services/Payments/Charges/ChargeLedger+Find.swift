@@ -2,7 +2,7 @@ import ObjectStore
 import ParseProtocol
 
 extension ChargeLedger {
-    /// What is known of an operation.
+    /// The ledger's knowledge of an operation.
     package enum Found: Sendable, Hashable {
         case answer(ChargeOutcome)
         /// Begun and undecided: the provider knows.

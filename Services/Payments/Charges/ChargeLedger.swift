@@ -2,7 +2,7 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// What came of a charge. It never changes once it is stored.
+/// The outcome of a charge. It never changes once it is stored.
 package enum ChargeOutcome: Sendable, Hashable {
     case succeeded(ProviderCharge)
     case declined(ProviderFailure)
@@ -15,7 +15,7 @@ package enum ChargeOutcome: Sendable, Hashable {
 /// - `succeeded`, `declined`: decided, and the answer to every repetition;
 /// - `abandoned`: somebody asked what became of it while nothing had, and it never will.
 package enum ChargeLedger {
-    /// What to do about a request.
+    /// The next step for a request.
     package enum Step: Sendable, Hashable {
         case askProvider(ChargeOrder)
         case answer(ChargeOutcome)
@@ -109,7 +109,7 @@ package enum ChargeLedger {
     }
 }
 
-/// What the request names; the ledger compares it, and resolves it to a source once.
+/// The source of money that the request names; the ledger compares it, and resolves it to a source once.
 private enum RequestedSource {
     case method(String)
     case customer(String)

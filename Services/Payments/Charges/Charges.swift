@@ -20,7 +20,7 @@ package struct Charges: Sendable {
     }
 
     /// - Throws: `.scriptFailed` (141) when the card was declined, `.validationError` (142) and `.objectNotFound` (101)
-    ///   for a request that can never succeed, and `.serviceUnavailable` (2) (which the bus marks as retriable)
+    ///   for a request that can never succeed, and `.serviceUnavailable` (2), which the bus marks as retriable,
     ///   whenever nothing is decided: the sender must ask again with the same operation id, and must not take a lost
     ///   answer for a decline.
     package func charge(_ request: ChargeRequest) async throws -> ChargeReply {

@@ -2,7 +2,7 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// What came of a refund. It never changes once it is stored.
+/// The outcome of a refund. It never changes once it is stored.
 package enum RefundOutcome: Sendable, Hashable {
     case succeeded(ProviderRefund, amountMinorUnits: Int64)
     case refused(ProviderFailure)

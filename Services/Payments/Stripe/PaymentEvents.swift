@@ -3,7 +3,7 @@ import ParseProtocol
 
 /// The events that came, each once.
 package enum PaymentEvents {
-    /// What an event meant here.
+    /// The effect that an event had here.
     package enum Effect: String, Sendable {
         /// It decided a charge whose answer was lost.
         case decided

@@ -1,7 +1,7 @@
 import Foundation
 import ProcessKit
 
-/// How to reach Stripe, or something that speaks like it.
+/// The settings by which to reach Stripe, or something that speaks like it.
 package struct StripeConfiguration: Sendable {
     package enum API: String, Sendable {
         /// Payment intents in two steps: made without moving money, then confirmed. The default.

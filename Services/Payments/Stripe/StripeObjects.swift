@@ -7,7 +7,7 @@ package struct StripeIntent: Sendable {
     private let lastError: ProviderFailure?
     private let charge: ProviderCharge
 
-    /// What an intent's state means for the charge.
+    /// The meaning of an intent's state for the charge.
     package enum Decision: Sendable, Equatable {
         case succeeded(ProviderCharge)
         case declined(ProviderFailure)

@@ -1,7 +1,8 @@
 import ObjectStore
 import ParseProtocol
 
-/// What is under way at Stripe, by our operation id: written before the step that it makes repeatable.
+/// The operations that are under way at Stripe, by our operation id. Each is written before the step that it makes
+/// repeatable.
 package struct StripeOperations: Sendable {
     struct Operation: Sendable {
         let key: String

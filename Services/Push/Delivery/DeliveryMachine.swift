@@ -1,12 +1,12 @@
 import ParseProtocol
 
-/// What becomes of one delivery: the decisions of sending, without I/O.
+/// The decisions about one delivery, without I/O.
 ///
 /// waiting → sending → sent | failed | dead token, and back to waiting when another attempt makes sense.
 package struct DeliveryMachine: Sendable {
     private enum State { case waiting, sending, ended }
 
-    /// What to do next.
+    /// The next step of a delivery.
     package enum Step: Sendable, Hashable {
         case send
         case sent

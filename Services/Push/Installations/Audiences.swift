@@ -73,7 +73,7 @@ struct AudienceRules: ClassRules {
     }
 }
 
-/// What became of a push is written by the service alone.
+/// The rules of `_PushStatus`: what became of a push is written by the service alone.
 struct PushStatusRules: ClassRules {
     func prepare(_ change: inout ProposedChange) async throws {
         guard change.verb == .delete || !change.caller.isMaster else {

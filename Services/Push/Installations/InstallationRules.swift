@@ -2,8 +2,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// What a client may say about its installation, and which create means an installation that is there already
-/// (PARSE_PROTOCOL section 9).
+/// The rules of `_Installation`: what a client may say about its own, and which create means an installation that is
+/// there already (PARSE_PROTOCOL section 9).
 package struct InstallationRules: ClassRules {
     package init() {}
 

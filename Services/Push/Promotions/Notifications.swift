@@ -3,7 +3,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// What customers hear of their orders. A row for each piece of news, so that none is told twice.
+/// The pushes by which customers hear of their orders. A row for each piece of news, so that none is told twice.
 package enum Notifications {
     /// News of an order that nobody saw for this long is in the order's history.
     private static let lifetime = Duration.seconds(3 * 86_400)
@@ -54,7 +54,7 @@ package enum Notifications {
     }
 }
 
-/// What customers read, in one place.
+/// The texts that customers read, in one place.
 package enum OrderTexts {
     package static func made(_ number: Int64) -> String { "Thank you! We have your order \(number)." }
 

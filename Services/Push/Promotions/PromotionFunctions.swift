@@ -4,7 +4,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// What the shop's admins do with promotions: send, cancel, and see what became of them.
+/// The cloud functions of the shop's admins for promotions: send, cancel, and see what became of them.
 struct PromotionFunctions: Sendable {
     let host: ServiceHost
     let spreader: PushSpreader

@@ -43,7 +43,7 @@ package struct Delivery: Sendable {
     }
 }
 
-/// What a provider said about one attempt.
+/// A provider's answer to one attempt.
 package enum ProviderAnswer: Sendable, Hashable {
     case accepted
     /// An answer with a status that is not 200.

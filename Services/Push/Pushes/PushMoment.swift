@@ -1,7 +1,7 @@
 import Foundation
 import ParseProtocol
 
-/// When a push is sent: at one moment everywhere, or when each device's own clock shows a time.
+/// The time at which a push is sent: one moment everywhere, or a time that each device's own clock shows.
 package enum PushMoment: Sendable, Hashable {
     case absolute(Timestamp)
     /// What the clock on the wall shows, as milliseconds since 1970 as if that clock were in UTC.

@@ -2,7 +2,7 @@ import Cryptography
 import Foundation
 import ParseProtocol
 
-/// What a push says: the `data` of a request (PARSE_PROTOCOL section 9), checked.
+/// The content of a push: the `data` of a request (PARSE_PROTOCOL section 9), checked.
 package struct PushPayload: Sendable {
     package enum Badge: Sendable, Hashable {
         case set(Int64)

@@ -1,7 +1,7 @@
 import ObjectStore
 import ParseProtocol
 
-/// What is told of a push, always computed from the counts of the deliveries that are over.
+/// The report on a push, always computed from the counts of the deliveries that are over.
 package enum PushProgress {
     /// Counts one delivery that is over and removes its row. What was counted before is not there any more and counts
     /// no second time.

@@ -3,7 +3,7 @@ import ServiceKit
 
 /// The parts of a `_User` object that are more than data, taken out of what a client sent and type-checked.
 package struct AccountFields: Sendable {
-    /// What a change does with a field.
+    /// The effect of a change on one field.
     package enum Wish: Equatable, Sendable {
         case keep
         case remove

@@ -1,7 +1,7 @@
 import ParseProtocol
 import ServiceKit
 
-/// What a change of a user does to the stored object and to the names the user answers to.
+/// The effect of a change of a user on the stored object and on the names the user answers to.
 package struct AccountUpdate {
     /// For the object store.
     package private(set) var changes: [String: JSON]

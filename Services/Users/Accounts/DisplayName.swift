@@ -3,7 +3,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// What a user is called in public, `displayName`. The catalog keeps it with reviews and hears of every change.
+/// The name of a user in public, `displayName`. The catalog keeps it with reviews and hears of every change.
 enum DisplayName {
     private static let field = "displayName"
     /// Longer ones cannot be shown.

@@ -3,7 +3,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// What users are told of themselves when they sign in: what they could read with the session they get, and never less
+/// The account as users are shown it when they sign in: what they could read with the session they get, and never less
 /// than who they are.
 enum OwnAccount {
     /// - Parameter proofs: those that the user signed in with.

@@ -4,7 +4,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// What is special about `_User`: creating one is signing up, and only the user and the master key change one.
+/// The rules of `_User`: creating one is signing up, and only the user and the master key change one.
 package struct UserRules: ClassRules {
     let hasher: PasswordHasher
     let providers: IdentityProviders

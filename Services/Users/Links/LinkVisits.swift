@@ -4,7 +4,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// What happens when somebody follows a mailed link.
+/// The visits of mailed links, and what each of them does.
 struct LinkVisits: Sendable {
     let host: ServiceHost
     let rules: UserRules

@@ -3,8 +3,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// How many mails may be asked for, so that nobody's mailbox is filled by somebody else. Counts do not end with the
-/// account that caused them.
+/// The bound on the mails that may be asked for, so that nobody's mailbox is filled by somebody else. Counts do not end
+/// with the account that caused them.
 package enum MailQuota {
     package enum Subject: Sendable {
         case account(String, MailedLink)

@@ -8,7 +8,7 @@ import ServiceKit
 /// The secrets in mailed links. Each opens one thing once; here only its SHA-256 is kept, so that nobody who reads the
 /// database can use one.
 package enum MailedTokens {
-    /// Whom a link was mailed to.
+    /// The user and the address that a link was mailed to.
     package struct Owner: Equatable, Sendable {
         package let userId: String
         package let email: String

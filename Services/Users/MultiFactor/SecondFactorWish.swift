@@ -1,7 +1,7 @@
 import ParseProtocol
 
-/// What a client wants with its second factor, taken out of `authData.mfa` and type-checked. The forms are those of
-/// Parse Server's `mfa` adapter; `secret: null` is the way for users to give theirs up.
+/// A client's wish about its second factor, taken out of `authData.mfa` and type-checked. The forms are those of Parse
+/// Server's `mfa` adapter; `secret: null` is the way for users to give theirs up.
 package enum SecondFactorWish: Equatable, Sendable {
     /// Nothing: no `mfa`, or what a read showed of it.
     case keep

@@ -1,5 +1,5 @@
-/// Who waits for a password to be hashed. Clients share; what one of them does keeps the others waiting for one hash at
-/// most.
+/// A client that waits for a password to be hashed. Clients share: what one of them does keeps the others waiting for
+/// one hash at most.
 package struct HashingClient: Hashable, Sendable {
     /// Of a network, or of a device that an account knows.
     package let key: String

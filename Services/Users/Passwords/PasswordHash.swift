@@ -4,7 +4,7 @@ import ParseProtocol
 import ProcessKit
 import ServiceKit
 
-/// What one hash costs: memory 128·r·2^ln bytes (16 MiB), time proportional to p.
+/// The cost of one hash: memory 128·r·2^ln bytes (16 MiB), time proportional to p.
 package struct ScryptCost: Hashable, Sendable {
     /// Logarithm of the rounds.
     package var logRounds = 14

@@ -1,7 +1,7 @@
 import ObjectStore
 import ParseProtocol
 
-/// When users chose their passwords, and the hashes of the last ones.
+/// The times at which users chose their passwords, and the hashes of the last ones.
 package enum PasswordHistory {
     /// - Parameter max: how many are kept; the newest always is, for its time.
     package static func add(

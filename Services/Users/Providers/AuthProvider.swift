@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// Who vouches for a user instead of a password. The raw value is the name in `authData`.
+/// The provider that vouches for a user instead of a password. The raw value is the name in `authData`.
 package enum AuthProvider: String, CaseIterable, Hashable, Sendable {
     /// The app itself: an id it made up.
     case anonymous
@@ -30,7 +30,7 @@ package enum AuthProvider: String, CaseIterable, Hashable, Sendable {
     }
 }
 
-/// What a client sends of one provider in `authData`, type-checked: who it claims to be, and what should prove it.
+/// A client's `authData` of one provider, type-checked: who the client claims to be, and what should prove it.
 package struct AuthProof: Hashable, Sendable {
     package let provider: AuthProvider
     package let id: String

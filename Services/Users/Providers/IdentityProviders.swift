@@ -3,7 +3,7 @@ import Outbound
 import ParseProtocol
 import ProcessKit
 
-/// One who vouches for users. There is a live one for each; who is not configured does not exist.
+/// A configured identity provider, which vouches for users. One that is not configured has no object.
 protocol IdentityProvider: Sendable {
     /// Returns when the proof shows that the user is who it claims.
     /// - Throws: `ProviderProblem`.

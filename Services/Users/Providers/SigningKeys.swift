@@ -1,8 +1,8 @@
 import ParseProtocol
 import Synchronization
 
-/// When a provider's published keys are asked for. Keys change every few weeks; a token with an unknown key may mean
-/// that they just did, or that somebody makes tokens up.
+/// The times at which a provider's published keys are asked for. Keys change every few weeks; a token with an unknown
+/// key may mean that they just did, or that somebody makes tokens up.
 package struct KeySchedule: Sendable {
     package enum Answer: Equatable, Sendable {
         case key(JSON)

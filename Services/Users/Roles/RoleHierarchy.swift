@@ -2,7 +2,7 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// Who holds which roles.
+/// The roles that users hold, directly and through other roles.
 package enum RoleHierarchy {
     package struct Role: Hashable, Sendable {
         package let objectId: String

@@ -3,7 +3,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// What is special about `_Role`: a name for life, an ACL from the start, and consequences for everybody in it.
+/// The rules of `_Role`: a name for life, an ACL from the start, and consequences for everybody in it.
 package struct RoleRules: ClassRules {
     static let nameBytesMax = 100
 

@@ -4,8 +4,9 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// What answers show otherwise than it is stored: to the client whose secret it is, and to nobody else, the token of
-/// the session that a request came with and the user's own `authData`; and of users that they are operators.
+/// The parts of answers that are not shown as they are stored. The client whose secrets they are, and nobody else, sees
+/// the token of the session that the request came with and the user's own `authData`. Users who are operators are shown
+/// as such.
 struct OwnAnswers: Sendable {
     let key: AccountKey
 

@@ -1,7 +1,7 @@
 import ObjectStore
 import ParseProtocol
 
-/// What builds before 0.1.0 kept in plain text: it gets the form that needs the accounts' key.
+/// The secrets that builds before 0.1.0 kept in plain text: they get the form that needs the accounts' key.
 enum PlainSecrets {
     /// Rows in memory at once.
     private static let pageRows = 200

@@ -2,8 +2,8 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// Where an account was signed in to before. A device is its installation id; one that sends none is the network it is
-/// in. Both are kept as keyed hashes.
+/// The devices from which an account was signed in to before. A device is its installation id; one that sends none is
+/// the network it is in. Both are kept as keyed hashes.
 package enum KnownDevices {
     /// An account's; of more the oldest are forgotten.
     static let perUserMax = 20

@@ -4,7 +4,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// What operators do with other people's sessions.
+/// The requests of operators about other people's sessions.
 enum SessionAdministration {
     /// `POST /loginAs {"userId"}`: a session for any user, with the master key. The gateway has checked it.
     static func logInAs(

@@ -3,8 +3,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// What is special about `_Session`: clients see, extend with fields of their own and end their sessions; the rest is
-/// ours.
+/// The rules of `_Session`: clients see, extend with fields of their own and end their sessions; the rest is ours.
 package struct SessionRules: ClassRules {
     let settings: UsersSettings
     let key: AccountKey

@@ -3,7 +3,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// How a session came to be, as its `createdWith` tells.
+/// The origin of a session, as its `createdWith` tells.
 package struct SessionOrigin {
     package enum Action: String, Sendable { case login, signup, create }
 
@@ -36,7 +36,7 @@ package struct SessionOrigin {
     }
 }
 
-/// What use of a session does to its end.
+/// The effect of a session's use on its end.
 package struct SessionExtension: Sendable {
     /// How long it then lasts.
     package let lifetime: Duration

@@ -4,7 +4,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// What an anonymous user gathered goes to the account that the same device signs in to, and the anonymous user ends.
+/// The merge of an anonymous user into the account that the same device signs in to: what the user gathered goes there,
+/// and the anonymous user ends.
 enum AnonymousMerge {
     /// A sign-in waits this long for the bag, so that the badge is right when it returns. The bag arrives in any case.
     private static let patience = Duration.seconds(2)

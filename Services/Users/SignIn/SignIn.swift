@@ -4,7 +4,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// What a client sends to sign in, type-checked.
+/// A client's request to sign in, type-checked.
 package struct SignInRequest: Sendable, Equatable {
     package let username: String?
     package let email: String?

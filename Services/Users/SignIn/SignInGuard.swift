@@ -100,7 +100,7 @@ package struct SignInGuard {
     }
 }
 
-/// When networks get their next try that had too many wrong ones.
+/// The times at which networks that had too many wrong tries get their next one.
 package struct NetworkPace {
     private var nextAt: [String: Double] = [:]
 

@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// What wrong tries are counted by.
+/// The subject by which wrong tries are counted.
 package enum SignInSubject: Hashable, Sendable {
     /// An account, as all devices together try it that it does not know.
     case account(String)

@@ -4,7 +4,7 @@ import Messages
 /// Requests that wait for a lane of one service, in an order that is fair between clients: whoever sends many waits
 /// behind others' first ones (start-time fair queueing with equal weights; Goyal, Vin, Cheng 1996).
 struct WaitingLine {
-    /// Who a request waits for: 0 for ourselves and the operator, who have no share that could be used up.
+    /// The client that a request waits for: 0 for ourselves and the operator, who have no share that could be used up.
     typealias Client = Int
 
     private struct Item {

@@ -36,13 +36,14 @@ public struct ServiceRequest: Sendable {
     public var isTooLate: Bool { envelope.deadline <= BusClock.now }
 }
 
-/// What a service does with the requests of one lane. Called on the lane's thread only, so it may own things that
-/// belong to one thread, such as a database connection; what takes long must be handed on.
+/// The part of a service that takes the requests of one lane. Called on the lane's thread only, so it may own things
+/// that belong to one thread, such as a database connection; what takes long must be handed on.
 public protocol LaneHandler: AnyObject {
+    /// Takes a request, which must be answered by `ServiceRequest.reply` once, now or later.
     func handle(_ request: ServiceRequest)
 }
 
-/// How others reach a lane's thread.
+/// The way in which other threads reach a lane's thread.
 final class LaneLink: Sendable {
     enum Work: Sendable {
         case send(BusMessage)

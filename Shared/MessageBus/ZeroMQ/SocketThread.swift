@@ -2,7 +2,7 @@ import CZeroMQ
 import Foundation
 import Logging
 
-/// What the owner of the socket does; every method is called on the socket's thread.
+/// The part of a socket's owner that works with it; every method is called on the socket's thread.
 protocol SocketDriver<Work>: AnyObject {
     associatedtype Work: Sendable
     var socket: ZeroMQSocket { get }

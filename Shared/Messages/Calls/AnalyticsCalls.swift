@@ -1,4 +1,4 @@
-/// What `analytics` answers beside its functions.
+/// The calls that `analytics` answers beside its functions.
 public enum AnalyticsCalls {
     /// An app event. Sender: gateway.
     public static let event = Call<AppEvent, Accepted>("analytics.event.v1")

@@ -16,6 +16,7 @@ public struct Call<Request: Message, Reply: Message>: Sendable, Hashable {
 
 /// A call without its types, for lists of them.
 public protocol DeclaredCall: Sendable {
+    /// The call's name on the bus, such as `catalog.find.v1`.
     var kind: String { get }
 }
 

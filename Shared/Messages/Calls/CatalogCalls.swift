@@ -1,4 +1,4 @@
-/// What `catalog` answers beside its objects, files, webhooks and jobs.
+/// The calls that `catalog` answers beside its objects, files, webhooks and jobs.
 public enum CatalogCalls {
     /// Current prices without taking stock. Sender: bag.
     public static let price = Call<PriceRequest, PriceReply>("catalog.price.v1")

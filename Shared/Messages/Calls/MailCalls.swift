@@ -1,4 +1,4 @@
-/// What `mail` answers beside its functions.
+/// The calls that `mail` answers beside its functions.
 public enum MailCalls {
     /// Queues a mail. Sender: the outboxes of bag and users.
     public static let send = Call<SendMailRequest, Accepted>("mail.send.v1")

@@ -1,4 +1,5 @@
-/// What several services hear of something that happened, each under a kind of its own. Always through an outbox.
+/// The calls by which several services hear of something that happened, each under a kind of its own. Always through an
+/// outbox.
 public struct NewsCalls: Sendable {
     private let service: String
 

@@ -1,5 +1,5 @@
-/// What every service answers about the Parse objects that it keeps, and its cloud functions. The kinds begin with the
-/// service's name.
+/// The calls that every service answers about the Parse objects that it keeps, and its cloud functions. The kinds begin
+/// with the service's name.
 public struct ObjectCalls: Sendable {
     private let service: String
 

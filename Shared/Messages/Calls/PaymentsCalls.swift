@@ -1,4 +1,4 @@
-/// What `payments` answers beside its objects and functions.
+/// The calls that `payments` answers beside its objects and functions.
 public enum PaymentsCalls {
     /// Takes money, once for each operation id. Sender: bag.
     public static let charge = Call<ChargeRequest, ChargeReply>("payments.charge.v1")

@@ -1,4 +1,4 @@
-/// What `push` answers beside its objects and functions.
+/// The calls that `push` answers beside its objects and functions.
 public enum PushCalls {
     /// Sends a notification to installations, now or later. Sender: gateway.
     public static let send = Call<SendPushRequest, SendPushReply>("push.send.v1")

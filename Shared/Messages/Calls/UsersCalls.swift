@@ -1,4 +1,4 @@
-/// What `users` answers beside its objects and functions.
+/// The calls that `users` answers beside its objects and functions.
 public enum UsersCalls {
     // Signing up and in. Sender: gateway.
     /// A new user with a session.

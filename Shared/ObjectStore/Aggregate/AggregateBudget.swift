@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// What one aggregate may cost. A pipeline can multiply documents without end; every stage that keeps or makes values
+/// The budget of one aggregate. A pipeline can multiply documents without end; every stage that keeps or makes values
 /// asks here.
 final class AggregateBudget {
     /// Bytes kept at one time, 64 MiB: some hundred thousand small groups, and well within what a service may grow by.

@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// What a stage computes of a document: `"$price"`, `{"$multiply": ["$price", "$quantity"]}`, a constant.
+/// An expression that a stage computes of a document: `"$price"`, `{"$multiply": ["$price", "$quantity"]}`, a constant.
 indirect enum AggregateExpression {
     case constant(JSON)
     case field(AggregatePath)

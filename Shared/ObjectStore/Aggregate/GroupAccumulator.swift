@@ -23,7 +23,7 @@ struct GroupField {
     }
 }
 
-/// What one field of one group has gathered so far.
+/// The values that one field of one group has gathered so far.
 struct GroupAccumulator {
     private let field: GroupField
     private var sum = ExactSum()

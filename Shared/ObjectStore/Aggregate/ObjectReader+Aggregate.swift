@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// What to compute over a class (PARSE_PROTOCOL section 4.2).
+/// A computation over the objects of a class (PARSE_PROTOCOL section 4.2).
 public struct Aggregate: Sendable {
     /// The class whose objects are the pipeline's input.
     public var className: String

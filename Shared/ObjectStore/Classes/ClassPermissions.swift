@@ -1,11 +1,11 @@
 import ParseProtocol
 
-/// Who may do what with a whole class: class-level permissions (PARSE_PROTOCOL section 7.1).
+/// Class-level permissions: who may do what with a whole class (PARSE_PROTOCOL section 7.1).
 ///
 /// Keys of the maps are `*`, `requiresAuthentication`, `role:<name>` or a user's objectId. For a class that is not
 /// `.open`, an operation that grants nothing is for the master key only.
 public struct ClassPermissions: Sendable, Hashable {
-    /// What one operation grants.
+    /// The grant of one operation.
     public struct Operation: Sendable, Hashable {
         /// Principals that may; only `true` counts.
         public var principals: [String: Bool]

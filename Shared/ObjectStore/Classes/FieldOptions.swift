@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// What a field demands beyond its type (PARSE_PROTOCOL section 7).
+/// The demands of a field beyond its type (PARSE_PROTOCOL section 7).
 struct FieldOptions: Sendable, Hashable {
     /// A create without it, or a change that takes it away, is refused with 142.
     var isRequired = false
@@ -66,7 +66,7 @@ struct ClassIndex: Sendable, Hashable {
     }
 }
 
-/// What operators changed of a class.
+/// The changes that operators made to a class.
 struct ClassEdits: Sendable, Hashable {
     /// The permissions are an operator's; the definition in code no longer replaces them.
     var hasPermissions = false

@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// What clients may add to the classes of a file: a decision that is made outside the store. It is asked on the
+/// The allowance of clients to add to the classes of a file, which is decided outside the store. It is asked on the
 /// writer's thread, after permissions and before anything is stored; operators and Satchel itself are asked about too.
 public protocol SchemaAllowance: Sendable {
     /// - Parameter count: classes of the file before, those of the service's own code included.

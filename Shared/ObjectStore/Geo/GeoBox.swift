@@ -1,6 +1,6 @@
 import Foundation
 
-/// What lies between two latitudes and two longitudes. It may lie across the meridian of 180 degrees.
+/// The area between two latitudes and two longitudes. It may lie across the meridian of 180 degrees.
 struct GeoBox {
     let south: Double
     let north: Double

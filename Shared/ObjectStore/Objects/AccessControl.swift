@@ -67,7 +67,7 @@ struct AccessControl: Equatable {
     }
 }
 
-/// What a caller's statements look like; one prepared statement serves all callers of a kind.
+/// The form of a caller's statements; one prepared statement serves all callers of a kind.
 enum CallerKind: Hashable {
     case master, anonymous, user, userWithRoles
 

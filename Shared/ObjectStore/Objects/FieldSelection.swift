@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// Which fields of a document leave the store.
+/// The fields of a document that leave the store.
 struct FieldSelection {
     private let chosen: KeySelection
     private let hidden: [[UInt8]]

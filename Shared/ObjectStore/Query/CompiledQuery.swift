@@ -14,7 +14,7 @@ struct CompiledQuery {
     /// Columns of the order's values in the page, when the query has `after`; the row's number comes before them.
     let orderColumns: Range<Int32>
 
-    /// What decides the text of the SQL; equal keys have equal queries.
+    /// The parts of a query that decide the text of the SQL; equal keys have equal queries.
     struct Key: Hashable {
         let className: String
         let condition: [UInt8]

@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// What to find in a class.
+/// A query for the objects of a class.
 public struct Query: Sendable {
     /// The class whose objects are looked for.
     public var className: String

@@ -133,7 +133,7 @@ extension QueryOrder.Term {
     fileprivate var isNeverMissing: Bool { ["o.objectId", "o.createdAt", "o.updatedAt"].contains(value) }
 }
 
-/// Where a page begins.
+/// The beginning of a page.
 enum PageStart: Equatable {
     /// At the first row; pages go on by cursors.
     case beginning

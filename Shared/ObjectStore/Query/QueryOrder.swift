@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// What the rows of a query are sorted by, before the order in which objects were made decides.
+/// The values by which the rows of a query are sorted, before the order in which objects were made decides.
 struct QueryOrder {
     struct Term {
         /// SQL of the value. Missing values come first, in a descending order last.

@@ -3,7 +3,7 @@ import GRDB
 import GRDBSQLite
 import ParseProtocol
 
-/// How safe a commit is when it is reported as done.
+/// The safety of a commit when it is reported as done.
 public enum Synchronous: String, Sendable {
     /// On the disk: it survives a power failure.
     case full = "FULL"

@@ -1,7 +1,7 @@
 import GRDBSQLite
 import ParseProtocol
 
-/// What a query cost SQLite, in figures that do not depend on the machine. For tests and diagnosis.
+/// The cost of a query to SQLite, in figures that do not depend on the machine. For tests and diagnosis.
 package struct QueryWork: Sendable, Hashable {
     /// Instructions of SQLite's virtual machine.
     package var steps: Int

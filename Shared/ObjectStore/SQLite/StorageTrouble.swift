@@ -1,7 +1,7 @@
 import ParseProtocol
 import Synchronization
 
-/// What keeps a store from writing although it is the writer.
+/// The trouble that keeps a store from writing although it is the writer.
 public enum StorageTrouble: String, Sendable {
     case full = "The disk is full."
     case failing = "The disk fails."
@@ -18,8 +18,8 @@ public enum StorageTrouble: String, Sendable {
     }
 }
 
-/// Whether the last write reached the disk. A failure that is the disk's is no fault of ours: clients hear code 2,
-/// which says that nothing was done and that it may work later.
+/// The health of a store's disk: whether the last write reached it. A failure that is the disk's is no fault of ours:
+/// clients hear code 2, which says that nothing was done and that it may work later.
 final class StorageHealth: Sendable {
     private let state = Mutex<StorageTrouble?>(nil)
 

@@ -23,7 +23,7 @@ final class TimeLimit {
         case call
     }
 
-    /// What one request may take of a thread.
+    /// The time that one request may take of a thread.
     struct Allowance {
         /// Nanoseconds of processor time.
         var nanoseconds: UInt64

@@ -16,7 +16,7 @@ public struct WorkShare: Sendable {
     }
 }
 
-/// Whom work is done for, as far as shares go.
+/// The client that work is done for, as far as shares go.
 public enum WorkClient: Hashable, Sendable {
     /// The shop itself and its operator.
     case shop
@@ -28,6 +28,7 @@ public enum WorkClient: Hashable, Sendable {
 public protocol WorkMeter: AnyObject, Sendable {
     /// Microseconds; at least 0.
     var left: Int64 { get }
+    /// Takes off microseconds that were used.
     func use(_ microseconds: Int64)
 }
 

@@ -1,7 +1,7 @@
 import Foundation
 import ParseProtocol
 
-/// What a `$text` search looks for: any of its words, every "quoted phrase", none of the -excluded words.
+/// The terms of a `$text` search: any of its words, every "quoted phrase", none of the -excluded words.
 ///
 /// The full-text index folds case and diacritics. A search that shall not is answered in two steps: the index finds
 /// candidates, and the text itself decides.

@@ -6,7 +6,7 @@ import Glibc
 /// file that must last; files that are overwritten in place (`BirthRegister`, the bag's highest number) say themselves
 /// why.
 public enum DurableFile {
-    /// What happens when the name is taken.
+    /// The choice of what happens when the name is taken.
     public enum Taken: Sendable {
         /// The new file replaces the other in one step: a reader finds the one or the other.
         case replace

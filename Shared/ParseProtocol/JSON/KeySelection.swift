@@ -1,4 +1,4 @@
-/// Which parts of an object leave, by dotted names: what `keys` and `excludeKeys` of a query say.
+/// The parts of an object that leave, by dotted names: what `keys` and `excludeKeys` of a query say.
 ///
 /// As in MongoDB's projections, a name reaches into objects and into every object of an array. What is no object has no
 /// members, so that a name that reaches into it gets nothing of it, and takes nothing away. A wire hash (Pointer, Date,

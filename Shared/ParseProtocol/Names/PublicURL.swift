@@ -1,5 +1,5 @@
-/// Where clients reach the gateway from outside: the base of `Location`, of file URLs and of links in mails. Every
-/// process takes it from the same settings by this one rule.
+/// The URL at which clients reach the gateway from outside: the base of `Location`, of file URLs and of links in mails.
+/// Every process takes it from the same settings by this one rule.
 public struct PublicURL: Sendable, Hashable {
     /// With the mount path, without a slash at the end.
     public let text: String

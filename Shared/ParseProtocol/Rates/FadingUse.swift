@@ -1,7 +1,7 @@
 import Foundation
 
-/// How much each of many used lately, of which half is forgotten after a while: who used least is next where many wait.
-/// Pure: time is an argument, in nanoseconds of any clock that does not go back.
+/// The recent use of something by each of many, half of which is forgotten after a while. Where many wait, the one that
+/// used least is next. Pure: time is an argument, in nanoseconds of any clock that does not go back.
 package struct FadingUse<Key: Hashable & Sendable>: Sendable {
     private struct Use {
         var amount: Double

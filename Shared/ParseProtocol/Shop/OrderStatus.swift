@@ -1,4 +1,4 @@
-/// What became of an order: the field `orderState` of a made order, and `status` of the event `OrderChanged`. The one
+/// The state of an order: the field `orderState` of a made order, and `status` of the event `OrderChanged`. The one
 /// home of its numbers and names for all services.
 ///
 /// Clients written for hosted Parse know two values of `orderStatus`, 0 for the bag and 1 for a made order, and ask for

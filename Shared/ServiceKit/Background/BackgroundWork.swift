@@ -7,7 +7,7 @@ import Logging
 /// begins another one right after it; wake-ups that come together are one. Cancelling the task ends every pause at
 /// once; a round under way ends by itself.
 public final class BackgroundWork: Sendable {
-    /// What a round found out.
+    /// The outcome of a round.
     public enum Round: Sendable {
         /// Nothing is left until the next wake-up or the end of the interval.
         case idle
@@ -76,7 +76,7 @@ public final class BackgroundWork: Sendable {
     }
 }
 
-/// When the next round of a background work begins: the decision without the clock.
+/// The decision when the next round of a background work begins, without the clock.
 package struct BackgroundPace: Sendable {
     package enum Outcome: Sendable { case idle, more, finished, failed }
 

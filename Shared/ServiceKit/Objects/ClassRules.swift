@@ -46,7 +46,7 @@ public struct ProposedChange: Sendable {
     }
 }
 
-/// What a change did, on its way back to the client.
+/// The outcome of a change, on its way back to the client.
 public struct ChangeOutcome: Sendable {
     /// The id of the object that was changed.
     public let objectId: String
@@ -60,7 +60,7 @@ public struct ChangeOutcome: Sendable {
     public var forget: Forget?
 }
 
-/// What is special about a class: checks and consequences of its changes. Every method has a default that does nothing.
+/// The rules of a class: checks and consequences of its changes. Every method has a default that does nothing.
 public protocol ClassRules: Sendable {
     /// Runs first, outside any transaction: for what takes time, such as asking another service or hashing.
     /// - Throws: `ParseError` to refuse.

@@ -82,7 +82,7 @@ public enum KeyedReplies {
     }
 }
 
-/// How answers that are kept for repetitions are encrypted.
+/// The encryption of answers that are kept for repetitions.
 public struct ReplySeal: Sendable {
     let seal: @Sendable (_ reply: [UInt8], _ key: String) throws -> [UInt8]
     let open: @Sendable (_ sealed: [UInt8], _ key: String) -> [UInt8]?

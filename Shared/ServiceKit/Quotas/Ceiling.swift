@@ -1,5 +1,5 @@
-/// What may be there of clients at the same time. Operators go past each of these, up to what the file itself can hold.
-/// The names are those of `SATCHEL_QUOTAS` and of the table in docs/settings.md.
+/// The bounds on what may be there of clients at the same time. Operators go past each of these, up to what the file
+/// itself can hold. The names are those of `SATCHEL_QUOTAS` and of the table in docs/settings.md.
 public enum Ceiling: String, CaseIterable, Sendable {
     /// Classes of the catalog: of 1,000 the last 200 are the operator's.
     case classesMax

@@ -1,8 +1,8 @@
 import Glibc
 import Synchronization
 
-/// Whether the disk has room for what clients add. The last part is the operator's, and that of orders that are being
-/// paid.
+/// The room on the disk for what clients add. The last part of it is kept for the operator and for orders that are
+/// being paid.
 final class DiskSpace: Sendable {
     private let path: String
     private let freeBytesMin: Int

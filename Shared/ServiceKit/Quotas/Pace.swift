@@ -1,4 +1,4 @@
-/// What clients add at a pace: a bucketful at once, which then comes back evenly. The names are those of
+/// The things that clients add at a pace: a bucketful at once, which then comes back evenly. The names are those of
 /// `SATCHEL_QUOTAS` and of the table in docs/settings.md.
 public enum Pace: Int, CaseIterable, Sendable {
     /// New classes, and new fields of classes that clients made.
@@ -18,7 +18,7 @@ public enum Pace: Int, CaseIterable, Sendable {
     case carts
     case reviews
 
-    /// Whose additions are counted together.
+    /// The group of clients whose additions are counted together.
     public enum Zone: String, CaseIterable, Sendable {
         /// The client's IPv4 address, or the /64 of an IPv6 one.
         case ip

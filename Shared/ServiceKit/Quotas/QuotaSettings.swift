@@ -1,6 +1,6 @@
 import ProcessKit
 
-/// How much clients may add: the standards, with what `SATCHEL_QUOTAS` changes of them.
+/// The bounds of what clients may add: the standards, with what `SATCHEL_QUOTAS` changes of them.
 public struct QuotaSettings: Sendable {
     /// The rates of each pace by zone; none where it is off.
     public private(set) var rates: [Pace: [Pace.Zone: Pace.Rate]]

@@ -3,8 +3,8 @@ import ParseProtocol
 import ProcessKit
 import Synchronization
 
-/// How much clients may add to a service, counted in its writer's memory: a restart forgives what was counted, never
-/// what is stored.
+/// The bounds of what clients may add to a service, counted in its writer's memory: a restart forgives what was
+/// counted, never what is stored.
 ///
 /// Operators are not counted.
 public final class Quotas: SchemaAllowance, Sendable {

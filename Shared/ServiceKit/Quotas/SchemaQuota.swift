@@ -1,7 +1,7 @@
 import ObjectStore
 import ParseProtocol
 
-/// What clients may add to classes: an app grows while it is built, and nobody fills what all share.
+/// The bounds of what clients may add to classes: an app grows while it is built, and nobody fills what all share.
 extension Quotas {
     /// New fields, and relations among them, that one request adds to a class of Satchel. A sign-up with a profile has
     /// a dozen.

@@ -2,7 +2,7 @@ import MessageBus
 import Messages
 import ObjectStore
 
-/// Whose account a request of the bus is on, and what it may still cost.
+/// The account that a request of the bus is on, and what it may still cost.
 extension ServiceRequest {
     /// The client who waits for the answer.
     var client: WorkClient {

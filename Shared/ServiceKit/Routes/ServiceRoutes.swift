@@ -6,7 +6,7 @@ import ParseProtocol
 import SwiftProtobuf
 import Synchronization
 
-/// Which code answers which kind. Built once at start, then only read.
+/// The code that answers each kind. Built once at start, then only read.
 public struct ServiceRoutes: Sendable {
     indirect enum Route: Sendable {
         case read(Read)
@@ -20,7 +20,7 @@ public struct ServiceRoutes: Sendable {
     /// A read; begun anew elsewhere when it takes long, so it has no effects.
     typealias Read = @Sendable (ServiceRequest, StoreReader) throws -> BusReply
 
-    /// What a write does in its transaction.
+    /// The work of a write in its transaction.
     public typealias WriteWork = @Sendable (StoreTransaction) throws -> BusReply
 
     /// A cloud function: parameters in, result out.

@@ -6,7 +6,7 @@ import ServiceSupport
 import Synchronization
 import Testing
 
-/// What a checkout stores, and that driving it from any stored point ends the same way.
+/// The rows that a checkout stores, and the proof that driving it from any stored point ends the same way.
 @Suite struct CheckoutLedgerTests {
     /// Drives a checkout to its end with services that agree.
     static func make(_ id: String, in bag: BagStore) async throws {

@@ -4,7 +4,7 @@ import ParseProtocol
 import Synchronization
 import Testing
 
-/// What a checkout does next, from every recovery point and after every failure. No I/O.
+/// The next step of a checkout, from every recovery point and after every failure. No I/O.
 @Suite struct CheckoutMachineTests {
     static let lines = [
         Checkout.Line(itemId: "i1", productId: "soap", quantity: 2),
@@ -64,7 +64,7 @@ import Testing
 
     private static let short = ParseError(.validationError, "Soap is sold out.")
 
-    /// What a charge whose goods are gone turns out to be, and what follows.
+    /// The finding about a charge whose goods are gone, and what follows.
     struct Found: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let answer: Result<String, CheckoutMachine.StepFailure>

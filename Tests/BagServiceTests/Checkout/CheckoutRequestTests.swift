@@ -2,7 +2,7 @@ import BagService
 import ParseProtocol
 import Testing
 
-/// What the paying functions take.
+/// The parameters that the paying functions take.
 @Suite struct CheckoutRequestTests {
     static func code(_ work: () throws -> Void) -> Int? {
         do {

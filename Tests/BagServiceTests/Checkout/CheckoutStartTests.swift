@@ -3,7 +3,7 @@ import ParseProtocol
 import ServiceSupport
 import Testing
 
-/// What a checkout refuses before anything is charged, the numbers of orders, and what a key stands for.
+/// The refusals of a checkout before anything is charged, the numbers of orders, and the meaning of a key.
 @Suite struct CheckoutStartTests {
     private static func make(_ id: String, in bag: BagStore) async throws {
         try await CheckoutLedgerTests.make(id, in: bag)

@@ -8,8 +8,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What an order's steps store and tell the other services, and that money goes back once from whichever point the work
-/// goes on.
+/// The rows and messages that an order's steps leave, and the proof that money goes back once from whichever point the
+/// work goes on.
 @Suite struct OrderLedgerTests {
     /// Payments that remember what they gave back under which id.
     final class Payments: RefundStepping {

@@ -2,7 +2,7 @@ import BagService
 import ParseProtocol
 import Testing
 
-/// What may become of an order in every state, apart from any store.
+/// The steps that an order may take in every state, apart from any store.
 @Suite struct OrderLifecycleTests {
     typealias Step = OrderLifecycle.Step
     typealias Decision = OrderLifecycle.Decision

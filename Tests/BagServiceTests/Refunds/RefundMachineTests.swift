@@ -2,7 +2,7 @@ import BagService
 import ParseProtocol
 import Testing
 
-/// What a refund does next, from every stored point and after every failure. No I/O.
+/// The next step of a refund, from every stored point and after every failure. No I/O.
 @Suite struct RefundMachineTests {
     static let refused = ParseError(.validationError, "More than was charged.")
 

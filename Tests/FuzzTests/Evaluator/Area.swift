@@ -27,8 +27,8 @@ struct Place {
     }
 }
 
-/// What a constraint on places asks for. Areas of the tests are far from the poles and, but for circles, from 180
-/// degrees.
+/// The area that a constraint on places asks for. Areas of the tests are far from the poles and, but for circles, from
+/// 180 degrees.
 struct Area {
     let contains: (JSON) -> Bool
 

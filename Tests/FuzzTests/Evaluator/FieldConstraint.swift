@@ -1,7 +1,7 @@
 import Foundation
 import ParseProtocol
 
-/// What a `where` says about one field.
+/// The constraints of a `where` on one field.
 struct FieldConstraint {
     private typealias Test = (JSON?) -> Bool
     private let tests: [(JSON?) -> Bool]

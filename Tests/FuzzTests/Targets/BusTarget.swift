@@ -2,7 +2,7 @@ import MessageBus
 import Messages
 import SwiftProtobuf
 
-/// What comes from other processes: the frames of a message, its envelope, and every message that a body can be.
+/// The input from other processes: the frames of a message, its envelope, and every message that a body can be.
 ///
 /// An input is a sequence of frames, each behind its length in two bytes.
 struct BusTarget: FuzzTarget {

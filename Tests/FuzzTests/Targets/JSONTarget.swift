@@ -102,7 +102,7 @@ struct JSONTarget: FuzzTarget {
     }
 }
 
-/// What Foundation's reader makes of a text.
+/// The value that Foundation's reader makes of a text.
 private indirect enum Reference: Decodable {
     case null, bool(Bool), number(Double), string(String), array([Reference]), object([String: Reference])
 

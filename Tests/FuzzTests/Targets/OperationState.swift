@@ -1,7 +1,7 @@
 import ObjectStore
 import ParseProtocol
 
-/// What the operation applier was told to do so far, as far as it said that it did.
+/// The state that should be there after the operations that the applier said it did.
 struct OperationState {
     /// The documents by id, as the store answered when it wrote them.
     private var documents: [String: JSON] = [:]

@@ -23,7 +23,7 @@ final class FuzzStore: Sendable {
     }
 }
 
-/// What any error that a client may see must be.
+/// The demands on any error that a client may see.
 enum PublicError {
     /// The codes of PARSE_PROTOCOL section 14 that a server sends.
     static let codes: Set<Int> = Set([-1, 2, 4] + Array(100...162) + Array(200...211) + Array(250...255))

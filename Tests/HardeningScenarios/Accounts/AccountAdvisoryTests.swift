@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What went wrong with accounts in Parse Server, tried over HTTP: reserved fields, chosen ids, what answers and their
+/// Faults that Parse Server had with accounts, tried over HTTP: reserved fields, chosen ids, what answers and their
 /// times tell.
 @Suite struct AccountAdvisoryTests {
     // MARK: Who may write what

@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What names a device is a text: nothing else reaches the look-up of the device that a request means.
+/// The name of a device, which is a text: nothing else reaches the look-up of the device that a request means.
 @Suite struct InstallationAdvisoryTests {
     private static let operators: [JSON] = [
         ["$ne": "x"], ["$exists": true], ["$regex": ".*"], ["$gt": ""], ["$nin": []], ["$in": []], ["$or": [[:]]],

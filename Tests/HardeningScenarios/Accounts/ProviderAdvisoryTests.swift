@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What went wrong with sign-in providers in Parse Server, tried over HTTP. `IdentityProviderTests` has the proofs that
+/// Faults that Parse Server had with sign-in providers, tried over HTTP. `IdentityProviderTests` has the proofs that
 /// prove nothing.
 @Suite(.serialized) struct ProviderAdvisoryTests {
     /// Adapters that are not built have no door at all: 2020-26288 and 2026-87806 (LDAP), 2022-24901 and 2022-31083

@@ -4,7 +4,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What may be uploaded, and how what was uploaded is served: nothing in a file runs in the shop's origin.
+/// Uploads that are taken, and how they are served: nothing in a file runs in the shop's origin.
 @Suite struct FileAdvisoryTests {
     @Test("2023-32689: pages of HTML are not taken in")
     func advisory2023_32689_pagesAreNotTakenIn() async throws {

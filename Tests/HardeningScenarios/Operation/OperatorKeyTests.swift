@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Where the master key can be seen. Id T9h of docs/hardening.md.
+/// The places where the master key can be seen. Id T9h of docs/hardening.md.
 @Suite struct OperatorKeyTests {
     /// T9h: what `scripts/up` prints of a suite that runs already is what it prints of a new one.
     @Test(.timeLimit(.minutes(2))) func noScriptPrintsTheMasterKey() async throws {

@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What `/health` and the answers say when something is broken. Ids T9f and T9g of docs/hardening.md.
+/// The words of `/health` and of answers when something is broken. Ids T9f and T9g of docs/hardening.md.
 @Suite(.serialized) struct SuiteHealthTests {
     private func limit(_ suite: Suite, _ replica: String, fileBytes: String) async throws {
         let pid = try #require(suite.processId(of: replica))

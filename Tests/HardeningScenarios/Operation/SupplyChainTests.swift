@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What is built and run is what was reviewed (2021-47986, 2021-47987, 2025-67727).
+/// The proof that what is built and run is what was reviewed (2021-47986, 2021-47987, 2025-67727).
 @Suite struct SupplyChainTests {
     /// What the packages of Package.swift bring along: origin and version as they were reviewed. A build that takes
     /// another version fails here, until somebody has looked at what changed and written it down.

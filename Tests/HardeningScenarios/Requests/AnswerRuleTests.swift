@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What may be in an answer, and the proof that the rules about it can fail.
+/// The rules of what may be in an answer, and the proof that the rules about it can fail.
 @Suite struct AnswerRuleTests {
     static let bad: [(Int, String, String)] = [
         (500, "application/json", #"{"code":1,"error":"Internal server error."}"#),

@@ -309,7 +309,7 @@ import Testing
     }
 }
 
-/// What Satchel does not build: each advisory about it ends at a route that does not exist.
+/// Things that Satchel does not build: each advisory about it ends at a route that does not exist.
 @Suite struct AbsentRouteTests {
     static let graphQL = [
         "2025-53364", "2026-30854", "2026-32594", "2026-34373", "2026-34573", "2026-47248", "2026-105828",

@@ -7,10 +7,10 @@ import Testing
 /// Every route, with every kind of key and every kind of fault: each answer is one of the protocol's, none tells about
 /// the inside, and no process ends.
 @Suite struct OddRequestTests {
-    /// Who asks.
+    /// The key of the request.
     enum Key: CaseIterable { case none, wrong, client, user, master }
 
-    /// What is wrong with the request.
+    /// The fault of the request.
     enum Fault: CaseIterable { case malformed, wrongTypes, tunnelledTypes, deep, invalidUTF8, wrongVerb, oddQuery }
 
     /// Beside the routes of the server's own document: those of the protocol that are refused, and names that matter.

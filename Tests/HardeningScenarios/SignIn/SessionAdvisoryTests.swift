@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What went wrong with sessions in Parse Server, tried over HTTP, and what a restricted session must not be good for.
+/// Faults that Parse Server had with sessions, tried over HTTP, and what a restricted session must not be good for.
 /// That clients cannot write what is the server's (2026-32742, 2026-33527, 2026-34574) is in `SessionRightsTests`.
 @Suite struct SessionAdvisoryTests {
     /// 2022-39225

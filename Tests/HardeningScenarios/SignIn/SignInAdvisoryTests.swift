@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What went wrong with sign-in and its lock in Parse Server, tried over HTTP. Each test has a suite of its own: wrong
+/// Faults that Parse Server had with sign-in and its lock, tried over HTTP. Each test has a suite of its own: wrong
 /// passwords count against the address, which is everybody's here.
 @Suite(.serialized) struct SignInAdvisoryTests {
     private static func pair(_ customer: Customer, password: String? = nil) -> JSON {

@@ -2,7 +2,7 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// What a client sends to make later work fail or cost too much.
+/// Requests by which a client tries to make later work fail or cost too much.
 @Suite struct BoundsTests {
     @Test func aRelativeTimeFarAwayIsTheFirstOrLastDate() async throws {
         let test = try await TestStore()

@@ -2,7 +2,7 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// What a value means to an array, as a field and inside an Object: every constraint looks at the whole and at each
+/// The meaning of a value to an array, as a field and inside an Object: every constraint looks at the whole and at each
 /// element, whatever the type. Found by comparing random queries with an independent evaluator.
 @Suite struct ArrayComparisonTests {
     private static func filled() async throws -> TestStore {

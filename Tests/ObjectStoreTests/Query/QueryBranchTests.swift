@@ -2,7 +2,7 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// What may stand in the branches of `$or`, `$and` and `$nor` besides constraints on fields.
+/// The conditions that may stand in the branches of `$or`, `$and` and `$nor` besides constraints on fields.
 @Suite struct QueryBranchTests {
     private static func point(_ latitude: Double, _ longitude: Double) -> JSON {
         ["__type": "GeoPoint", "latitude": .double(latitude), "longitude": .double(longitude)]

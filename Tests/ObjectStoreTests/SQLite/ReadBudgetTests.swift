@@ -4,7 +4,7 @@ import ParseProtocol
 import Synchronization
 import Testing
 
-/// What a read may take: of a lane, of the store's readers, of its request's budget.
+/// The bounds of what a read may take: of a lane, of the store's readers, of its request's budget.
 @Suite struct ReadBudgetTests {
     private final class Meter: WorkMeter {
         private let remaining: Atomic<Int64>

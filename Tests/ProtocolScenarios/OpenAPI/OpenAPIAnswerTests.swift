@@ -4,7 +4,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What the gateway takes and answers is what the OpenAPI document says.
+/// The proof that the gateway takes and answers what the OpenAPI document says.
 @Suite struct OpenAPIAnswerTests {
     /// Calls operations and remembers what went over the wire.
     private actor Recorder {

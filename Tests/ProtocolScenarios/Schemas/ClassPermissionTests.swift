@@ -5,8 +5,8 @@ import Testing
 
 /// Every form of a class-level permission and of an ACL, by what it lets whom do (PARSE_PROTOCOL sections 6 and 7.1).
 @Suite struct ClassPermissionTests {
-    /// Who may, of the callers: nobody special, a signed-in user, the user whom a rule names, a member of the role it
-    /// names, the master key.
+    /// The callers that may do something: nobody special, a signed-in user, the user whom a rule names, a member of the
+    /// role it names, the master key.
     private enum Caller: CaseIterable { case anybody, user, named, member, master }
 
     private struct People: Sendable {

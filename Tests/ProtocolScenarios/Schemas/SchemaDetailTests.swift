@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What operators' tools read of schemas and internal classes, and how they clean up.
+/// The details that operators' tools read of schemas and internal classes, and how they clean up.
 @Suite struct SchemaDetailTests {
     private static let standard = ["objectId", "createdAt", "updatedAt", "ACL"]
 

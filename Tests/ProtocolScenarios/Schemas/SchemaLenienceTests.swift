@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What Parse Server's schemas, rights and Config take beside the plain forms.
+/// The forms that Parse Server's schemas, rights and Config take beside the plain ones.
 @Suite struct SchemaLenienceTests {
     private static func make(_ schema: JSON) async throws -> (suite: Suite, name: String) {
         let (suite, name) = (try await Suite.shared, "Lenient\(Names.random(8))")

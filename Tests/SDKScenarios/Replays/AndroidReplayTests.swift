@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What the Android SDK puts on the wire, in its oldest public form (1.10) and its last (4.4).
+/// The Android SDK on the wire, in its oldest public form (1.10) and its last (4.4).
 @Suite struct AndroidReplayTests {
     @Test(.timeLimit(.minutes(1)), arguments: AndroidSDK.Version.allCases)
     func aShoppingSession(_ version: AndroidSDK.Version) async throws {

@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What the .NET SDK puts on the wire: 1.6, 5.0, and 1.6 inside Unity.
+/// The .NET SDK on the wire: 1.6, 5.0, and 1.6 inside Unity.
 @Suite struct DotNetReplayTests {
     @Test(.timeLimit(.minutes(1)), arguments: [DotNetSDK.Version.old, .new])
     func aShoppingSession(_ version: DotNetSDK.Version) async throws {

@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What the Flutter SDK puts on the wire, in its first stable form (1.0) and 8.0.
+/// The Flutter SDK on the wire, in its first stable form (1.0) and 8.0.
 @Suite struct FlutterReplayTests {
     @Test(.timeLimit(.minutes(1)), arguments: FlutterSDK.Version.allCases)
     func aShoppingSession(_ version: FlutterSDK.Version) async throws {

@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What the Objective-C SDK puts on the wire, in its oldest public form (1.8, the reference app's) and its last (6.1).
+/// The Objective-C SDK on the wire, in its oldest public form (1.8, the reference app's) and its last (6.1).
 @Suite struct IOSReplayTests {
     @Test(.timeLimit(.minutes(1)), arguments: IOSSDK.Version.allCases)
     func aShoppingSession(_ version: IOSSDK.Version) async throws {

@@ -3,8 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What the JavaScript SDK 5.3 puts on the wire: every call is a POST of text/plain, with verb, credentials and options
-/// in one JSON body (PARSE_PROTOCOL sections 1.2 and 17).
+/// The JavaScript SDK 5.3 on the wire: every call is a POST of text/plain, with verb, credentials and options in one
+/// JSON body (PARSE_PROTOCOL sections 1.2 and 17).
 @Suite struct JavaScriptReplayTests {
     private struct SDK: Sendable {
         let wire: Wire

@@ -3,8 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What the PHP SDK 2.4 puts on the wire: real verbs, headers, conditions in the query string, an empty `Expect:`
-/// (PARSE_PROTOCOL section 17).
+/// The PHP SDK 2.4 on the wire: real verbs, headers, conditions in the query string, an empty `Expect:` (PARSE_PROTOCOL
+/// section 17).
 @Suite struct PHPReplayTests {
     private struct SDK: Sendable {
         let wire: Wire

@@ -3,8 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What the Swift SDK 6.1 puts on the wire: a client key, request ids on writes, always limit and skip (PARSE_PROTOCOL
-/// section 17).
+/// The Swift SDK 6.1 on the wire: a client key, request ids on writes, always limit and skip (PARSE_PROTOCOL section
+/// 17).
 @Suite struct SwiftReplayTests {
     private struct SDK: Sendable {
         let wire: Wire

@@ -1,7 +1,7 @@
 import Testing
 import UsersService
 
-/// Whose password is hashed next. Jobs are numbers; nothing is hashed here.
+/// The order in which passwords are hashed. Jobs are numbers; nothing is hashed here.
 @Suite struct UsersHashingQueueTests {
     private typealias Queue = HashingQueue<Int>
 

@@ -2,7 +2,7 @@ import ParseProtocol
 import Testing
 import UsersService
 
-/// What a save does that names a link again, which SDKs do with every save of a linked user.
+/// The effect of a save that names a link again, which SDKs do with every save of a linked user.
 @Suite struct UsersRepeatedLinkTests {
     private func update(
         _ authData: JSON, of stored: JSON, unverified: Set<AuthProvider>

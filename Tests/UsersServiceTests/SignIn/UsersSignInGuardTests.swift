@@ -2,7 +2,7 @@ import ParseProtocol
 import Testing
 import UsersService
 
-/// Whose wrong tries keep whom out.
+/// The wrong tries that keep somebody out, and whom they keep out.
 @Suite struct UsersSignInGuardTests {
     private static let now = Timestamp(milliseconds: 1_000_000)
     private static let end = now.advanced(by: SignInSubject.window)

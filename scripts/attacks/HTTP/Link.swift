@@ -5,7 +5,7 @@ import NIOPosix
 struct Link: Sendable {
     private let channel: any Channel
 
-    /// How a connection reads.
+    /// The pace at which a connection reads.
     enum Pace {
         /// As fast as it comes.
         case quick

@@ -1,7 +1,7 @@
 import ParseProtocol
 import Synchronization
 
-/// What the attackers got: answers by status, and how often nothing came.
+/// The tally of what the attackers got: answers by status, and how often nothing came.
 final class AttackTally: Sendable {
     struct Result: Sendable {
         /// By status, or by a word when there was none: `closed`, `timeout`, `unreachable`.

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What the shoppers met while they shopped.
+/// The record of what the shoppers met while they shopped.
 final class HonestRecord: Sendable {
     enum Kind: Sendable {
         /// Everything that an app waits for while it is used.

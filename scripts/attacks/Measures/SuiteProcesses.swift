@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the attacked suite takes on the disk: databases, files, spools and logs.
+/// The space that the attacked suite takes on the disk: databases, files, spools and logs.
 enum SuiteDisk {
     /// Bytes.
     static func bytes(dataDirectory: String) -> Int {

@@ -1,7 +1,7 @@
 import Foundation
 
-/// How well times tell hits from misses: the probability that a hit took longer than a miss (the area under the ROC
-/// curve). 0.5 tells nothing, 1 and 0 tell all.
+/// A measure of how well times tell hits from misses: the probability that a hit took longer than a miss (the area
+/// under the ROC curve). 0.5 tells nothing, 1 and 0 tell all.
 package struct RankStatistic {
     package let area: Double
     /// Its standard error (Hanley and McNeil 1982).

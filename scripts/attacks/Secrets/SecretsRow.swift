@@ -1,6 +1,6 @@
 import Foundation
 
-/// What one probe learnt.
+/// The result of one probe.
 struct SecretsRow {
     private let probe: Probe
     private let findings: Interrogation.Findings

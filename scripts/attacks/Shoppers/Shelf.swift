@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// What the shoppers find in the shop.
+/// The goods that the shoppers find in the shop.
 struct Shelf: Sendable {
     let brandIds: [String]
     let productIds: [String]

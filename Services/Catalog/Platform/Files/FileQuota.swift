@@ -3,7 +3,8 @@ import ParseProtocol
 import ServiceKit
 import Synchronization
 
-/// Which uploads of clients are taken: at a pace, as long as the uploader, all clients and the disk have room.
+/// The bounds of clients' uploads: they are taken at a pace, as long as the uploader, all clients and the disk have
+/// room.
 final class FileQuota: Sendable {
     private let quotas: Quotas
     /// The bytes of all clients' files when they were last added up, and of those taken since.

@@ -1,7 +1,8 @@
 import ObjectStore
 import ParseProtocol
 
-/// What is known of each file. The row makes a file exist: it is written when the content is safely on the disk.
+/// The table of files, with what is known of each. The row makes a file exist: it is written when the content is safely
+/// on the disk.
 package enum FileTable {
     package struct Entry: Sendable {
         package let name: String

@@ -2,7 +2,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// What is sold within an app is a private file. An operator's tool uploads it like any other; when it becomes a
+/// The private files that are sold within an app. An operator's tool uploads a file like any other; when it becomes a
 /// product's `download`, the product gets a private copy under a name of its own. The uploaded file stays, for whoever
 /// knows its name: other objects may refer to it.
 struct PurchasedFiles: Sendable {

@@ -1,6 +1,7 @@
 import ParseProtocol
 
-/// When a job runs: once, every so many minutes, or at a time of day on some days of the week. All times are UTC.
+/// The times at which a job runs: once, every so many minutes, or at a time of day on some days of the week. All times
+/// are UTC.
 package struct JobSchedule: Equatable, Sendable {
     package enum Repetition: Equatable, Sendable {
         case once

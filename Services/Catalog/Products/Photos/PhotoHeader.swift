@@ -1,6 +1,6 @@
 import Foundation
 
-/// What an image says about itself before any of it is decoded.
+/// The header of an image: what it says about itself, read before any of it is decoded.
 package struct PhotoHeader: Equatable {
     package let width: Int
     package let height: Int

@@ -2,9 +2,9 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// When a product gets a photo without a thumbnail, the catalog makes both of its pictures; `fullsizeImage` is then no
-/// longer the file that was uploaded. The uploaded file stays, for whoever knows its name: other objects may refer to
-/// it.
+/// The pictures of products. When a product gets a photo without a thumbnail, the catalog makes both of its pictures;
+/// `fullsizeImage` is then no longer the file that was uploaded. The uploaded file stays, for whoever knows its name:
+/// other objects may refer to it.
 struct ProductPhotos: Sendable {
     private let store: ClassStore
     private let studio: PhotoStudio

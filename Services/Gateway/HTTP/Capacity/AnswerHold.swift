@@ -1,7 +1,7 @@
 import MessageBus
 import ParseProtocol
 
-/// What a request holds of the memory for large answers, from the moment a service's reply arrives until the client has
+/// A request's part of the memory for large answers, from the moment a service's reply arrives until the client has
 /// taken it.
 ///
 /// It travels as a task-local value, so that every way to a service passes it. Small replies are not counted.

@@ -1,7 +1,7 @@
 import Dispatch
 import ParseProtocol
 
-/// Where large bodies wait for their turn (`BodyTurns`).
+/// The gate at which large bodies wait for their turn (`BodyTurns`).
 package actor BodyGate {
     private var turns: BodyTurns
     private var waiting: [BodyTurns.Ticket: CheckedContinuation<Bool, Never>] = [:]

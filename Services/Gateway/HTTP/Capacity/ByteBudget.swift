@@ -30,7 +30,7 @@ final class ByteBudget: Sendable {
     }
 }
 
-/// What one request holds of a budget; given back when the last who needs the bytes lets go of it.
+/// One request's part of a budget; given back when the last who needs the bytes lets go of it.
 final class ByteHold: Sendable {
     let budget: ByteBudget
     let holder: ByteShares.Holder

@@ -1,9 +1,10 @@
-/// Who may have how many bytes in the gateway's memory at once. Pure; `ByteBudget` shares one between requests.
+/// The shares of the gateway's memory that clients may have at once, in bytes. Pure; `ByteBudget` shares one between
+/// requests.
 ///
 /// Two rules keep room for others: no customer's network has more than its share, and whoever is not signed in leaves a
 /// reserve to those who are.
 package struct ByteShares {
-    /// Who holds bytes.
+    /// A client that holds bytes.
     package struct Holder: Hashable, Sendable {
         /// `Network.customerName` of where the request comes from.
         let network: String

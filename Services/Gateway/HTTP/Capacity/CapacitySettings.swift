@@ -1,7 +1,7 @@
 import Foundation
 import ProcessKit
 
-/// How much of the gateway's memory and connections requests may have at once.
+/// The bounds of the gateway's memory and connections that requests may have at once.
 struct CapacitySettings: Sendable {
     /// Bytes of request bodies under way.
     let bodyBytesMax: Int

@@ -1,7 +1,7 @@
 import NIOCore
 import Synchronization
 
-/// What all connections have in common: how many there may be, and how slow a client may be.
+/// The bounds that all connections have in common: how many there may be, and how slow a client may be.
 final class ConnectionGate: Sendable {
     let settings: CapacitySettings
     private let proxies: [Network]

@@ -1,4 +1,4 @@
-/// Who may have how many connections at once. Pure; `ConnectionGate` shares one between event loops.
+/// The shares of connections that clients may have at once. Pure; `ConnectionGate` shares one between event loops.
 package struct ConnectionShares {
     private let max: Int
     private let perNetwork: Int

@@ -1,5 +1,5 @@
-/// Whether a client sends its request fast enough. Pure: it is told what arrives and, once a second, that a second has
-/// passed.
+/// The pace at which a client sends its request, and whether it is fast enough. Pure: it is told what arrives and, once
+/// a second, that a second has passed.
 ///
 /// Only seconds count in which the server waited for the client: one that is busy answering does not read on.
 package struct RequestPace {

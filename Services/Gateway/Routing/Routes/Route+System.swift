@@ -1,4 +1,4 @@
-/// What apps read and report, and what operators ask about the suite itself.
+/// The routes by which apps read and report, and operators ask about the suite itself.
 extension Route {
     static let config: [Route] = [
         Route(.get, "/config", .config, "getConfig", "The parameters of the app.") {

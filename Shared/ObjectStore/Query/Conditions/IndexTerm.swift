@@ -1,4 +1,4 @@
-/// What an index can answer of a part of a condition: rows that have one value, or lie on one side of it.
+/// The rows that an index can answer for a part of a condition: rows that have one value, or lie on one side of it.
 struct IndexTerm: Equatable {
     enum Kind { case equality, lower, upper, rows }
 

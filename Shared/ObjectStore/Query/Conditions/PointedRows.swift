@@ -9,7 +9,8 @@ struct PointedClass {
     let userFields: [String]?
 }
 
-/// Where a field name of a query leads: to a field of the queried object, or through pointers to one of another object.
+/// The place that a field name of a query leads to: a field of the queried object, or through pointers one of another
+/// object.
 struct FieldPlace {
     /// Nil when there are no objects of the class a pointer leads to: the field is always missing.
     let info: ClassInfo?

@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// What a constraint is about: one field, and how its stored value is compared.
+/// The subject of a constraint: one field, and how its stored value is compared.
 struct QuerySubject {
     enum Kind: Equatable {
         /// `objectId`, and String fields.

@@ -14,7 +14,7 @@ struct BirthCertificate: Sendable, Equatable {
         (database.hasSuffix(".sqlite") ? String(database.dropLast(".sqlite".count)) : database) + ".born"
     }
 
-    /// What is read where a certificate should be.
+    /// The finding where a certificate should be.
     enum Found: Equatable {
         case none
         /// There is a file, but not one of ours.

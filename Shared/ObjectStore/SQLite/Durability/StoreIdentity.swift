@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// Which database a file is, in the file itself: one row.
+/// The identity of a database, in the file itself: one row.
 enum StoreIdentity {
     /// Nil for a database of a release that knew no identities.
     static func read(_ connection: Connection) throws -> BirthCertificate? {

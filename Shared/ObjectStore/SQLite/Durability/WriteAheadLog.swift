@@ -1,6 +1,6 @@
 import Foundation
 
-/// What SQLite would take over from a write-ahead log, and what it would pass over in silence
+/// A write-ahead log: what SQLite would take over from it, and what it would pass over in silence
 /// (https://www.sqlite.org/fileformat2.html#the_write_ahead_log). SQLite ends at the first frame that is broken;
 /// whatever was committed after it would be gone without a word.
 struct WriteAheadLog: Equatable {

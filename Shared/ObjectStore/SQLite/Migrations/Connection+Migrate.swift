@@ -10,7 +10,7 @@ extension Connection {
         let run: @Sendable (Connection) throws -> Void
     }
 
-    /// Which step failed, and why.
+    /// The failure of a step: which one it was, and why.
     struct StepFailed: Error {
         let identifier: String
         let reason: any Error
