@@ -3,8 +3,8 @@ import ParseProtocol
 
 /// The answer of `/health`: each service's state, and whether a load balancer should send customers here.
 ///
-/// It should as long as those services are well without which nothing works. Any other service that is missing is named,
-/// and only its own functions are missed: a stopped crash service must not close the shop.
+/// It should as long as those services are well without which nothing works. Any other service that is missing is
+/// named, and only its own functions are missed: a stopped crash service must not close the shop.
 package struct SuiteHealth {
     package enum State: String {
         case ok
