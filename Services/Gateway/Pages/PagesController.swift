@@ -102,7 +102,7 @@ struct PagesController: Sendable {
     private static let requestedWithName = headerName("X-Requested-With")
 
     private func requestMail(_ link: MailedLink, _ request: ParseRequest) async throws(ParseError) -> ParseResponse {
-        let page: Pages.Name = link == .passwordReset ? .passwordLinkVoid : .verificationLinkVoid
+        let page: PageTemplates.Name = link == .passwordReset ? .passwordLinkVoid : .verificationLinkVoid
         do throws(ParseError) {
             try await accounts.requestMail(link, to: try Self.form(request)["email"] ?? "", for: request)
             return Self.isScript(request) ? ParseResponse([:]) : self.page(.mailRequested)
@@ -146,7 +146,7 @@ struct PagesController: Sendable {
         }
     }
 
-    private func page(_ name: Pages.Name, _ status: Int = 200, _ values: [String: String] = [:]) -> ParseResponse {
+    private func page(_ name: PageTemplates.Name, _ status: Int = 200, _ values: [String: String] = [:]) -> ParseResponse {
         let base = configuration.publicURL + "/apps"
         let values = values.merging([
             "choosePassword": "\(base)/choose_password",
