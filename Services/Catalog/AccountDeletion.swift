@@ -2,7 +2,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// What the deletion of an account (`catalog.userDeleted.v1`) means here: favourites were only the user's and go;
+/// The deletion of an account (`catalog.userDeleted.v1`): favourites were only the user's and go;
 /// reviews stay, with their ratings and without the name.
 package enum AccountDeletion {
     package static func forget(_ userId: String, in transaction: StoreTransaction) throws {

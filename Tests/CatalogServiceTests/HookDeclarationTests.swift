@@ -3,7 +3,7 @@ import Messages
 import ParseProtocol
 import Testing
 
-/// What operators may declare a webhook for.
+/// Declarations of webhooks by operators.
 @Suite struct HookDeclarationTests {
     @Test(arguments: ["shop-prices", "shop.prices", "shop_prices", "a", "v2.item-count"])
     func aFunctionsNameHasTheMarksOfParseServer(_ name: String) throws {

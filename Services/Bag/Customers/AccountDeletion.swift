@@ -2,7 +2,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// What the deletion of an account (`bag.userDeleted.v1`) means here: what is only the user's goes, and made orders
+/// The deletion of an account (`bag.userDeleted.v1`): what is only the user's goes, and made orders
 /// lose the name.
 package enum AccountDeletion {
     /// - Throws: `.serviceUnavailable` (2) while an order of the user is being paid; how that ends has to be known

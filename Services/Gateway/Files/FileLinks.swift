@@ -1,7 +1,7 @@
 import Glibc
 import ParseProtocol
 
-/// Where files are: their URLs, and the url that every File value in an answer gets. Stored is only its name, so that
+/// The URLs of files, and the url that every File value in an answer gets. Stored is only its name, so that
 /// no client can point a File anywhere, and so that a shop can move to another address.
 package struct FileLinks: Sendable {
     private let base: String

@@ -1,7 +1,7 @@
 import Messages
 import ParseProtocol
 
-/// What holds for the protocol's own classes whatever their permissions say.
+/// The rules for the protocol's own classes whatever their permissions say.
 enum OwnClasses {
     /// - Throws: `.invalidSessionToken` (209) for sessions of nobody, `.operationForbidden` (119) for devices
     ///   (PARSE_PROTOCOL sections 5.2 and 8).

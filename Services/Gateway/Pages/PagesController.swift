@@ -146,7 +146,9 @@ struct PagesController: Sendable {
         }
     }
 
-    private func page(_ name: PageTemplates.Name, _ status: Int = 200, _ values: [String: String] = [:]) -> ParseResponse {
+    private func page(
+        _ name: PageTemplates.Name, _ status: Int = 200, _ values: [String: String] = [:]
+    ) -> ParseResponse {
         let base = configuration.publicURL + "/apps"
         let values = values.merging([
             "choosePassword": "\(base)/choose_password",

@@ -1,14 +1,14 @@
 import Messages
 import ParseProtocol
 
-/// What stands before a body is read.
+/// The stage before a body is read.
 extension ParseRouter {
     /// Whether the body is a file, which may be larger than other bodies.
     func isUpload(_ request: ParseRequest) -> Bool {
         request.method == .post && mount.stripped(from: request.path)?.first == "files"
     }
 
-    /// What is decided about a large body before it is read.
+    /// The decision about a large body before it is read.
     enum Reception {
         /// Nothing of it is needed to say no.
         case refused(ParseResponse)

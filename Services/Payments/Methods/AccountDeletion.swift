@@ -2,7 +2,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// What the deletion of an account (`payments.userDeleted.v1`) means here: the user's payment methods go, here and at
+/// The deletion of an account (`payments.userDeleted.v1`): the user's payment methods go, here and at
 /// the provider; what the user paid stays in the books without the name.
 package enum AccountDeletion {
     package static func forget(_ userId: String, in transaction: StoreTransaction) throws {

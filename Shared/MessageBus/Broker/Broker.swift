@@ -6,7 +6,7 @@ import Synchronization
 
 /// The gateway's end of the bus: binds the ROUTER that services dial, and passes requests between them.
 public final class Broker: Sendable {
-    /// How a request of the gateway itself hears of its answer; called on the broker's thread, so it must only hand
+    /// The answer to a request of the gateway itself; called on the broker's thread, so it must only hand
     /// over.
     public typealias Completion = @Sendable (Result<BusReply, BusFailure>) -> Void
 
@@ -15,7 +15,7 @@ public final class Broker: Sendable {
         case stop
     }
 
-    /// What the broker knows of a service's replicas.
+    /// The replicas of a service, as the broker knows them.
     public struct ServiceState: Sendable, Equatable {
         /// Names of the processes, sorted.
         public var replicas: [String] = []
