@@ -145,9 +145,11 @@ def raise_numbers(path, listed, known):
     try:
         with open(path, encoding="ascii") as file:
             last = max(last, int(file.readline(32)))
-        os.unlink(path)
     except (FileNotFoundError, ValueError):
+        # A shop without an order has none, or an empty one.
         pass
+    if os.path.exists(path):
+        os.unlink(path)
     last = known if known >= last else last + SKIPPED_NUMBERS
     manifest.write(path, f"{last:020}\n".encode())
     return last + 1

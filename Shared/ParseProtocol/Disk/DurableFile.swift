@@ -42,11 +42,22 @@ public enum DurableFile {
     ) throws(Failure) {
         let url = URL(fileURLWithPath: path)
         let draft = draft ?? url.deletingLastPathComponent().path + "/.\(url.lastPathComponent).tmp"
+        try self.draft(bytes, as: draft)
         do throws(Failure) {
-            try fill(draft, with: bytes)
             try place(draft, as: path, taken: taken)
         } catch {
             unlink(draft)
+            throw error
+        }
+    }
+
+    /// Writes the bytes under another name than their own, for `place`. Returns when they are on the disk.
+    /// - Throws: `Failure`; then nothing is left of them.
+    public static func draft(_ bytes: [UInt8], as path: String) throws(Failure) {
+        do throws(Failure) {
+            try fill(path, with: bytes)
+        } catch {
+            unlink(path)
             throw error
         }
     }

@@ -71,9 +71,13 @@ package final class FileFolder: Sendable {
     private func saveNow(_ content: [UInt8], as name: String) throws {
         try makeFolder(path + "/incoming")
         let unfinished = "\(path)/incoming/\(Names.random(20))"
-        try named(name) { shard throws(DurableFile.Failure) in
-            try DurableFile.write(content, to: "\(shard)/\(name)", draft: unfinished)
+        do throws(DurableFile.Failure) {
+            try DurableFile.draft(content, as: unfinished)
+        } catch {
+            throw Failure(error)
         }
+        defer { unlink(unfinished) }
+        try place(unfinished, as: name)
     }
 
     /// Gives a complete file its name, which is durable when this returns.
