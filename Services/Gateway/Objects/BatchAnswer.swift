@@ -12,8 +12,12 @@ struct BatchAnswer {
 
     init(bytesMax: Int) { self.bytesMax = bytesMax }
 
+    /// How large a part may still be: as much as the bound leaves, and always a small answer.
+    var bytesLeft: Int { max(bytesMax - output.count, CapacitySettings.smallBytes) }
+
     static let full = ParseError(
         .invalidQuery, "The answer of the batch is too large; use a smaller limit or keys, or fewer requests.")
+    private static let fullBody = full.body.serialized
 
     /// The whole answer.
     consuming func finished() -> [UInt8] {
@@ -37,6 +41,8 @@ struct BatchAnswer {
         if answer.headers[.contentType] != nil, (try? JSON(parsing: answer.body)) == nil {
             return append(.internalError)
         }
+        // A service was told how much is left, and has more.
+        if answer.body == Self.fullBody { isFull = true }
         append(isSuccess ? "success" : "error", answer.body)
     }
 

@@ -50,7 +50,7 @@ struct BatchController: Sendable {
                 await write(run, principal, request, to: &answer)
                 index += run.count
             } else {
-                answer.append(await held(requests[index], principal))
+                answer.append(await held(requests[index], principal, bytesLeft: answer.bytesLeft))
                 index += 1
             }
         }
@@ -58,9 +58,9 @@ struct BatchController: Sendable {
     }
 
     /// The answer of one request. What it needed on the way is given back before the next one begins.
-    private func held(_ request: ParseRequest, _ principal: Principal) async -> ParseResponse {
+    private func held(_ request: ParseRequest, _ principal: Principal, bytesLeft: Int) async -> ParseResponse {
         guard let hold = AnswerHold.current else { return await router.answer(inBatch: request, principal) }
-        return await AnswerHold.$current.withValue(hold.part()) {
+        return await AnswerHold.$current.withValue(hold.part(answerBytesMax: bytesLeft)) {
             await router.answer(inBatch: request, principal)
         }
     }

@@ -58,6 +58,23 @@ import Testing
         }
     }
 
+    /// T3e: what a batch has no room for is not made first.
+    @Test(.timeLimit(.minutes(4))) func aBatchHasNoMoreMadeThanItHasRoomFor() async throws {
+        try await Suite.with { suite in
+            try await fill(suite)
+            let client = ParseClient(suite)
+            let find: JSON = ["method": "GET", "path": "/parse/classes/Heavy?limit=245"]
+            let batch: JSON = ["requests": .array(Array(repeating: find, count: 30))]
+            #expect(try await client.find("Heavy", [:], ["limit": 245]).status == 200)
+            let alone = try ProcessorReading(suite, "catalog-1").seconds
+            for _ in 0..<8 { #expect(try await client.find("Heavy", [:], ["limit": 245]).status == 200) }
+            let start = try ProcessorReading(suite, "catalog-1").seconds
+            for _ in 0..<8 { #expect(try await client.call(.POST, "/batch", batch).status == 200) }
+            let used = try ProcessorReading(suite, "catalog-1").seconds - start
+            #expect(used < 1.5 * (start - alone), "8 batches cost \(used) s, 8 finds \(start - alone) s.")
+        }
+    }
+
     /// T3b: many who ask for much and do not read it.
     @Test(.timeLimit(.minutes(4))) func answersThatNobodyTakesAreBoundedAndGivenUp() async throws {
         try await Suite.with(settings: [

@@ -30,23 +30,26 @@ extension ServiceClient {
     private static let estimates = 2
 
     /// Reads without making more than there is room for.
-    /// - Throws: `.requestLimitExceeded` (155) when there is no room for the answer.
+    /// - Throws: `.requestLimitExceeded` (155) when there is no room for the answer, `.invalidQuery` (102) when a batch
+    ///   has no room left for it.
     func read<Request: RoomedRequest, Reply: RoomedReply>(
         _ call: Call<Request, Reply>, inRoom message: Request, for principal: Principal, trace: String
     ) async throws(ParseError) -> ServiceReply<Reply> {
         guard let hold = AnswerHold.current else { return try await read(call, message, for: principal, trace: trace) }
         var request = message
         let hasRoom = hold.hasRoom(for: AnswerHold.copies * 2 * Self.usualBytes)
-        request.answerBytesMax = UInt32(hasRoom ? Self.usualBytes : Self.scarceBytes)
+        let left = hold.answerBytesMax ?? .max
+        request.answerBytesMax = UInt32(min(hasRoom ? Self.usualBytes : Self.scarceBytes, left))
         var reserved = 0
         for attempt in 0... {
             let reply = try await send(call, request, [], principal, trace, reserved: reserved)
             guard reply.documents.isEmpty else { return reply }
             let needed = Int(try reply.message.bytesNeeded)
             guard needed > 0 else { return reply }
+            guard needed <= left else { throw BatchAnswer.full }
             reserved = AnswerHold.copies * needed
             guard hold.take(reserved) else { throw AnswerHold.full }
-            request.answerBytesMax = attempt < Self.estimates ? UInt32(needed) : 0
+            request.answerBytesMax = UInt32(attempt < Self.estimates ? needed : hold.answerBytesMax ?? 0)
         }
         throw .internalError  // Never reached: an answer without a bound needs nothing.
     }

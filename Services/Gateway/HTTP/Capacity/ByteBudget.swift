@@ -34,14 +34,19 @@ final class ByteBudget: Sendable {
 final class ByteHold: Sendable {
     let budget: ByteBudget
     let holder: ByteShares.Holder
+    /// How large one more answer may be, where it is a part of a larger one that has a bound of its own; else nil.
+    let answerBytesMax: Int?
     private let connection: (any Channel)?
     private let isChanging = Atomic(false)
     private let bytes = Mutex(0)
 
-    fileprivate init(_ budget: ByteBudget, _ holder: ByteShares.Holder, _ connection: (any Channel)?) {
+    fileprivate init(
+        _ budget: ByteBudget, _ holder: ByteShares.Holder, _ connection: (any Channel)?, answerBytesMax: Int? = nil
+    ) {
         self.budget = budget
         self.holder = holder
         self.connection = connection
+        self.answerBytesMax = answerBytesMax
     }
 
     /// Nobody waits for the answer any more, and nothing was changed that must be brought to its end.
@@ -51,7 +56,10 @@ final class ByteHold: Sendable {
     func changes() { isChanging.store(true, ordering: .relaxed) }
 
     /// Another one of the same holder, for a part of the answer.
-    func part() -> ByteHold { ByteHold(budget, holder, connection) }
+    /// - Parameter answerBytesMax: the bytes that are left of the whole answer's bound.
+    func part(answerBytesMax: Int) -> ByteHold {
+        ByteHold(budget, holder, connection, answerBytesMax: answerBytesMax)
+    }
 
     deinit {
         let bytes = bytes.withLock { $0 }
