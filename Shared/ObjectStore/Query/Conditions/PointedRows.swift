@@ -59,7 +59,7 @@ struct PointedRows {
 
     var isEmpty: Bool { rows.isEmpty }
 
-    /// What follows the queried table in `FROM`.
+    /// The joins that follow the queried table in `FROM`.
     var joins: String {
         rows.map { row in
             let table = "o\(row.info.id) \(row.name)"
@@ -115,7 +115,7 @@ struct PointedRows {
         }
     }
 
-    /// What a stored pointer says itself; no other object is needed for it.
+    /// The members that a stored pointer has itself; no other object is needed for them.
     private static let membersOfPointers: Set<String> = ["objectId", "className"]
 
     private mutating func join(
