@@ -36,7 +36,7 @@ struct IncludeTree: Sendable {
 
     mutating func includeAll() { includesAll = true }
 
-    /// What to replace in an object: its fields and the trees below them.
+    /// The fields of an object to replace, with the trees below them.
     func branches(of object: JSON) -> [(field: String, tree: IncludeTree)] {
         guard includesAll, case .object(let members) = object else { return children.map { ($0, $1) } }
         return members.keys.map { ($0, children[$0] ?? IncludeTree()) }

@@ -185,7 +185,7 @@ struct HTTPFront: HTTPResponder {
     /// A device may keep an answer and must ask each time whether it still holds; nothing between may keep what one
     /// user sees.
     private static let cacheControl = HTTPField(name: .cacheControl, value: "private, no-cache")
-    /// What decides about an answer beside the URL: who asks.
+    /// The headers that decide about an answer beside the URL: they say who asks.
     private static let vary = HTTPField(
         name: .vary, value: "X-Parse-Application-Id, X-Parse-Session-Token, X-Parse-Master-Key, Authorization")
 
