@@ -3,7 +3,7 @@ import ParseProtocol
 import ServiceKit
 
 extension ClassDefinition {
-    /// Where a customer has orders sent to.
+    /// The addresses that a customer has orders sent to.
     static let address = ClassDefinition(
         AddressBook.className,
         fields: Dictionary(

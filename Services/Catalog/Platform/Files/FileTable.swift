@@ -45,7 +45,7 @@ package enum FileTable {
         }
     }
 
-    /// How many files an owner has and their bytes.
+    /// The number of an owner's files, and their bytes.
     static func usage(of owner: String, in reader: some ObjectReading) throws -> (count: Int, bytes: Int) {
         let row = try reader.rows(
             "SELECT count(*) AS n, ifnull(sum(size), 0) AS bytes FROM files WHERE owner = ?", [.text(owner)]
