@@ -33,7 +33,7 @@ import UsersService
         #expect(try testAccountKey.seal(plain, for: .anonymousId, of: "u1") != sealed, "Each time another.")
     }
 
-    /// What is in databases stays readable: HKDF, HMAC and AES-GCM of another library made these.
+    /// Secrets in databases stay readable: HKDF, HMAC and AES-GCM of another library made these.
     @Test func whatWasStoredBeforeMeansTheSame() {
         #expect(
             other.digest("r:0", for: .sessionToken)
