@@ -13,10 +13,10 @@ struct DenialResult {
     let attack: any Attack
     let plan: AttackPlan
     let attackers: AttackTally.Result
-    /// What the shoppers met before the attack, during it and shortly after, and beside as many harmless requests.
+    /// The shoppers' experience before the attack, during it and shortly after, and beside as many harmless requests.
     let baseline, attacked, crowded: HonestRecord.Result
     let memory: Memory
-    /// What the attack and the shoppers beside it left on the disk.
+    /// Bytes that the attack and the shoppers beside it left on the disk.
     let addedDiskBytes: Int
     /// Replicas whose process ended.
     let endedReplicas: [String]
