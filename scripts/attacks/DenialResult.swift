@@ -25,7 +25,7 @@ struct DenialResult {
     private static let ordinaryMillisecondsMax = 250.0
     /// Milliseconds that 95 of 100 right sign-ins and sign-ups by password take at most.
     private static let passwordMillisecondsMax = 2000.0
-    /// Of the shoppers' requests that were answered with 429. They did nothing to deserve it.
+    /// Share of the shoppers' requests that may be answered with 429. They did nothing to deserve it.
     private static let delayedShareMax = 0.05
     private static let memoryGrowthMax = 0.2
 

@@ -11,7 +11,7 @@ package struct CrashEvent: Sendable {
     }
 
     package let thrown: [Thrown]
-    /// Of the crashed thread or of the event itself, when no exception has frames.
+    /// The frames of the crashed thread or of the event itself, when no exception has frames.
     private let otherFrames: [StackFrame]
     /// The text of a message event, with its placeholders when it has any.
     private let pattern: String

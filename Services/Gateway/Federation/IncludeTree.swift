@@ -45,7 +45,7 @@ struct IncludeTree: Sendable {
     /// A key with a dot includes what is before it (PARSE_PROTOCOL section 4).
     mutating func add(keys: [String]) { add(keys) { $0.keys.insert($1) } }
 
-    /// So does one that is left out: `excludeKeys=brand.secret` sends the brand without its secret.
+    /// A key with a dot that is left out does so, too: `excludeKeys=brand.secret` sends the brand without its secret.
     mutating func add(excludeKeys: [String]) { add(excludeKeys) { $0.excludeKeys.insert($1) } }
 
     private mutating func add(_ keys: [String], _ note: (inout IncludeTree, String) -> Void) {

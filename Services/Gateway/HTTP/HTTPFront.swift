@@ -201,7 +201,8 @@ struct HTTPFront: HTTPResponder {
 
     private static let exposedHeaders = "X-Parse-Job-Status-Id, X-Parse-Push-Status-Id, ETag"
     private static let allowedMethods = "GET,PUT,POST,DELETE,OPTIONS"
-    /// Of PARSE_PROTOCOL section 1.3, of the other kinds of keys, and what Sentry's browser SDK asks for.
+    /// The headers of PARSE_PROTOCOL section 1.3, those of the other kinds of keys, and what Sentry's browser SDK asks
+    /// for.
     private static let allowedHeaders =
         "X-Parse-Master-Key, X-Parse-REST-API-Key, X-Parse-Javascript-Key, X-Parse-Application-Id, "
         + "X-Parse-Client-Version, "

@@ -104,7 +104,7 @@ enum Deliveries {
         }
     }
 
-    /// Nobody has more devices; whoever claims to is somebody who registers them by a program.
+    /// The most devices that a user has; whoever claims more is somebody who registers them by a program.
     private static let devicesMax = 20
 
     private static func insert(

@@ -19,7 +19,7 @@ package struct Dispatcher<Origin> {
     /// Requests that may wait for a lane of one service. At 10,000 requests a second this is a tenth of a second of
     /// work.
     package static var waitingMax: Int { 1024 }
-    /// Of those, how many may be one client's. A quarter, so that it takes several to keep others out.
+    /// Waiting requests that may be one client's. A quarter, so that it takes several to keep others out.
     package static var waitingPerClientMax: Int { 256 }
     /// A lane says hello every second; after this silence it counts as dead. Longer than a busy host lets a thread
     /// wait.

@@ -10,7 +10,7 @@ struct FieldSelection {
     /// A user sees all of the own `_User` object.
     private let exemptId: String?
 
-    /// Of installations: the device that asks, in lower case and empty when it does not say; nil where there is nothing
+    /// The device that asks for installations, in lower case and empty when it does not say; nil where there is nothing
     /// to keep from it.
     private let device: String?
 

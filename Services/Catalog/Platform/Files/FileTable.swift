@@ -64,7 +64,7 @@ package enum FileTable {
         try transaction.execute("DELETE FROM files WHERE name = ?", [.text(name)]) > 0
     }
 
-    /// Those of the names that have no row.
+    /// The names, of those given, that have no row.
     static func unknown(_ names: [String], in reader: some ObjectReading) throws -> [String] {
         try names.filter { try reader.rows("SELECT 1 FROM files WHERE name = ?", [.text($0)]).isEmpty }
     }

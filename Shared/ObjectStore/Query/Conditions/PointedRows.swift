@@ -34,7 +34,7 @@ struct PointedRows {
         let info: ClassInfo
         /// The condition that the caller may read the object; nil for every object.
         let access: String?
-        /// The same of the object whose pointer leads here.
+        /// The condition that the caller may read the object whose pointer leads here; nil for every object.
         let parentAccess: String?
         /// The pointer, in a form in which an index on the Pointer field answers it.
         let pointer: String
