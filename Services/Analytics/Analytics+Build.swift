@@ -46,7 +46,8 @@ package func buildAnalytics(_ host: ServiceHost, _ routes: inout ServiceRoutes) 
 
 /// The bounds of the events that are taken: each is a row that is kept for long.
 private enum EventQuota {
-    /// What a row takes beside what the client sent: name, times, user and installation, and its places in two indexes.
+    /// Bytes that a row takes beside what the client sent: name, times, user and installation, and its places in two
+    /// indexes.
     private static let rowBytes = 200
 
     /// - Throws: `.requestLimitExceeded` (155) when they come too fast, `.serviceUnavailable` (2) when the disk is

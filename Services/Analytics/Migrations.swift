@@ -1,7 +1,7 @@
 import ObjectStore
 
-/// How `analytics.sqlite` came to its form, oldest first. To change a table, append an entry; those of a release stay
-/// as they are (docs/upgrading.md).
+/// The migrations of `analytics.sqlite`, oldest first. To change a table, append an entry; those of a release stay as
+/// they are (docs/upgrading.md).
 let analyticsMigrations = [
     Migration(1, "tables", analyticsTables)
 ]

@@ -4,7 +4,7 @@ import ParseProtocol
 /// Removes what has been kept long enough, a day's worth at a time, so that no write waits for it.
 struct Retention: Sendable {
     let store: ClassStore
-    /// Of the file, past which the oldest events go.
+    /// Bytes of the file, past which the oldest events go.
     let logBytesMax: Int
 
     static let pause = Duration.seconds(3600)

@@ -1,7 +1,7 @@
 import ObjectStore
 
-/// How `bag.sqlite` came to its form, oldest first. To change a table, append an entry; those of a release stay as
-/// they are (docs/upgrading.md).
+/// The migrations of `bag.sqlite`, oldest first. To change a table, append an entry; those of a release stay as they
+/// are (docs/upgrading.md).
 let bagMigrations = [
     Migration(1, "tables", bagTables),
     Migration(2, "orderStates") { try OrderStates.convert(in: $0) },

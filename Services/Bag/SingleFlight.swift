@@ -9,7 +9,7 @@ final class SingleFlight<Outcome: Sendable>: Sendable {
     private typealias Waiter = CheckedContinuation<Outcome?, Never>
 
     private struct Running {
-        /// Those who wait, by name and ticket. A name is in here while its work runs.
+        /// The tasks that wait, by name and ticket. A name is in here while its work runs.
         var waiters: [String: [Int: Waiter]] = [:]
         var lastTicket = 0
     }

@@ -59,7 +59,7 @@ extension ClassDefinition {
         indexes: [["city"], ["zipcode"], ["name"]],
         permissions: .adminWritten())
 
-    /// What the company says about itself.
+    /// The pages on which the company says something about itself.
     static let page = ClassDefinition(
         "Page", fields: ["name": .string, "title": .string, "content": .string, "published": .boolean],
         indexes: [["name"]], permissions: .adminWritten())

@@ -1,6 +1,6 @@
 import ObjectStore
 
-/// How `catalog.sqlite` came to its form, oldest first. To change a table, append an entry; those of a release stay as
+/// The migrations of `catalog.sqlite`, oldest first. To change a table, append an entry; those of a release stay as
 /// they are (docs/upgrading.md).
 let catalogMigrations = [
     Migration(1, "tables", catalogTables),

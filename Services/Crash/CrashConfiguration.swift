@@ -6,7 +6,7 @@ import ProcessKit
 struct CrashConfiguration: Sendable {
     /// Reports a key may send in a minute; an app in a crash loop must not crowd out the others.
     let reportsPerMinute: Int
-    /// Where SDKs find the gateway: scheme, and host with port.
+    /// The address at which SDKs find the gateway: scheme, and host with port.
     private let scheme: String
     private let authority: String
 
@@ -20,6 +20,6 @@ struct CrashConfiguration: Sendable {
         authority = name + (url.port.map { ":\($0)" } ?? "")
     }
 
-    /// What is put into an app: the address and the key of a project.
+    /// The DSN that is put into an app: the address and the key of a project.
     @Sendable func dsn(key: String, projectId: String) -> String { "\(scheme)://\(key)@\(authority)/\(projectId)" }
 }

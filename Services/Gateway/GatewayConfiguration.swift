@@ -37,9 +37,9 @@ struct GatewayConfiguration: Sendable {
     /// Largest file that is taken in.
     let fileBytesMax: Int
     let capacity: CapacitySettings
-    /// Who may upload files.
+    /// The clients that may upload files.
     let fileUpload: FileUploadRight
-    /// Which files are taken in.
+    /// The types of files that are taken in.
     let fileTypes: FileTypes
     let fileLinks: FileLinks
     let fileSigner: FileSigner

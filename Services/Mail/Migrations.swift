@@ -1,7 +1,7 @@
 import ObjectStore
 
-/// How `mail.sqlite` came to its form, oldest first. To change a table, append an entry; those of a release stay as
-/// they are (docs/upgrading.md).
+/// The migrations of `mail.sqlite`, oldest first. To change a table, append an entry; those of a release stay as they
+/// are (docs/upgrading.md).
 let mailMigrations = [
     Migration(1, "tables", mailTables)
 ]

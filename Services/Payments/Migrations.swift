@@ -1,6 +1,6 @@
 import ObjectStore
 
-/// How `payments.sqlite` came to its form, oldest first. To change a table, append an entry; those of a release stay as
+/// The migrations of `payments.sqlite`, oldest first. To change a table, append an entry; those of a release stay as
 /// they are (docs/upgrading.md).
 let paymentsMigrations = [
     Migration(1, "tables", paymentsTables)

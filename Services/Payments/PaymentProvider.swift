@@ -12,8 +12,8 @@ package protocol PaymentProvider: Sendable {
     func deleteCustomer(_ id: String) async throws
     /// Takes money.
     func charge(_ order: ChargeOrder, key: String) async throws -> ProviderCharge
-    /// What became of a charge, without making one. Nil: it was not made and never will be, not even by a request that
-    /// is still on its way.
+    /// Looks for a charge without making one. Nil: it was not made and never will be, not even by a request that is
+    /// still on its way.
     func findCharge(_ order: ChargeOrder, key: String) async throws -> ProviderCharge?
     /// Gives money back.
     func refund(_ order: RefundOrder, key: String) async throws -> ProviderRefund
@@ -49,7 +49,7 @@ package struct ChargeOrder: Sendable, Hashable {
     package let currency: String
     /// Shown in the provider's own records.
     package let orderId: String
-    /// When the provider was asked first: it remembers keys for a limited time.
+    /// The time at which the provider was asked first: it remembers keys for a limited time.
     package let begunAt: Timestamp
 
     package init(
@@ -86,7 +86,7 @@ package struct RefundOrder: Sendable, Hashable {
     package let currency: String
     /// Shown in the provider's own records.
     package let orderId: String
-    /// When the provider was asked first.
+    /// The time at which the provider was asked first.
     package let begunAt: Timestamp
 }
 
@@ -111,7 +111,7 @@ package struct ProviderFailure: Error, Sendable, Hashable {
         self.message = message
     }
 
-    /// As clients of the Parse Stripe module see it: 141 with the provider's message.
+    /// The error as clients of the Parse Stripe module see it: `.scriptFailed` (141) with the provider's message.
     package var parseError: ParseError { ParseError(.scriptFailed, message, details: details) }
 
     private var details: JSON {

@@ -1,7 +1,7 @@
 import ObjectStore
 
-/// How `push.sqlite` came to its form, oldest first. To change a table, append an entry; those of a release stay as
-/// they are (docs/upgrading.md).
+/// The migrations of `push.sqlite`, oldest first. To change a table, append an entry; those of a release stay as they
+/// are (docs/upgrading.md).
 let pushMigrations = [
     Migration(1, "tables", pushTables)
 ]

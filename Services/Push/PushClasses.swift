@@ -16,8 +16,8 @@ extension ClassDefinition {
         uniqueIndexes: [["installationId"]],
         permissions: ClassPermissions(get: .everybody, create: .everybody, update: .everybody, addField: .everybody))
 
-    /// What a push opens: everybody may fetch it, the shop's admins write it. To whom and when it is sent is the shop's
-    /// business.
+    /// The content that a push opens: everybody may fetch it, the shop's admins write it. To whom and when it is sent
+    /// is the shop's business.
     static let promotion = ClassDefinition(
         "Promotion",
         fields: [
@@ -25,7 +25,7 @@ extension ClassDefinition {
         ],
         permissions: .adminWritten().protecting(["*": ["audience", "schedule"], "role:admins": []]))
 
-    /// What became of a push. Written by this service, read with the master key.
+    /// The pushes, and what became of each. Written by this service, read with the master key.
     static let pushStatus = ClassDefinition(
         "_PushStatus",
         fields: [

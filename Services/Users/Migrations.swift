@@ -1,7 +1,7 @@
 import ObjectStore
 
-/// How `users.sqlite` came to its form, oldest first. To change a table, append an entry; those of a release stay as
-/// they are (docs/upgrading.md).
+/// The migrations of `users.sqlite`, oldest first. To change a table, append an entry; those of a release stay as they
+/// are (docs/upgrading.md).
 /// - Parameter key: the accounts', for what the file keeps hashed or encrypted.
 func usersMigrations(_ key: AccountKey) -> [Migration] {
     [

@@ -66,7 +66,7 @@ package func buildUsers(
     }
 }
 
-/// What has to do with links in mails.
+/// Adds the routes for links in mails.
 private func buildLinks(_ host: ServiceHost, _ routes: inout ServiceRoutes, rules: UserRules) {
     let mails = LinkMails(settings: rules.settings, messages: rules.messages, key: rules.key)
     let visits = LinkVisits(host: host, rules: rules)

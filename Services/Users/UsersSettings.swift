@@ -12,7 +12,7 @@ package struct UsersSettings: Sendable {
     /// `SATCHEL_MFA`: `totp` lets users protect sign-ins with an authenticator app, `off` does not.
     package var asksSecondFactor = false
     package var passwordPolicy = PasswordPolicy()
-    /// How long a link in a mail works: `SATCHEL_VERIFICATION_HOURS` and `SATCHEL_RESET_HOURS`, 1 to 720.
+    /// Hours for which a link in a mail works: `SATCHEL_VERIFICATION_HOURS` and `SATCHEL_RESET_HOURS`, 1 to 720.
     package var verificationHours = 24
     package var resetHours = 1
     /// `SATCHEL_MAILS_PER_ADDRESS`: links one client address may ask for in an hour, 1 to 1,000,000. An address may be

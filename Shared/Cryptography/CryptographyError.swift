@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// Why nothing came of it. Never says anything of a secret.
+/// The failure of a cryptographic operation. It never says anything of a secret.
 public enum CryptographyError: Error, Sendable, Equatable {
     /// libcrypto has no memory, or does not know what is asked of it.
     case unavailable
@@ -8,7 +8,7 @@ public enum CryptographyError: Error, Sendable, Equatable {
     case badKey
     /// A number or length outside its bounds.
     case badParameter
-    /// What was sealed is not whole, or was sealed with another key or for another purpose.
+    /// Sealed data that is not whole, or that was sealed with another key or for another purpose.
     case notAuthentic
 
     /// An error after a call of libcrypto failed. Forgets the thread's list of reasons, which nobody reads.

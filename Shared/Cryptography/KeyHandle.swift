@@ -50,7 +50,7 @@ final class KeyHandle: Sendable {
         }
     }
 
-    /// Of ECDSA: in DER.
+    /// Whether the signature is the key's; one of ECDSA is in DER.
     func isValid(_ signature: [UInt8], of message: [UInt8]) -> Bool {
         guard let context = EVP_MD_CTX_new() else { return false }
         defer { EVP_MD_CTX_free(context) }
@@ -63,7 +63,7 @@ final class KeyHandle: Sendable {
         return true
     }
 
-    /// Of ECDSA: in DER.
+    /// The key's signature; one of ECDSA is in DER.
     func signature(of message: [UInt8]) throws(CryptographyError) -> [UInt8] {
         guard let context = EVP_MD_CTX_new() else { throw .failed(.unavailable) }
         defer { EVP_MD_CTX_free(context) }

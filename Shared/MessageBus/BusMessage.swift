@@ -25,7 +25,7 @@ public struct BusMessage: Sendable {
     /// ZeroMQ cuts the connection of a peer that sends more. The store refuses answers half as large.
     public static let frameBytesMax: Int64 = 64 << 20
 
-    /// Why frames are not a message.
+    /// The reasons for which frames are not a message.
     public enum Malformed: Error, Equatable {
         case frameCount(Int)
         case envelope

@@ -52,7 +52,7 @@ public final class ClassStore: Sendable {
     /// The role of this process at this moment; a reader becomes the writer when the lock is free.
     public var role: StoreRole { writer.isWriting ? .writer : .reader }
 
-    /// Why the last write failed when that was the disk's fault; nil when writing works.
+    /// The trouble with the disk that made the last write fail; nil when writing works.
     public var trouble: StorageTrouble? { writer.health.trouble }
 
     /// Commits something that changes nothing. When it reaches the disk, `trouble` is over.

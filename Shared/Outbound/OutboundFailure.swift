@@ -1,4 +1,4 @@
-/// Why there is no complete answer.
+/// The failure of an exchange with a server outside: there is no complete answer.
 public struct OutboundFailure: Error, Sendable, Hashable, CustomStringConvertible {
     /// The reasons for which an answer is missing.
     public enum Reason: String, Sendable {

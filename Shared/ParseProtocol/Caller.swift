@@ -11,7 +11,8 @@ public struct Caller: Hashable, Sendable {
     /// Runs the shop: the master key, or an admin with a session of full rights. Quotas do not count such callers and
     /// keep a part of each limit for them.
     public var isOperator: Bool
-    /// Where the request came from, the key by which a client without an account is counted; empty when nobody knows.
+    /// The network that the request came from, the key by which a client without an account is counted; empty when it
+    /// is not known.
     public var network: String
 
     /// A caller without any rights but those that are given. The master key is an operator too.

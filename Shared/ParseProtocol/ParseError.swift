@@ -44,7 +44,8 @@ public struct ParseError: Error, Hashable, Sendable {
         public static let missingObjectId = Code(104)
         /// A field's name that cannot be, or that a client may not set.
         public static let invalidKeyName = Code(105)
-        /// A malformed pointer. Not sent: such a pointer is 107 or 111, as in Parse Server.
+        /// A malformed pointer. Not sent: such a pointer is `invalidJSON` (107) or `incorrectType` (111), as in Parse
+        /// Server.
         public static let invalidPointer = Code(106)
         /// A body, a header or a value that is not what JSON or the protocol demands.
         public static let invalidJSON = Code(107)
@@ -74,7 +75,7 @@ public struct ParseError: Error, Hashable, Sendable {
         public static let fileSaveError = Code(130)
         /// An installation's id that cannot be, or a device token that belongs to several devices.
         public static let invalidInstallationId = Code(132)
-        /// A device type that cannot be. Not sent: any text is one, and a missing one is 135.
+        /// A device type that cannot be. Not sent: any text is one, and a missing one is `missingRequiredField` (135).
         public static let invalidDeviceType = Code(133)
         /// A field without which the object cannot be saved.
         public static let missingRequiredField = Code(135)
@@ -148,7 +149,7 @@ public struct ParseError: Error, Hashable, Sendable {
         ParseError(.commandUnavailable, "\(what) is not available in this version of Satchel.")
     }
 
-    /// 103 in the words of Parse Server, the blank at their end included: clients compare them.
+    /// `.invalidClassName` (103) in the words of Parse Server, the blank at their end included: clients compare them.
     public static func invalidClassName(_ name: String) -> ParseError {
         ParseError(
             .invalidClassName,
@@ -156,7 +157,7 @@ public struct ParseError: Error, Hashable, Sendable {
                 + "and must start with an alpha character ")
     }
 
-    /// 119 for a class that is not for clients.
+    /// `.operationForbidden` (119) for a class that is not for clients.
     /// - Parameter operation: what was tried: `find`, `get`, `create`, `update` or `delete`.
     public static func internalClass(_ name: String, _ operation: String) -> ParseError {
         ParseError(
@@ -164,12 +165,12 @@ public struct ParseError: Error, Hashable, Sendable {
             "Clients aren't allowed to perform the \(operation) operation on the \(name.prefix(128)) collection.")
     }
 
-    /// 105 for the name of a field that cannot be one.
+    /// `.invalidKeyName` (105) for the name of a field that cannot be one.
     public static func invalidFieldName(_ name: String) -> ParseError {
         ParseError(.invalidKeyName, "Invalid field name: \(name.prefix(200)).")
     }
 
-    /// A share or quota is used up for now: 155, HTTP 429.
+    /// A share or quota is used up for now: `.requestLimitExceeded` (155), HTTP 429.
     /// - Parameter retryAfterSeconds: when to come again, for `Retry-After`; less than one counts as one.
     public static func tooManyRequests(_ text: String, retryAfterSeconds: Int) -> ParseError {
         var error = ParseError(.requestLimitExceeded, text)

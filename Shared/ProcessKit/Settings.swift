@@ -64,7 +64,7 @@ public struct Settings: Sendable {
         return value
     }
 
-    /// What is said of a setting with a wrong value. Not for secrets: the value is in it.
+    /// The problem of a setting with a wrong value. Not for secrets: the value is in it.
     public func wrong(_ key: String, _ what: String) -> StartupProblem {
         StartupProblem("\(Self.variable(key))=\(self[key] ?? "") \(what)")
     }

@@ -8,7 +8,7 @@ final class DiskWatch: Sendable {
     private let host: ServiceHost
     private let told = Mutex<StorageTrouble?>(nil)
 
-    /// Also how long `/health` may be behind.
+    /// The pause between two looks, and so the time by which `/health` may be behind.
     static let interval = Duration.seconds(1)
 
     init(host: ServiceHost) { self.host = host }

@@ -20,7 +20,7 @@ public final class ServiceHost: Sendable {
     public let bus: BusEndpoint
     /// The messages that must reach other services, written with the change that causes them.
     public let outbox: Outbox
-    /// What the service does by itself.
+    /// The work that the service does by itself.
     public let background = BackgroundGroup()
     /// The bounds of what clients may add.
     public let quotas: Quotas

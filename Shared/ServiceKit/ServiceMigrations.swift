@@ -1,8 +1,8 @@
 import ObjectStore
 
 extension Migrations {
-    /// How the tables that every service has came to their form, oldest first. To change one, append an entry; those of
-    /// a release stay as they are (docs/upgrading.md).
+    /// The migrations of the tables that every service has, oldest first. To change one, append an entry; those of a
+    /// release stay as they are (docs/upgrading.md).
     public static let serviceKit = Migrations("service", [Migration(1, "tables", serviceTables)])
 }
 

@@ -12,18 +12,18 @@ public struct ServicePlan: Sendable {
     /// Makes the rules for the classes that are more than data, by class name, with what they need of the running
     /// service. Called once.
     public let rules: @Sendable (ServiceHost) -> [String: any ClassRules]
-    /// How its tables beside the object store came to their form.
+    /// The migrations of its tables beside the object store.
     public let migrations: Migrations
-    /// How safe a commit is when it is reported as done.
+    /// The durability of a commit at the moment when it is reported as done.
     public let synchronous: Synchronous
     /// Whether it is the owner of classes that nobody defined (only the catalog is).
     public let ownsUnknownClasses: Bool
-    /// Whose rights a reading client has; a service with sessions of fewer rights says so here.
+    /// The caller with whose rights a client reads; a service with sessions of fewer rights says so here.
     public var readingCaller: @Sendable (Principal) -> Caller = { Caller($0) }
     /// Adds to an answer what only the asking client may see and what is not stored as it is shown; nil when there is
     /// nothing of the kind.
     public var completion: (@Sendable (ShownAnswer, ServiceRequest, StoreReader) throws -> [UInt8])?
-    /// How kept answers are encrypted, in a service whose answers hold secrets.
+    /// The encryption of kept answers, in a service whose answers hold secrets.
     public var replySeal: ReplySeal?
 
     /// A plan without sealed replies, and with answers as they are stored.

@@ -32,7 +32,7 @@ public struct SignedToken: Sendable {
         self.signature = signature
     }
 
-    /// What the owner of `key` said.
+    /// The claims that the owner of `key` signed.
     /// - Throws: `algorithm` when the key signs another way, `signature` when it did not sign this, `malformed` when
     ///   what it signed are no claims. When they hold is another question: `TokenClaims.checkTime`.
     public func claims(signedBy key: TokenKey) throws(TokenProblem) -> TokenClaims {

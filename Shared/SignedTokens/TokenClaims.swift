@@ -10,7 +10,7 @@ public struct TokenClaims: Sendable {
     /// The text of `sub`, which names the user at the issuer; nil for anything else.
     public var subject: String? { json["sub"]?.stringValue }
 
-    /// Whom the token is for: one text or a list of texts. Empty for anything else, which is for nobody.
+    /// The parties that the token is for: one text or a list of texts. Empty for anything else, which is for nobody.
     public var audiences: [String] {
         guard let value = json["aud"] else { return [] }
         if let one = value.stringValue { return [one] }

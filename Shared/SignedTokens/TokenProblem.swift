@@ -1,4 +1,4 @@
-/// Why a token does not count. Names the check, never anything of the token or a key.
+/// The reason for which a token does not count. It names the check, never anything of the token or a key.
 public enum TokenProblem: String, Error, Sendable {
     /// It is no JWS in compact form with claims.
     case malformed

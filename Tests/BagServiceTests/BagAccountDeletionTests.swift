@@ -7,7 +7,7 @@ import ServiceSupport
 import TestSupport
 import Testing
 
-/// When an account is deleted the bag forgets who it was, and keeps what the shop must account for.
+/// The bag after an account was deleted: it forgets who the customer was, and keeps what the shop must account for.
 @Suite struct BagAccountDeletionTests {
     private static func forget(_ userId: String, in bag: BagStore) async throws {
         try await bag.store.write { try AccountDeletion.forget(userId, in: $0) }

@@ -1,6 +1,6 @@
 /// Private keys for tests and nothing else.
 enum TestKeys {
-    /// Of RFC 7515, appendix A.2.
+    /// The key of RFC 7515, appendix A.2.
     static let rsa = """
         -----BEGIN PRIVATE KEY-----
         MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQCh+BYK4uPJtGXO
@@ -48,7 +48,7 @@ enum TestKeys {
         G7rBsxqi9IuaipfbmR6MWvHcAvL7JD3pBzn1OQXy2yfUOyAjSOfi5gr4qnplFPc=
         -----END ENCRYPTED PRIVATE KEY-----
         """
-    /// Of a curve that is not used here.
+    /// A key of a curve that is not used here.
     static let p384 = """
         -----BEGIN PRIVATE KEY-----
         MIG2AgEAMBAGByqGSM49AgEGBSuBBAAiBIGeMIGbAgEBBDD7jkKcuYPpKKOa4leI

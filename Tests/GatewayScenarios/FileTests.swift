@@ -61,7 +61,7 @@ import Testing
         #expect(try await client.download("/files/other/metadata/\(name)").status == 403)
     }
 
-    /// What is asked for, and what comes.
+    /// The range that is asked for, and the status, bytes and `Content-Range` that come.
     static let ranges: [(String, Int, String, String?)] = [
         ("bytes=0-3", 206, "0123", "bytes 0-3/10"), ("bytes=4-", 206, "456789", "bytes 4-9/10"),
         ("bytes=-3", 206, "789", "bytes 7-9/10"), ("bytes=-99", 206, "0123456789", "bytes 0-9/10"),

@@ -187,7 +187,7 @@ import Testing
         #expect(answer.status == (code == 101 ? 404 : 400), "No status that lets an SDK call it again.")
     }
 
-    /// What a host may do, and what the client hears of it.
+    /// The misbehaviour of a host, and the text that the client gets.
     static let troubles: [(JSON, String)] = [
         (["how": "slow", "seconds": 30], "The webhook did not answer in time."),
         (["how": "garbage"], "The webhook"), (["how": "close"], "The webhook"),

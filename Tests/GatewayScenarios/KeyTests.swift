@@ -239,7 +239,7 @@ import Testing
         #expect(problem.contains(value) || problem.contains(name), "\(problem)")
     }
 
-    /// What a gateway says that does not start.
+    /// The complaint of a gateway that does not start.
     private static func problem(_ settings: [String: String]) async throws -> String {
         let data = "/tmp/satchel-\(Names.random(8))"
         defer { try? FileManager.default.removeItem(atPath: data) }

@@ -19,7 +19,7 @@ import Testing
             try await client.send(method, path, headers: headers, body: body?.serialized)
         }
 
-        /// How many of `count` such requests are not refused for their number.
+        /// The number of requests, of `count` such, that are not refused for their number.
         func admitted(_ count: Int, _ path: String) async throws -> Int {
             var admitted = 0
             for _ in 0..<count where try await send(.POST, path).status != 429 { admitted += 1 }

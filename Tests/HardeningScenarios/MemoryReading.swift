@@ -4,7 +4,7 @@ import TestSupport
 /// Megabytes of a process as the kernel counts them.
 struct MemoryReading {
     let resident: Int
-    /// Of them, those that are no pages of files.
+    /// The part of it that is no pages of files.
     let own: Int
     /// The most there ever was.
     let peak: Int

@@ -4,7 +4,7 @@ import TestSupport
 
 /// A client at an address of its own, of a suite that trusts loopback as a proxy.
 struct PlacedClient: Sendable {
-    /// What a suite needs for it.
+    /// The settings that a suite needs for it.
     static let settings = ["SATCHEL_TRUSTED_PROXIES": "127.0.0.1"]
 
     var client: ParseClient

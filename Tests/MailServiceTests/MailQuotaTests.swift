@@ -10,7 +10,7 @@ import Testing
 @Suite struct MailQuotaTests {
     private static let hour: Int64 = 3_600_000
 
-    /// How many of so many mails an allowance has room for.
+    /// The number of mails, of `count`, that an allowance has room for.
     private static func taken(
         _ allowance: inout MailAllowance, of count: Int, at now: Int64, keeping kept: Int = 0
     ) -> Int {

@@ -55,8 +55,8 @@ import Testing
 
     // MARK: - About one mail
 
-    /// What the server does with an address, the state that follows, whether the address is suppressed, and what is
-    /// tried.
+    /// The address, which tells the server how to refuse it, the mail's state after the refusal, and whether the
+    /// address is suppressed.
     static let refusals: [(address: String, state: String, isSuppressed: Bool)] = [
         ("rcpt-450@x.example", "queued", false), ("rcpt-451-4.7.1@x.example", "queued", false),
         ("rcpt-550@x.example", "bounced", true), ("rcpt-550-5.1.1@x.example", "bounced", true),

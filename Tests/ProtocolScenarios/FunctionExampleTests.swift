@@ -33,7 +33,8 @@ import Testing
             return answer.result
         }
 
-        /// What the example shows and the answer does not have. Of lists the first elements are compared.
+        /// The members that the example shows and the answer does not have, and those of another kind. Of lists the
+        /// first elements are compared.
         private static func problems(_ example: JSON, _ answer: JSON, _ place: String) -> [String] {
             guard kind(example) == kind(answer) else { return ["\(place) is \(kind(answer))"] }
             if let members = example.objectValue {

@@ -80,7 +80,7 @@ import Testing
         #expect(try target(["where": .null, "channels": []]) == .condition(["channels": ["$in": []]]))
     }
 
-    /// What a client sends as "now" is past when it arrives.
+    /// A client's "now" is past when it arrives.
     @Test func anExpirationOfAMomentAgoIsTaken() throws {
         let draft = try PushDraft(Self.push(["expiration_time": "2025-12-31T23:59:30Z"]), now: Self.now)
         #expect(draft.expiry == .at(Self.now.advanced(by: .seconds(-30))))

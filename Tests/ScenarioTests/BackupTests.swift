@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    /// What is there is never overwritten: it stays, or it is moved aside when the operator says so.
+    /// Data that is there is never overwritten: it stays, or it is moved aside when the operator says so.
     @Test(.timeLimit(.minutes(2))) func dataThatIsThereIsMovedAsideOnlyWhenTold() async throws {
         try await Suite.with { suite in
             let folder = try TemporaryFolder()
@@ -219,7 +219,7 @@ import Testing
 
     // MARK: - Tools
 
-    /// What a command says that must fail; empty when it does not fail.
+    /// The error of a command that must fail; empty when it does not fail.
     private static func refusal(_ command: () async throws -> String) async -> String {
         do {
             _ = try await command()
@@ -229,7 +229,8 @@ import Testing
         }
     }
 
-    /// What scripts/restore says to a backup; empty when it restores it, or leaves something where the data would be.
+    /// The refusal of a backup by scripts/restore; empty when it restores it, or leaves something where the data would
+    /// be.
     private static func refusal(restoring backup: String, in folder: TemporaryFolder) async -> String {
         let data = "empty-\(Names.random(6))"
         let text = await refusal {

@@ -32,13 +32,13 @@ final class Crowd: Sendable {
     /// Checkouts answered so far.
     var checkouts: Int { state.withLock { $0.receipts.reduce(0) { $0 + $1.count } } }
 
-    /// What each customer was told so far: the receipts by the purchases' keys.
+    /// The receipts that each customer got so far, by the purchases' keys.
     var told: [(customer: Customer, receipts: [String: JSON])] {
         let receipts = state.withLock { $0.receipts }
         return zip(customers, receipts).map { ($0, $1) }
     }
 
-    /// What customers were told that made them ask for the same once more.
+    /// The answers that made customers ask for the same once more.
     var repeated: [String] { state.withLock { $0.repeated } }
 
     /// From now on requests may get no answer, or a 5xx: the gateway is the one process that has no second.
@@ -145,7 +145,7 @@ final class Crowd: Sendable {
                 let answer = try await request(customer.client)
                 if answer.status == 200 { return answer }
                 problem = "\(what): \(answer.status) \(answer.text.prefix(300))"
-                // 124: the outcome is not known yet, ask again with the same key.
+                // `.timeout` (124): the outcome is not known yet, ask again with the same key.
                 guard answer.status >= 500 || answer.code == 124 else {
                     report(problem)
                     throw Unexpected(what, answer)

@@ -12,7 +12,7 @@ struct ShopperFlow {
     let email = "\(Names.random(10).lowercased())@shoppers.example"
     private let password = Names.random(12)
 
-    /// What the customer has at the end, for checks by and against others.
+    /// The customer's possessions at the end, for checks by and against others.
     private(set) var orders: [JSON] = []
     private(set) var stripeCustomerId = ""
     private(set) var paymentMethodId = ""

@@ -16,7 +16,7 @@ struct TemporaryFolder: Sendable {
 
     func path(_ name: String) -> String { "\(root)/\(name)" }
 
-    /// What is in one of its folders, in no order; of the folder itself for an empty name.
+    /// The names in one of its folders, in no order; of the folder itself for an empty name.
     func names(_ name: String = "") throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: path(name))
     }

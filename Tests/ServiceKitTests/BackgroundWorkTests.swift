@@ -179,7 +179,8 @@ import Testing
         #expect(!hasBegun)
     }
 
-    /// What does not listen is waited for as long as it is said, and what nothing is lost by not at all.
+    /// Work that does not listen is waited for as long as the limit says, and not at all when nothing is lost by ending
+    /// it.
     @Test(.timeLimit(.minutes(1))) func stoppingTakesNoLongerThanItIsGiven() async {
         for (isAwaited, limit) in [(false, Duration.seconds(3600)), (true, .milliseconds(50))] {
             let (end, continuation) = AsyncStream<Void>.makeStream()

@@ -5,8 +5,7 @@ import ParseProtocol
 import ServiceKit
 import Testing
 
-/// How long kept replies are kept, and how: what is old goes, what is damaged is our fault, what is sealed is not
-/// readable.
+/// Kept replies: an old one goes, a damaged one is our fault, a sealed one is not readable.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct KeptReplyTests {
     private func withTally(_ body: (BusBench, ServiceHost) async throws -> Void) async throws {
         try await BusBench.with { bench in

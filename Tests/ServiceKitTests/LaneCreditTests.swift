@@ -6,7 +6,7 @@ import Testing
 @Suite final class LaneCreditTests {
     private var credit = LaneCredit()
     private let second: UInt64 = 1_000_000_000
-    /// What one overrun costs.
+    /// The cost of one overrun, in nanoseconds.
     private let cost: UInt64 = 10_000_000
 
     @Test func withoutOverrunsEveryReadIsTried() {

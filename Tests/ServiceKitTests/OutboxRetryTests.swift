@@ -5,7 +5,7 @@ import ServiceKit
 import TestSupport
 import Testing
 
-/// What becomes of messages that are refused or not answered: they are sent again after a pause, and hold up nobody.
+/// Messages that are refused or not answered: they are sent again after a pause, and hold up nobody.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct OutboxRetryTests {
     private static let sender = ServicePlan(name: "users")
 

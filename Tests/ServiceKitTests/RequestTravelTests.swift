@@ -6,7 +6,7 @@ import ServiceKit
 import ServiceSupport
 import Testing
 
-/// What travels with a request from service to service: on whose behalf it is made, and what it may still cost.
+/// The principal and the budget of a request, which travel with it from service to service.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct RequestTravelTests {
     private static let who = Call<Accepted, Principal>("till.who.v1")
     private static let work = Call<Accepted, UserDeleted>("till.work.v1")

@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    /// What the service refuses the request with.
+    /// The failure with which the service refuses the request.
     private func refusal(
         _ bench: BusBench, _ kind: String, _ user: String, key: String? = nil
     ) async throws -> Failure {

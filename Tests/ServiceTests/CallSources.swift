@@ -12,7 +12,7 @@ struct CallSources {
         let type: String
         /// `price`.
         let name: String
-        /// Of a family what comes after the service's name, else the kind.
+        /// The call's kind; for one of a family, the part after the service's name.
         let kind: String
         let isFamily: Bool
     }

@@ -82,7 +82,7 @@ import Testing
         #expect(street.letters(zipcode.results) == "DCBA")
     }
 
-    /// What SDKs send: every style of client, with count, pages, other constraints and sub-queries.
+    /// The queries that SDKs send: every style of client, with count, pages, other constraints and sub-queries.
     @Test(arguments: [ParseClient.Style.headers, .tunnelled])
     func sdkQueriesFindPlaces(_ style: ParseClient.Style) async throws {
         let suite = try await Suite.shared

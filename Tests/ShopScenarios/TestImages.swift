@@ -32,7 +32,7 @@ final class TestImages: Sendable {
         return bytes("bomb.png")
     }
 
-    /// What vipsheader knows of an image, such as `width` or `exif-data`; nil for a field that it has not.
+    /// A field of an image as vipsheader knows it, such as `width` or `exif-data`; nil when the image does not have it.
     func field(_ field: String, of content: [UInt8]) async -> String? {
         FileManager.default.createFile(atPath: "\(folder)/looked-at", contents: Data(content))
         return try? await Command.run(["vipsheader", "-f", field, "\(folder)/looked-at"])

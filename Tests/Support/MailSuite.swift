@@ -3,7 +3,7 @@ import ParseProtocol
 
 /// Suites whose mails go to a mail server of ours (Tests/Peers/smtp.py).
 package enum MailSuite {
-    /// What the shop logs in with at the mail server.
+    /// The password with which the shop logs in at the mail server.
     package static let password = "hunter2-\(Names.random(8))"
 
     /// A suite that sends by SMTP, with the login and the encryption that a real one has.

@@ -3,7 +3,7 @@ import ParseProtocol
 
 /// A program that is not ours, from `Tests/Peers`, running for a test: a mail server, a payment provider.
 package final class Peer: Sendable {
-    /// Where it listens on 127.0.0.1; 0 for a program that does not.
+    /// The port of 127.0.0.1 that it listens on; 0 for a program that does not listen.
     package let port: Int
     private let keeper: Keeper
     private let output: String
@@ -47,7 +47,7 @@ package final class Peer: Sendable {
         self.output = output
     }
 
-    /// What it reported so far, one JSON object a line.
+    /// Its reports so far, one JSON object a line.
     package func reports() -> [JSON] {
         Self.lines(of: output).compactMap { $0.hasPrefix("{") ? try? JSON(parsing: $0) : nil }
     }

@@ -56,7 +56,7 @@ package final class RawConnection: Sendable {
         send(Array("\(head)\n\n".replacingOccurrences(of: "\n", with: "\r\n").utf8))
     }
 
-    /// What comes within the time, `max` bytes at most; nil when nothing came and the connection is open.
+    /// The text that comes within the time, `max` bytes at most; nil when nothing came and the connection is open.
     package func read(within milliseconds: Int, max: Int = 65536) -> String? {
         var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         guard Glibc.poll(&poll, 1, Int32(milliseconds)) > 0 else { return nil }

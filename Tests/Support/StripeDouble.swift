@@ -50,9 +50,9 @@ package struct StripeDouble: Sendable {
 
     package struct State: Sendable {
         package let json: JSON
-        /// How often money was taken.
+        /// The number of charges that were made.
         package var taken: Int64 { json["taken"]?.intValue ?? -1 }
-        /// What was given back in all.
+        /// The amount that was given back in all.
         package var back: Int64 { json["back"]?.intValue ?? -1 }
         package var refunds: Int64 { json["refunds"]?.intValue ?? -1 }
         /// Requests that Stripe would have refused for their form.

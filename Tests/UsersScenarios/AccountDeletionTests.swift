@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    /// What each service does with the message.
+    /// The deletion in each service: only the shop's books are left.
     @Test func nothingOfTheUserIsLeftButTheBooks() async throws {
         let suite = try await Suite.shared
         let master = ParseClient.master(suite)

@@ -183,7 +183,7 @@ import Testing
         #expect(try await ann.signIn().status == 200)
     }
 
-    /// What an app sends that saves what it read, and what it must not be able to say.
+    /// An app may save what it read. It can neither turn the second factor off nor claim one in this way.
     @Test func savingWhatWasReadChangesNothing() async throws {
         let ann = try await Protected(Self.suite)
         #expect(try await ann.change(["status": "enabled"]).status == 200)
@@ -263,8 +263,8 @@ import Testing
         }
     }
 
-    /// Who reads the mailbox may choose a password, and still needs the code; but who never showed that the address is
-    /// theirs keeps no lock on it.
+    /// Somebody who reads the mailbox may choose a password, and still needs the code. A user who never showed that the
+    /// address is theirs keeps no lock on it.
     @Test func aNewPasswordByMailLeavesTheSecondFactor() async throws {
         for isVerified in [true, false] {
             let ann = try await Protected(Self.suite)

@@ -6,7 +6,7 @@ import Testing
 /// Users that everybody may read (`SATCHEL_PUBLIC_USERS`), in a shop that is started again with the setting and
 /// without it.
 @Suite struct PublicUserTests {
-    /// What a shop goes on with elsewhere.
+    /// A copy of the data with which a shop goes on elsewhere.
     private static func copy(of suite: Suite) throws -> String {
         let copy = FileManager.default.temporaryDirectory.path + "/users-\(Names.random(8))"
         try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: true)
@@ -17,7 +17,7 @@ import Testing
         return copy
     }
 
-    /// Which of the users a stranger sees.
+    /// Whether a stranger sees each of the users.
     private static func seen(_ users: [Customer], in suite: Suite) async throws -> [Bool] {
         var seen: [Bool] = []
         for user in users {

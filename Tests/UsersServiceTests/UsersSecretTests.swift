@@ -33,7 +33,7 @@ import UsersService
         #expect(try testAccountKey.seal(plain, for: .anonymousId, of: "u1") != sealed, "Each time another.")
     }
 
-    /// What is in databases stays readable: HKDF, HMAC and AES-GCM of another library made these.
+    /// Secrets in databases stay readable: HKDF, HMAC and AES-GCM of another library made these.
     @Test func whatWasStoredBeforeMeansTheSame() {
         #expect(
             other.digest("r:0", for: .sessionToken)
@@ -46,7 +46,7 @@ import UsersService
         #expect(other.open(box, for: .anonymousId, of: "u1") == Array("0b4a".utf8))
     }
 
-    /// Of replicas that start together one makes the key, and all have it.
+    /// One of the replicas that start together makes the key, and all have it.
     @Test func manyStartsMakeOneKey() async throws {
         let path = NSTemporaryDirectory() + "key-\(Names.random(10))/users.key"
         defer { try? FileManager.default.removeItem(atPath: (path as NSString).deletingLastPathComponent) }

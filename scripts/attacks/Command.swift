@@ -2,7 +2,7 @@ import Foundation
 
 /// A program that is run to its end.
 enum Command {
-    /// What it prints. Its errors go where ours go.
+    /// The program's standard output. Its errors go where ours go.
     static func output(of program: String, _ arguments: [String]) async throws -> [UInt8] {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: program)

@@ -13,10 +13,10 @@ struct DenialResult {
     let attack: any Attack
     let plan: AttackPlan
     let attackers: AttackTally.Result
-    /// What the shoppers met before the attack, during it and shortly after, and beside as many harmless requests.
+    /// The shoppers' experience before the attack, during it and shortly after, and beside as many harmless requests.
     let baseline, attacked, crowded: HonestRecord.Result
     let memory: Memory
-    /// What the attack and the shoppers beside it left on the disk.
+    /// Bytes that the attack and the shoppers beside it left on the disk.
     let addedDiskBytes: Int
     /// Replicas whose process ended.
     let endedReplicas: [String]
@@ -25,7 +25,7 @@ struct DenialResult {
     private static let ordinaryMillisecondsMax = 250.0
     /// Milliseconds that 95 of 100 right sign-ins and sign-ups by password take at most.
     private static let passwordMillisecondsMax = 2000.0
-    /// Of the shoppers' requests that were answered with 429. They did nothing to deserve it.
+    /// Share of the shoppers' requests that may be answered with 429. They did nothing to deserve it.
     private static let delayedShareMax = 0.05
     private static let memoryGrowthMax = 0.2
 

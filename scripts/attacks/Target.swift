@@ -45,7 +45,7 @@ struct TargetOptions: ParsableArguments {
     }
 }
 
-/// Why a run ends before it has a result. The description is what is printed.
+/// The reason for which a run ends before it has a result. The description is what is printed.
 package struct AttackError: Error, CustomStringConvertible {
     package let description: String
 

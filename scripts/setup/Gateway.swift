@@ -21,7 +21,7 @@ struct Gateway: Sendable {
     private static let timeout = Duration.seconds(60)
     /// 1,000 objects at the protocol's limit of 128 KB never come back here; 16 MB is ample for our pages.
     private static let answerBytesMax = 16 << 20
-    /// How often a 503 is tried before it is reported.
+    /// Attempts at a request that is answered 503, before that is reported.
     static let attemptsMax = 6
 
     /// Runs `body` with a client, whose connections end with it.

@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// Why a command ends with exit code 1. The description is what the operator reads.
+/// The reason for which a command ends with exit code 1. The description is what the operator reads.
 enum SetupError: Error, CustomStringConvertible {
     /// An option, a variable or a file is not usable.
     case invalid(String)

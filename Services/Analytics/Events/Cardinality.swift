@@ -3,7 +3,7 @@ import ObjectStore
 /// Bounds how many different names a day may bring. Clients choose the names of events, dimensions and values, and each
 /// new one is a row of a roll-up that is kept for years; past the bound they are counted together.
 enum Cardinality {
-    /// What is counted together.
+    /// The name under which all further names are counted together.
     static let other = "(other)"
 
     /// Whether a name that is new in `scope` may be added; then it is counted.

@@ -4,7 +4,7 @@ import ParseProtocol
 /// (PARSE_PROTOCOL section 12).
 package struct Event: Sendable {
     package let name: String
-    /// When it happened by the app's clock; nil when the app did not say.
+    /// The time by the app's clock; nil when the app did not say.
     package let at: Timestamp?
     package let dimensions: [String: JSON]
     /// `AppOpened` by a tap on a push: the push's hash.
@@ -55,7 +55,7 @@ package struct Event: Sendable {
     /// Devices collect events while they are offline; an older one is counted on the day it comes.
     private static let lateMax = Duration.seconds(30 * 86_400)
 
-    /// When it happened; a device whose clock is ahead reports from now, not from the future.
+    /// The time at which it happened; a device whose clock is ahead reports from now, not from the future.
     package func happenedAt(now: Timestamp) -> Timestamp { min(at ?? now, now) }
 
     /// The moment whose hour and day count it.

@@ -23,7 +23,7 @@ struct SalesFigures {
             }, uniquingKeysWith: { _, last in last })
     }
 
-    /// What came in less what went back, in minor units.
+    /// The sales less the refunds, in minor units.
     func net(_ currency: String) throws -> [Int64: Int64] { try sums(currency).mapValues(Self.net) }
 
     private static func net(_ sums: [String: Int64]) -> Int64 {

@@ -3,7 +3,7 @@ import ParseProtocol
 import ServiceKit
 
 extension ClassDefinition {
-    /// Where a customer has orders sent to.
+    /// The addresses that a customer has orders sent to.
     static let address = ClassDefinition(
         AddressBook.className,
         fields: Dictionary(
@@ -21,7 +21,7 @@ package enum AddressBook {
     /// The members of a shipping address.
     static let members = ShippingAddress.required + ["address2"]
     static let texts = members + ["label"]
-    /// Nobody has more; it bounds the work of changing the default.
+    /// More than anybody has; it bounds the work of changing the default.
     package static let perCustomerMax = 50
 
     /// Newest first.

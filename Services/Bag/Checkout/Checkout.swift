@@ -7,12 +7,13 @@ package struct Checkout: Sendable, Equatable {
     package let orderId: String
     package let customerId: String
     package let lines: [Line]
-    /// What the client believes the total to be, in minor units; only compared.
+    /// The total that the client expects, in minor units; only compared.
     package let expectedAmount: Int64?
     package let source: PaymentSource
     /// Empty: no confirmation is sent.
     package let email: String
-    /// What the order gets when it is made: `shippingAddress`, and `note` and `giftMessage` when they were sent.
+    /// The fields that the order gets when it is made: `shippingAddress`, and `note` and `giftMessage` when they were
+    /// sent.
     package let orderFields: JSON
 
     package init(

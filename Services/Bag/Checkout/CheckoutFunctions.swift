@@ -9,7 +9,7 @@ struct CheckoutFunctions: Sendable {
     let host: ServiceHost
     let ledger: CheckoutLedger
     let runner: CheckoutRunner
-    /// What the older functions answer when a request does not say it.
+    /// The form in which the older functions answer a request that names none.
     let chargeAnswer: ChargeAnswer
 
     /// The gateway waits 30 s; the answer that the order is still being processed must reach the client before.
@@ -30,7 +30,7 @@ struct CheckoutFunctions: Sendable {
         return try .result((receipt.request.answerForm ?? chargeAnswer).shown(try JSON(parsing: receipt.text)))
     }
 
-    /// Who asks is checked before what is asked.
+    /// The receipt of a checkout, made now or stored before. The user is checked before the parameters are.
     private func receipt(
         _ request: ServiceRequest, _ parse: () throws -> CheckoutRequest
     ) async throws -> (request: CheckoutRequest, text: [UInt8]) {

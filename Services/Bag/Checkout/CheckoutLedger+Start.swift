@@ -4,13 +4,13 @@ import ParseProtocol
 /// The customer, as the bag knows them when a checkout begins.
 package struct Customer: Sendable {
     package let userId: String
-    /// Where the confirmation goes; empty when there is no address.
+    /// The address of the confirmation; empty when there is none.
     package let email: String
     /// The `_User`, or nil when it was not asked for.
     package let profile: JSON?
     /// `email`, when it is not the account's but came with this order.
     package var givenEmail: String?
-    /// What is known about a mail to `email`.
+    /// The cause of a mail to `email`.
     package var mailCause = MailCause()
 
     package init(userId: String, email: String, profile: JSON?) {

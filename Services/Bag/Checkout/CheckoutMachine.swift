@@ -59,11 +59,13 @@ package struct CheckoutMachine: Sendable {
     private var state: State
     /// Repetitions of the present step.
     private var repetitions = 0
-    /// When the catalog was last asked; nil when that was before a restart, so that the stock may have been given back.
+    /// The time at which the catalog was last asked; nil when that was before a restart, so that the stock may have
+    /// been given back.
     private var reservedAt: ContinuousClock.Instant?
     /// Payments may have been asked. From the disk nobody knows, and a charge that was made must not be lost.
     private var mayBeCharged = false
-    /// Why the stock cannot be had any more. Nothing may be charged from then on; a charge that was made counts.
+    /// The refusal of the stock, once it cannot be had any more. Nothing may be charged from then on; a charge that was
+    /// made counts.
     private var stockRefusal: ParseError?
 
     package init(

@@ -13,9 +13,9 @@ package struct CheckoutRequest: Sendable, Equatable {
     package var shippingAddress: ShippingAddress?
     /// An `Address` of the customer's, instead.
     package var addressId: String?
-    /// Where the confirmation goes when the account has no address.
+    /// The address of the confirmation when the account has none.
     package var email: String?
-    /// What of an address is needed.
+    /// The members that an address needs.
     package var addressNeed = AddressNeed.complete
     /// Nil: as the shop's setting says.
     package var answerForm: ChargeAnswer?
@@ -27,8 +27,8 @@ package struct CheckoutRequest: Sendable, Equatable {
     package enum AddressNeed: Sendable, Equatable {
         /// Every member, sent or stored.
         case complete
-        /// What a payment sheet asks for, and none at all when none is sent: apps that pay by such a sheet have stored
-        /// no address.
+        /// The members that a payment sheet asks for, and none at all when no address is sent: apps that pay by such a
+        /// sheet have stored none.
         case ofPaymentSheet
     }
 

@@ -10,8 +10,8 @@ package protocol CheckoutStepping: Sendable {
     ) async -> Result<Reservation, CheckoutMachine.StepFailure>
     /// - Returns: the provider's id of the charge.
     func charge(_ order: PricedOrder, for checkout: Checkout) async -> Result<String, CheckoutMachine.StepFailure>
-    /// Asks what became of a charge without making one. Refused with 101 when it was never begun; then it never will
-    /// be.
+    /// Asks what became of a charge without making one. Refused with `.objectNotFound` (101) when it was never begun;
+    /// then it never will be.
     /// - Returns: the provider's id of the charge.
     func findCharge(for checkout: Checkout) async -> Result<String, CheckoutMachine.StepFailure>
     /// Puts reserved pieces back before the customer hears of a declined card, who may try another card at once. The

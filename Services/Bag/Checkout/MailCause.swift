@@ -26,7 +26,8 @@ package struct MailCause: Sendable, Equatable {
             [.text(checkoutId), .int(addressVerified ? 1 : 0), .text(network)])
     }
 
-    /// What was kept for a checkout; of one that is older than this table nothing is known.
+    /// The cause that was kept for a checkout; of a checkout that is older than this table nothing is known but its
+    /// customer.
     static func of(_ checkout: Checkout, in store: some ObjectReading) throws -> MailCause {
         let row = try store.rows(
             "SELECT verified, network FROM checkoutMailCauses WHERE checkoutId = ?", [.text(checkout.id)]

@@ -21,7 +21,7 @@ package enum BagMerge {
     /// Products that nothing is known about yet.
     package struct GoodsMissing: Error { package let products: Set<String> }
 
-    /// How many pieces a line has afterwards: both together, as far as they are in stock and a line may have so many.
+    /// The pieces that a line has afterwards: both together, as far as they are in stock and a line may have so many.
     /// What the account's bag had stays.
     package static func quantity(_ present: Int, adding added: Int, stock: Int64?) -> Int {
         let most = min(Int64(Quantity.max), max(0, stock ?? .max))

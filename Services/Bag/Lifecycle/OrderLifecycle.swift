@@ -44,9 +44,10 @@ package struct OrderLifecycle: Sendable, Equatable {
     /// Nil for a number that is none of ours, as an import may bring.
     package var status: OrderStatus?
     package var shipment = Shipment()
-    /// What was paid through us, in minor units. 0 for an order that was imported.
+    /// The amount that was paid through us, in minor units; 0 for an order that was imported. 0 for an order that was
+    /// imported.
     package var charged: Int64 = 0
-    /// What went back of it.
+    /// The part of it that was given back.
     package var givenBack: Int64 = 0
     package var underWay: Refund?
 

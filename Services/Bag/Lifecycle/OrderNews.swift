@@ -8,9 +8,9 @@ struct OrderNews {
     /// The order as it is stored now.
     let order: OrderRecord
     let status: OrderStatus
-    /// What names this change among those of the order; a second change of that name is not told.
+    /// The change's name among those of the order; a second change of that name is not told.
     let name: String
-    /// What goes back, in minor units.
+    /// The amount that is given back, in minor units.
     var givenBack: Int64 = 0
     var reason = ""
     /// The customer's present address; nil when it is not known.

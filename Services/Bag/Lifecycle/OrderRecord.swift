@@ -65,7 +65,7 @@ struct OrderRecord {
         return PricedOrder(lines: lines, currency: document["currency"]?.stringValue ?? currency.code)
     }
 
-    /// What the order's functions answer. It depends on nothing but the order, so that asking again gets the same.
+    /// The answer of the order's functions. It depends on nothing but the order, so that asking again gets the same.
     var answer: JSON {
         var answer: JSON = ["orderId": .string(objectId)]
         for name in ["orderNo", "orderDate", "orderStatus", "total", "currency"] + Self.fields {

@@ -38,8 +38,8 @@ package enum OrderStates {
     /// Values of `orderStatus` that are not the bag's and not a made order's.
     private static let former = OrderStatus.ofMadeOrders.filter { $0 != .made }.map { JSON.int($0.rawValue) }
 
-    /// What a save with the master key says of an order's state, in the form of this release: exports of earlier ones
-    /// are imported, and an operator's own tools go on.
+    /// Puts the state that a save with the master key gives an order into the form of this release: exports of earlier
+    /// ones are imported, and an operator's own tools go on.
     /// - Throws: `.validationError` (142) for an `orderState` that is none.
     static func normalize(_ object: inout JSON) throws {
         if let state = object["orderState"], !state.isNull, state["__op"] == nil {

@@ -30,7 +30,7 @@ package struct Shipment: Sendable, Equatable {
         trackingUrl = order["trackingUrl"]?.stringValue ?? ""
     }
 
-    /// What is said, without what is not.
+    /// The members that are set.
     var fields: [String: JSON] {
         ["carrier": carrier, "trackingNumber": trackingNumber, "trackingUrl": trackingUrl]
             .filter { !$0.value.isEmpty }.mapValues(JSON.string)

@@ -52,6 +52,6 @@ enum Privacy {
         [customerId: ["read": true], "role:admins": ["read": true]]
     }
 
-    /// Of a customer whose account was deleted.
+    /// The ACL of an item whose customer's account was deleted.
     static let adminsOnly: JSON = ["role:admins": ["read": true]]
 }

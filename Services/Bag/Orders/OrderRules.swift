@@ -97,7 +97,7 @@ struct OrderRules: ClassRules {
         }
     }
 
-    /// What is stored for a client's change: its own fields, and with new lines the total that follows.
+    /// The fields that are stored for a client's change: its own, and with new lines the total that follows.
     private func fields(
         _ wanted: OrderChange, of present: JSON, _ userId: String, in transaction: StoreTransaction
     ) throws -> JSON {

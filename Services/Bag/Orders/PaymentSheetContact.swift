@@ -10,7 +10,7 @@ package struct PaymentSheetContact: Sendable, Equatable {
     /// As the sheet has it, to be checked like every address of a client.
     package let email: JSON?
 
-    /// Where a member of an address may be found, the first that is there counts.
+    /// The names under which a member of an address may be found; the first that is there counts.
     private static let sources: [(member: String, names: [String])] = [
         ("firstName", ["givenName", "firstName"]), ("lastName", ["familyName", "lastName"]),
         ("phone", ["phoneNumber", "phone"]), ("address1", ["street", "Street", "address1"]),

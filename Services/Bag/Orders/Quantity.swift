@@ -15,7 +15,7 @@ package enum Quantity {
         return quantity
     }
 
-    /// What a line's quantity becomes with a client's change, which may be an `Increment`.
+    /// The quantity of a line after a client's change, which may be an `Increment`.
     /// - Throws: `.validationError` (142) when the result is not 0 to 999.
     package static func changed(_ present: Int, by change: JSON) throws -> Int {
         guard let operation = change["__op"] else { return try parse(change, in: 0...max) }

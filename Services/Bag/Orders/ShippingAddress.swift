@@ -47,8 +47,8 @@ package struct ShippingAddress: Sendable, Equatable {
     /// - Throws: `.validationError` (142) that names what is missing, in its text and in `details.missing`.
     package func requireComplete() throws { try require(Self.required) }
 
-    /// What a payment sheet brings at least, wherever it is used: many countries have no states, and a phone number
-    /// need not be asked for.
+    /// Requires the least that a payment sheet brings, wherever it is used: many countries have no states, and a phone
+    /// number need not be asked for.
     /// - Throws: `.validationError` (142) as above.
     package func requireDeliverable() throws {
         try require(["address1", "city"] + (fullName.isEmpty ? ["lastName"] : []))

@@ -20,7 +20,7 @@ package struct Refund: Sendable, Equatable {
     }
 }
 
-/// Why money goes back, which decides what the order is afterwards.
+/// The purpose of giving money back, which decides what the order is afterwards.
 package enum RefundPurpose: String, Sendable {
     case cancel, refund
 

@@ -49,7 +49,7 @@ enum ConfigParameters {
         try checkSize(in: transaction)
     }
 
-    /// What an operator has to be applied to.
+    /// The value that an operation is applied to; nil for a change that is none, and for a parameter that is not there.
     private static func stored(_ name: String, _ change: JSON, in transaction: StoreTransaction) throws -> JSON? {
         guard change["__op"] != nil else { return nil }
         return try transaction.rows("SELECT value FROM configParameters WHERE name = ?", [.text(name)]).first.map {

@@ -13,7 +13,8 @@ package enum ReviewModeration: String {
     /// Bytes of the reason that the author gets to read.
     static let reasonBytesMax = 500
 
-    /// What a review's document says; reviews from before there was moderation are visible. Nil for anything unknown.
+    /// The state in a review's document; reviews from before there was moderation are visible. Nil for anything
+    /// unknown.
     init?(of review: JSON) {
         guard let state = review["moderation"], !state.isNull else {
             self = .visible

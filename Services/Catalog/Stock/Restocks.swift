@@ -33,8 +33,8 @@ package enum Restocks {
         }
     }
 
-    /// What the reservation took out of stock, by product: an order that was made of what was left gives back no more
-    /// than that. Nil when the reservation is not known any more.
+    /// The pieces that the reservation took out of stock, by product: an order that was made of what was left gives
+    /// back no more than that. Nil when the reservation is not known any more.
     /// - Throws: `.serviceUnavailable` (2) while the sale is not committed, which is on its way and not ordered before
     ///   this.
     private static func taken(of reservationId: String, in transaction: StoreTransaction) throws -> [String: Int64]? {

@@ -11,9 +11,9 @@ package struct CrashEvent: Sendable {
     }
 
     package let thrown: [Thrown]
-    /// Of the crashed thread or of the event itself, when no exception has frames.
+    /// The frames of the crashed thread or of the event itself, when no exception has frames.
     private let otherFrames: [StackFrame]
-    /// What a message event says, with its placeholders when it has any.
+    /// The text of a message event, with its placeholders when it has any.
     private let pattern: String
     private let message: String
     package let level: String
@@ -78,10 +78,10 @@ package struct CrashEvent: Sendable {
         return parts.isEmpty ? "(no message)" : parts.joined(separator: ": ")
     }
 
-    /// Where it happened.
+    /// The place where it happened.
     package var culprit: String { frames.last?.text ?? transaction }
 
-    /// What a message says apart from its variables.
+    /// The message apart from its variables.
     var messagePattern: String {
         MessagePattern.ofMessage(thrown.isEmpty ? pattern : text)
     }

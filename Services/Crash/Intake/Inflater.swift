@@ -22,7 +22,7 @@ package enum ContentEncoding: String, Sendable {
 package enum Inflater {
     package enum Problem: Error { case malformed, tooLarge }
 
-    /// What is inflated into at a time.
+    /// Bytes that are inflated at a time.
     private static let stepBytes = 64 << 10
     /// Text of stack traces shrinks to a tenth or twentieth. Zlib's best is a thousandth, for zeros: a bomb.
     private static let ratioMax = 200

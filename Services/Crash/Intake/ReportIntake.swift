@@ -43,8 +43,8 @@ struct ReportIntake: Sendable {
         }
     }
 
-    /// What an SDK of hosted Parse reports of a crash as an event of the app. It goes to the default project, under the
-    /// same bounds as Sentry's; the app's keys stand in for the project's.
+    /// Takes the report of a crash that an SDK of hosted Parse sends as an event of the app. It goes to the default
+    /// project, under the same bounds as Sentry's; the app's keys stand in for the project's.
     /// - Throws: `.invalidJSON` (107), `.objectTooLarge` (116), `.requestLimitExceeded` (155).
     func take(appReport request: ServiceRequest) async throws {
         guard let body = request.documents.first, body.count <= Self.bodyBytesMax else {

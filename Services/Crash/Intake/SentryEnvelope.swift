@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// Why a report is not taken, as the SDK is told.
+/// The reason for which a report is not taken, as the SDK is told.
 package enum ReportRefusal: Error, Hashable, Sendable {
     case malformed
     case tooLarge

@@ -13,7 +13,7 @@ package enum IssueStatus: String, CaseIterable, Sendable {
     /// An event's release, as far as it matters here.
     package struct Sighting: Sendable {
         let release: String
-        /// When the project reported the release for the first time.
+        /// The time at which the project reported the release for the first time.
         let releaseFirstSeen: Timestamp
 
         package init(release: String, releaseFirstSeen: Timestamp) {

@@ -6,7 +6,7 @@ import ProcessKit
 /// The apps that report, and the public keys they report with. A key is in every copy of its app: it names, it does not
 /// protect.
 package enum Projects {
-    /// Of the project that a suite starts with.
+    /// The id of the project that a suite starts with.
     static let defaultId: Int64 = 1
 
     /// An operator has a handful.

@@ -30,7 +30,7 @@ struct Admission: Sendable {
         ).map(Self.tooMany)
     }
 
-    /// What a client may not do, whatever the route would say.
+    /// The refusal of a request that the client may not make, whatever the route would say; nil when it may.
     /// - Parameter request: with a path without the mount.
     func refusal(to request: ParseRequest, _ principal: Principal) -> ParseResponse? {
         if principal.readOnly, !ReadOnlyKey.admits(request.method, request.path) {

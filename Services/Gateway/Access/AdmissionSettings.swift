@@ -11,12 +11,12 @@ struct AdmissionSettings: Sendable {
     let maintenanceKeyNetworks: [Network]
     /// Proxies whose `X-Forwarded-For` is believed.
     let trustedProxies: [Network]
-    /// What clients without the master key may use; nil for everything.
+    /// The routes that clients without the master key may use; nil for all.
     let clientRoutes: [RoutePattern]?
     let rateRules: [RateRule]
-    /// Where a repeated `X-Parse-Request-Id` is refused.
+    /// The routes on which a repeated `X-Parse-Request-Id` is refused.
     let onceRoutes: [RoutePattern]
-    /// How long a request id is remembered.
+    /// Seconds for which a request id is remembered.
     let onceSeconds: Int
     let origins: OriginRule
 

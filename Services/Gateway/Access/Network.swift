@@ -26,8 +26,8 @@ struct Network: Sendable {
         try text.split(separator: ",").map { try Network($0.filter { $0 != " " }) }
     }
 
-    /// What counts as one client in rate limits: an IPv4 address, or the 64 bits of an IPv6 address that a provider's
-    /// customer has.
+    /// The bytes by which rate limits tell clients apart: an IPv4 address, or the 64 bits of an IPv6 address that a
+    /// provider's customer has.
     static func customer(_ address: SocketAddress) -> [UInt8] {
         let bytes = bytes(of: address) ?? []
         return bytes.count == 16 ? Array(bytes.prefix(8)) : bytes

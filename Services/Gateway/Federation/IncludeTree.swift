@@ -36,7 +36,7 @@ struct IncludeTree: Sendable {
 
     mutating func includeAll() { includesAll = true }
 
-    /// What to replace in an object: its fields and the trees below them.
+    /// The fields of an object to replace, with the trees below them.
     func branches(of object: JSON) -> [(field: String, tree: IncludeTree)] {
         guard includesAll, case .object(let members) = object else { return children.map { ($0, $1) } }
         return members.keys.map { ($0, children[$0] ?? IncludeTree()) }
@@ -45,7 +45,7 @@ struct IncludeTree: Sendable {
     /// A key with a dot includes what is before it (PARSE_PROTOCOL section 4).
     mutating func add(keys: [String]) { add(keys) { $0.keys.insert($1) } }
 
-    /// So does one that is left out: `excludeKeys=brand.secret` sends the brand without its secret.
+    /// A key with a dot that is left out does so, too: `excludeKeys=brand.secret` sends the brand without its secret.
     mutating func add(excludeKeys: [String]) { add(excludeKeys) { $0.excludeKeys.insert($1) } }
 
     private mutating func add(_ keys: [String], _ note: (inout IncludeTree, String) -> Void) {

@@ -4,7 +4,7 @@ import Messages
 enum ServiceDirectory {
     static func service(ofClass className: String) -> String { classes[className] ?? "catalog" }
 
-    /// What the owner of a class answers about it.
+    /// The calls that the owner of a class answers about it.
     static func calls(ofClass className: String) -> ObjectCalls { ObjectCalls(of: service(ofClass: className)) }
 
     /// The owner of a cloud function and whether it changes something; nil when there is none of that name.

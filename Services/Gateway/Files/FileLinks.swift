@@ -7,8 +7,8 @@ package struct FileLinks: Sendable {
     private let base: String
     private let baseInJSON: [UInt8]
 
-    /// How a File is written by `JSON.serialized` and kept by the services. Within a JSON text a quote is escaped, so
-    /// that these bytes are never a part of one.
+    /// The beginning of a File as `JSON.serialized` writes it and the services keep it. Within a JSON text a quote is
+    /// escaped, so that these bytes are never a part of one.
     private static let opening = Array(#"{"__type":"File","name":""#.utf8)
 
     package init(publicURL: String, applicationId: String) {

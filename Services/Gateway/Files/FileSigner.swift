@@ -30,7 +30,7 @@ package struct FileSigner: Sendable {
         return "expires=\(expires)&signature=\(signature(of: name, expires).hex)"
     }
 
-    /// How long a URL still works; nil when it does not.
+    /// Seconds for which a URL still works; nil when it does not.
     package func secondsLeft(of name: String, query: String?, now: Timestamp) -> Int64? {
         let values = (try? ParseRequest.pairs(Substring(query ?? "").utf8)) ?? [:]
         guard let text = values["expires"], let expires = Int64(text), String(expires) == text,

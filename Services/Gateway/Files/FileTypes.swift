@@ -11,7 +11,7 @@ package struct FileTypes: Sendable {
         let types: [String]
     }
 
-    /// What Satchel takes in by itself, and what an operator added.
+    /// The kinds of files that Satchel takes in by itself, and those that an operator added.
     private var kinds = standardKinds
 
     private static let standardKinds = [
@@ -68,14 +68,14 @@ package struct FileTypes: Sendable {
         Kind(extensions: ["bin", "dat"], types: [unstated]),
     ]
 
-    /// What a file is kept as whose type nobody stated.
+    /// The type that a file is kept as when nobody stated one.
     private static let unstated = "application/octet-stream"
-    /// What else clients and the libraries under them say that do not know the type: an uploader's bytes, a body in
-    /// memory, and what the PHP SDK says of a name without an extension.
+    /// The other types that clients and the libraries under them send when they do not know the type, such as that of
+    /// an uploader for bytes, or that of the PHP SDK for a name without an extension.
     private static let spellingsOfUnstated: Set<String> = [
         "", "binary/octet-stream", "application/x-www-form-urlencoded", "unknown/unknown",
     ]
-    /// What a browser runs or draws from the shop's own address; no setting takes it in.
+    /// Parts of types that a browser runs or draws from the shop's own address; no setting takes them in.
     private static let running = ["html", "svg", "xml", "script", "flash"]
 
     package static let standard = FileTypes()

@@ -19,7 +19,7 @@ struct FileUpload {
     /// Whether only signed URLs open the file.
     let isPrivate: Bool
 
-    /// What a client may say about a file; it is kept in its row.
+    /// Bytes of the metadata that a client may send with a file, which is kept in the file's row.
     static let metadataBytesMax = 8192
 
     /// - Throws: `.invalidFileName` (122) for a bad name, `.fileTooLarge` (129) when it is too large, `.fileSaveError`
@@ -51,7 +51,7 @@ struct FileUpload {
 
     private static let invalid = ParseError(.fileSaveError, "Invalid file upload.")
 
-    /// What SDKs say in headers of a file whose body is its bytes: each an object as JSON.
+    /// The metadata and tags that SDKs send in headers when the body is the file's bytes: each an object as JSON.
     private static func streamedData(_ request: ParseRequest) throws(ParseError) -> JSON? {
         guard request.headers[uploadModeName] == "stream" else { return nil }
         var data: JSON = [:]

@@ -6,18 +6,18 @@ import ProcessKit
 struct CloudSettings: Sendable {
     /// Sent to webhooks as `X-Parse-Webhook-Key`, so that they know who calls.
     let webhookKey: String?
-    /// How long a webhook may take; a client waits for as long.
+    /// The longest that a webhook may take; a client waits for as long.
     let webhookTimeout: Duration
     /// Whether an answer waits for the webhooks that only hear of what was done (`afterSave` and its like).
     let awaitsAfterHooks: Bool
     /// PEM file of the authorities that certificates are checked against.
     let authorities: String?
-    /// Where Apple says what a receipt is worth, and where it does for receipts of its sandbox.
+    /// The addresses at which Apple verifies receipts, and receipts of its sandbox.
     let receiptURL: String
     let sandboxReceiptURL: String
     /// Apps whose receipts count; empty for all.
     let bundleIds: Set<String>
-    /// Where the process manager keeps what the processes say.
+    /// The folder in which the process manager keeps the logs of the processes.
     let logDirectory: String
     /// As the catalog reads it.
     let allowsClientClassCreation: Bool

@@ -185,7 +185,7 @@ struct HTTPFront: HTTPResponder {
     /// A device may keep an answer and must ask each time whether it still holds; nothing between may keep what one
     /// user sees.
     private static let cacheControl = HTTPField(name: .cacheControl, value: "private, no-cache")
-    /// What decides about an answer beside the URL: who asks.
+    /// The headers that decide about an answer beside the URL: they say who asks.
     private static let vary = HTTPField(
         name: .vary, value: "X-Parse-Application-Id, X-Parse-Session-Token, X-Parse-Master-Key, Authorization")
 
@@ -201,7 +201,8 @@ struct HTTPFront: HTTPResponder {
 
     private static let exposedHeaders = "X-Parse-Job-Status-Id, X-Parse-Push-Status-Id, ETag"
     private static let allowedMethods = "GET,PUT,POST,DELETE,OPTIONS"
-    /// Of PARSE_PROTOCOL section 1.3, of the other kinds of keys, and what Sentry's browser SDK asks for.
+    /// The headers of PARSE_PROTOCOL section 1.3, those of the other kinds of keys, and what Sentry's browser SDK asks
+    /// for.
     private static let allowedHeaders =
         "X-Parse-Master-Key, X-Parse-REST-API-Key, X-Parse-Javascript-Key, X-Parse-Application-Id, "
         + "X-Parse-Client-Version, "

@@ -7,7 +7,7 @@ import Synchronization
 final class HookRegistry: Sendable {
     private struct State {
         var table: HookTable?
-        /// What `table` was last, also while a change is being made.
+        /// The last `table` there was, kept while a change is being made.
         var last: HookTable?
         /// Counts the forgettings; what was under way meanwhile may be old and is not kept.
         var generation = 0
@@ -18,10 +18,10 @@ final class HookRegistry: Sendable {
 
     init(services: ServiceClient) { self.services = services }
 
-    /// What is known without asking; nil before the first answer and while a change is being made.
+    /// The table as far as it is known without asking; nil before the first answer and while a change is being made.
     var known: HookTable? { state.withLock { $0.table } }
 
-    /// What was known last; nil before the first answer only.
+    /// The table that was known last; nil before the first answer only.
     var last: HookTable? { state.withLock { $0.last } }
 
     /// - Throws: `.serviceUnavailable` (2) while nobody can be asked.

@@ -39,7 +39,7 @@ final class HookScope: Sendable {
         "x-parse-windows-key",
     ]
 
-    /// What every call says about the request: who asks, and from where. Tokens and keys are not in it.
+    /// The members by which every call tells of the request: who asks, and from where. Tokens and keys are not in it.
     func subject(_ principal: Principal) async throws(ParseError) -> [String: JSON] {
         var headers: [String: JSON] = [:]
         for field in request.headers where !Self.secretHeaders.contains(field.name.canonicalName) {

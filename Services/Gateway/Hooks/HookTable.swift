@@ -29,10 +29,10 @@ struct HookTable: Sendable {
 
     var isEmpty: Bool { hooks.isEmpty }
 
-    /// Where a function is called; nil when there is none of that name.
+    /// The URL at which a function is called; nil when there is none of that name.
     func url(ofFunction name: String) -> String? { functions[name] }
 
-    /// Where a trigger is called; nil when the class has none.
+    /// The URL at which a trigger is called; nil when the class has none.
     func url(_ trigger: Trigger, _ className: String) -> String? { triggers[className]?[trigger] }
 
     /// The classes that have a trigger.

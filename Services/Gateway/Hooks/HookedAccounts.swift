@@ -109,7 +109,7 @@ struct HookedSessions: Sendable {
         self.principal = principal
     }
 
-    /// What to tell of a session, read while it can be.
+    /// The call's body about a session that is about to end, made while the session can still be read.
     func logOut(of session: JSON) async throws(ParseError) -> [String: JSON] {
         var body = try await scope.subject(principal)
         body["triggerName"] = "afterLogout"

@@ -66,7 +66,7 @@ struct HookedRead: Sendable {
         return result
     }
 
-    /// What `beforeFind` wants of a read by ids.
+    /// The restriction that `beforeFind` puts on a read by ids.
     /// - Throws: the webhook's refusal.
     func before(ids: [String], isGet: Bool) async throws(ParseError) -> Restriction {
         guard let url = table.url(.beforeFind, className) else { return Restriction() }
@@ -99,8 +99,8 @@ struct HookedRead: Sendable {
         return changed.filter { known.contains($0.key) && $0.value != query[$0.key] }
     }
 
-    /// Which of the objects a restriction leaves. The condition is the webhook's, so that the caller's rights have no
-    /// part in it; they decided about the objects before.
+    /// The ids of the objects that a restriction leaves. The condition is the webhook's, so that the caller's rights
+    /// have no part in it; they decided about the objects before.
     func left(_ ids: [String], by restriction: Restriction) async throws(ParseError) -> Set<String> {
         guard let condition = restriction.condition else { return Set(ids) }
         let filter: JSON = ["$and": [["objectId": ["$in": .array(ids.map(JSON.string))]], condition]]

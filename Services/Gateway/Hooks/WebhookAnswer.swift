@@ -32,7 +32,7 @@ enum WebhookAnswer {
         return success
     }
 
-    /// Why there is no answer. What exactly happened is in the log.
+    /// The error for a client when there is no answer. What exactly happened is in the log.
     static func failure(_ reason: OutboundFailure.Reason) -> ParseError {
         let text =
             switch reason {
@@ -53,7 +53,7 @@ enum WebhookAnswer {
         return ParseError(code, text.map { String($0.prefix(textMax)) } ?? "The webhook refused.")
     }
 
-    /// What clients may not send, a webhook may not either: its answer reaches other clients.
+    /// Refuses in a webhook's answer what clients may not send either: the answer reaches other clients.
     /// - Throws: `.invalidKeyName` (105) for a prohibited member, `.invalidJSON` (107) for a value that is nested too
     ///   deep.
     static func check(_ value: JSON, depth: Int = 0) throws(ParseError) {

@@ -12,7 +12,7 @@ final class Webhooks: Sendable {
     private let logger: Logger
     private let later = Atomic<Int>(0)
 
-    /// Of what a find returns, or a function.
+    /// Bytes of a webhook's answer, such as the objects of a find.
     private static let answerBytesMax = 8 << 20
     /// Calls that nobody waits for, under way at once. Past this a webhook is too slow for what happens, and the newest
     /// are left out.

@@ -7,7 +7,7 @@ struct LogController: Sendable {
     /// Texts that leave no log, should one ever get into it.
     let secrets: [String]
 
-    /// Of the end of each process's file: some ten thousand lines, read in milliseconds.
+    /// Bytes that are read from the end of each process's file: some ten thousand lines, read in milliseconds.
     private static let tailBytes: UInt64 = 1 << 20
     private static let sizeMax: Int64 = 1000
     private static let week = Duration.seconds(7 * 86_400)

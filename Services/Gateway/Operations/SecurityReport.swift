@@ -4,7 +4,7 @@ import ParseProtocol
 struct SecurityReport: Sendable {
     struct Check: Sendable {
         let title: String
-        /// What is wrong and what to do about it; nil when nothing is.
+        /// The fault that was found and the way to mend it; nil when nothing is wrong.
         let problem: (warning: String, solution: String)?
 
         init(_ title: String, isFine: Bool, _ warning: String, _ solution: String) {

@@ -8,7 +8,7 @@ struct SystemController: Sendable {
     let broker: Broker
     let document: OpenAPIDocument
 
-    /// What this gateway offers, as OpenAPI.
+    /// The OpenAPI document of this gateway.
     func openAPI() -> ParseResponse {
         var response = ParseResponse(body: document.text)
         // Says that the body is final: its examples of files get no links.

@@ -47,7 +47,8 @@ struct AppStore: Sendable {
     private static let unavailable = ParseError(.serviceUnavailable, "The App Store cannot be asked now.")
     private static let garbage = ParseError(.invalidServerResponse, "The App Store's answer is not one.")
 
-    /// What an answer means. A receipt lists its purchases in `in_app`; one of before iOS 7 is its only purchase.
+    /// The verdict that Apple's answer gives. A receipt lists its purchases in `in_app`; one of before iOS 7 is its
+    /// only purchase.
     static func verdict(_ body: [UInt8]) throws(ParseError) -> Verdict {
         guard let json = try? JSON(parsing: body), let status = json["status"]?.intValue else { throw garbage }
         guard status == 0 else { return .invalid(status: status) }

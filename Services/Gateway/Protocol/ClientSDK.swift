@@ -34,7 +34,7 @@ package enum ClientSDK: UInt8, CaseIterable, Sendable {
     /// (Parse Server's rule). Others would keep the operator as the field's value.
     package var knowsRemovals: Bool { self == .js || self == .unknown }
 
-    /// What runs such an SDK, as far as its name tells.
+    /// The kind of device that such an SDK runs on, as far as its name tells.
     package var deviceType: String {
         switch self {
         case .ios, .swift: "ios"

@@ -14,7 +14,7 @@ struct Credentials: Sendable {
     var contentType: String?
     /// The SDK and its version, as it says.
     var clientVersion: String?
-    /// What the client hands to webhooks: the header's text, or `_context` of a tunnelled body.
+    /// The client's context for webhooks: the header's text, or `_context` of a tunnelled body.
     var context: JSON?
 
     init() {}

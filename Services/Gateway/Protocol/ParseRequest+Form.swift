@@ -33,8 +33,8 @@ extension ParseRequest {
     }
 
     private static let blanks = Array(" \t\r\n".utf8)
-    /// What an object, an array and a text of JSON begin with.
+    /// The first bytes of an object, an array and a text in JSON.
     private static let jsonOpenings = Array("{[\"".utf8)
-    /// What people choose and may begin with anything.
+    /// Fields whose texts people choose, so that they may begin with anything.
     private static let secretTexts: Set<String> = ["username", "password", "email"]
 }

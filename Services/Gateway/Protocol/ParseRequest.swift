@@ -35,7 +35,7 @@ struct ParseRequest: Sendable {
     var isForm = false
     /// True once the path is known to be one under the mount; such requests are in the statistics.
     var isCounted = false
-    /// What the client hands to webhooks, an object; a batch's requests have the batch's.
+    /// The client's context for webhooks, an object; a batch's requests have the batch's.
     var context: JSON?
     /// The webhooks that may have a say in it; nil before its route is known, and while there are none at all.
     var hooks: HookScope?

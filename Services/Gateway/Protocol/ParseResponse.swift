@@ -10,7 +10,7 @@ struct ParseResponse: Sendable {
     var stream: ResponseBody?
     var location: String?
     var retryAfterSeconds: Int?
-    /// What else the answer says; they replace headers that every answer has, such as the content type.
+    /// Further headers; they replace those that every answer has, such as the content type.
     var headers: HTTPFields = [:]
 
     init(status: Int = 200, body: [UInt8], location: String? = nil) {

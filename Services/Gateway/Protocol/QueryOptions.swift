@@ -16,7 +16,7 @@ struct QueryOptions: Sendable {
     private(set) var keysBesidePointers: [String] = []
     var excludeKeys: [String] = []
     var include = IncludeTree()
-    /// Where a page begins that goes on by cursors (docs/protocol-extras.md); nil for pages by `skip`.
+    /// The place where a page that goes on by cursors begins (docs/protocol-extras.md); nil for pages by `skip`.
     var after: String?
     /// The answer is the database's plan.
     var explains = false

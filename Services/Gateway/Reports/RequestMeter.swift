@@ -7,7 +7,8 @@ import Synchronization
 final class RequestMeter: Sendable {
     private struct Shard {
         var counts: [RequestKind: UInt64] = [:]
-        /// What this shard has read of the classes known to all, so that a request asks for them at most once.
+        /// Names of classes that this shard has read from those known to all, so that a request asks for them at most
+        /// once.
         var classes: Set<String> = RequestMeter.shopClasses
     }
 
@@ -77,7 +78,7 @@ final class RequestMeter: Sendable {
         return request.method != .get || request.path.count == 3 || response.body.count > 32
     }
 
-    /// What was counted since the last call.
+    /// Returns the counts since the last call, and begins anew.
     func drain() -> [RequestKind: UInt64] {
         var counts: [RequestKind: UInt64] = [:]
         for element in shards {

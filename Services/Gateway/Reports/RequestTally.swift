@@ -16,7 +16,7 @@ package struct RequestKind: Hashable, Sendable {
         self.statusClass = statusClass
     }
 
-    /// Where targets go that are not known or too many.
+    /// The target that stands for all that are not known, and for those that are too many.
     package static let otherTarget = "(other)"
 }
 
@@ -52,7 +52,7 @@ package struct RequestTally: Sendable {
         }
     }
 
-    /// What to send now; nil when there is nothing.
+    /// The message to send now; nil when there is nothing to send.
     package mutating func message() -> RequestCounts? {
         if let underWay { return underWay }
         guard !waiting.isEmpty else { return nil }

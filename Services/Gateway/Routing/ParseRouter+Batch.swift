@@ -3,7 +3,7 @@ import ParseProtocol
 
 /// The stages of a batch's requests: mount, admission and route. Keys and session were checked with the batch's.
 extension ParseRouter {
-    /// Why a request of a batch is not even tried; nil when it is.
+    /// The refusal of a batch's request that is not even tried; nil when it is.
     func refusal(inBatch request: ParseRequest, _ principal: Principal) -> ParseResponse? {
         guard let path = mount.stripped(from: request.path) else { return ParseResponse(Self.noRoute) }
         var request = request

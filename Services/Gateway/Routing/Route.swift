@@ -88,10 +88,10 @@ struct RouteCall: Sendable {
     let request: ParseRequest
     let principal: Principal
 
-    /// What handlers call.
+    /// The controllers, which handlers call.
     var controllers: Controllers { router.controllers }
 
-    /// What the request's path has where the route's has `{name}`; empty when the route has no such part.
+    /// The part of the request's path where the route's has `{name}`; empty when the route has no such part.
     subscript(_ name: String) -> String {
         for (part, value) in zip(route.path.utf8.split(separator: UInt8(ascii: "/")), request.path)
         where part.first == UInt8(ascii: "{") && part.dropFirst().dropLast().elementsEqual(name.utf8) {

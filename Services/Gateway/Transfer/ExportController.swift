@@ -82,7 +82,7 @@ private struct ExportPages: Sendable {
 
     struct Page: Sendable {
         let objects: [JSON]
-        /// Where the next page begins; nil when nothing came any more.
+        /// The cursor with which the next page begins; nil when nothing came any more.
         let next: String?
     }
 

@@ -7,7 +7,7 @@ package struct MailComposer: Sendable {
     private let shopName: String
     private let templates: MailTemplates
 
-    /// Why a mail can never be sent. It stays in the queue's table for the operator.
+    /// The reason for which a mail can never be sent. The mail stays in the queue's table for the operator.
     package enum Problem: Error, Equatable, CustomStringConvertible {
         case unknownTemplate
         case address

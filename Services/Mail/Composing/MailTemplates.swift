@@ -22,7 +22,7 @@ package struct MailTemplates: Sendable {
         "order-refunded": .order,
     ]
 
-    /// What other templates include: `{{> order-lines.text}}`, `{{<layout.html}}`.
+    /// The parts that other templates include: `{{> order-lines.text}}`, `{{<layout.html}}`.
     static let parts = ["layout.html", "order-lines.html", "order-lines.text"]
 
     private let library: MustacheLibrary

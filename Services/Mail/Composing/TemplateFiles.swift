@@ -61,7 +61,7 @@ struct TemplateFiles {
         return found
     }
 
-    /// What stands in `{{> name}}` and `{{<name}}`.
+    /// The names in `{{> name}}` and `{{<name}}`.
     private static func included(by text: String) -> [String] {
         text.matches(of: /\{\{\s*[<>]\s*([^}\s]+)\s*\}\}/).map { String($0.output.1) }
     }

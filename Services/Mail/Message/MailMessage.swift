@@ -7,7 +7,7 @@ package struct MailMessage: Sendable {
     package let subject: String
     package let text: String
     package let html: String
-    /// When the mail was asked for.
+    /// The time at which the mail was asked for.
     package let date: Date
     /// Without angle brackets. Stable, so that a mail that is written twice is the same mail.
     package let messageId: String

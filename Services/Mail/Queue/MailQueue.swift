@@ -104,7 +104,7 @@ package struct MailQueue: Sendable {
         }
     }
 
-    /// What a mail that was not sent says is kept so long, for an operator who wants to try again.
+    /// The time for which the content of a mail that was not sent is kept, for an operator who wants to try again.
     private static let contentKept = Duration.seconds(7 * 86_400)
 
     /// Removes what mails say that are not going to be sent any more.

@@ -10,7 +10,7 @@ package struct QueuedMail: Sendable {
     /// Local part of the Message-ID and name of the file.
     package let messageId: String
     package let queuedAt: Timestamp
-    /// How often it was tried.
+    /// The number of attempts to send it.
     package let attempts: Int
     /// Whether the address is on the suppression list.
     package let isSuppressed: Bool

@@ -26,7 +26,8 @@ package struct MailQuotas: Sendable {
         case dropped(subject: String)
     }
 
-    /// Of a mailbox's quota so many are kept for links: mails about orders must not keep anybody from a new password.
+    /// The part of a mailbox's quota that is kept for links: mails about orders must not keep anybody from a new
+    /// password.
     private static let keptForLinks = 3
     /// Mails that are kept to look at, a day and mailbox.
     private static let heldPerDay = 5

@@ -1,7 +1,7 @@
 import Outbound
 
 extension MailProblem {
-    /// What an SMTP server's refusal means for us: who was refused (the stage tells), for good or for now (the code's
+    /// The problem behind an SMTP server's refusal: who was refused (the stage tells), for good or for now (the code's
     /// first digit), and why (the enhanced code of RFC 3463, where there is one).
     package init(smtp failure: OutboundFailure) {
         let stage = failure.stage ?? .connection

@@ -6,7 +6,7 @@ package protocol MailTransport: Sendable {
     func send(_ message: MailMessage, name: String) async throws(MailProblem)
 }
 
-/// Why a mail was not taken.
+/// The reason for which a mail was not taken.
 package struct MailProblem: Error, Sendable, Equatable {
     package enum Kind: Sendable {
         /// It may work later by itself.
@@ -24,7 +24,7 @@ package struct MailProblem: Error, Sendable, Equatable {
     package let summary: String
     /// The server's own words, for the operator only: they may name the recipient. Empty when there are none.
     package let reply: String
-    /// How long the server asks us to wait.
+    /// The pause that the server asks for.
     package let pause: Duration?
 
     package init(

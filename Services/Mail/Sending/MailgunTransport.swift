@@ -68,7 +68,7 @@ package struct MailgunTransport: MailTransport {
 }
 
 extension MailProblem {
-    /// What an answer of Mailgun's means; nil when it has the mail.
+    /// The problem that an answer of Mailgun's tells of; nil when it has the mail.
     package init?(mailgun response: OutboundResponse) {
         let answer = try? JSON(parsing: response.body)
         let reply = HeaderText.singleLine(String((answer?["message"]?.stringValue ?? "").prefix(400)))
@@ -88,7 +88,7 @@ extension MailProblem {
         }
     }
 
-    /// What it means that there is no whole answer.
+    /// The problem when there is no whole answer.
     package init(mailgun failure: OutboundFailure) {
         switch failure.reason {
         case .unreachable: self.init(.temporary, affectsAll: true, "Mailgun cannot be reached (\(failure.detail))")

@@ -27,7 +27,7 @@ package struct ServerHealth: Sendable {
         }
     }
 
-    /// When something can be sent again; nil at once.
+    /// The time at which sending goes on; nil when it need not wait.
     package var resumesAt: Timestamp? {
         if case .fails(_, let until) = state { until } else { nil }
     }

@@ -2,7 +2,8 @@ import Logging
 import ObjectStore
 import ParseProtocol
 
-/// Why a charge or a refund is still undecided: what the operator sees beside it. Removed when it is decided.
+/// The reasons for which charges and refunds are still undecided: the operator sees each beside its charge or refund.
+/// Removed when it is decided.
 enum OpenProblems {
     /// Enough for a reason and the provider's request id.
     private static let textMax = 300

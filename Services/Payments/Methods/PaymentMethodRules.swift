@@ -13,7 +13,8 @@ struct PaymentMethodRules: ClassRules {
         }
     }
 
-    /// What only a card's holder and the provider may know, in lower case without digits and underscores.
+    /// Names of fields that only a card's holder and the provider may know, in lower case without digits and
+    /// underscores.
     private static let secretFields: Set<String> = [
         "number", "cardnumber", "pan", "cvc", "cvv", "cid", "csc", "securitycode", "cardsecuritycode",
     ]

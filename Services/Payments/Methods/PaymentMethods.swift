@@ -20,7 +20,7 @@ extension ClassDefinition {
 /// A user's payment methods. Exactly one is the default as long as there is any.
 package enum PaymentMethods {
     static let className = "PaymentMethod"
-    /// Nobody has more; it bounds the work of changing the default.
+    /// More than anybody has; it bounds the work of changing the default.
     private static let perUserMax = 100
 
     /// Keeps a new customer's card. The first one becomes the default.

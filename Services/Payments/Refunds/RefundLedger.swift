@@ -101,7 +101,7 @@ package enum RefundLedger {
         try store.rows("SELECT * FROM refunds WHERE operationId = ?", [.text(operationId)]).first
     }
 
-    /// What went back of a charge or is on its way.
+    /// The amount of a charge that went back or is on its way.
     static func refunded(of operationId: String, in store: some ObjectReading) throws -> Int64 {
         try store.rows(
             "SELECT COALESCE(SUM(amount), 0) FROM refunds WHERE chargeOperationId = ? AND state <> 'refused'",

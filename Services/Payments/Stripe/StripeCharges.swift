@@ -6,7 +6,7 @@ struct StripeCharges: Sendable {
     let client: StripeClient
     let operations: StripeOperations
 
-    /// How long after it was sent a request may still take money, with room to spare.
+    /// The time for which a request may still take money after it was sent, with room to spare.
     private static let inFlightMax = Duration.seconds(600)
     /// The host's clock and Stripe's may differ by so much.
     private static let clockSlack: Int64 = 300

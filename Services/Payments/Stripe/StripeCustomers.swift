@@ -33,8 +33,8 @@ struct StripeCustomers: Sendable {
         }
     }
 
-    /// What to charge of a customer: the default, or whatever card there is. Customers may come from another shop
-    /// system, so Stripe is asked and not our own books.
+    /// The payment method to charge of a customer: the default, or whatever card there is. Customers may come from
+    /// another shop system, so Stripe is asked and not our own books.
     /// - Throws: `ProviderFailure` when the customer or the card is gone.
     func paymentMethod(of id: String) async throws -> String {
         let customer: JSON

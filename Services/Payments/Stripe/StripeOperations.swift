@@ -8,10 +8,10 @@ package struct StripeOperations: Sendable {
         let key: String
         /// Nil for the older API.
         let intentId: String?
-        /// Why the intent is being cancelled.
+        /// The failure for which the intent is being cancelled; nil when it is not.
         let failure: ProviderFailure?
         let isAbandoned: Bool
-        /// When Stripe was last asked to take money.
+        /// The time at which Stripe was last asked to take money.
         let askedAt: Timestamp
     }
 

@@ -1,8 +1,8 @@
 import Outbound
 import ParseProtocol
 
-/// Why Stripe decided nothing. The same thing must be asked again. Its description is for the log and the operator: it
-/// holds neither keys nor tokens.
+/// The trouble for which Stripe decided nothing. The same thing must be asked again. Its description is for the log and
+/// the operator: it holds neither keys nor tokens.
 package struct StripeTrouble: Error, Sendable, CustomStringConvertible {
     package enum Reason: Sendable, Equatable {
         /// No answer, or none that is complete.

@@ -67,7 +67,7 @@ package struct PaymentEvent: Sendable {
     /// Our charge in Stripe's books, by either API.
     let chargeIds: [String]
     let operationId: String
-    /// What was taken, given back so far, or is disputed, in minor units.
+    /// The amount that was taken, was given back so far, or is disputed, in minor units.
     let amount: Int64
     let currency: String
 

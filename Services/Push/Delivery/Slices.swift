@@ -27,7 +27,7 @@ package struct SpreadingPush: Sendable {
 /// The installations of a push, a bounded number at a time, in the order of their objectIds.
 package struct Slice: Sendable {
     package let installations: [JSON]
-    /// Where the next one begins; nil after the last.
+    /// The cursor with which the next one begins; nil after the last.
     package let next: String?
 
     /// Rows in one transaction. With a badge each costs about 0.1 ms, so that other writes wait 50 ms at most.
@@ -104,7 +104,7 @@ enum Deliveries {
         }
     }
 
-    /// Nobody has more devices; whoever claims to is somebody who registers them by a program.
+    /// The most devices that a user has; whoever claims more is somebody who registers them by a program.
     private static let devicesMax = 20
 
     private static func insert(

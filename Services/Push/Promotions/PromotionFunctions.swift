@@ -99,8 +99,8 @@ struct PromotionFunctions: Sendable {
         return report
     }
 
-    /// How often apps said that one of these pushes opened them, which analytics counts; nil when it cannot be asked
-    /// now.
+    /// The number of times that apps said one of these pushes opened them, which analytics counts; nil when it cannot
+    /// be asked now.
     private func opened(_ hashes: Set<String>, trace: String) async -> Int64? {
         var total: Int64 = 0
         for hash in hashes {

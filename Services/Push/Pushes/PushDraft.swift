@@ -24,7 +24,7 @@ package struct PushDraft: Sendable {
     package let audienceId: String?
     package let title: String?
 
-    /// What is planned further ahead is a mistake in the year.
+    /// The longest that a push may be planned ahead: further is a mistake in the year.
     private static let aheadMax = Duration.seconds(366 * 86_400)
     private static let channelsMax = 1000
     /// A client's "now" is past when it arrives, and its clock may be slow: such a push is taken and reaches nobody.

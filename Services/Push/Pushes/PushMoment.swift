@@ -4,7 +4,7 @@ import ParseProtocol
 /// The time at which a push is sent: one moment everywhere, or a time that each device's own clock shows.
 package enum PushMoment: Sendable, Hashable {
     case absolute(Timestamp)
-    /// What the clock on the wall shows, as milliseconds since 1970 as if that clock were in UTC.
+    /// The time on each device's own clock, as milliseconds since 1970 as if that clock were in UTC.
     case wallClock(Timestamp)
 
     /// Reads what the SDKs send: ISO 8601 text with `Z` or an offset, text without a zone (each device's own time), a

@@ -15,9 +15,9 @@ package struct AccountFields: Sendable {
     package let email: Wish
     /// The id in `authData.anonymous`.
     package let anonymousId: Wish
-    /// What `authData` says of the other providers: a proof, or nil to unlink.
+    /// The wishes of `authData` for the other providers: a proof, or nil to unlink.
     package let links: [AuthProvider: AuthProof?]
-    /// What `authData.mfa` says.
+    /// The wish of `authData.mfa`.
     package let secondFactor: SecondFactorWish
     /// The objectId a sign-up asks for.
     package let objectId: String?
@@ -142,7 +142,7 @@ extension AccountFields {
         links.values.compactMap(\.self).sorted { $0.provider.rawValue < $1.provider.rawValue }
     }
 
-    /// What is stored as `authData` for those identities.
+    /// The `authData` that is stored for those identities.
     package func authData(hasPassword: Bool) -> [String: JSON] {
         var stored = Dictionary(uniqueKeysWithValues: proofs.map { ($0.provider.rawValue, $0.stored) })
         if stored.isEmpty, !hasPassword, case .set(let id) = anonymousId {

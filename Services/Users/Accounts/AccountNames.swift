@@ -6,7 +6,7 @@ package enum AccountNames {
     /// Bytes of a password at most: hashing more than the maximum only costs time.
     package static let passwordBytesMax = 1024
     static let usernameBytesMax = 256
-    /// What a sign-in looks up at most. No name is longer, and folding grows a text.
+    /// Bytes of the longest name that a sign-in looks up. No name is longer, and folding grows a text.
     static let signInNameBytesMax = 320
 
     /// The form in which names are compared, so that `Ann`, `ANN` and full-width `Ａｎｎ` are one name.
@@ -26,7 +26,7 @@ package enum AccountNames {
     /// An address that the mail service can send to.
     package static func isEmail(_ address: String) -> Bool { Mailbox.isAddress(address) }
 
-    /// How short it may be is the operator's choice (`PasswordPolicy`).
+    /// Checks that a password is not too long. How short it may be is the operator's choice (`PasswordPolicy`).
     /// - Throws: `.validationError` (142) when the password is too long.
     package static func check(password: String) throws {
         guard password.utf8.count <= passwordBytesMax else {

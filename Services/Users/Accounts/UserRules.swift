@@ -240,7 +240,8 @@ extension ProposedChange {
         Set((notes["unverified"]?.arrayValue ?? []).compactMap(\.stringValue).compactMap(AuthProvider.init(rawValue:)))
     }
 
-    /// Whose turn it is at the passwords. Signed-in users are as easily made as addresses are changed.
+    /// The client that waits for its turn when a password is hashed. It is the network and not the user: users are as
+    /// easily made as addresses are changed.
     fileprivate var hashingClient: HashingClient {
         caller.isMaster ? HashingClient("master", isKnown: true) : HashingClient("network:\(principal.network)")
     }

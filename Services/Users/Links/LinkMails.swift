@@ -68,8 +68,8 @@ package struct LinkMails: Sendable {
         try addressRepeated(of: userId, email, user: user, by: causer, in: transaction)
     }
 
-    /// Where the mails of an account go: to its address, or, as in Parse, to a user name that is one where there is no
-    /// other.
+    /// The address that the mails of an account go to: its own or, as in Parse, where it has none a user name that is
+    /// one.
     package static func address(of user: JSON) -> String? {
         if let email = user["email"]?.stringValue { return email }
         return user["username"]?.stringValue.flatMap { AccountNames.isEmail($0) ? $0 : nil }

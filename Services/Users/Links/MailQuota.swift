@@ -11,7 +11,7 @@ package enum MailQuota {
         /// A mailbox, whichever accounts name it, by a keyed hash of `AccountNames.mailbox`. The links of a verified
         /// account are counted apart, so that nobody closes them by signing its mailbox up.
         case mailbox(String, isVerified: Bool)
-        /// The same in a day.
+        /// A mailbox as above, counted by the day.
         case mailboxInADay(String, isVerified: Bool)
         /// A network that asks for links; the setting says how many.
         case asking(network: String, perHour: Int)

@@ -28,7 +28,7 @@ package enum MailedTokens {
         return token
     }
 
-    /// Whom an unused token in its time belongs to; uses nothing up.
+    /// The owner of a token that is unused and in its time; uses nothing up.
     package static func owner(
         _ link: MailedLink, _ token: String, at now: Timestamp, _ reader: some ObjectReading
     ) throws -> Owner? {
@@ -55,7 +55,7 @@ package enum MailedTokens {
         return used
     }
 
-    /// Whom a token that was used up belonged to.
+    /// The owner of a token that was used up.
     package static func formerOwner(_ link: MailedLink, _ token: String, _ reader: some ObjectReading) throws -> Owner?
     {
         try reader.rows(

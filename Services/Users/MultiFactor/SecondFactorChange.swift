@@ -11,7 +11,8 @@ struct SecondFactorChange {
     private static let stepNote = "secondFactorStep"
     private static let codesNote = "recoveryCodes"
 
-    /// What can be decided before the transaction: whether the app has the secret, and who guesses.
+    /// Decides before the transaction what can be decided there: whether the app has the secret, and whether somebody
+    /// guesses.
     /// - Throws: `.unsupportedService` (252) where second factors are off, `.scriptFailed` (141) for a wrong code,
     ///   `.mfaTokenRequired` (211) without the code of the present one.
     func prepare(_ change: inout ProposedChange, isOffered: Bool, store: ClassStore) async throws {
@@ -63,7 +64,7 @@ struct SecondFactorChange {
         }
     }
 
-    /// What the answer tells beside the rest: the recovery codes, once.
+    /// The part of the answer that tells the recovery codes, once.
     static func response(_ change: ProposedChange) -> JSON? {
         change.notes[codesNote].map { [SecondFactors.name: ["recovery": $0]] }
     }

@@ -9,7 +9,7 @@ import ServiceKit
 package enum SecondFactors {
     /// Its name in `authData`.
     static let name = "mfa"
-    /// What the user's object shows of it.
+    /// The value that the user's object shows of it.
     static let status: JSON = ["status": "enabled"]
 
     /// As in Parse Server: two codes of 30 characters.

@@ -124,7 +124,8 @@ package struct HashingQueue<Job> {
         usage[client].map { Self.rest(of: $0, at: now) } ?? 0
     }
 
-    /// What is left of it, in whole jobs: a client that had its last turn a little later is not behind for that.
+    /// The part of the usage that still counts, in whole jobs: a client that had its last turn a little later is not
+    /// behind for that.
     private static func rest(of usage: Usage, at now: Double) -> Double {
         var (jobs, time) = (usage.jobs, now - usage.at)
         while time >= halfLife, jobs > 0.5 {

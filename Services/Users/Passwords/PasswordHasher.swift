@@ -40,7 +40,7 @@ package final class PasswordHasher: Sendable {
     /// each.
     private let queue: Mutex<HashingQueue<Job>>
     private let threads = DispatchQueue(label: "satchel.passwords", qos: .utility, attributes: .concurrent)
-    /// What a sign-in to an unknown account is checked against, so that it takes as long as any other.
+    /// The hash that a sign-in to an unknown account is checked against, so that it takes as long as any other.
     private let nobody: Mutex<PasswordHash?> = Mutex(nil)
 
     /// A client waits 10 s. Whoever waited this long is told to come again; hashing would only keep others waiting.

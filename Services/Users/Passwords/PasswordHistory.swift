@@ -27,8 +27,8 @@ package enum PasswordHistory {
         ).map { try $0.text("hash") }
     }
 
-    /// When the present password was chosen. One that is older than this record counts from the first time somebody
-    /// asks.
+    /// The time at which the present password was chosen. One that is older than this record counts from the first time
+    /// somebody asks.
     package static func chosenAt(_ userId: String, in transaction: StoreTransaction) throws -> Timestamp {
         let newest = try transaction.rows(
             "SELECT chosenAt FROM passwordHistory WHERE userId = ? ORDER BY chosenAt DESC LIMIT 1", [.text(userId)]

@@ -54,7 +54,7 @@ package struct AuthProof: Hashable, Sendable {
         self.members = members
     }
 
-    /// What a client wants with each provider it names: a proof, or nil to unlink.
+    /// The client's wish for each provider it names: a proof, or nil to unlink.
     /// - Throws: `.unsupportedService` (252) for a provider that is none, `.invalidAuthData` (253) for a value that
     ///   cannot be a proof.
     package static func wishes(_ authData: JSON?) throws -> [AuthProvider: AuthProof?] {
@@ -84,7 +84,7 @@ package struct AuthProof: Hashable, Sendable {
     /// All of it, as the client sent it.
     package var sent: JSON { .object(members) }
 
-    /// What is kept. Tokens are not: nothing here uses them again, and whoever reads them could act for the user
-    /// elsewhere.
+    /// The members that are kept. Tokens are not: nothing here uses them again, and whoever reads them could act for
+    /// the user elsewhere.
     package var stored: JSON { ["id": .string(id)] }
 }

@@ -10,7 +10,7 @@ protocol IdentityProvider: Sendable {
     func verify(_ proof: AuthProof) async throws(ProviderProblem)
 }
 
-/// Why a proof did not count.
+/// The reason for which a proof did not count.
 enum ProviderProblem: Error {
     /// It does not prove the claim, or not to this shop.
     case refused(String)
@@ -18,7 +18,7 @@ enum ProviderProblem: Error {
     case unavailable(String)
 }
 
-/// The providers that settings name. Everything else is refused with 252.
+/// The providers that settings name. Everything else is refused with `.unsupportedService` (252).
 package struct IdentityProviders: Sendable {
     private let providers: [AuthProvider: any IdentityProvider]
     private let logger: Logger

@@ -25,7 +25,7 @@ package struct KeySchedule: Sendable {
 
     package init() {}
 
-    /// What to do for a token that names `keyId`.
+    /// Decides what to do for a token that names `keyId`.
     package mutating func wanted(_ keyId: String, at now: Timestamp) -> Answer {
         guard let fetchedAt, fetchedAt.advanced(by: Self.usable) > now else {
             return mayTry(at: now) ? .fetch : .unknown
@@ -37,7 +37,7 @@ package struct KeySchedule: Sendable {
         return .fetch
     }
 
-    /// What is known of a key without asking.
+    /// The key as it is known without asking; nil when it is not.
     package func known(_ keyId: String, at now: Timestamp) -> JSON? {
         guard let fetchedAt, fetchedAt.advanced(by: Self.usable) > now else { return nil }
         return keys[keyId]

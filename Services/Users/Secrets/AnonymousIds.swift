@@ -6,7 +6,7 @@ import ParseProtocol
 /// that there is one.
 enum AnonymousIds {
     static let name = AuthProvider.anonymous.rawValue
-    /// What the user's object holds in place of the id.
+    /// The value that the user's object holds in place of the id.
     static let mark: JSON = [:]
 
     static func keep(

@@ -22,7 +22,7 @@ enum OwnAuthData {
         return user
     }
 
-    /// What is shown of one provider; nil when it would be a part.
+    /// The whole `authData` of one provider; nil when only a part of it could be shown.
     private static func shown(
         _ value: JSON, _ name: String, of userId: String, with proofs: [AuthProof], _ key: AccountKey,
         _ reader: some ObjectReading

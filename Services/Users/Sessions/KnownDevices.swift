@@ -21,7 +21,7 @@ package enum KnownDevices {
         network.isEmpty ? nil : key.digest("network:\(network)", for: .device)
     }
 
-    /// Somebody who tries the account. The look-up is the same for an account that is not there.
+    /// A try at the account by this principal. The look-up is the same for an account that is not there.
     static func attempt(
         on account: String, by principal: Principal, _ key: AccountKey, _ reader: some ObjectReading
     ) throws -> SignInAttempt {

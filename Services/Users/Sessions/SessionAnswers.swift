@@ -6,7 +6,7 @@ import ServiceKit
 
 /// Answers to questions about a session and the user behind it.
 enum SessionAnswers {
-    /// Who is behind a token, for the gateway.
+    /// The user behind a token, for the gateway.
     /// - Parameter times: of a session that is extended by its use; nil when none is.
     static func principal(
         of token: String, _ key: AccountKey, extension times: SessionExtension?, _ reader: StoreReader
@@ -65,7 +65,7 @@ enum SessionAnswers {
         return try account([:], forget: .users([session["user"]?.pointerTarget?.objectId].compactMap(\.self)))
     }
 
-    /// How to reach a user; empty for one who is not there or left no address.
+    /// A user's name and email address; empty for one who is not there or left no address.
     static func contact(of userId: String, _ reader: StoreReader) throws -> ContactReply {
         let user = try reader.documentIfFound("_User", userId, caller: .master) ?? [:]
         return ContactReply.with {
@@ -75,7 +75,7 @@ enum SessionAnswers {
         }
     }
 
-    /// What a mail calls a user; may be empty.
+    /// The name by which mails call a user; may be empty.
     static func name(of user: JSON) -> String {
         func texts(_ fields: [String]) -> [String] {
             fields.compactMap { user[$0]?.stringValue }.filter { !$0.isEmpty }

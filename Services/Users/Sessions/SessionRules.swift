@@ -16,7 +16,7 @@ package struct SessionRules: ClassRules {
     private static let fixed: Set<String> = [
         "user", "sessionToken", "expiresAt", "createdWith", "installationId", "restricted", "ACL",
     ]
-    /// What the master key may change, for instance to end a session at a certain time.
+    /// The fields that the master key may change, for instance to end a session at a certain time.
     private static let operated: Set<String> = ["expiresAt", "restricted"]
 
     package func prepare(_ change: inout ProposedChange) async throws {

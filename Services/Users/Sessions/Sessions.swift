@@ -38,9 +38,9 @@ package struct SessionOrigin {
 
 /// The effect of a session's use on its end.
 package struct SessionExtension: Sendable {
-    /// How long it then lasts.
+    /// The time that it then lasts.
     package let lifetime: Duration
-    /// How much of that is over before it is written: each time it is used would be waste.
+    /// The part of `lifetime` that is over before a new end is written: to write at each use would be waste.
     package let after: Duration
 
     package init(lifetime: Duration, after: Duration) {
@@ -64,7 +64,7 @@ package enum Sessions {
     package struct Opened {
         package let token: String
         package let document: JSON
-        /// What the gateway must look up again, when older sessions ended for this one.
+        /// The sessions that the gateway must look up again, when older ones ended for this one.
         package let forget: Forget?
     }
 

@@ -9,9 +9,9 @@ package struct SignInRequest: Sendable, Equatable {
     package let username: String?
     package let email: String?
     package let password: String
-    /// What `authData.mfa` says.
+    /// The wish of `authData.mfa`.
     package let secondFactor: SecondFactorWish
-    /// What `authData` says of providers.
+    /// The members of `authData` for providers.
     package let links: [String: JSON]
 
     /// - Parameter takesLinks: whether proofs of providers are looked at.
@@ -173,7 +173,7 @@ struct SignIn: Sendable {
         }
     }
 
-    /// Whose password it is; wrong ones are counted.
+    /// Returns the account whose password was given; wrong ones are counted.
     private func proven(_ wanted: SignInRequest, by principal: Principal) async throws -> Candidate {
         let candidate = try await host.store.read { [self] reader in
             try Self.candidate(wanted, by: principal, key, asksSecondFactor: settings.asksSecondFactor, reader)
@@ -203,7 +203,8 @@ struct SignIn: Sendable {
         }
     }
 
-    /// What the counters say, after the code of a second factor that opens the way to an account that strangers try.
+    /// The verdict of the counters, after the code of a second factor that opens the way to an account that strangers
+    /// try.
     private static func verdict(
         on candidate: Candidate, at now: Timestamp, _ reader: some ObjectReading
     ) throws -> SignInGuard.Verdict {

@@ -15,7 +15,7 @@ package struct SignInAttempt: Hashable, Sendable {
         self.device = device
     }
 
-    /// Whose turn it is at the passwords.
+    /// The client that waits for its turn when the password is hashed.
     var hashingClient: HashingClient {
         device.map { HashingClient("device:\(account):\($0)", isKnown: true) } ?? HashingClient("network:\(network)")
     }
@@ -40,7 +40,7 @@ package struct SignInGuard {
 
     package init(_ attempt: SignInAttempt) { self.attempt = attempt }
 
-    /// What `verdict` needs to know the counters of.
+    /// The subjects whose counters `verdict` needs.
     package func judged(by step: Step) -> [SignInSubject] {
         if let device = attempt.device { return [.device(attempt.account, device: device)] }
         let account = attempt.account
@@ -69,8 +69,8 @@ package struct SignInGuard {
         return verdict
     }
 
-    /// What a wrong password or code counts for. A known device's mistakes close nothing but that device's lane and,
-    /// like any other, strangers' lane.
+    /// The subjects that a wrong password or code counts for. A known device's mistakes close nothing but that device's
+    /// lane and, like any other, strangers' lane.
     package func counted(for step: Step) -> [SignInSubject] {
         switch (attempt.device, step) {
         case (let device?, .password): [.device(attempt.account, device: device), .account(attempt.account)]
@@ -79,7 +79,8 @@ package struct SignInGuard {
         }
     }
 
-    /// What the right password, with the code if there is one, sets back. What strangers did elsewhere stays.
+    /// The subjects whose counters the right password, with the code if there is one, sets back. What strangers did
+    /// elsewhere stays.
     package var cleared: [SignInSubject] {
         if let device = attempt.device { return [.device(attempt.account, device: device)] }
         return [.place(attempt.account, network: attempt.network)]

@@ -10,7 +10,7 @@ package enum SignInSubject: Hashable, Sendable {
     case device(String, device: String)
     /// Codes of an account's second factor after the right password, from devices that it does not know.
     case codes(String)
-    /// What a signed-in user tries on the own account: links to providers, the present second factor.
+    /// A signed-in user's tries on the own account: links to providers, the present second factor.
     case owner(String)
     /// A network, whatever it tries.
     case network(String)

@@ -93,7 +93,7 @@ struct SignUp {
         return created
     }
 
-    /// What the client asks for; without a wish of its own private, or readable where the shop's users are.
+    /// The ACL that the client asks for; without a wish of its own private, or readable where the shop's users are.
     private func acl(of userId: String) -> JSON {
         if wantedACL == nil, settings.showsUsers { return PublicUsers.acl(of: userId) }
         return AccountUpdate.acl(wantedACL, of: userId, isMaster: false)

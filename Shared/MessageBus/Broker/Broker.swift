@@ -21,7 +21,7 @@ public final class Broker: Sendable {
         public var replicas: [String] = []
         /// Whether one of them writes.
         public var hasWriter = false
-        /// What a replica said that keeps it from working as it should; empty when none did.
+        /// The fault that a replica reports of itself; empty when none does.
         public var problem = ""
 
         /// A service without replicas.

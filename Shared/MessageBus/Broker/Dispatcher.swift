@@ -19,12 +19,12 @@ package struct Dispatcher<Origin> {
     /// Requests that may wait for a lane of one service. At 10,000 requests a second this is a tenth of a second of
     /// work.
     package static var waitingMax: Int { 1024 }
-    /// Of those, how many may be one client's. A quarter, so that it takes several to keep others out.
+    /// Waiting requests that may be one client's. A quarter, so that it takes several to keep others out.
     package static var waitingPerClientMax: Int { 256 }
     /// A lane says hello every second; after this silence it counts as dead. Longer than a busy host lets a thread
     /// wait.
     package static var silenceMax: BusClock.Milliseconds { 6000 }
-    /// How long a request may wait for a lane: longer than a supervisor takes to restart a service that has one
+    /// The longest that a request waits for a lane: longer than a supervisor takes to restart a service that has one
     /// replica.
     package static var laneWaitMax: BusClock.Milliseconds { 6000 }
     /// Replicas that may die or fall silent with a request before it is given up: one can be chance, two are its doing.
@@ -307,6 +307,6 @@ package struct Dispatcher<Origin> {
 }
 
 extension BusMessage {
-    /// Who the request is counted for.
+    /// The client that the request is counted for.
     fileprivate var shareholder: Int { envelope.principal.shareholder }
 }

@@ -70,8 +70,8 @@ struct WaitingLine {
 }
 
 extension Principal {
-    /// Who shares are counted by: a signed-up user at an address, everybody else at an address together (an anonymous
-    /// user costs nothing to make); 0 for the operator and for ourselves.
+    /// The client that shares are counted by: a signed-up user at an address, or everybody else at an address together
+    /// (an anonymous user costs nothing to make); 0 for the operator and for ourselves.
     package var shareholder: Int {
         if master || network.isEmpty { return 0 }
         var hasher = Hasher()

@@ -78,7 +78,7 @@ final class LaneDriver: SocketDriver {
     private let logger: Logger
     private var hello: Hello
     private var isLeaving = false
-    /// Who waits until the gateway has heard that we leave, and for how long.
+    /// The end of the wait for the gateway to hear that this lane leaves, and the one to tell when it has heard.
     private var leaving: (until: ContinuousClock.Instant, heard: @Sendable () -> Void)?
     private var lastHello = ContinuousClock.now
     private var calls: [UInt64: Call] = [:]

@@ -55,7 +55,8 @@ final class SocketThread<Work: Sendable>: Sendable {
 
     /// Messages handled before looking at the mailbox again, so that neither side starves the other.
     private static var batchMax: Int { 256 }
-    /// The same in time, for handlers that are slow: between two of them replies and heartbeats leave.
+    /// Time for which messages are handled before looking at the mailbox, for handlers that are slow: between two of
+    /// them replies and heartbeats leave.
     private static var batchDurationMax: Duration { .milliseconds(5) }
 
     private static func drive<D: SocketDriver<Work>>(_ driver: D, monitor: ZeroMQSocket, mailbox: Mailbox<Work>) throws

@@ -13,7 +13,7 @@ public struct ObjectCalls: Sendable {
     public var find: Call<FindRequest, FindReply> { Call("\(service).find.v1") }
     /// Many objects by id.
     public var fetch: Call<FetchRequest, FetchReply> { Call("\(service).fetch.v1") }
-    /// What a filter of another service's class needs.
+    /// The objects or ids that a filter of another service's class needs.
     public var lookup: Call<LookupRequest, LookupReply> { Call("\(service).lookup.v1") }
     /// The results of an aggregation pipeline, for the master key.
     public var aggregate: Call<AggregateRequest, AggregateReply> { Call("\(service).aggregate.v1") }

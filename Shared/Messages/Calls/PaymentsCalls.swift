@@ -2,7 +2,7 @@
 public enum PaymentsCalls {
     /// Takes money, once for each operation id. Sender: bag.
     public static let charge = Call<ChargeRequest, ChargeReply>("payments.charge.v1")
-    /// What became of a charge. Sender: bag.
+    /// The outcome of a charge. Sender: bag.
     public static let findCharge = Call<FindChargeRequest, ChargeReply>("payments.findCharge.v1")
     /// Gives money back, once for each operation id. Sender: bag.
     public static let refund = Call<RefundRequest, RefundReply>("payments.refund.v1")

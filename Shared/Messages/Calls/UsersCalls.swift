@@ -18,7 +18,7 @@ public enum UsersCalls {
     /// That session.
     public static let sessionMe = Call<AccountRequest, AccountReply>("users.sessionMe.v1")
 
-    /// Who is behind a session token. Sender: gateway.
+    /// The user, roles and rights behind a session token. Sender: gateway.
     public static let session = Call<SessionRequest, SessionReply>("users.session.v1")
     /// A session is in use and lasts longer. Sender: gateway.
     public static let extendSession = Call<ExtendSession, Accepted>("users.extendSession.v1")
@@ -34,7 +34,7 @@ public enum UsersCalls {
     /// Follows a link that resets a password. Sender: gateway.
     public static let resetPassword = Call<LinkRequest, LinkReply>("users.resetPassword.v1")
 
-    /// How to reach a user. Sender: bag.
+    /// A user's name and e-mail address. Sender: bag.
     public static let contact = Call<ContactRequest, ContactReply>("users.contact.v1")
 
     static let all: [any DeclaredCall] = [

@@ -7,7 +7,7 @@ final class AggregateBudget {
     static let keptBytesMax = 67_108_864
     /// Bytes of one document between stages, 16 MiB, as in the database that pipelines come from.
     static let documentBytesMax = 16_777_216
-    /// What a value takes besides its text.
+    /// Bytes that a value takes besides its text.
     private static let valueBytes = 48
     /// Steps between two looks at the clock.
     private static let stepsPerLook = 64

@@ -84,7 +84,7 @@ final class LookupStep: PipelineStep {
         try next.finish()
     }
 
-    /// What a document looks for: its value, of an array each element, and null where there is none.
+    /// The values that a document looks for: that of its field, of an array each element, and null where there is none.
     private func sought(by document: JSON) -> [JSON] {
         let value = lookup.localField.value(in: document) ?? .null
         return value.arrayValue ?? [value]

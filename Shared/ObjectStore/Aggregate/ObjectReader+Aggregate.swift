@@ -108,7 +108,7 @@ extension ObjectReader {
         return nil
     }
 
-    /// How a `$lookup` finds the objects of its class.
+    /// The search by which a `$lookup` finds the objects of its class.
     /// - Throws: `.invalidQuery` (102) for a class that is not in this store: an empty answer would be a wrong one for
     ///   classes of other services.
     private func foreign(
@@ -166,6 +166,7 @@ extension ObjectReader {
         }
     }
 
-    /// Who has it is the user; it leaves the store in answers about one session only.
+    /// The field with a session's token. Whoever has the token is the user, so it leaves the store in answers about one
+    /// session only.
     private static let sessionSecret = "sessionToken"
 }

@@ -37,7 +37,7 @@ enum ValueOrder {
     /// Whether two values are of one kind, so that `$lt` and its like can hold at all.
     static func areComparable(_ a: JSON, _ b: JSON) -> Bool { rank(a) == rank(b) }
 
-    /// What an array is sorted by: its least element, or its greatest when the order is descending.
+    /// The value that an array is sorted by: its least element, or its greatest when the order is descending.
     static func sortValue(of value: JSON?, isDescending: Bool) -> JSON? {
         guard case .array(let elements) = value else { return value }
         return isDescending ? elements.max(by: isBefore) : elements.min(by: isBefore)
@@ -60,7 +60,8 @@ enum ValueOrder {
         }
     }
 
-    /// What is compared as text. Dates are, too: their texts have one form.
+    /// The text by which a value is compared; nil for values that are compared otherwise. Dates have one, because all
+    /// are written in one form.
     private static func text(_ value: JSON) -> String? {
         if case .string(let text) = value { return text }
         switch value.wireType {

@@ -33,7 +33,7 @@ public struct ClassPermissions: Sendable, Hashable {
         case find, count, get, create, update, delete, addField
     }
 
-    /// What is granted, by action. A missing action grants nothing, unless the class is `.open`.
+    /// The callers to whom each action is granted. A missing action grants nothing, unless the class is `.open`.
     public var operations: [Action: Operation]
     /// Fields that let the user they name find, count and get that object.
     public var readUserFields: [String]
@@ -132,7 +132,7 @@ extension ClassPermissions {
     /// The fields this caller may neither see nor ask about.
     func hiddenFields(from caller: Caller) -> Set<String> { fieldsOfGroups(caller) ?? [] }
 
-    /// What the caller's groups hide; nil when there is no group of theirs.
+    /// The fields that the caller's groups hide; nil when no group with hidden fields is theirs.
     func fieldsOfGroups(_ caller: Caller) -> Set<String>? {
         if caller.isMaster || protectedFields.isEmpty { return nil }
         var groups = caller.grants
@@ -143,7 +143,7 @@ extension ClassPermissions {
             .subtracting(["objectId", "createdAt", "updatedAt", "ACL"])
     }
 
-    /// What `userField:` groups hide from a user whom that field of an object names.
+    /// The fields that `userField:` groups hide from a user whom that field of an object names.
     func fieldsOfUserFields(_ caller: Caller) -> [(field: String, hides: Set<String>)] {
         guard caller.userId != nil, !caller.isMaster else { return [] }
         let prefix = "userField:"

@@ -2,9 +2,9 @@ import ParseProtocol
 
 /// The demands of a field beyond its type (PARSE_PROTOCOL section 7).
 struct FieldOptions: Sendable, Hashable {
-    /// A create without it, or a change that takes it away, is refused with 142.
+    /// Whether a create without it, or a change that takes it away, is refused with `.validationError` (142).
     var isRequired = false
-    /// What a create without the field gets, as it was sent: the schema shows it so.
+    /// The value that the field gets in a create without it, as it was sent: the schema shows it so.
     var defaultValue: JSON?
 
     /// The options in a field's schema; nil when there are none.
@@ -24,7 +24,8 @@ struct ClassIndex: Sendable, Hashable {
 
     /// In the order of the index.
     let fields: [Field]
-    /// Two objects with the same values are refused with 137; objects that lack one of the fields never collide.
+    /// Whether a second object with the same values is refused with `.duplicateValue` (137). Objects that lack one of
+    /// the fields never collide.
     let isUnique: Bool
 
     /// Members of an index that are no fields; no field has such a name.

@@ -91,7 +91,7 @@ extension FieldType {
 }
 
 extension ParseError {
-    /// 111 for a value of another type than the field's.
+    /// `.incorrectType` (111) for a value of another type than the field's.
     public static func schemaMismatch(
         _ className: String, _ field: String, expected: FieldType, got: FieldType
     ) -> ParseError {

@@ -8,17 +8,17 @@ struct ClassInfo: Sendable {
     /// The fields in the order in which the class got them. One that is saved with it and not named here comes last,
     /// after its name.
     var fieldOrder: [String] = []
-    /// What operators demand of a field beyond its type.
+    /// The demands that operators make of fields beyond their types.
     var fieldOptions: [String: FieldOptions] = [:]
     var permissions: ClassPermissions
-    /// What operators changed through the schemas API; it outlives the definitions in code.
+    /// The changes that operators made through the schemas API; they outlive the definitions in code.
     var edits = ClassEdits()
     /// Fields with full-text search, in the order of the columns `c0`, `c1`, … of the text index.
     var textFields: [String]
     /// The columns of each index, as they are written in it. A writer may know less than there is.
     var indexes: [[String]] = ClassInfo.keys
 
-    /// What every class is indexed by.
+    /// The columns of the index that every class has.
     static let keys = [["objectId"]]
 
     /// Fields a class can have; each one is learnt from a client's save.

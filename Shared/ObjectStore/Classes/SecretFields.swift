@@ -40,7 +40,7 @@ extension ClassInfo {
 }
 
 extension ClassPermissions {
-    /// What is hidden of users from everybody else, whatever their ACL says.
+    /// The fields of users that are hidden from everybody else, whatever an ACL says.
     public static let protectedOfUsers = ["*": ["email", "authData"]]
 
     /// The same permissions with what is protected in Satchel's own classes and what these do not name.

@@ -4,7 +4,7 @@ import ParseProtocol
 /// (https://www.sqlite.org/rtree.html). It holds the places as points in space (`GeoPoint.inSpace`), so that neither
 /// the poles nor the meridian of 180 degrees are special. It finds candidates; the document's own coordinates decide.
 enum GeoIndex {
-    /// What rounding can add to a coordinate. The tree's own numbers of 32 bits are rounded away from the point
+    /// The most that rounding adds to a coordinate. The tree's own numbers of 32 bits are rounded away from the point
     /// already.
     static let tolerance = 1e-9
 

@@ -58,7 +58,7 @@ struct NearQuery {
         self.limits = limits
     }
 
-    /// What distances are called after `$max` and `$min`, and the radius of the earth in their unit.
+    /// The names of distances after `$max` and `$min`, each with the radius of the earth in its unit.
     private static let distances: [(name: String, radius: Double)] = [
         ("Distance", 1), ("DistanceInRadians", 1), ("DistanceInMiles", GeoPoint.earthMiles),
         ("DistanceInKilometers", GeoPoint.earthKilometers),
@@ -73,7 +73,7 @@ struct NearQuery {
             and: ConditionCompiler.joined(limits, " AND "))
     }
 
-    /// What follows `SELECT …`, up to the order: the rows near the point that pass `filter`.
+    /// The SQL from `FROM` up to the order, for the rows near the point that pass `filter`.
     ///
     /// With `firstOnly` those of the page and perhaps some more. The tree gives places nearly in order, so that as many
     /// of them as the page needs are found soon; the farthest of those limits what can be on the page. Whichever they

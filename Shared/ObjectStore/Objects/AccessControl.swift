@@ -43,7 +43,7 @@ struct AccessControl: Equatable {
     var publicRead: Bool { entries.map { $0["*"]?.read ?? false } ?? true }
     var publicWrite: Bool { entries.map { $0["*"]?.write ?? false } ?? true }
 
-    /// What `CallerKind.condition` decides in SQL, for a document at hand.
+    /// Decides for a document at hand as `CallerKind.condition` does in SQL.
     func allowsReading(_ caller: Caller) -> Bool {
         caller.isMaster || publicRead || caller.grants.contains { entries?[$0]?.read == true }
     }

@@ -10,7 +10,7 @@ struct FieldSelection {
     /// A user sees all of the own `_User` object.
     private let exemptId: String?
 
-    /// Of installations: the device that asks, in lower case and empty when it does not say; nil where there is nothing
+    /// The device that asks for installations, in lower case and empty when it does not say; nil where there is nothing
     /// to keep from it.
     private let device: String?
 
@@ -88,8 +88,8 @@ struct FieldSelection {
         return id == device
     }
 
-    /// What is hidden of this document: what every group hides that applies, those of the fields that name the caller
-    /// included.
+    /// The hidden fields of this document: those that every group that applies hides. Groups of fields that name the
+    /// caller apply too.
     private func hidden(in document: UnsafeBufferPointer<UInt8>, _ members: [JSONMembers.Member]) -> [[UInt8]] {
         var hidden: [[UInt8]]?
         for (field, hides) in naming {

@@ -25,7 +25,7 @@ struct ObjectDraft {
     /// Levels of arrays and objects in a document, itself included. Well below `JSON.depthMax`, so that a document can
     /// always be read again, also inside a list of results or an object that includes it.
     static let depthMax = 40
-    /// What a class can learn from clients. Each relation field rewrites every object of the class.
+    /// Relation fields that clients may add to a class. Each of them rewrites every object of the class.
     static let relationFieldsMax = 16
     /// Elements that may lie between the end of an array and one that is set by its index.
     private static let gapMax = 1000

@@ -10,7 +10,7 @@ public class ObjectReader: ObjectReading {
             singles = [:]
         }
     }
-    /// How long one call may take before it fails with `ParseError` 124.
+    /// The longest that one call takes before it fails with `.timeout` (124).
     public var timeLimit: Duration = .seconds(4)
 
     /// Queries already compiled, by their exact text. A shop asks the same few hundred again and again.

@@ -2,8 +2,9 @@ import ParseProtocol
 
 /// Reading objects, on behalf of a caller whose rights are applied in SQL.
 ///
-/// Every function throws `ParseError` for what a client can cause (119 and 101 for class-level permissions, 102, 105
-/// and 107 for bad queries, 124 when a read takes longer than the reader's time limit) and `StoreError` otherwise.
+/// Every function throws `ParseError` for what a client can cause: `.operationForbidden` (119) and `.objectNotFound`
+/// (101) for class-level permissions, `.invalidQuery` (102), `.invalidKeyName` (105) and `.invalidJSON` (107) for bad
+/// queries, `.timeout` (124) when a read takes longer than the reader's time limit. Everything else is `StoreError`.
 public protocol ObjectReading {
     /// One object as JSON text.
     /// - Throws: `ParseError.objectNotFound` for a missing object and for one the caller may not read.
@@ -21,7 +22,7 @@ public protocol ObjectReading {
     /// - Throws: `.invalidQuery` (102) for more than 32 MiB of documents.
     func find(_ query: Query, caller: Caller) throws -> FoundPage
 
-    /// What `find` finds, decoded.
+    /// The objects that `find` finds, decoded.
     func documents(_ query: Query, caller: Caller) throws -> [JSON]
 
     /// The number of matches; limit and skip do not count.

@@ -211,7 +211,7 @@ extension StoreTransaction {
 
     // MARK: Answers
 
-    /// What the client is told about an update, without anything the caller may not read.
+    /// The answer to a client's update, without anything the caller may not read.
     private func answer(to draft: ObjectDraft, _ objectId: String, _ caller: Caller) -> JSON {
         var answer: [String: JSON] = ["updatedAt": draft.document["updatedAt"] ?? .string(nowISO)]
         guard !draft.echoed.isEmpty, mayRead(draft, caller) else { return .object(answer) }

@@ -12,7 +12,7 @@ enum PrincipalName {
         return idBytes.contains(name.utf8.count) && !isReserved(name) && name.utf8.allSatisfy(isVisible)
     }
 
-    /// What the protocol means, or may come to mean, something else by.
+    /// Whether the protocol means, or may come to mean, something else by the name.
     private static func isReserved(_ name: String) -> Bool {
         ["*", "$", "_"].contains(name.prefix(1)) && !Names.isObjectId(name) || name.utf8.contains(UInt8(ascii: ":"))
     }

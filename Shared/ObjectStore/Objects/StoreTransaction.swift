@@ -8,7 +8,7 @@ public final class StoreTransaction: ObjectReader {
     private var commitActions: [@Sendable () -> Void] = []
     let allowClassCreation: Bool
     let allowCustomObjectId: Bool
-    /// What clients may add to classes.
+    /// The bounds of what clients add to classes.
     public let allowance: any SchemaAllowance
     /// The classes that the service's code knows, by name.
     let definitions: [String: ClassDefinition]

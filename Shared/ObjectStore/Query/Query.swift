@@ -20,8 +20,8 @@ public struct Query: Sendable {
     static let allAndScore = ["*", "$score"]
     /// Fields that are not wanted, by dotted names as in `keys`.
     public var excludeKeys: [String]
-    /// Where a page begins that goes on by cursors: empty for the first one, then the cursor that came with the page
-    /// before, or the objectId of its last object. Nil for pages by `skip`.
+    /// The place where a page that goes on by cursors begins: empty for the first page, then the cursor that came with
+    /// the page before, or the objectId of its last object. Nil for pages by `skip`.
     public var after: String?
     /// Classes that other services keep, so that a query that looks into their objects is refused and not answered as
     /// if there were none; `*` for every class that is not in this store.
@@ -85,7 +85,7 @@ public struct Created: Sendable {
     public var createdAt: Timestamp
     /// The object as it was stored.
     public var document: JSON
-    /// What the client is told: `objectId` and `createdAt`.
+    /// The answer for the client: `objectId` and `createdAt`.
     public var answer: JSON
 }
 
@@ -95,7 +95,7 @@ public struct Updated: Sendable {
     public var before: JSON
     /// The object as it is stored now.
     public var document: JSON
-    /// What the client is told: `updatedAt` and the resulting values of fields changed by an operator, as far as
-    /// the caller may read them.
+    /// The answer for the client: `updatedAt` and the resulting values of fields changed by an operator, as far as the
+    /// caller may read them.
     public var answer: JSON
 }

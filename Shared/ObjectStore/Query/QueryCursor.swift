@@ -15,7 +15,7 @@ struct QueryCursor: Equatable {
     let row: Int64
     let objectId: String
 
-    /// What a cursor's text begins with and no objectId does.
+    /// The first character of a cursor's text, with which no objectId begins.
     static let mark: Character = "~"
     /// Bytes of a cursor's text; it travels in the URLs of the next pages.
     static let bytesMax = 6_000

@@ -20,7 +20,7 @@ package struct ReadQueue {
     package static let costlyPerClientMax = 24
     /// Nanoseconds by which use must differ to count: less is what a few pages of a shop take.
     private static let step = 25e6
-    /// So many equals have their turns in the order in which they came.
+    /// Equals that have their turns in the order in which they came.
     private static let equalsInOrder = 8
 
     private struct Item {

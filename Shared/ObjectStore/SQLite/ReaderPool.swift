@@ -32,7 +32,7 @@ final class ReaderPool: @unchecked Sendable {
 
     init(open: @escaping @Sendable () throws -> StoreReader) { self.open = open }
 
-    /// Takes a read, or finishes it at once with `ParseError` 155 or 2.
+    /// Takes a read, or finishes it at once with `.requestLimitExceeded` (155) or `.serviceUnavailable` (2).
     func submit(_ job: Job, isCostly: Bool) {
         let refusal: ParseError? = condition.withLock {
             guard !isStopping else { return ParseError(.serviceUnavailable, "The service is stopping. Try again.") }

@@ -8,11 +8,11 @@ final class Statement {
     let pointer: OpaquePointer
     private let handle: OpaquePointer
     let parameterCount: Int32
-    /// How often it was taken for a query since it last took too long.
+    /// The number of queries it was taken for since it last took too long.
     var uses = 0
     /// Whether it was quick every time of some, whatever was bound to it.
     var isProven: Bool { uses >= 3 }
-    /// What one interruption weighs: so many quick runs later it counts as quick again.
+    /// The weight of one interruption: after so many quick runs it counts as quick again.
     private static let distrust = -200
 
     init(_ sql: String, _ handle: OpaquePointer) throws {

@@ -19,7 +19,7 @@ public enum StorageTrouble: String, Sendable {
 }
 
 /// The health of a store's disk: whether the last write reached it. A failure that is the disk's is no fault of ours:
-/// clients hear code 2, which says that nothing was done and that it may work later.
+/// clients hear `.serviceUnavailable` (2), which says that nothing was done and that it may work later.
 final class StorageHealth: Sendable {
     private let state = Mutex<StorageTrouble?>(nil)
 

@@ -13,13 +13,13 @@ public struct ReadOverrun: Error {}
 /// Reading the thread's processor time is a system call, so it is read only when, by the monotonic clock, it can have
 /// reached the limit at all.
 final class TimeLimit {
-    /// Why statements end.
+    /// The reasons for which statements are ended.
     enum End {
         /// The work goes on elsewhere: `ReadOverrun`.
         case slice
-        /// The request has used what it may: `ParseError` 124.
+        /// The request has used what it may: `.timeout` (124).
         case budget
-        /// One call took too long: `ParseError` 124.
+        /// One call took too long: `.timeout` (124).
         case call
     }
 
@@ -27,7 +27,7 @@ final class TimeLimit {
     struct Allowance {
         /// Nanoseconds of processor time.
         var nanoseconds: UInt64
-        /// What it means when they are used up.
+        /// The reason that statements are ended for when they are used up.
         var end: End
     }
 
@@ -37,14 +37,16 @@ final class TimeLimit {
     private var processorStart: UInt64?
     private var isMeasuring = false
     private var nextLook: UInt64 = 0
-    /// When the work of a request must be over that may not be interrupted at any time; 0: never.
+    /// The monotonic time at which the account ends; 0 for none. An account is work that asks only between its parts
+    /// whether it may go on.
     private var accountEnd: UInt64 = 0
     /// Set when statements were ended; a slice or budget that is used up stays so until the next allowance.
     private(set) var end: End?
     /// Calls of the functions that look into rows.
     private(set) var functionCalls = 0
 
-    /// How often SQLite asks, in instructions of its virtual machine: some ten microseconds, unless rows are large.
+    /// Instructions of SQLite's virtual machine between two calls of the handler: some ten microseconds, unless rows
+    /// are large.
     private static let instructions: Int32 = 1000
 
     func install(on handle: OpaquePointer) {
@@ -133,7 +135,7 @@ final class TimeLimit {
         return false
     }
 
-    /// What an ended statement means.
+    /// The error that an ended statement is reported as.
     var error: any Error {
         switch end {
         case .slice: ReadOverrun()

@@ -69,7 +69,8 @@ final class WriterThread: @unchecked Sendable {
         }
     }
 
-    /// Hands over a job. When it cannot be taken it is finished at once, on the calling thread, with `ParseError` 2.
+    /// Hands over a job. When it cannot be taken it is finished at once, on the calling thread, with
+    /// `.serviceUnavailable` (2).
     func submit(_ job: Job) {
         let refusal: ParseError? = condition.withLock {
             guard state == .writing, !isStopping else {

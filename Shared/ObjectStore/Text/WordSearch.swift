@@ -96,9 +96,9 @@ struct WordSearch {
             sought = Set((words + phrases).joined())
         }
 
-        /// How well the text fits; nil when it does not. Each word that is found counts between a half and one, the
-        /// more the fewer other words the text has, and its repetitions half as much each time: the ranking of
-        /// MongoDB's text index, which clients know.
+        /// The text's rank; nil when it does not fit. Each word that is found counts between a half and one, the more
+        /// the fewer other words the text has, and its repetitions half as much each time: the ranking of MongoDB's
+        /// text index, which clients know.
         func score(of text: String) -> Double? {
             let tokens = search.tokens(text)
             func has(_ phrase: [String]) -> Bool { WordSearch.contains(tokens, phrase) }

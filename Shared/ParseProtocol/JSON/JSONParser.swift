@@ -1,4 +1,4 @@
-/// Why a text is not the JSON we accept.
+/// The reasons for which a text is not JSON that we accept.
 public enum JSONError: Error, Equatable {
     case malformed(offset: Int)
     /// Nested deeper than `JSON.depthMax`.
@@ -8,7 +8,7 @@ public enum JSONError: Error, Equatable {
 }
 
 extension JSON {
-    /// How deep arrays and objects may nest. Deeper input is refused before anything recursive looks at it.
+    /// Levels to which arrays and objects may nest. Deeper input is refused before anything recursive looks at it.
     public static let depthMax = 64
 
     /// Values in one text. A value of two bytes takes dozens in memory, so that the length of a text alone does not

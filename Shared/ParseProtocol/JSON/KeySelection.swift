@@ -59,7 +59,7 @@ public struct KeySelection: Sendable {
     /// Whether nothing is left out, so that a document can leave as it is stored.
     public var isEverything: Bool { wanted == nil && unwanted.isEmpty }
 
-    /// What leaves of one member; nil when nothing does.
+    /// The selection within one member; nil when nothing of it is selected.
     /// - Parameter name: as it stands between the quotes of a document's text.
     public func selection(of name: some Collection<UInt8>) -> KeySelection? {
         func find(_ names: [Name]) -> Name? {
@@ -126,7 +126,7 @@ public struct KeySelection: Sendable {
         return true
     }
 
-    /// What leaves of a value; nil when it has no members.
+    /// The selected part of a value; nil when it has no members.
     public func applied(to value: JSON) -> JSON? {
         if isEverything { return value }
         var output: [UInt8] = []

@@ -11,7 +11,7 @@ package struct FadingUse<Key: Hashable & Sendable>: Sendable {
     /// Nanoseconds.
     private let halfLife: Double
     private let keysMax: Int
-    /// What is left of a use that nobody needs to remember.
+    /// The amount of use below which a key need not be remembered.
     private let negligible: Double
     private var uses: [Key: Use] = [:]
 
@@ -27,7 +27,7 @@ package struct FadingUse<Key: Hashable & Sendable>: Sendable {
 
     package var keyCount: Int { uses.count }
 
-    /// What is left at this moment of all that the key used; 0 for one that is not known.
+    /// The use by the key that is not yet forgotten at this moment; 0 for a key that is not known.
     package func amount(of key: Key, at now: UInt64) -> Double { uses[key].map { left(of: $0, at: now) } ?? 0 }
 
     package mutating func add(_ amount: UInt64, to key: Key, at now: UInt64) {

@@ -3,7 +3,7 @@
 public struct Currency: Sendable, Hashable {
     /// In lower case, for example `usd`.
     public let code: String
-    /// Of the minor unit: 0, 2 or 3.
+    /// Decimals of the minor unit: 0, 2 or 3.
     public let decimals: Int
 
     /// The currency of a shop whose operator chose none.

@@ -5,9 +5,9 @@ import Synchronization
 public final class BackgroundGroup: Sendable {
     private struct State {
         var works: [BackgroundWork] = []
-        /// Those that run, by number from 1.
+        /// The tasks that run, by number from 1.
         var tasks: [Int: Task<Void, Never>] = [:]
-        /// Those of them that `stop` waits for.
+        /// The numbers of the tasks that `stop` waits for.
         var awaited: Set<Int> = []
         var last = 0
         var isClosed = false

@@ -17,7 +17,7 @@ public final class BackgroundWork: Sendable {
         case finished
     }
 
-    /// What is done, for the log: `outbox`, `push.send`.
+    /// The work's name in the log: `outbox`, `push.send`.
     public let name: String
     private let interval: Duration
     private let problem: Logger.Message

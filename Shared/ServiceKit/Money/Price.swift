@@ -8,7 +8,7 @@ public enum Price {
     /// holds.
     public static let minorUnitsMax: Int64 = 1_000_000_000
 
-    /// What can be charged at once: Stripe's eight digits
+    /// The minor units that can be charged at once: up to eight digits, as Stripe takes them
     /// (https://docs.stripe.com/currencies#minimum-and-maximum-charge-amounts).
     public static let chargeable: ClosedRange<Int64> = 1...99_999_999
 
@@ -31,7 +31,7 @@ public enum Price {
         }
     }
 
-    /// What a price must be, for people.
+    /// The rule that a price must keep, in words for people.
     public static func rule(in currency: Currency) -> String {
         let most = minorUnitsMax / currency.minorUnitsOfOne
         switch currency.decimals {

@@ -17,16 +17,16 @@ public struct ProposedChange: Sendable {
     public let proposedId: String?
     /// A create from a file, which keeps its id and times.
     public let isImported: Bool
-    /// What the client sent, `__op` hashes included; rules may change it. Empty on delete.
+    /// The object as the client sent it, `__op` hashes included; rules may change it. Empty on delete.
     public var object: JSON
-    /// What the client sent, in bytes.
+    /// Bytes that the client sent.
     public let bytes: Int
-    /// Whose rights count. A rule that already decided may raise it to `.master`, for instance to write fields clients
-    /// cannot.
+    /// The caller whose rights count. A rule that already decided may raise it to `.master`, for instance to write
+    /// fields clients cannot.
     public var caller: Caller
-    /// Who asks, with the session the request came with.
+    /// The principal that asks, with the session the request came with.
     public let principal: Principal
-    /// What `prepare` found out for `before`, for example a password's hash.
+    /// Findings of `prepare` for `before`, for example a password's hash.
     public var notes: [String: JSON] = [:]
 
     /// A change with the rights of `principal`. `bytes` is the length of what the client sent.
@@ -54,7 +54,7 @@ public struct ChangeOutcome: Sendable {
     public let before: JSON?
     /// The document after; nil on delete.
     public let after: JSON?
-    /// What the client gets; rules may add to it.
+    /// The answer for the client; rules may add to it.
     public var answer: JSON
     /// Sessions the gateway must drop.
     public var forget: Forget?

@@ -18,7 +18,8 @@ extension StoreTransaction {
         try forEach(className, where: condition, work)
     }
 
-    /// The same for every object that fits a condition, which it must not do any more afterwards.
+    /// Runs `work` in the same way for every object that fits a condition, which the object must not fit any more
+    /// afterwards.
     package func forEach(
         _ className: String, where condition: JSON, _ work: (_ objectId: String, _ document: JSON) throws -> Void
     ) throws {

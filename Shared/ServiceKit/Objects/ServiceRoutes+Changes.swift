@@ -102,8 +102,8 @@ extension ServiceRoutes {
 }
 
 extension ServiceRoutes {
-    /// What a client saves counts, whatever becomes of it. What it deletes does not, so that there is always a way
-    /// back.
+    /// Counts a change against the client's quotas, whatever becomes of it. A deletion is not counted, so that there is
+    /// always a way back.
     private static func count(_ change: ProposedChange, in transaction: StoreTransaction) throws {
         let caller = change.caller
         guard change.verb != .delete, !caller.isOperator else { return }

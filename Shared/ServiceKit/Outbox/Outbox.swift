@@ -22,7 +22,7 @@ public final class Outbox: Sendable {
     /// Destinations that a delivery is under way to.
     private let busy = Mutex<Set<String>>([])
     private let wakeUp = WakeUp()
-    /// Who waits for a delivery, by the message's key.
+    /// The tasks that wait for a delivery, by the message's key.
     private let waiters = Mutex<[String: [UUID: AsyncStream<Void>.Continuation]]>([:])
 
     init(store: ClassStore, bus: BusEndpoint, background: BackgroundGroup, logger: Logger) {

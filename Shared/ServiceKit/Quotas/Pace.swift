@@ -41,8 +41,9 @@ public enum Pace: Int, CaseIterable, Sendable {
         }
     }
 
-    /// What holds without a setting. An address may be an office, a school or a provider's gateway with thousands of
-    /// phones behind it, and a test suite of an SDK makes hundreds of everything in a minute; a user is one person.
+    /// The rates that hold without a setting. An address may be an office, a school or a provider's gateway with
+    /// thousands of phones behind it, and a test suite of an SDK makes hundreds of everything in a minute; a user is
+    /// one person.
     var standard: [Zone: Rate] {
         let (hour, day) = (3600, 86_400)
         return switch self {
@@ -78,7 +79,7 @@ public enum Pace: Int, CaseIterable, Sendable {
         self = pace
     }
 
-    /// What there is too much of, as a refusal says it.
+    /// The counted things, as a refusal names them.
     var noun: String {
         switch self {
         case .classes: "new classes"

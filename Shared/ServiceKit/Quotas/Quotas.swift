@@ -16,7 +16,7 @@ public final class Quotas: SchemaAllowance, Sendable {
     private let now: @Sendable () -> Int64
     let disk: DiskSpace?
 
-    /// Nobody is refused anything.
+    /// Quotas that refuse nobody anything.
     public static let unlimited = Quotas((try? QuotaSettings("off")) ?? QuotaSettings(), dataDirectory: nil)
 
     /// - Parameter dataDirectory: where free space is asked for; nil: nowhere.

@@ -16,7 +16,8 @@ package final class RouteHandler: LaneHandler {
     private let seal: ReplySeal?
     private var credit = LaneCredit()
 
-    /// What a read may take of the lane, in processor time; up to twice that. A page of a shop takes a tenth of it.
+    /// The processor time for which a lane tries a read; it may take up to twice that. A page of a shop takes a tenth
+    /// of it.
     private static let slice = Duration.milliseconds(5)
 
     /// Nanoseconds in which a query is compiled and found to be one that was not quick before.
@@ -120,7 +121,8 @@ package final class RouteHandler: LaneHandler {
 
     // MARK: Tasks
 
-    /// What the task asks of other services and of the store is on the request's account.
+    /// Runs `body` in a task and replies with its outcome. Whatever the task asks of other services and of the store is
+    /// on the request's account.
     private static func start(
         _ body: @escaping @Sendable (ServiceRequest) async throws -> BusReply, _ request: ServiceRequest,
         _ load: RequestLoad, _ logger: Logger
@@ -147,7 +149,7 @@ package final class RouteHandler: LaneHandler {
         }
     }
 
-    /// Public text for errors meant for clients; everything else is logged and answered with code 1.
+    /// Public text for errors meant for clients. All others are logged and answered with `.internalServerError` (1).
     private static func failure(_ error: any Error, _ request: ServiceRequest, _ logger: Logger) -> BusFailure {
         let known = BusFailure(error, of: request.kind)
         if known == nil || StorageTrouble(error) != nil {

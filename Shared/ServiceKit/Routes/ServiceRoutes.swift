@@ -32,7 +32,7 @@ public struct ServiceRoutes: Sendable {
     /// The rules of the service's classes, by class name.
     let rules: [String: any ClassRules]
 
-    /// What every service answers, and what `build` adds.
+    /// The routes that every service has, and those that `build` adds.
     package init(
         host: ServiceHost, build: (_ host: ServiceHost, _ routes: inout ServiceRoutes) throws -> Void
     ) throws {

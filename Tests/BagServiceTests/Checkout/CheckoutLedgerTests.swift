@@ -30,13 +30,13 @@ import Testing
             var released: [String] = []
             /// Charges whose answer gets lost.
             var lost = 0
-            /// How often it was asked what became of a charge.
+            /// The questions after a charge's outcome.
             var looks = 0
         }
 
         let seen: Mutex<Seen>
         let decline: ParseError?
-        /// Why no reservation is made; nil when it is.
+        /// The refusal of a reservation; nil when it is made.
         let short: ParseError?
         /// The charge that was made before.
         let made: String?

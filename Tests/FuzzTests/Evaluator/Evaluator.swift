@@ -109,8 +109,8 @@ struct Evaluator {
 
     static func indexCount(_ key: String) -> Int { key.split(separator: ".").dropFirst().count { index($0) != nil } }
 
-    /// What a document has at a key; a dotted one reaches into Objects, and by an index into arrays. Nil for what is
-    /// missing.
+    /// The value that a document has at a key; a dotted one reaches into Objects, and by an index into arrays. Nil for
+    /// what is missing.
     func value(of key: String, in document: JSON) -> JSON? {
         var value: JSON? = document
         for part in key.split(separator: ".") {

@@ -15,7 +15,7 @@ struct OrderTerm {
         guard Evaluator.indexCount(key) <= 2 else { throw Evaluator.Refused.query }
     }
 
-    /// What decides a document's place.
+    /// The rank by which a document gets its place.
     func rank(of document: JSON, _ evaluator: Evaluator) -> Rank {
         Rank(evaluator.value(of: key, in: document), isField: evaluator.kind(of: key) != nil)
     }

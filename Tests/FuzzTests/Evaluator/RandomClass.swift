@@ -5,7 +5,7 @@ import ParseProtocol
 struct RandomClass {
     let name: String
     let evaluator: Evaluator
-    /// What queries ask about: the fields, members of Objects, the built-in fields, and one that is not there.
+    /// The keys that queries ask about: the fields, members of Objects, the built-in fields, and one that is not there.
     let keys: [(name: String, kind: ValueKind)]
     /// The values that there are.
     let values: [String: [JSON]]

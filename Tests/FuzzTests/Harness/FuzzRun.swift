@@ -21,7 +21,7 @@ struct FuzzRun {
     let target: any FuzzTarget
     let budget: Budget
     let seed: UInt64
-    /// Where the input about to run is kept; nil for nowhere.
+    /// The folder in which the input about to run is kept; nil for nowhere.
     var journalFolder: String?
     /// Adds failing inputs to the corpus.
     var keepsFailures = false

@@ -6,9 +6,9 @@ protocol FuzzTarget: Sendable {
     var name: String { get }
     /// Inputs of `scripts/test`, where each target has about two seconds.
     var testInputs: Int { get }
-    /// What mutations put in beside random bytes.
+    /// Texts that mutations put in beside random bytes.
     var dictionary: [String] { get }
-    /// How long one input may take, as `spent` counts.
+    /// The longest that one input may take, as `spent` counts.
     var timeLimit: Duration { get }
     /// The time that counts: of the processor, because a busy machine makes no input slow. A target that waits for
     /// other processes has to take the time of the clock.

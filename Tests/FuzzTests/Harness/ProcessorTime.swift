@@ -1,7 +1,7 @@
 import Foundation
 
 enum ProcessorTime {
-    /// What all threads of this process together spent on the processor so far.
+    /// The processor time that all threads of this process together spent so far.
     static var ofThisProcess: Duration {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)

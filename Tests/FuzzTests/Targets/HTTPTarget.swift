@@ -96,7 +96,7 @@ struct HTTPTarget: FuzzTarget {
             }
     }
 
-    /// What may be on a request line; the rest is escaped.
+    /// The characters that may be on a request line; the rest is escaped.
     private static let pathCharacters = CharacterSet(
         charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/%?&=+,;:@!$'()*")
 

@@ -78,8 +78,8 @@ struct JSONTarget: FuzzTarget {
         try require(scanned == elements, "The elements are not where they are scanned.")
     }
 
-    /// What Foundation refuses and we take: a lone surrogate, and nothing else but what its number reader does not
-    /// hold.
+    /// Requires a known reason when Foundation refuses what we take: a lone surrogate, or a number that its reader does
+    /// not hold.
     private func checkAcceptedAlone(_ input: [UInt8]) throws {
         let text = String(decoding: input, as: UTF8.self)
         let isKnown =

@@ -30,7 +30,8 @@ struct OperationState {
         }
     }
 
-    /// What is stored is what was answered, canonical, within the bounds, and each field of one type.
+    /// Checks that the documents are stored as they were answered, canonical, within the bounds, and each field of one
+    /// type.
     func check(_ job: StoreTransaction, bytesMax: Int) throws {
         var types: [String: String] = [:]
         for (id, document) in documents {

@@ -82,7 +82,7 @@ import Testing
         #expect(try await ParseClient(suite).call(.POST, "/users", Self.body(other)).status == 201)
     }
 
-    /// What an earlier release stored as it was.
+    /// Ids that an earlier release stored as they were are converted.
     @Test func idsInPlainTextAreConverted() async throws {
         try await Suite.with { suite in
             let id = UUID().uuidString.lowercased()

@@ -110,8 +110,8 @@ import Testing
         ])
     }
 
-    /// Sends each pair in every way. All are refused with 130 and none leaves anything behind, while an image goes
-    /// through.
+    /// Sends each pair in every way. All are refused with `.fileSaveError` (130) and none leaves anything behind, while
+    /// an image goes through.
     /// - Parameter pairs: names, in which `#` stands for a text of this test's own, and content types.
     private func expectRefused(_ pairs: [(name: String, type: String?)]) async throws {
         let suite = try await Suite.shared

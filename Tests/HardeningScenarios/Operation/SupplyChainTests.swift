@@ -5,8 +5,8 @@ import Testing
 
 /// The proof that what is built and run is what was reviewed (2021-47986, 2021-47987, 2025-67727).
 @Suite struct SupplyChainTests {
-    /// What the packages of Package.swift bring along: origin and version as they were reviewed. A build that takes
-    /// another version fails here, until somebody has looked at what changed and written it down.
+    /// The packages that those of Package.swift bring along: origin and version as they were reviewed. A build that
+    /// takes another version fails here, until somebody has looked at what changed and written it down.
     private static let reviewed: [String: String] = [
         "apple/swift-algorithms": "1.2.1",
         "apple/swift-asn1": "1.7.4",

@@ -35,7 +35,7 @@ import Testing
             bystander = "/classes/\(className)/\(try await client.create(className, object).objectId)"
         }
 
-        /// What is stored of both, without their dates.
+        /// The stored values of both, without their dates.
         func picture() async throws -> [JSON] {
             var picture: [JSON] = []
             for path in [path, bystander] {

@@ -156,7 +156,7 @@ import Testing
         #expect(related.results.map(\.objectId) == [target.objectId], "\(related.text)")
     }
 
-    /// What SQLite and the services call their own tables is a class name like any other: of a class that has no
+    /// The names of tables of SQLite and of the services are class names like any other: of classes that have no
     /// objects.
     @Test(
         "2026-31800: the names of tables are no way into them",

@@ -17,7 +17,7 @@ import Testing
         .object(members.merging([key: value]) { $1 })
     }
 
-    /// What is made after the attacks has what it was made with and nothing more.
+    /// Checks that an object made after the attacks has what it was made with and nothing more.
     private func expectNothingWasPolluted(_ suite: Suite) async throws {
         let client = ParseClient(suite)
         let className = "Clean\(Names.random(6))"

@@ -76,7 +76,7 @@ struct Neighbour: Sendable {
 }
 
 extension ParseClient.Answer {
-    /// What a pace answers: come again then.
+    /// Whether a pace refused the request and said when to come again.
     var isPaced: Bool {
         status == 429 && code == 155 && (headers.first(name: "retry-after").flatMap(Int.init) ?? 0) > 0
     }

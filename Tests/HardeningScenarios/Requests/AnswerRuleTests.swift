@@ -50,7 +50,7 @@ import Testing
     /// A word in the text that tells about the inside.
     static func innerWord(in text: String) -> String? { inner.first { text.contains($0) } }
 
-    /// What is wrong with an answer; nil when nothing is.
+    /// The rule that an answer breaks; nil when it breaks none.
     static func complaint(about answer: ParseClient.Answer, to path: String, of url: String) -> String? {
         complaint(
             status: answer.status, type: answer.headers.first(name: "content-type") ?? "",

@@ -122,7 +122,7 @@ import Testing
         #expect(times.percentile(95) < 500, "\(times)")
     }
 
-    /// What one client may have waiting is bounded, and the answer comes at once and says when to come again.
+    /// The waiting requests of one client are bounded: the refusal comes at once and says when to come again.
     @Test("T2c: who asks too much at once is told so") func whoAsksTooMuchAtOnceIsToldSo() async throws {
         let scene = try await CostlyRequests.shared
         let answers = try await withThrowingTaskGroup { group in

@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    /// What has no keys: pages for people, crash reports, a provider's calls, and what is nowhere.
+    /// The paths that need no keys: pages for people, crash reports, a provider's calls, and some that do not exist.
     @Test func whatNeedsNoKeyTellsNothingEither() async throws {
         let suite = try await Suite.shared
         let pulse = try await suite.pulse()

@@ -201,7 +201,7 @@ import Testing
             } == Self.rows)
     }
 
-    /// Who may read finds as before.
+    /// A caller who may read the rows finds them as before.
     @Test func theOwnerFindsEveryRow() async throws {
         let test = try await Self.store(true)
         let carol = Caller(userId: "carolcarol")

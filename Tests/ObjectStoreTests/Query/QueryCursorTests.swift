@@ -194,7 +194,7 @@ import Testing
             } == 102)
     }
 
-    /// What the caller may not read is not there, neither in pages nor as the object to go on after.
+    /// Objects that the caller may not read are not there, neither in pages nor as the object to go on after.
     @Test func cursorsKeepToTheRightsOfTheCaller() async throws {
         let test = try await TestStore()
         var hidden = ""

@@ -37,7 +37,7 @@ import Testing
             return (store, refusal)
         }
 
-        /// Why it is refused; nil when it opens.
+        /// The refusal to open it; nil when it opens.
         func refusal() async throws -> String? {
             let (store, refusal) = try await open()
             store.stop()

@@ -34,7 +34,7 @@ import Testing
         #expect(try row["total"].isNull)
     }
 
-    /// What SQLite does not take is an error, and not the value of the run before.
+    /// A value that SQLite does not take is an error, and not the value of the run before.
     @Test func aValueThatIsNotBoundIsAnError() async throws {
         let test = try await TestStore(schema: Self.schema)
         let tooLong = SQLValue.blob([UInt8](repeating: 0, count: 67_108_865))

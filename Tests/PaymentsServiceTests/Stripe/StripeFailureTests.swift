@@ -154,7 +154,8 @@ import Testing
         }
     }
 
-    /// What is looked for is not made, also when the confirmation is still on its way: the intent is cancelled first.
+    /// A charge that is looked for is not made, also when its confirmation is still on its way: the intent is cancelled
+    /// first.
     @Test func aChargeThatIsGivenUpCannotBeConfirmedAnyMore() async throws {
         try await StripeDouble.with { double in
             let bench = try await PaymentBench.stripe(.doubleIntents, double)

@@ -14,7 +14,7 @@ import Testing
         return answer.json
     }
 
-    /// What the two tools of the outside, a validator of documents and one of schemas, find wrong.
+    /// The faults that two tools of the outside find, a validator of documents and one of schemas.
     static func problems(in document: JSON, samples: [JSON]) async throws -> JSON {
         let folder = FileManager.default.temporaryDirectory.path + "/satchel-openapi-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -84,7 +84,7 @@ import Testing
         #expect(called >= 80)
     }
 
-    /// What the document does not have is a 404 that says so.
+    /// A route that the document does not have is a 404 that says so.
     @Test(.timeLimit(.minutes(2)))
     func whatTheDocumentLacksIsNotThere() async throws {
         let suite = try await Suite.shared

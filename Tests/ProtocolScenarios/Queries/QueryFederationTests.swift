@@ -4,7 +4,7 @@ import Testing
 
 /// Queries whose parts belong to several services: they answer as if there were one database.
 @Suite struct QueryFederationTests {
-    /// What the gateway asked the services for one request, by kind.
+    /// Waits until the log shows the gateway's questions to the services for one request, by kind.
     private func asked(_ suite: Suite, _ answer: ParseClient.Answer, is expected: [String: Int]) async throws {
         let id = answer.headers["X-Satchel-Request-Id"].first ?? "none"
         var kinds: [String: Int] = [:]

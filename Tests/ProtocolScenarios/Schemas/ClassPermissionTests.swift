@@ -92,7 +92,8 @@ import Testing
         }
     }
 
-    /// Each operation is refused alone, with 119, and stays possible when another one is refused.
+    /// Each operation is refused alone, with `.operationForbidden` (119), and stays possible when another one is
+    /// refused.
     @Test(.timeLimit(.minutes(2)))
     func eachOperationHasItsPermission() async throws {
         let people = try await Self.people.value
@@ -131,7 +132,7 @@ import Testing
         #expect(try await callers(people) { try await $0.call(.POST, path, ["n": 4]).status == 201 } == [.master])
     }
 
-    /// What is hidden is what every group of the caller hides.
+    /// A field is hidden when every group of the caller hides it.
     @Test func protectedFieldsHideByGroup() async throws {
         let people = try await Self.people.value
         let groups: [(JSON, Set<Caller>)] = [
@@ -173,7 +174,7 @@ import Testing
         }
     }
 
-    /// Unmet authentication is 101, bad permissions are 107.
+    /// Unmet authentication is `.objectNotFound` (101), bad permissions are `.invalidJSON` (107).
     @Test func refusalsHaveTheirCodes() async throws {
         let people = try await Self.people.value
         let (path, _) = try await make(all(["requiresAuthentication": true], but: "find"), people)

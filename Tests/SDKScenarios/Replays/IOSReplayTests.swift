@@ -233,7 +233,7 @@ import Testing
         #expect(taken.code == 202, "\(taken.text)")
     }
 
-    /// What CFNetwork adds where an app states no type means nothing.
+    /// The type that CFNetwork adds where an app states none means nothing.
     @Test(arguments: IOSSDK.Version.allCases)
     func filesHaveATypeOrNone(_ version: IOSSDK.Version) async throws {
         let sdk = try await customer(version)
@@ -271,7 +271,7 @@ import Testing
         let again = try await sdk.saveInstallation()
         #expect([200, 201].contains(again.status), "\(again.text)")
         #expect(again.json.objectId == made.json.objectId, "\(again.text)")
-        // Somebody removed the row: 101 makes the SDK post everything anew.
+        // Somebody removed the row: `.objectNotFound` (101) makes the SDK post everything anew.
         _ = try await ParseClient.master(suite).call(.DELETE, "/installations/\(made.json.objectId)")
         let gone = try await sdk.command("PUT", path, #"{"badge":0}"#)
         #expect(gone.status == 404, "\(gone.text)")

@@ -239,7 +239,7 @@ import Testing
         #expect(status.results.count == 1, "\(status.text)")
     }
 
-    /// What a browser asks before and what the server says to a foreign application.
+    /// The server's answers to another application, to a broken body and to a request for LiveQuery.
     @Test func refusalsAreThoseTheSDKKnows() async throws {
         let sdk = SDK(try await Suite.shared)
         let other = try await sdk.wire.send("POST /parse/classes/A", [], #"{"_method":"GET","_ApplicationId":"other"}"#)

@@ -123,7 +123,7 @@ import Testing
         #expect(try await sdk.request("POST", "logout").text == "{}")
     }
 
-    /// Where request ids are kept, repeating one is refused, which the SDK takes for success of the first.
+    /// A repeated request id is refused on paths that keep them, which the SDK takes for success of the first.
     @Test func aRepeatedRequestIdRunsOnce() async throws {
         try await Suite.with(settings: ["SATCHEL_IDEMPOTENCY_PATHS": "classes/.*", "SATCHEL_CLIENT_KEY": "client"]) {
             suite in

@@ -24,7 +24,7 @@ protocol ReplayedSDK: Sendable {
     func opened() async throws -> Wire.Answer
     /// The first save of the device.
     func saveInstallation() async throws -> Wire.Answer
-    /// What the SDK does about a user before anybody signs up.
+    /// Makes the user that the SDK has before anybody signs up: an anonymous one, or none.
     mutating func begin() async throws
     mutating func signUp(_ email: String, _ password: String) async throws -> Wire.Answer
     func logIn(_ name: String, _ password: String) async throws -> Wire.Answer
@@ -97,8 +97,8 @@ struct SDKQuery: Sendable {
 }
 
 extension Wire.Answer {
-    /// What every SDK demands of an answer: a success is a JSON object (an array for a batch), a failure has code and
-    /// text.
+    /// The answer, checked for what every SDK demands of one: a success is a JSON object (an array for a batch), a
+    /// failure has code and text.
     func readable(_ line: String) -> Wire.Answer {
         if (200..<300).contains(status) {
             let isBatch = line.hasSuffix("/batch")

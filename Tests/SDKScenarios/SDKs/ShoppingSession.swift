@@ -92,7 +92,7 @@ struct ShoppingSession<SDK: ReplayedSDK> {
         #expect(found.results.map { $0.text("name") } == expected.sorted(), "\(found.text)")
     }
 
-    /// What an anonymous user put into the bag is still there after the sign-up.
+    /// Signs up, and checks that an anonymous user's bag is still there afterwards.
     private mutating func becomeACustomer() async throws {
         let wasKnown = !sdk.session.isEmpty
         let item = #"{"productId":"\#(shelf.productIds[0])"}"#

@@ -35,7 +35,7 @@ import UsersService
         #expect(try PasswordHash(phc: text)?.matches("pleaseletmein") == true)
     }
 
-    /// What is in databases stays valid: another library made this one.
+    /// A hash in a database stays valid: another library made this one.
     @Test func aHashThatWasStoredBeforeMatches() throws {
         let text = "$scrypt$ln=14,r=8,p=2$AAECAwQFBgcICQoLDA0ODw$oKcp9IX4je0hywMP4cCpcXqSskw4yX1IByH017xEofo"
         #expect(try PasswordHash(phc: text)?.matches("an old password") == true)

@@ -2,7 +2,7 @@ import NIOCore
 
 /// A way to take the shop away from its customers. It runs in a process of its own, without keys.
 protocol Attack: Sendable {
-    /// What it is called on the command line.
+    /// Its name on the command line.
     var name: String { get }
     /// Attacks of one kind are run together by the kind's name.
     var kind: String { get }

@@ -4,7 +4,7 @@ import ParseProtocol
 /// The attacking side: connections from many addresses, and what came back.
 struct Attackers: Sendable {
     let target: Target
-    /// How many addresses they come from: 127.0.0.2 and the next ones.
+    /// The number of addresses they come from: 127.0.0.2 and the next ones.
     let addressCount: Int
     let connections: Int
     let tally = AttackTally()

@@ -12,7 +12,7 @@ struct HalfSentAttack: Attack {
     private static let sentBytes = 6_000_000
     /// Between the single bytes that keep a connection alive.
     private static let pause = Duration.seconds(10)
-    /// How soon an attacker sees that the connection was ended, and begins anew.
+    /// The pause between two looks of an attacker at whether the connection was ended, so that it begins anew.
     private static let look = Duration.seconds(1)
 
     func run(_ attackers: Attackers, until end: ContinuousClock.Instant) async {

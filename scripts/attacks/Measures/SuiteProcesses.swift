@@ -18,7 +18,7 @@ enum SuiteDisk {
 struct SuiteProcesses {
     /// Pids by replica, `catalog-1`.
     let replicas: [String: pid_t]
-    /// Those and their children, such as a process that makes a picture.
+    /// The pids of the replicas and of their children, such as a process that makes a picture.
     let all: [pid_t]
 
     init(dataDirectory: String) {

@@ -20,7 +20,7 @@ struct Interrogation {
         /// Milliseconds.
         var hits: [Double] = []
         var misses: [Double] = []
-        /// What was answered, without the time.
+        /// The different answers, without the time.
         var hitAnswers: Set<String> = []
         var missAnswers: Set<String> = []
         var learnt = 0

@@ -10,7 +10,7 @@ struct Probe: Sendable {
     }
 
     let name: String
-    /// Those that exist.
+    /// The secrets that exist.
     let secrets: [String]
     /// Characters at the start that everybody knows.
     let known: Int
@@ -26,7 +26,7 @@ struct Probe: Sendable {
         return String(guess == .beginning ? characters[...place] : characters[...])
     }
 
-    /// Those whose hits and misses are compared, and those to be learnt: others, so that no guess at them is old.
+    /// The secrets whose hits and misses are compared, and those to be learnt: others, so that no guess at them is old.
     var compared: ArraySlice<String> { secrets.prefix(max(1, secrets.count / 2)) }
     var learnt: [String] { Array(secrets.suffix(max(1, secrets.count / 2))) }
 

@@ -22,7 +22,7 @@ package struct RankStatistic {
         error = ((a * (1 - a) + (m - 1) * (q1 - a * a) + (n - 1) * (q2 - a * a)) / (m * n)).squareRoot()
     }
 
-    /// Where the area is with 95 % and 99.9 % confidence.
+    /// The ranges in which the area lies with 95 % and 99.9 % confidence.
     package var likely: ClosedRange<Double> { interval(1.96) }
     package var nearlySure: ClosedRange<Double> { interval(3.29) }
 

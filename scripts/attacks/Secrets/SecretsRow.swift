@@ -15,7 +15,7 @@ struct SecretsRow {
         statistic = RankStatistic(hits: findings.hits, misses: findings.misses)
     }
 
-    /// What gives the secret away.
+    /// The signs that give the secret away; none when nothing does.
     var problems: [String] {
         var problems: [String] = []
         if findings.hitAnswers != findings.missAnswers { problems.append("the answer tells") }
@@ -38,7 +38,7 @@ struct SecretsRow {
             problems.isEmpty ? refusal : "FAIL: " + problems.joined(separator: ", "))
     }
 
-    /// What was answered, when no question was taken.
+    /// The refusal, when all questions were refused; empty when some were not.
     private var refusal: String {
         guard statuses.keys.allSatisfy({ $0 >= 400 }), let answer = findings.hitAnswers.first else { return "" }
         return String(answer.prefix(100))

@@ -9,7 +9,7 @@ import ParseProtocol
 /// A file without a row in `FileTable` does not exist for clients. Replicas read the same folder; only the writer
 /// changes it.
 package final class FileFolder: Sendable {
-    /// What a reader gets at once.
+    /// Bytes that a reader gets at once.
     package static let partBytesMax = 1 << 20
 
     private let path: String
@@ -111,7 +111,7 @@ package final class FileFolder: Sendable {
 
     // MARK: - Reading and removing
 
-    /// Where a file is.
+    /// The path of a file.
     package func location(of name: String) -> String { "\(path)/\(name.prefix(2))/\(name)" }
 
     /// A part of a file, shorter than asked at its end. Blocks.

@@ -45,7 +45,7 @@ package enum FileTable {
         }
     }
 
-    /// How many files an owner has and their bytes.
+    /// The number of an owner's files, and their bytes.
     static func usage(of owner: String, in reader: some ObjectReading) throws -> (count: Int, bytes: Int) {
         let row = try reader.rows(
             "SELECT count(*) AS n, ifnull(sum(size), 0) AS bytes FROM files WHERE owner = ?", [.text(owner)]
@@ -64,7 +64,7 @@ package enum FileTable {
         try transaction.execute("DELETE FROM files WHERE name = ?", [.text(name)]) > 0
     }
 
-    /// Those of the names that have no row.
+    /// The names, of those given, that have no row.
     static func unknown(_ names: [String], in reader: some ObjectReading) throws -> [String] {
         try names.filter { try reader.rows("SELECT 1 FROM files WHERE name = ?", [.text($0)]).isEmpty }
     }

@@ -17,7 +17,7 @@ package struct HookDeclaration: Equatable, Sendable {
         "afterLogout",
     ]
 
-    /// What browsers and proxies carry as well.
+    /// Bytes of a URL that browsers and proxies carry as well.
     private static let urlBytesMax = 2048
 
     package var isFunction: Bool { className.isEmpty }

@@ -11,7 +11,7 @@ struct Job: Sendable {
 }
 
 extension ClassDefinition {
-    /// What became of a job. Written by the service, read with the master key.
+    /// The runs of jobs, and what became of each. Written by the service, read with the master key.
     static let jobStatus = ClassDefinition(
         "_JobStatus",
         fields: [
@@ -20,7 +20,7 @@ extension ClassDefinition {
         ],
         permissions: .masterOnly)
 
-    /// When jobs run by themselves.
+    /// The schedules by which jobs run by themselves.
     static let jobSchedule = ClassDefinition(
         "_JobSchedule",
         fields: [

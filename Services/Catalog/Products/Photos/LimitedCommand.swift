@@ -12,7 +12,7 @@ struct LimitedCommand {
 
     /// Address space. An image of `PhotoStudio.pixelsMax` with 16 bits a channel takes 400 MB.
     private static let memoryBytesMax = 1 << 30
-    /// What it may write into one file.
+    /// Bytes that it may write into one file.
     private static let fileBytesMax = 32 << 20
 
     private static let environment = [

@@ -22,9 +22,9 @@ extension FetchReply: RoomedReply {}
 /// for it in the gateway: many clients who ask for large answers at once would else have them all made, moved and
 /// thrown away.
 extension ServiceClient {
-    /// What usual pages take: a thousand products.
+    /// Bytes that usual pages take: a thousand products.
     private static let usualBytes = 1 << 20
-    /// What is asked for when there is hardly any room: a page of a shop's app.
+    /// Bytes that are asked for when there is hardly any room: a page of a shop's app.
     private static let scarceBytes = 256 << 10
     /// An estimate may be too small; the last time as much is asked for as the store allows.
     private static let estimates = 2

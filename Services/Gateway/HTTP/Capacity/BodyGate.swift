@@ -33,7 +33,7 @@ package actor BodyGate {
         }
     }
 
-    /// What a large body waits for its refusal.
+    /// The wait of a large body for its refusal.
     static func delay() async { try? await Task.sleep(for: .seconds(1)) }
 
     private func serve() async {

@@ -5,7 +5,7 @@ import ParseProtocol
 /// Reads request bodies within bounds: of each, of all, and of all from one network. Small bodies are not counted, so
 /// that log-ins and saves go on while somebody fills the room with large ones.
 struct BodyReader: Sendable {
-    /// What the JSON around a tunnelled file may have beside it.
+    /// Bytes that the JSON around a tunnelled file may have beside it.
     static let tunnelBytesMax = 64 << 10
 
     private let budget: ByteBudget

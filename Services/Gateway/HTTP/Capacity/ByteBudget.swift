@@ -49,7 +49,7 @@ final class ByteHold: Sendable {
         self.answerBytesMax = answerBytesMax
     }
 
-    /// Nobody waits for the answer any more, and nothing was changed that must be brought to its end.
+    /// Whether nobody waits for the answer any more, and nothing was changed that must be brought to its end.
     var isAbandoned: Bool { connection?.isActive == false && !isChanging.load(ordering: .relaxed) }
 
     /// A change is asked for: what is read from now on belongs to it, such as what webhooks are told afterwards.

@@ -19,9 +19,9 @@ package struct ByteShares {
 
     /// Bytes of all holders.
     package let max: Int
-    /// Of one network, for those who are not known and for those who are.
+    /// Bytes of one network, for those who are not known and for those who are.
     private let shareMax: (strangers: Int, known: Int)
-    /// Of all who are not known.
+    /// Bytes of all who are not known.
     private let strangersMax: Int
 
     private var taken = (strangers: 0, known: 0)

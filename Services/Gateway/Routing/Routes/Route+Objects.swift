@@ -74,7 +74,7 @@ extension RouteCall {
         return className
     }
 
-    /// What the call does to objects, as the protocol's texts name it.
+    /// The operation on objects, as the protocol's texts name it.
     private var operation: String {
         switch request.method {
         case .post: "create"

@@ -46,7 +46,8 @@ extension Route {
         },
     ]
 
-    /// Where Sentry's SDKs send crash reports: beside the mount, since the SDK builds the path from its DSN.
+    /// The routes on which Sentry's SDKs send crash reports: beside the mount, since the SDK builds the path from its
+    /// DSN.
     static let crashReports: [Route] = [
         Route(
             .post, "/api/{project}/envelope", .reports, "receiveCrashEnvelope", "Crash reports of Sentry's SDKs.",

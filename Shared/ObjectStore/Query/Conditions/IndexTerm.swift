@@ -36,7 +36,7 @@ struct IndexTerm: Equatable {
 /// A part of a condition, all of which must hold.
 struct ConditionPart {
     let sql: String
-    /// What an index can do for it; nil for nothing.
+    /// The comparison in this part that an index can answer; nil when there is none.
     var term: IndexTerm?
     /// The parts of each clause of an `$or` at the top.
     var alternatives: [[ConditionPart]] = []

@@ -34,7 +34,7 @@ struct PointedRows {
         let info: ClassInfo
         /// The condition that the caller may read the object; nil for every object.
         let access: String?
-        /// The same of the object whose pointer leads here.
+        /// The condition that the caller may read the object whose pointer leads here; nil for every object.
         let parentAccess: String?
         /// The pointer, in a form in which an index on the Pointer field answers it.
         let pointer: String
@@ -59,7 +59,7 @@ struct PointedRows {
 
     var isEmpty: Bool { rows.isEmpty }
 
-    /// What follows the queried table in `FROM`.
+    /// The joins that follow the queried table in `FROM`.
     var joins: String {
         rows.map { row in
             let table = "o\(row.info.id) \(row.name)"
@@ -115,7 +115,7 @@ struct PointedRows {
         }
     }
 
-    /// What a stored pointer says itself; no other object is needed for it.
+    /// The members that a stored pointer has itself; no other object is needed for them.
     private static let membersOfPointers: Set<String> = ["objectId", "className"]
 
     private mutating func join(

@@ -4,7 +4,7 @@ import ParseProtocol
 /// The small file `<service>.born` beside a database: that it exists, which one it is, and up to which generation of
 /// commits it was written. A copy of the database alone needs none; it gets a new one where it is started.
 struct BirthCertificate: Sendable, Equatable {
-    /// Also in the table `storeIdentity`.
+    /// The database's identity, which the table `storeIdentity` holds too.
     var database: String
     /// Counts starts and commits. Noted here after the commit and without waiting for the disk, so that a sound
     /// database is never behind, and one that lost its last commits is.

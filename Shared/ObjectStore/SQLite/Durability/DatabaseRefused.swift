@@ -1,4 +1,4 @@
-/// Why a database is not opened: it is not what this service left there, and going on would lose what may still be
+/// The refusal to open a database: it is not what this service left there, and going on would lose what may still be
 /// saved.
 public struct DatabaseRefused: Error, Sendable, Equatable, CustomStringConvertible {
     /// For the operator: what is wrong, and what to do.

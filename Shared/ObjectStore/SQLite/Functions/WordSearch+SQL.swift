@@ -25,8 +25,8 @@ extension WordSearch {
             }, nil, nil, nil)
     }
 
-    /// Of the search in the first argument, made once for all rows: SQLite keeps it beside a parameter that does not
-    /// change.
+    /// The scorer of the search in the first argument, made once for all rows: SQLite keeps it beside a parameter that
+    /// does not change.
     private static func scorer(_ context: OpaquePointer?, _ argument: OpaquePointer?) -> Scorer? {
         if let kept = sqlite3_get_auxdata(context, 0) {
             return Unmanaged<Scorer>.fromOpaque(kept).takeUnretainedValue()

@@ -1,7 +1,7 @@
 import GRDB
 
 extension Connection {
-    /// Where a file records its migrations, in the column `identifier`. GRDB names and makes it.
+    /// The table in which a file records its migrations, in the column `identifier`. GRDB names and makes it.
     static let migrationTable = "grdb_migrations"
 
     /// One migration as it is run.

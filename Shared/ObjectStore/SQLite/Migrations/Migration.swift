@@ -10,7 +10,7 @@ public struct Migration: Sendable {
 
     /// Its place in the list, from 1.
     let number: Int
-    /// What it is about, in letters and digits.
+    /// Its subject, in letters and digits.
     let name: String
     let change: Change
 
@@ -54,6 +54,6 @@ public struct Migrations: Sendable {
         steps = list.map { Step(identifier: "\(owner).\($0.number).\($0.name)", change: $0.change) }
     }
 
-    /// What a file records of them, oldest first.
+    /// The names under which a file records them, oldest first.
     public var identifiers: [String] { steps.map(\.identifier) }
 }

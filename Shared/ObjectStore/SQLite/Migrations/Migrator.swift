@@ -5,7 +5,7 @@ struct Migrator: Sendable {
     private let steps: [Migrations.Step]
     private let known: Set<String>
 
-    /// How long one read of a migration may take: the start waits for it, and nothing else does.
+    /// The longest that one read of a migration takes: the start waits for it, and nothing else does.
     private static let readTimeMax = Duration.seconds(3600)
 
     /// - Parameter lists: run after the object store's own, in this order.
@@ -15,7 +15,8 @@ struct Migrator: Sendable {
         precondition(known.count == steps.count, "Two lists of migrations have one owner.")
     }
 
-    /// What the file records; nothing for a new one, and for one of the releases before there were migrations.
+    /// The identifiers of the migrations that the file records; none for a new file, and for one of the releases before
+    /// there were migrations.
     private static func recorded(in connection: Connection) throws -> Set<String> {
         let isThere = try !connection.rows(
             "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", [.text(Connection.migrationTable)]
