@@ -31,14 +31,19 @@ func runGateway() async throws {
         meter: meter)
 
     let gate = ConnectionGate(configuration.capacity, proxies: configuration.admission.trustedProxies)
+    let front = HTTPFront(
+        router: router, configuration: configuration, bodies: BodyReader(configuration.capacity),
+        turns: LargeBodyTurns(share: configuration.capacity.largeBodyShare),
+        answers: configuration.capacity.answers(), logger: logger)
     let application = Application(
-        responder: HTTPFront(
-            router: router, configuration: configuration, bodies: BodyReader(configuration.capacity),
-            turns: LargeBodyTurns(share: configuration.capacity.largeBodyShare),
-            answers: configuration.capacity.answers(), logger: logger),
+        responder: front,
         server: .http1(
             configuration: .init(
-                additionalChannelHandlers: [ConnectionGuard(gate), ContinueHandler()], idleTimeout: .seconds(75))),
+                additionalChannelHandlers: [
+                    ConnectionGuard(gate), ContinueHandler(),
+                    // Before the reader, so that it sees every request; Hummingbird's own has no time limit then.
+                    HTTPConnectionStateHandler(idleTimeout: .seconds(75), logger: logger), DirectReader(front),
+                ])),
         configuration: .init(
             address: .hostname(configuration.host, port: configuration.port), serverName: nil, backlog: 1024),
         services: [

@@ -20,6 +20,9 @@ struct Admission: Sendable {
 
     // MARK: May it?
 
+    /// Whether a client's reads pass whatever they are: nothing is counted, and every route is open.
+    var isOpen: Bool { limiter.isOff && settings.clientRoutes == nil }
+
     /// Counts a request by where it comes from, before anything is looked up for it.
     /// - Parameter principal: nil when the keys are wrong.
     func refusal(byAddress request: ParseRequest, _ principal: Principal?) -> ParseResponse? {

@@ -52,11 +52,7 @@ struct PrincipalResolver: Sendable {
         guard let token = credentials.sessionToken, !admitted.isPrivileged else { return admitted }
         guard token.utf8.count <= 128 else { throw .invalidSession }
         let (cached, generation) = sessions.find(token)
-        if var principal = cached {
-            principal.installationID = admitted.installationID
-            principal.network = admitted.network
-            return principal
-        }
+        if let cached { return Self.principal(cached, of: admitted) }
         let reply = try await services.read(
             UsersCalls.session, SessionRequest.with { $0.sessionToken = token },
             for: .with { $0.network = admitted.network }, trace: trace)
@@ -69,6 +65,18 @@ struct PrincipalResolver: Sendable {
         principal.restricted = session.restricted
         if session.extendable { extend(token, trace: trace) }
         sessions.keep(principal, expiresAt: session.expiresAt, generation: generation)
+        return Self.principal(principal, of: admitted)
+    }
+
+    /// The same as far as it is known without asking; nil when somebody has to be asked.
+    func known(_ admitted: Principal, _ credentials: Credentials) -> Principal? {
+        guard let token = credentials.sessionToken, !admitted.isPrivileged else { return admitted }
+        guard token.utf8.count <= 128 else { return nil }
+        return sessions.find(token).principal.map { Self.principal($0, of: admitted) }
+    }
+
+    private static func principal(_ user: Principal, of admitted: Principal) -> Principal {
+        var principal = user
         principal.installationID = admitted.installationID
         principal.network = admitted.network
         return principal

@@ -47,10 +47,8 @@ struct ServiceClient: Sendable {
         _ trace: String, key: String = "", timeout: Duration = .seconds(10), reserved: Int = 0
     ) async throws(ParseError) -> ServiceReply<Reply> {
         do {
-            var request = try BusRequest(call, message, timeout: timeout)
+            var request = try Self.request(call, message, principal, trace, timeout)
             request.documents = documents
-            request.principal = principal
-            request.traceId = trace
             request.writes = !key.isEmpty
             request.idempotencyKey = key
             let (hold, writes) = (AnswerHold.current, request.writes)
@@ -71,6 +69,38 @@ struct ServiceClient: Sendable {
         } catch {
             throw .internalError  // Only a message that does not encode, which ours always do.
         }
+    }
+}
+
+extension ServiceClient {
+    /// A read from where there is no task.
+    /// - Parameters:
+    ///   - budget: microseconds of processor time.
+    ///   - hold: the memory that the answer is held in.
+    ///   - completion: called once, on the broker's thread, so that it must only hand over.
+    func ask<Request, Reply>(
+        _ call: Call<Request, Reply>, _ message: Request, for principal: Principal, trace: String, _ budget: Int64,
+        _ hold: ByteHold, completion: @escaping @Sendable (Result<ServiceReply<Reply>, ParseError>) -> Void
+    ) {
+        guard var request = try? Self.request(call, message, principal, trace, .seconds(10)) else {
+            return completion(.failure(.internalError))  // Only a message that does not encode, which ours always do.
+        }
+        request.budget = budget
+        broker.call(request) { result in
+            switch AnswerHold.admit(result, hold, reserved: 0, isDone: false) {
+            case .success(let reply): completion(.success(ServiceReply(body: reply.body, documents: reply.documents)))
+            case .failure(let failure): completion(.failure(ParseError(failure)))
+            }
+        }
+    }
+
+    private static func request<Request, Reply>(
+        _ call: Call<Request, Reply>, _ message: Request, _ principal: Principal, _ trace: String, _ timeout: Duration
+    ) throws -> BusRequest {
+        var request = try BusRequest(call, message, timeout: timeout)
+        request.principal = principal
+        request.traceId = trace
+        return request
     }
 }
 

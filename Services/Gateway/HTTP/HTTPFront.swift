@@ -19,13 +19,28 @@ struct GatewayContext: RequestContext {
 }
 
 /// HTTP in, HTTP out: turns each request into a `ParseRequest` and the answer back into bytes and headers.
-struct HTTPFront: HTTPResponder {
+///
+/// A class, because every connection has it at hand.
+final class HTTPFront: HTTPResponder {
     let router: ParseRouter
     let configuration: GatewayConfiguration
     let bodies: BodyReader
     let turns: LargeBodyTurns
     let answers: ByteBudget
-    let logger: Logger
+    private let date = HTTPDate()
+    private let logger: Logger
+
+    init(
+        router: ParseRouter, configuration: GatewayConfiguration, bodies: BodyReader, turns: LargeBodyTurns,
+        answers: ByteBudget, logger: Logger
+    ) {
+        self.router = router
+        self.configuration = configuration
+        self.bodies = bodies
+        self.turns = turns
+        self.answers = answers
+        self.logger = logger
+    }
 
     func respond(to request: Request, context: GatewayContext) async throws -> Response {
         if request.method == .options { return preflight(request) }
@@ -34,7 +49,7 @@ struct HTTPFront: HTTPResponder {
         let answer: ParseResponse
         var hold: ByteHold?
         do {
-            let parsed = try parse(request, context: context, requestId: requestId)
+            let parsed = try parse(request.head, request.uri, from: context.clientAddress, requestId: requestId)
             hold = answers.hold(
                 for: .init(network: parsed.network, isKnown: false), over: context.connection)
             answer = try await AnswerHold.$current.withValue(hold) { try await self.answer(request, parsed) }
@@ -53,51 +68,64 @@ struct HTTPFront: HTTPResponder {
                 status: 431,
                 body: ParseError(.objectTooLarge, "The request has too many or too long headers.").body.serialized)
         }
-        if answer.status >= 500 || configuration.logsRequests {
-            // 503 is an answer under load or while a service restarts, 500 is a fault. Query strings may hold secrets.
-            logger.log(
-                level: answer.status == 500 ? .error : .info,
-                answer.status >= 500 ? "A request failed." : "A request was answered.",
-                metadata: [
-                    "request.id": "\(requestId)", "http.path": "\(request.uri.path)", "http.status": "\(answer.status)",
-                    "http.method": "\(request.method.rawValue)",
-                    "http.milliseconds": "\(((ContinuousClock.now - start) / .microseconds(100)).rounded() / 10)",
-                ])
-        }
-        return response(answer, to: request, requestId: requestId, hold)
+        log(answer, to: request.head, path: request.uri.path, requestId: requestId, since: start)
+        let (head, body) = self.head(of: answer, to: request.head, requestId: requestId)
+        if head.status == .notModified { return Response(status: head.status, headers: head.headerFields) }
+        let response = Response(
+            status: head.status, headers: head.headerFields,
+            body: answer.stream ?? AnswerWriter.responseBody(body, hold, configuration.capacity))
+        return request.method == .head ? response.createHeadResponse() : response
+    }
+
+    /// Logs what failed, and every request where that is asked for.
+    func log(
+        _ answer: ParseResponse, to request: HTTPRequest, path: String, requestId: String,
+        since start: ContinuousClock.Instant
+    ) {
+        guard answer.status >= 500 || configuration.logsRequests else { return }
+        // 503 is an answer under load or while a service restarts, 500 is a fault. Query strings may hold secrets.
+        logger.log(
+            level: answer.status == 500 ? .error : .info,
+            answer.status >= 500 ? "A request failed." : "A request was answered.",
+            metadata: [
+                "request.id": "\(requestId)", "http.path": "\(path)", "http.status": "\(answer.status)",
+                "http.method": "\(request.method.rawValue)",
+                "http.milliseconds": "\(((ContinuousClock.now - start) / .microseconds(100)).rounded() / 10)",
+            ])
     }
 
     /// Everything of a request but its body.
-    private func parse(
-        _ request: Request, context: GatewayContext, requestId: String
+    /// - Parameter peer: the other end of the connection, which may be a proxy.
+    func parse(
+        _ request: HTTPRequest, _ uri: URI, from peer: SocketAddress?, requestId: String
     ) throws -> ParseRequest {
-        guard request.headers.count <= Self.headersMax,
-            request.headers.reduce(0, { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count }) <= Self.headerBytesMax
+        let headers = request.headerFields
+        guard headers.count <= Self.headersMax,
+            headers.reduce(0, { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count }) <= Self.headerBytesMax
         else { throw TooManyHeaders() }
         let isHead = request.method == .head
         guard let method = isHead ? .get : ParseRequest.Method(rawValue: request.method.rawValue) else {
             throw ParseError(.commandUnavailable, "The method \(request.method.rawValue.prefix(16)) is not supported.")
         }
         var parsed = ParseRequest(
-            method: method, path: try ParseRequest.path(request.uri.path), requestId: requestId,
-            clientAddress: clientAddress(of: request, context))
-        parsed.credentials = Credentials(headers: request.headers)
+            method: method, path: try ParseRequest.path(uri.path), requestId: requestId,
+            clientAddress: clientAddress(of: headers, peer))
+        parsed.credentials = Credentials(headers: headers)
         guard parsed.credentials.installationId.map({ $0.utf8.count <= Self.installationIdBytesMax }) ?? true else {
             throw ParseError(
                 .invalidInstallationId,
                 "X-Parse-Installation-Id has at most \(Self.installationIdBytesMax) bytes.")
         }
-        parsed.query = request.uri.query
-        parsed.headers = request.headers
+        parsed.query = uri.query
+        parsed.headers = headers
         parsed.isHead = isHead
         return parsed
     }
 
-    private func clientAddress(of request: Request, _ context: GatewayContext) -> SocketAddress? {
+    private func clientAddress(of headers: HTTPFields, _ peer: SocketAddress?) -> SocketAddress? {
         let proxies = configuration.admission.trustedProxies
-        guard !proxies.isEmpty else { return context.clientAddress }
-        return ClientAddress.find(
-            peer: context.clientAddress, forwardedFor: request.headers[values: Self.forwardedForName], proxies: proxies)
+        guard !proxies.isEmpty else { return peer }
+        return ClientAddress.find(peer: peer, forwardedFor: headers[values: Self.forwardedForName], proxies: proxies)
     }
 
     private func answer(_ request: Request, _ parsed: ParseRequest) async throws -> ParseResponse {
@@ -131,40 +159,40 @@ struct HTTPFront: HTTPResponder {
         return await router.answer(parsed)
     }
 
-    private func response(
-        _ answer: ParseResponse, to request: Request, requestId: String, _ hold: ByteHold?
-    ) -> Response {
+    /// Status and headers of an answer, and its body as it leaves: with the URLs of its files, or empty for a client
+    /// that has it already.
+    func head(
+        of answer: ParseResponse, to request: HTTPRequest, requestId: String
+    ) -> (head: HTTPResponse, body: [UInt8]) {
+        let asked = request.headerFields
         var headers = Self.commonHeaders
-        configuration.admission.origins.apply(to: &headers, origin: request.headers[.origin])
+        let origin = asked[.origin]
+        configuration.admission.origins.apply(to: &headers, origin: origin)
         // PARSE_PROTOCOL 1.3 has these on every answer. Only browsers, which say where they are, look at them.
-        if request.headers[.origin] != nil {
+        if origin != nil {
             headers[.accessControlAllowMethods] = Self.allowedMethods
             headers[.accessControlAllowHeaders] = Self.allowedHeaders
         }
-        headers[Self.requestIdName] = requestId
+        headers.append(HTTPField(name: Self.requestIdName, value: requestId))
+        headers.append(HTTPField(name: .date, value: date.text))
         if let location = answer.location { headers[.location] = location }
         if let seconds = answer.retryAfterSeconds { headers[.retryAfter] = String(seconds) }
         for field in answer.headers { headers[field.name] = field.value }
-        let body = answer.headers[.contentType] == nil ? configuration.fileLinks.linked(answer.body) : answer.body
-        let isHead = request.method == .head
+        let isJSON = answer.headers[.contentType] == nil
+        let body = isJSON ? configuration.fileLinks.linked(answer.body) : answer.body
         // A client that has the answer already is spared it. What a POST reads for a client (a tunnelled GET) is none
         // of HTTP's caches'.
-        if answer.status == 200, isHead || request.method == .get, answer.stream == nil,
-            answer.headers[.contentType] == nil
-        {
+        if answer.status == 200, request.method == .get || request.method == .head, answer.stream == nil, isJSON {
             let tag = EntityTag.of(body)
             headers.append(HTTPField(name: .eTag, value: tag))
             headers.append(Self.cacheControl)
             headers.append(Self.vary)
-            if let known = request.headers[.ifNoneMatch], EntityTag.isNamed(tag, in: known) {
+            if let known = asked[.ifNoneMatch], EntityTag.isNamed(tag, in: known) {
                 headers[.contentType] = nil
-                return Response(status: .notModified, headers: headers)
+                return (HTTPResponse(status: .notModified, headerFields: headers), [])
             }
         }
-        let response = Response(
-            status: .init(code: answer.status), headers: headers,
-            body: answer.stream ?? AnswerWriter.responseBody(body, hold, configuration.capacity))
-        return request.method == .head ? response.createHeadResponse() : response
+        return (HTTPResponse(status: .init(code: answer.status), headerFields: headers), body)
     }
 
     private func preflight(_ request: Request) -> Response {

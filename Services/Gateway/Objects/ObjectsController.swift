@@ -16,12 +16,7 @@ struct ObjectsController: Sendable {
         _ className: String, _ objectId: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
         let options = try QueryOptions(get: request.options())
-        let message = GetRequest.with {
-            $0.className = className
-            $0.objectID = objectId
-            $0.keys = options.keys
-            $0.excludeKeys = options.excludeKeys
-        }
+        let message = Self.message(className, objectId, options)
         let hooked = try await HookedRead(request.hooks, className, principal)
         let restriction = try await hooked?.before(ids: [objectId], isGet: true)
         var document = try await services.read(
@@ -43,6 +38,16 @@ struct ObjectsController: Sendable {
         // signed out.
         if isOwnUser { object["sessionToken"] = .string(principal.sessionToken) }
         return ParseResponse(object)
+    }
+
+    /// The request for one object, without those that it points to.
+    static func message(_ className: String, _ objectId: String, _ options: QueryOptions) -> GetRequest {
+        GetRequest.with {
+            $0.className = className
+            $0.objectID = objectId
+            $0.keys = options.keys
+            $0.excludeKeys = options.excludeKeys
+        }
     }
 
     func find(
