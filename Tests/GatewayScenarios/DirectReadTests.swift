@@ -1,0 +1,79 @@
+import Foundation
+import ParseProtocol
+import TestSupport
+import Testing
+
+/// Plain reads are answered on their connection's event loop, all else in tasks. Nobody must see which.
+@Suite struct DirectReadTests {
+    private func head(_ method: String, _ path: String, _ more: String...) -> String {
+        (["\(method) /parse\(path) HTTP/1.1", "Host: x", "X-Parse-Application-Id: satchel"] + more)
+            .joined(separator: "\r\n") + "\r\n\r\n"
+    }
+
+    /// Reads of both kinds, a change and what is refused, all sent at once over one connection.
+    @Test func answersComeInTheOrderOfTheirRequests() async throws {
+        let suite = try await Suite.shared
+        let made = try await ParseClient(suite).create("Turn", ["number": 0])
+        let one = "/classes/Turn/\(made.objectId)"
+        let change = #"{"number":1}"#
+        let requests = [
+            head("GET", one), head("GET", one), head("GET", "/health"),
+            head("PUT", one, "Content-Length: \(change.utf8.count)") + change, head("GET", one),
+            head("GET", "/classes/Turn/nobody0000"), head("GET", "/classes/Turn?where=no"),
+            head("GET", "/classes/Turn?where=%7B%22objectId%22:%22\(made.objectId)%22%7D"),
+            head("GET", one, "Connection: close"),
+        ]
+        let answers = try await RawRequest.send(suite, Array(requests.joined().utf8), untilClosed: true)
+        let parts = answers.components(separatedBy: "HTTP/1.1 ").dropFirst().map { $0 }
+        #expect(parts.map { String($0.prefix(3)) } == ["200", "200", "200", "200", "200", "404", "400", "200", "200"])
+        try #require(parts.count == 9)
+        #expect(parts[0].contains(#""number":0"#))
+        #expect(parts[1].contains(#""number":0"#))
+        #expect(parts[4].contains(#""number":1"#), "A read sees the change before it on its connection.")
+        #expect(parts[7].contains(#""results":["#))
+        #expect(parts[8].contains(#""number":1"#))
+    }
+
+    /// The same question by both ways: a HEAD and a body take the long one.
+    @Test func bothWaysAnswerAlike() async throws {
+        let suite = try await Suite.shared
+        let made = try await ParseClient(suite).create("Turn", ["number": 7])
+        func headers(_ answer: String) -> [String] {
+            answer.components(separatedBy: "\r\n\r\n")[0].components(separatedBy: "\r\n").filter { line in
+                !["x-satchel-request-id", "date"].contains(line.prefix { $0 != ":" }.lowercased())
+            }.map { $0.lowercased() }.sorted()
+        }
+        for path in ["/classes/Turn/\(made.objectId)", "/classes/Turn/nobody0000", "/classes/Turn?limit=1"] {
+            let direct = try await RawRequest.send(suite, Array(head("GET", path).utf8))
+            let long = try await RawRequest.send(suite, Array((head("GET", path, "Content-Length: 2") + "{}").utf8))
+            #expect(headers(direct) == headers(long))
+            #expect(direct.components(separatedBy: "\r\n\r\n").last == long.components(separatedBy: "\r\n\r\n").last)
+        }
+    }
+
+    /// Past what is sent in one go an answer takes the long way, and is whole.
+    @Test func aLargePageIsWhole() async throws {
+        let suite = try await Suite.shared
+        let client = ParseClient(suite)
+        let text = JSON.string(String(repeating: "x", count: 60_000))
+        let requests = (0..<8).map { number -> JSON in
+            ["method": "POST", "path": "/parse/classes/Long", "body": ["text": text, "number": .int(Int64(number))]]
+        }
+        #expect(try await client.call(.POST, "/batch", ["requests": .array(requests)]).status == 200)
+        for count in [1, 2, 4, 5, 8] {
+            let page = try await client.find("Long", [:], ["limit": .int(Int64(count)), "order": "number"])
+            #expect(page.results.count == count)
+            #expect(page.results.allSatisfy { $0["text"] == text })
+        }
+    }
+
+    /// A session is looked up once, by the long way, and its end counts at once on the short one.
+    @Test func aRevokedSessionReadsNothingMore() async throws {
+        let suite = try await Suite.shared
+        let (user, userId) = try await Customer.anonymous(suite)
+        let made = try await user.create("Turn", ["ACL": .object([userId: ["read": true, "write": true]])])
+        for _ in 0..<3 { #expect(try await user.get("/classes/Turn/\(made.objectId)").status == 200) }
+        #expect(try await user.call(.POST, "/logout").status == 200)
+        #expect(try await user.get("/classes/Turn/\(made.objectId)").json["code"] == 209)
+    }
+}
