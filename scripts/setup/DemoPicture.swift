@@ -39,9 +39,12 @@ struct DemoPicture {
     }
 
     private static func colour(hue: Double, saturation: Double, value: Double) -> [UInt8] {
-        [0.0, 2.0 / 3, 1.0 / 3].map { shift in
-            let distance = abs((hue + shift).truncatingRemainder(dividingBy: 1) * 6 - 3) - 1
-            let channel = value * (1 - saturation + saturation * max(0, min(1, distance)))
+        // Types are written out: the compiler needs a minute and a half to find them.
+        let shifts: [Double] = [0, 2.0 / 3, 1.0 / 3]
+        return shifts.map { (shift: Double) -> UInt8 in
+            let turned: Double = (hue + shift).truncatingRemainder(dividingBy: 1)
+            let distance: Double = abs(turned * 6 - 3) - 1
+            let channel: Double = value * (1 - saturation + saturation * max(0, min(1, distance)))
             return UInt8(max(0, min(255, channel * 255)))
         }
     }
@@ -100,7 +103,9 @@ private struct PaletteImage {
     }
 
     private static let table: [UInt32] = (0..<256).map { index in
-        (0..<8).reduce(UInt32(index)) { value, _ in value & 1 == 1 ? 0xEDB8_8320 ^ (value >> 1) : value >> 1 }
+        (0..<8).reduce(UInt32(index)) { (value: UInt32, _: Int) -> UInt32 in
+            value & 1 == 1 ? 0xEDB8_8320 ^ (value >> 1) : value >> 1
+        }
     }
 
     private static func checksum(_ content: [UInt8]) -> UInt32 {
