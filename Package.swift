@@ -151,14 +151,14 @@ let package = Package(
 )
 
 // Everything beside the shop itself. `scripts/up` and the Containerfile leave it out with SATCHEL_SHOP_ONLY=1, because
-// AsyncHTTPClient comes with it, and behind that a TLS library of hundreds of C files; plain `swift build` and
-// `swift test` have all of it. Both share .build: a target that is in both is compiled in the same way, so that going
-// from one to the other plans anew and compiles only what was left out. `--product` would not do: SwiftPM takes one at
-// a time and plans anew for each.
+// no shop runs it; plain `swift build` and `swift test` have all of it. Both share .build: a target that is in both is
+// compiled in the same way, so that going from one to the other plans anew and compiles only what was left out.
+// `--product` would not do: SwiftPM takes one at a time and plans anew for each.
+//
+// Both need the same packages, and tests compile nothing of them that the shop does not. No target may have
+// AsyncHTTPClient or HummingbirdTLS behind it: with them comes a TLS library of four hundred C files. They are fetched
+// all the same, because Hummingbird's package names them.
 if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
-    package.dependencies += [
-        .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0")
-    ]
     package.products += [
         .executable(name: "satchel-bench", targets: ["Benchmarks"]),
         .executable(name: "satchel-attack", targets: ["Attack"]),
@@ -189,7 +189,12 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         // Tests mirror the folders above; the scenarios talk HTTP to real processes.
         .target(
             name: "TestSupport",
-            dependencies: ["ParseProtocol", .product(name: "AsyncHTTPClient", package: "async-http-client")],
+            dependencies: [
+                "ParseProtocol",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
             path: "Tests/Support"
         ),
         .testTarget(name: "ParseProtocolTests", dependencies: ["ParseProtocol"]),

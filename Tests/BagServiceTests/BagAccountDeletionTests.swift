@@ -69,9 +69,7 @@ import Testing
     }
 
     @Test func aRefundOfSomebodyWhoIsGoneIsFinishedWithoutTheName() async throws {
-        let bag = try await BagStore()
-        let (order, _) = try await bag.bag(of: "u1")
-        try await CheckoutLedgerTests.make(try await bag.start(by: "u1"), in: bag)
+        let (bag, order) = try await BagStore.paid()
         let wish = OrderLedger.Wish(.cancel, by: "u1", reason: "Ann moved")
         guard case .waits(let id) = try await bag.orders.take(wish, order, contact: nil) else {
             Issue.record("A paid order is refunded.")
@@ -79,7 +77,7 @@ import Testing
         }
         try await Self.forget("u1", in: bag)
         bag.events.forget()
-        let runner = OrderLedgerTests.runner(bag, OrderLedgerTests.Payments())
+        let runner = bag.runner(RefundPayments())
         #expect(await runner.progress(of: id, within: .seconds(20)) == .done)
         let cancelled = try #require(await bag.document("Order", order))
         #expect(cancelled["orderState"] == "cancelled")

@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import ParseProtocol
 import TestSupport
 

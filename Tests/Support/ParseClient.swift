@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
@@ -51,14 +50,6 @@ package struct ParseClient: Sendable {
     /// A client with the master key.
     package static func master(_ suite: Suite) -> ParseClient { ParseClient(suite, masterKey: Suite.masterKey) }
 
-    private static let http: HTTPClient = {
-        var configuration = HTTPClient.Configuration(
-            redirectConfiguration: .disallow, timeout: .init(connect: .seconds(5)))
-        // Every client of a scenario has a connection of its own, as devices have.
-        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 128
-        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-    }()
-
     // MARK: - Requests
 
     /// Sends a request in the client's style.
@@ -92,14 +83,11 @@ package struct ParseClient: Sendable {
     package func send(
         _ method: HTTPMethod, _ path: String, headers: [(String, String)] = [], body: [UInt8]? = nil
     ) async throws -> Answer {
-        var request = HTTPClientRequest(url: url + path)
-        request.method = method
-        request.headers = HTTPHeaders(headers)
-        if let body { request.body = .bytes(body) }
-        let response = try await Self.http.execute(request, timeout: timeout)
-        let bytes = Array(try await response.body.collect(upTo: 64 << 20).readableBytesView)
+        let answer = try await HTTPConnections.send(
+            method, url + path, headers: HTTPHeaders(headers), body: body ?? [], timeout: timeout)
+        let bytes = answer.bytes
         return Answer(
-            status: Int(response.status.code), headers: response.headers, body: bytes,
+            status: Int(answer.head.status.code), headers: answer.head.headers, body: bytes,
             json: (try? JSON(parsing: bytes)) ?? .null)
     }
 

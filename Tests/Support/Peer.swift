@@ -1,4 +1,5 @@
 import Foundation
+import NIOHTTP1
 import ParseProtocol
 
 /// A program that is not ours, from `Tests/Peers`, running for a test: a mail server, a payment provider.
@@ -55,6 +56,11 @@ package final class Peer: Sendable {
     /// The number of lines it wrote so far, without reading them as JSON.
     package func lineCount() -> Int {
         (FileManager.default.contents(atPath: output) ?? Data()).count { $0 == UInt8(ascii: "\n") }
+    }
+
+    /// Tells it what to do, at `/_control/<what>`, and returns its answer.
+    func control(_ what: String, _ order: JSON) async throws -> [UInt8] {
+        try await HTTPConnections.send(.POST, "\(url)/_control/\(what)", body: order.serialized).bytes
     }
 
     package func stop() async { await keeper.finish() }

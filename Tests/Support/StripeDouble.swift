@@ -1,5 +1,4 @@
-import AsyncHTTPClient
-import NIOCore
+import NIOHTTP1
 import ParseProtocol
 
 /// Our strict double of Stripe (`Tests/Peers/stripe_double.py`), and how a test tells it what to do.
@@ -65,11 +64,7 @@ package struct StripeDouble: Sendable {
     package func state() async throws -> State { State(json: try await control("state")) }
 
     private func control(_ what: String, _ order: JSON = [:]) async throws -> JSON {
-        var request = HTTPClientRequest(url: "\(url)/_control/\(what)")
-        request.method = .POST
-        request.body = .bytes(order.serialized)
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
-        return try JSON(parsing: Array(try await response.body.collect(upTo: 16 << 20).readableBytesView))
+        try JSON(parsing: try await peer.control(what, order))
     }
 }
 
@@ -86,14 +81,13 @@ package struct LocalStripe: Sendable {
     /// apps do it.
     package func token(_ number: String, asMethod: Bool = false) async throws -> String {
         let card = "card[number]=\(number)&card[exp_month]=12&card[exp_year]=2031&card[cvc]=123"
-        var request = HTTPClientRequest(url: "\(peer.url)/v1/\(asMethod ? "payment_methods" : "tokens")")
-        request.method = .POST
-        request.headers = [
-            "Authorization": "Bearer \(Self.secretKey)", "Content-Type": "application/x-www-form-urlencoded",
-        ]
-        request.body = .bytes(Array((asMethod ? "type=card&\(card)" : card).utf8))
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
-        let json = try JSON(parsing: Array(try await response.body.collect(upTo: 1 << 20).readableBytesView))
+        let answer = try await HTTPConnections.send(
+            .POST, "\(peer.url)/v1/\(asMethod ? "payment_methods" : "tokens")",
+            headers: [
+                "Authorization": "Bearer \(Self.secretKey)", "Content-Type": "application/x-www-form-urlencoded",
+            ],
+            body: Array((asMethod ? "type=card&\(card)" : card).utf8))
+        let json = try JSON(parsing: answer.bytes)
         guard let id = json["id"]?.stringValue else { throw NeverHappened("a token: \(json)") }
         return id
     }

@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import ParseProtocol
 
 /// A host with webhooks (`Tests/Peers/webhook.py`), and a suite that knows it.
@@ -45,10 +44,7 @@ package struct WebhookHost: Sendable {
 
     /// Says how a path answers.
     package func answer(_ name: String, _ order: JSON) async throws {
-        var request = HTTPClientRequest(url: "\(peer.url)/_control/\(name)")
-        request.method = .POST
-        request.body = .bytes(order.serialized)
-        _ = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
+        _ = try await peer.control(name, order)
     }
 
     /// The calls of a path so far.

@@ -1,25 +1,17 @@
-import Foundation
-import Logging
 import ObjectStore
-import ParseProtocol
-import ServiceKit
+import ServiceSupport
 import UsersService
 
 /// A key of the accounts, for tests.
 let testAccountKey = AccountKey((0..<UInt8(AccountKey.bytes)).map { $0 })
 
-/// A store with the classes and tables of `users`, for one test.
+/// A store with the classes, tables and rules of `users`, for one test.
+func withUsersSandbox(_ body: (SandboxStore) async throws -> Void) async throws {
+    let hasher = PasswordHasher(cost: ScryptCost(parallelism: 1))
+    try await body(SandboxStore(usersPlan(hasher: hasher, key: testAccountKey)))
+}
+
+/// The same without the rules.
 func withUsersStore(_ body: (ClassStore) async throws -> Void) async throws {
-    let directory = NSTemporaryDirectory() + "users-" + Names.random(10)
-    let plan = usersPlan(hasher: PasswordHasher(cost: ScryptCost(parallelism: 1)), key: testAccountKey)
-    let store = try ClassStore(
-        path: directory + "/users.sqlite", classes: plan.classes, synchronous: .normal, allowClassCreation: false,
-        allowCustomObjectId: true, migrations: [plan.migrations],
-        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-    defer {
-        store.stop()
-        try? FileManager.default.removeItem(atPath: directory)
-    }
-    await withCheckedContinuation { started in store.startWriting { started.resume() } }
-    try await body(store)
+    try await withUsersSandbox { try await body($0.store) }
 }

@@ -1,4 +1,5 @@
 """What a shop is on the disk: which files belong to it, and where each of them lies."""
+import fcntl
 import os
 import re
 import sys
@@ -48,6 +49,20 @@ def is_ours(name):
     if parts[0] not in OWNERS or "\0" in name or any(part in ("", ".", "..") for part in parts):
         return False
     return len(parts) == {"files": 3, "setup": 2}.get(parts[0], 1)
+
+
+def lock(path, refusal):
+    """Locks a file or folder until the descriptor that is returned is closed, at the latest with this process.
+
+    Throws: Refused with the text when it is locked already.
+    """
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise Refused(refusal) from None
+    return descriptor
 
 
 def say(text):

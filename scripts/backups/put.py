@@ -1,12 +1,11 @@
 """Checks a backup and puts it back as a shop's data, all of it or nothing."""
 import datetime
-import fcntl
 import os
 import shutil
 
 import databases
 import manifest
-from layout import BORN, SERVICES, Refused, say
+from layout import BORN, SERVICES, Refused, lock, say
 
 STAGE = "restore.part"
 # The scripts' lock, which the one who calls this holds.
@@ -36,7 +35,8 @@ def restore(shop, folder, release, replace, numbers_above):
     """
     folder = os.path.abspath(folder)
     listed = manifest.load(folder, release)
-    locks = [lock(database) for database in make_way(shop, replace)]
+    # The services' own lock on their databases; whoever starts now waits for it.
+    locks = [lock(file, f"{file} is in use. Stop the shop first.") for file in make_way(shop, replace)]
     known = max(old_numbers(shop), numbers_above or 0)
     try:
         first = stage(shop, folder, listed, known)
@@ -87,17 +87,6 @@ def stage(shop, folder, listed, known):
     for home in shop.homes():
         manifest.synchronize_all(os.path.join(home, STAGE))
     return next_number
-
-
-def lock(database):
-    """The lock that a service holds on its database; whoever starts now waits for it."""
-    descriptor = os.open(database, os.O_RDWR | os.O_CLOEXEC)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        raise Refused(f"{database} is in use. Stop the shop first.") from None
-    return descriptor
 
 
 def staged(shop, name):

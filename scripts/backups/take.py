@@ -1,12 +1,11 @@
 """Makes a backup of a shop, running or not, in a folder that appears when it is whole."""
 import datetime
-import fcntl
 import os
 import shutil
 
 import databases
 import manifest
-from layout import KEYS, OTHERS, SERVICES, Refused, say, warn
+from layout import KEYS, OTHERS, SERVICES, Refused, lock, say, warn
 
 
 def take(shop, folder, release, key_files):
@@ -19,7 +18,7 @@ def take(shop, folder, release, key_files):
     if os.path.lexists(folder):
         raise Refused(f"{folder} is there already. Each backup is a folder of its own.")
     part = folder + ".part"
-    lock = begin(part)
+    descriptor = begin(part)
     try:
         summary = fill(shop, part, release, key_files)
         os.rename(part, folder)
@@ -28,7 +27,7 @@ def take(shop, folder, release, key_files):
         shutil.rmtree(part, ignore_errors=True)
         raise
     finally:
-        os.close(lock)
+        os.close(descriptor)
     say(f"Backup {folder}: {summary}")
     say("It holds the shop's keys and its customers' data: keep it as secret as the shop.")
 
@@ -38,23 +37,14 @@ def begin(part):
 
     What an interrupted backup left there is removed.
     """
+    refusal = f"Another backup is being written to {part}."
     os.makedirs(os.path.dirname(part), exist_ok=True)
     if os.path.isdir(part):
-        left = lock_folder(part)
+        left = lock(part, refusal)
         shutil.rmtree(part)
         os.close(left)
     os.mkdir(part)
-    return lock_folder(part)
-
-
-def lock_folder(path):
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        raise Refused(f"Another backup is being written to {path}.") from None
-    return descriptor
+    return lock(part, refusal)
 
 
 def fill(shop, part, release, key_files):

@@ -25,6 +25,7 @@ import Testing
         "apple/swift-numerics": "1.1.1",
         "apple/swift-service-context": "1.5.1",
         "apple/swift-system": "1.8.1",
+        "swift-server/async-http-client": "1.37.0",
     ]
 
     private func text(_ path: String) throws -> String {
@@ -70,6 +71,17 @@ import Testing
             let origin = try #require(pin["location"]?.stringValue.flatMap { Self.origin($0) }, "\(pin.serializedText)")
             #expect(pin.at("state", "branch") == nil, "\(origin)")
             #expect(pin.at("state", "version")?.stringValue == expected[origin], "\(origin)")
+        }
+    }
+
+    /// Debian's OpenSSL gets its corrections from Debian; a copy of one that we compiled would wait for us, and each
+    /// clean build for it.
+    @Test func noTargetCompilesATLSLibrary() throws {
+        let manifest = try text("Package.swift")
+        for product in [
+            "AsyncHTTPClient", "Crypto", "HummingbirdHTTP2", "HummingbirdTesting", "HummingbirdTLS", "NIOSSL",
+        ] {
+            #expect(!manifest.contains(".product(name: \"\(product)\""), "\(product)")
         }
     }
 

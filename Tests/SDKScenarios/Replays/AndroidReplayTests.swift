@@ -11,17 +11,10 @@ import Testing
         try await ShoppingSession.run(AndroidSDK(suite, version), in: suite)
     }
 
-    private func customer(_ version: AndroidSDK.Version) async throws -> AndroidSDK {
-        var sdk = AndroidSDK(try await Suite.shared, version)
-        sdk.become(try await sdk.signUp("\(Names.random(10).lowercased())@android.example", "secret1"))
-        try #require(!sdk.session.isEmpty)
-        return sdk
-    }
-
     /// The bytes of MOBILE_SDKS section 2, `where` as a text.
     @Test(arguments: AndroidSDK.Version.allCases)
     func everyOptionIsAText(_ version: AndroidSDK.Version) async throws {
-        let sdk = try await customer(version)
+        let sdk = try await AndroidSDK.customer(version)
         let name = "Text\(Names.random(6))"
         for n in 0..<4 { #expect(try await sdk.create(name, #""name":"t\#(n)","stock":\#(n)"#).status == 201) }
         let page = try await sdk.command(
@@ -49,7 +42,7 @@ import Testing
 
     @Test(arguments: AndroidSDK.Version.allCases)
     func aRelationsClassIsAskedOfTheServer(_ version: AndroidSDK.Version) async throws {
-        let sdk = try await customer(version)
+        let sdk = try await AndroidSDK.customer(version)
         let (post, fan) = ("Post\(Names.random(6))", "Fan\(Names.random(6))")
         let liked = try await sdk.create(fan, #""name":"c""#)
         let pointer = AndroidSDK.pointer(fan, liked.json.objectId)
@@ -64,7 +57,7 @@ import Testing
     /// An update repeats the id; a batch's answer is an array of as many items as were asked.
     @Test(arguments: AndroidSDK.Version.allCases)
     func updatesAndBatchesRepeatTheId(_ version: AndroidSDK.Version) async throws {
-        let sdk = try await customer(version)
+        let sdk = try await AndroidSDK.customer(version)
         let name = "Live\(Names.random(6))"
         let made = try await sdk.create(name, #""n":1,"path":"a/b""#)
         let id = made.json.objectId
@@ -120,7 +113,7 @@ import Testing
 
     @Test(arguments: AndroidSDK.Version.allCases)
     func filesHaveATypeOrNone(_ version: AndroidSDK.Version) async throws {
-        let sdk = try await customer(version)
+        let sdk = try await AndroidSDK.customer(version)
         let picture: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0] + Array("JFIF \(Names.random(8))".utf8)
         for type in [nil, "application/octet-stream", "application/x-www-form-urlencoded", "image/jpeg"] {
             let saved = try await sdk.upload("photo.jpg", picture, type: type)
@@ -136,7 +129,7 @@ import Testing
     @Test(arguments: AndroidSDK.Version.allCases)
     func aDeviceIsKept(_ version: AndroidSDK.Version) async throws {
         let suite = try await Suite.shared
-        let sdk = try await customer(version)
+        let sdk = try await AndroidSDK.customer(version)
         let made = try await sdk.saveInstallation()
         #expect(made.status == 201, "\(made.text)")
         let id = made.json.objectId
@@ -158,7 +151,7 @@ import Testing
 
     @Test(arguments: AndroidSDK.Version.allCases)
     func eventsConfigAndFunctions(_ version: AndroidSDK.Version) async throws {
-        let sdk = try await customer(version)
+        let sdk = try await AndroidSDK.customer(version)
         let at = #""at":{"__type":"Date","iso":"2015-10-08T00:28:56.123Z"}"#
         for (name, members) in [
             ("AppOpened", #"\#(at),"push_hash":"5d41402abc4b2a76b9719d911017c592""#),

@@ -11,16 +11,9 @@ import Testing
         try await ShoppingSession.run(DotNetSDK(suite, version), in: suite)
     }
 
-    private func customer(_ version: DotNetSDK.Version) async throws -> DotNetSDK {
-        var sdk = DotNetSDK(try await Suite.shared, version)
-        sdk.become(try await sdk.signUp("\(Names.random(10).lowercased())@dotnet.example", "secret1"))
-        try #require(!sdk.session.isEmpty)
-        return sdk
-    }
-
     @Test(arguments: DotNetSDK.Version.allCases)
     func queriesAreQueryStrings(_ version: DotNetSDK.Version) async throws {
-        let sdk = try await customer(version)
+        let sdk = try await DotNetSDK.customer(version)
         let name = "Text\(Names.random(6))"
         for n in 0..<4 { #expect(try await sdk.create(name, #""name":"t\#(n)","n":\#(n)"#).status == 201) }
         let condition = "where=%7B%22n%22%3A%7B%22%24gt%22%3A0%7D%7D"
@@ -44,7 +37,7 @@ import Testing
 
     @Test(arguments: DotNetSDK.Version.allCases)
     func aRelationsClassIsAskedOfTheServer(_ version: DotNetSDK.Version) async throws {
-        let sdk = try await customer(version)
+        let sdk = try await DotNetSDK.customer(version)
         let (post, fan) = ("Post\(Names.random(6))", "Fan\(Names.random(6))")
         let liked = try await sdk.create(fan, #""name":"c""#)
         let pointer = DotNetSDK.pointer(fan, liked.json.objectId)
@@ -58,7 +51,7 @@ import Testing
 
     @Test(arguments: DotNetSDK.Version.allCases)
     func objectsLive(_ version: DotNetSDK.Version) async throws {
-        let sdk = try await customer(version)
+        let sdk = try await DotNetSDK.customer(version)
         let name = "Live\(Names.random(6))"
         let made = try await sdk.create(name, #""n":1,"ACL":{"\#(sdk.userId)":{"read":true,"write":true},"*":{}}"#)
         #expect(made.status == 201, "\(made.text)")
@@ -101,7 +94,7 @@ import Testing
 
     @Test(arguments: DotNetSDK.Version.allCases)
     func devicesEventsConfigAndFunctions(_ version: DotNetSDK.Version) async throws {
-        let sdk = try await customer(version)
+        let sdk = try await DotNetSDK.customer(version)
         let made = try await sdk.saveInstallation()
         #expect(made.status == 201, "\(made.text)")
         let joined = try await sdk.update(

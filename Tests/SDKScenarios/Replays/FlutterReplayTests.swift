@@ -11,17 +11,10 @@ import Testing
         try await ShoppingSession.run(FlutterSDK(suite, version), in: suite)
     }
 
-    private func customer(_ version: FlutterSDK.Version) async throws -> FlutterSDK {
-        var sdk = FlutterSDK(try await Suite.shared, version)
-        sdk.become(try await sdk.signUp("\(Names.random(10).lowercased())@flutter.example", "secret1"))
-        try #require(!sdk.session.isEmpty)
-        return sdk
-    }
-
     /// The query string of MOBILE_SDKS section 4: spaces, commas, colons and dollars as Dart writes them.
     @Test(arguments: FlutterSDK.Version.allCases)
     func queriesAreWrittenByHand(_ version: FlutterSDK.Version) async throws {
-        let sdk = try await customer(version)
+        let sdk = try await FlutterSDK.customer(version)
         let name = "Text\(Names.random(6))"
         for n in 0..<4 { #expect(try await sdk.create(name, #""name":"t \#(n)","n":\#(n)"#).status == 201) }
         let page = try await sdk.command(
@@ -43,7 +36,7 @@ import Testing
 
     @Test(arguments: FlutterSDK.Version.allCases)
     func aRelationsClassIsAskedOfTheServer(_ version: FlutterSDK.Version) async throws {
-        let sdk = try await customer(version)
+        let sdk = try await FlutterSDK.customer(version)
         let (post, fan) = ("Post\(Names.random(6))", "Fan\(Names.random(6))")
         let liked = try await sdk.create(fan, #""name":"c""#)
         let pointer = FlutterSDK.pointer(fan, liked.json.objectId)
@@ -58,7 +51,7 @@ import Testing
     /// Half of the bodies are called text.
     @Test(arguments: FlutterSDK.Version.allCases)
     func objectsLive(_ version: FlutterSDK.Version) async throws {
-        let sdk = try await customer(version)
+        let sdk = try await FlutterSDK.customer(version)
         let name = "Live\(Names.random(6))"
         let made = try await sdk.create(name, #""n":1,"tags":["a"]"#)
         let path = "classes/\(name)/\(made.json.objectId)"
@@ -107,7 +100,7 @@ import Testing
     /// An update repeats the device's members, some of them null or empty.
     @Test(arguments: FlutterSDK.Version.allCases)
     func aDeviceIsKept(_ version: FlutterSDK.Version) async throws {
-        let sdk = try await customer(version)
+        let sdk = try await FlutterSDK.customer(version)
         let made = try await sdk.saveInstallation()
         #expect(made.status == 201, "\(made.text)")
         let changed = try await sdk.send(
@@ -120,7 +113,7 @@ import Testing
 
     @Test(arguments: FlutterSDK.Version.allCases)
     func filesConfigAndFunctions(_ version: FlutterSDK.Version) async throws {
-        let sdk = try await customer(version)
+        let sdk = try await FlutterSDK.customer(version)
         let headers = ["X-Parse-Application-Id: satchel", "X-Parse-Session-Token: \(sdk.session)"]
         for type in [[], ["content-type: image/jpeg"], ["content-type: application/octet-stream"]] {
             let line = "POST /parse/files/photo.jpg"

@@ -11,18 +11,9 @@ import Testing
         try await ShoppingSession.run(IOSSDK(suite, version), in: suite)
     }
 
-    /// A signed-up user's device.
-    private func customer(_ version: IOSSDK.Version) async throws -> IOSSDK {
-        var sdk = IOSSDK(try await Suite.shared, version)
-        let name = "\(Names.random(10).lowercased())@ios.example"
-        sdk.become(try await sdk.signUp(name, "secret1"))
-        try #require(!sdk.session.isEmpty)
-        return sdk
-    }
-
     @Test(arguments: IOSSDK.Version.allCases)
     func optionsAreTexts(_ version: IOSSDK.Version) async throws {
-        let sdk = try await customer(version)
+        let sdk = try await IOSSDK.customer(version)
         let name = "Text\(Names.random(6))"
         for n in 0..<4 { #expect(try await sdk.create(name, #""title":"t\#(n)","n":\#(n)"#).status == 201) }
         let page = try await sdk.command(
@@ -52,7 +43,7 @@ import Testing
 
     /// ParseUI's tables ask for the next page when the last one was full.
     @Test func pagesOfAQueryTable() async throws {
-        let sdk = try await customer(.old)
+        let sdk = try await IOSSDK.customer(.old)
         let name = "Table\(Names.random(6))"
         let items = (0..<26).map { #"{"method":"POST","path":"/1/classes/\#(name)","body":{"n":\#($0)}}"# }
         _ = try await sdk.command("POST", "batch", #"{"requests":[\#(items.joined(separator: ","))]}"#)
@@ -65,7 +56,7 @@ import Testing
 
     @Test(arguments: IOSSDK.Version.allCases)
     func subQueriesHaveTheirOptionsAsTexts(_ version: IOSSDK.Version) async throws {
-        let sdk = try await customer(version)
+        let sdk = try await IOSSDK.customer(version)
         let (post, comment) = ("Post\(Names.random(6))", "Note\(Names.random(6))")
         var ids: [String] = []
         for n in 0..<3 { ids.append(try await sdk.create(post, #""n":\#(n)"#).json.objectId) }
@@ -88,7 +79,7 @@ import Testing
 
     @Test(arguments: IOSSDK.Version.allCases)
     func aRelationsClassIsAskedOfTheServer(_ version: IOSSDK.Version) async throws {
-        let sdk = try await customer(version)
+        let sdk = try await IOSSDK.customer(version)
         let (post, fan) = ("Post\(Names.random(6))", "Fan\(Names.random(6))")
         let liked = try await sdk.create(fan, #""name":"a/b""#)
         _ = try await sdk.create(fan, #""name":"c""#)
@@ -115,7 +106,7 @@ import Testing
 
     @Test(arguments: IOSSDK.Version.allCases)
     func objectsLive(_ version: IOSSDK.Version) async throws {
-        let sdk = try await customer(version)
+        let sdk = try await IOSSDK.customer(version)
         let name = "Live\(Names.random(6))"
         let acl = #""ACL":{"*":{"read":true},"\#(sdk.userId)":{"read":true,"write":true}}"#
         let made = try await sdk.create(
@@ -142,7 +133,7 @@ import Testing
     /// One, fifty, and a mixed one; slashes of the paths are escaped.
     @Test(arguments: IOSSDK.Version.allCases)
     func batches(_ version: IOSSDK.Version) async throws {
-        let sdk = try await customer(version)
+        let sdk = try await IOSSDK.customer(version)
         let name = "Batch\(Names.random(6))"
         let path = "\(sdk.base)/classes/\(name)"
         func batch(_ items: [String]) async throws -> [JSON] {
@@ -236,7 +227,7 @@ import Testing
     /// The type that CFNetwork adds where an app states none means nothing.
     @Test(arguments: IOSSDK.Version.allCases)
     func filesHaveATypeOrNone(_ version: IOSSDK.Version) async throws {
-        let sdk = try await customer(version)
+        let sdk = try await IOSSDK.customer(version)
         let picture: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0] + Array("JFIF \(Names.random(8))".utf8)
         for type in [nil, "application/octet-stream", "application/x-www-form-urlencoded", "image/jpeg"] {
             for name in ["photo.jpg", "file"] where name == "photo.jpg" || type != "image/jpeg" {
@@ -255,7 +246,7 @@ import Testing
     @Test(arguments: IOSSDK.Version.allCases)
     func aDeviceIsKept(_ version: IOSSDK.Version) async throws {
         let suite = try await Suite.shared
-        let sdk = try await customer(version)
+        let sdk = try await IOSSDK.customer(version)
         let made = try await sdk.saveInstallation()
         #expect(made.status == 201, "\(made.text)")
         let path = "classes/_Installation/\(made.json.objectId)"
@@ -281,7 +272,7 @@ import Testing
 
     @Test(arguments: IOSSDK.Version.allCases)
     func eventsConfigAndFunctions(_ version: IOSSDK.Version) async throws {
-        let sdk = try await customer(version)
+        let sdk = try await IOSSDK.customer(version)
         let at = #""at":{"__type":"Date","iso":"2015-10-08T00:28:56.123Z"}"#
         let nine = (0..<9).map { #""k\#($0)":"v""# }.joined(separator: ",")
         for (name, members) in [

@@ -1,11 +1,11 @@
 import Foundation
-import ParseProtocol
 import TestSupport
-import Testing
 
-/// Parse-SDK-Android: tunnels as iOS does, but every option is a text, `where` too (MOBILE_SDKS section 2).
-struct AndroidSDK: ReplayedSDK {
+/// Parse-SDK-Android: every option is a text, `where` too (MOBILE_SDKS section 2).
+struct AndroidSDK: TunnellingSDK {
     enum Version: String, CaseIterable { case old = "1.10.3", new = "4.4.0" }
+
+    static let contentType = "application/json"
 
     let version: Version
     let wire: Wire
@@ -33,33 +33,13 @@ struct AndroidSDK: ReplayedSDK {
         return headers
     }
 
-    func command(_ method: String, _ path: String, _ body: String?) async throws -> Wire.Answer {
-        try await send(method, path, body)
-    }
-
-    private func send(
-        _ method: String, _ path: String, _ body: String?, revocable: Bool = false
-    ) async throws -> Wire.Answer {
-        let isTunnelled = body != nil && (method == "GET" || method == "DELETE")
-        let line = "\(isTunnelled ? "POST" : method) \(base)/\(path)"
-        let text = body.map { isTunnelled ? Self.adding(#""_method":"\#(method)""#, to: $0) : $0 } ?? ""
-        let type = body == nil ? [] : ["Content-Type: application/json"]
-        return try await wire.send(
-            line, headers(revocable: revocable) + type, text.replacingOccurrences(of: "/", with: "\\/")
-        ).readable(line)
-    }
-
-    func find(_ className: String, _ query: SDKQuery) async throws -> Wire.Answer {
-        try await command("GET", "classes/\(className)", Self.body(query))
-    }
-
     /// Up to 1.15 without a limit: the rows come along.
     func count(_ className: String, _ query: SDKQuery) async throws -> Wire.Answer {
         let count = version == .old ? #""count":"1""# : #""count":"1","limit":"0""#
         return try await command("GET", "classes/\(className)", Self.adding(count, to: Self.body(query)))
     }
 
-    private static func body(_ query: SDKQuery) -> String {
+    static func body(_ query: SDKQuery) -> String {
         var members: [(key: String, value: String)] = []
         func add(_ key: String, _ text: String) { if !text.isEmpty { members.append((key, "\"\(text)\"")) } }
         add("where", query.conditions.isEmpty ? "" : quoted(query.condition))
@@ -91,41 +71,14 @@ struct AndroidSDK: ReplayedSDK {
         """#
     }
 
-    func saveInstallation() async throws -> Wire.Answer {
-        try await command("POST", "classes/_Installation", installationBody)
-    }
-
-    var anonymousData: String { #"{"id":"\#(anonymousId)"}"# }
-
-    mutating func begin() async throws {
-        let answer = try await serviceLogIn("anonymous", anonymousData)
-        become(answer)
-        answer.expectWholeAuthData("anonymous", anonymousData)
-    }
-
-    func serviceLogIn(_ provider: String, _ data: String) async throws -> Wire.Answer {
-        try await send("POST", "users", #"{"authData":{"\#(provider)":\#(data)}}"#, revocable: true)
-    }
-
     /// Of an anonymous user that is saved already; else a new account, up to 1.16.0 as an object of the class.
     mutating func signUp(_ email: String, _ password: String) async throws -> Wire.Answer {
-        let members = #""username":"\#(email)","password":"\#(password)","email":"\#(email)""#
+        let members = Self.account(email, password)
         guard userId.isEmpty else {
             return try await update("_User", userId, #"\#(members),"authData":{"anonymous":null}"#)
         }
         return try await send("POST", version == .old ? "classes/_User" : "users", "{\(members)}", revocable: true)
     }
 
-    func logIn(_ name: String, _ password: String) async throws -> Wire.Answer {
-        try await send("GET", "login", #"{"username":"\#(name)","password":"\#(password)"}"#, revocable: true)
-    }
-
     func logOut() async throws -> Wire.Answer { try await command("POST", "logout", "{}") }
-
-    func upload(_ name: String, _ content: [UInt8], type: String?) async throws -> Wire.Answer {
-        let line = "POST \(base)/files/\(name)"
-        return try await wire.send(
-            line, headers() + (type.map { ["Content-Type: \($0)"] } ?? []), bytes: content
-        ).readable(line)
-    }
 }

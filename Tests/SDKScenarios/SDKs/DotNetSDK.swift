@@ -104,12 +104,8 @@ struct DotNetSDK: ReplayedSDK {
         """#
     }
 
-    func saveInstallation() async throws -> Wire.Answer {
-        try await command("POST", "classes/_Installation", installationBody)
-    }
-
     mutating func signUp(_ email: String, _ password: String) async throws -> Wire.Answer {
-        try await create("_User", #""username":"\#(email)","password":"\#(password)","email":"\#(email)""#)
+        try await create("_User", Self.account(email, password))
     }
 
     /// By query up to 1.x.

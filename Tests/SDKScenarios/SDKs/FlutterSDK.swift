@@ -90,15 +90,17 @@ struct FlutterSDK: ReplayedSDK {
         """#
     }
 
+    var installationBody: String {
+        #"{"installationId":"\#(installation)",\#(deviceMembers),"deviceToken":null}"#
+    }
+
     func saveInstallation() async throws -> Wire.Answer {
-        try await command(
-            "POST", "installations", #"{"installationId":"\#(installation)",\#(deviceMembers),"deviceToken":null}"#)
+        try await command("POST", "installations", installationBody)
     }
 
     mutating func signUp(_ email: String, _ password: String) async throws -> Wire.Answer {
         try await send(
-            "POST", "classes/_User", #"{"username":"\#(email)","password":"\#(password)","email":"\#(email)"}"#,
-            type: Self.text, names: true)
+            "POST", "classes/_User", "{\(Self.account(email, password))}", type: Self.text, names: true)
     }
 
     /// By query up to 1.0.

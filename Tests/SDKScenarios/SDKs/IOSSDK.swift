@@ -1,12 +1,11 @@
 import Foundation
-import ParseProtocol
 import TestSupport
-import Testing
 
-/// Parse-SDK-iOS-OSX: reads with parameters are a POST with `_method`, options are texts, slashes are escaped
-/// (MOBILE_SDKS section 1).
-struct IOSSDK: ReplayedSDK {
+/// Parse-SDK-iOS-OSX: options are texts, `where` is an object (MOBILE_SDKS section 1).
+struct IOSSDK: TunnellingSDK {
     enum Version: String, CaseIterable { case old = "1.8.5", new = "6.1.1" }
+
+    static let contentType = "application/json; charset=utf8"
 
     let version: Version
     let wire: Wire
@@ -49,32 +48,12 @@ struct IOSSDK: ReplayedSDK {
         return headers
     }
 
-    func command(_ method: String, _ path: String, _ body: String?) async throws -> Wire.Answer {
-        try await send(method, path, body)
-    }
-
-    private func send(
-        _ method: String, _ path: String, _ body: String?, revocable: Bool = false
-    ) async throws -> Wire.Answer {
-        let isTunnelled = body != nil && (method == "GET" || method == "DELETE")
-        let line = "\(isTunnelled ? "POST" : method) \(base)/\(path)"
-        let text = body.map { isTunnelled ? Self.adding(#""_method":"\#(method)""#, to: $0) : $0 } ?? ""
-        let type = body == nil ? [] : ["Content-Type: application/json; charset=utf8"]
-        return try await wire.send(
-            line, headers(revocable: revocable) + type, text.replacingOccurrences(of: "/", with: "\\/")
-        ).readable(line)
-    }
-
-    func find(_ className: String, _ query: SDKQuery) async throws -> Wire.Answer {
-        try await command("GET", "classes/\(className)", Self.body(query))
-    }
-
     func count(_ className: String, _ query: SDKQuery) async throws -> Wire.Answer {
         let body = Self.adding(#""count":"1","limit":"0""#, to: Self.body(query))
         return try await command("GET", "classes/\(className)", body)
     }
 
-    private static func body(_ query: SDKQuery) -> String {
+    static func body(_ query: SDKQuery) -> String {
         var members: [(key: String, value: String)] = []
         func add(_ key: String, _ text: String) { if !text.isEmpty { members.append((key, "\"\(text)\"")) } }
         add("order", query.order)
@@ -101,42 +80,14 @@ struct IOSSDK: ReplayedSDK {
         """#
     }
 
-    func saveInstallation() async throws -> Wire.Answer {
-        try await command("POST", "classes/_Installation", installationBody)
-    }
-
-    var anonymousData: String { #"{"id":"\#(anonymousId)"}"# }
-
-    /// The lazy user that goes to the server when it is first needed.
-    mutating func begin() async throws {
-        let answer = try await serviceLogIn("anonymous", anonymousData)
-        become(answer)
-        answer.expectWholeAuthData("anonymous", anonymousData)
-    }
-
-    func serviceLogIn(_ provider: String, _ data: String) async throws -> Wire.Answer {
-        try await send("POST", "users", #"{"authData":{"\#(provider)":\#(data)}}"#, revocable: true)
-    }
-
     /// Of an anonymous user that is saved already.
     mutating func signUp(_ email: String, _ password: String) async throws -> Wire.Answer {
-        let members = #""username":"\#(email)","password":"\#(password)","email":"\#(email)""#
+        let members = Self.account(email, password)
         guard !userId.isEmpty else { return try await send("POST", "users", "{\(members)}", revocable: true) }
         return try await send(
             "PUT", "classes/_User/\(userId)", #"{\#(members),"authData":{"anonymous":null}}"#, revocable: true)
     }
 
-    func logIn(_ name: String, _ password: String) async throws -> Wire.Answer {
-        try await send("GET", "login", #"{"username":"\#(name)","password":"\#(password)"}"#, revocable: true)
-    }
-
     /// Without a body and a type.
     func logOut() async throws -> Wire.Answer { try await command("POST", "logout", nil) }
-
-    func upload(_ name: String, _ content: [UInt8], type: String?) async throws -> Wire.Answer {
-        let line = "POST \(base)/files/\(name)"
-        return try await wire.send(
-            line, headers() + (type.map { ["Content-Type: \($0)"] } ?? []), bytes: content
-        ).readable(line)
-    }
 }

@@ -6,6 +6,10 @@ import Testing
 /// A mobile SDK as the wire shows it (MOBILE_SDKS.md): it spells every request as the SDK's version does. Bodies are
 /// texts, which nothing parses and prints again, so that the bytes sent are those that the test wrote.
 protocol ReplayedSDK: Sendable {
+    associatedtype Version
+
+    init(_ suite: Suite, _ version: Version)
+
     /// The current user's token; empty when nobody is signed in.
     var session: String { get set }
     var userId: String { get set }
@@ -13,6 +17,8 @@ protocol ReplayedSDK: Sendable {
     var installation: String { get }
     /// The path before every route: hosted Parse's `/1`, or that of the shop's URL.
     var base: String { get }
+    /// What the SDK tells of the device.
+    var installationBody: String { get }
 
     /// A request with a JSON body or none.
     func command(_ method: String, _ path: String, _ body: String?) async throws -> Wire.Answer
@@ -33,6 +39,19 @@ protocol ReplayedSDK: Sendable {
 }
 
 extension ReplayedSDK {
+    /// The device of somebody who has just signed up at the shared suite.
+    static func customer(_ version: Version) async throws -> Self {
+        var sdk = Self(try await Suite.shared, version)
+        sdk.become(try await sdk.signUp("\(Names.random(10).lowercased())@handsets.example", "secret1"))
+        try #require(!sdk.session.isEmpty)
+        return sdk
+    }
+
+    /// The members of a new account.
+    static func account(_ email: String, _ password: String) -> String {
+        #""username":"\#(email)","password":"\#(password)","email":"\#(email)""#
+    }
+
     func create(_ className: String, _ members: String) async throws -> Wire.Answer {
         try await command("POST", "classes/\(className)", "{\(members)}")
     }
@@ -54,6 +73,10 @@ extension ReplayedSDK {
     func opened() async throws -> Wire.Answer {
         try await command(
             "POST", "events/AppOpened", #"{"at":{"__type":"Date","iso":"2015-10-08T00:28:56.123Z"}}"#)
+    }
+
+    func saveInstallation() async throws -> Wire.Answer {
+        try await command("POST", "classes/_Installation", installationBody)
     }
 
     mutating func begin() async throws {}

@@ -1,0 +1,55 @@
+import Foundation
+import NIOCore
+import NIOHTTP1
+
+/// A request as it goes to the wire: what it was told, `Host` and the length of its body.
+struct HTTPRequest: Sendable {
+    /// The peer, by its address and port.
+    let address: SocketAddress
+    let head: HTTPRequestHead
+    let body: ByteBuffer
+
+    /// - Parameters:
+    ///   - url: `http://<IP address>:<port>` and a path; tests reach no host but this one.
+    ///   - headers: `Content-Length` and `Transfer-Encoding` among them are passed over; `RawRequest` sends such.
+    /// - Throws: `HTTPFailure.refused` for what no client may send.
+    init(_ method: HTTPMethod, _ url: String, headers: HTTPHeaders, body: [UInt8]) throws {
+        guard let parts = URL(string: url).flatMap({ URLComponents(url: $0, resolvingAgainstBaseURL: true) }),
+            parts.scheme == "http", let host = parts.host, let port = parts.port
+        else { throw HTTPFailure.refused("No URL of this host: \(url)") }
+        // RFC 9110, section 9.3.8.
+        guard method != .TRACE || body.isEmpty else { throw HTTPFailure.refused("TRACE with a body") }
+        address = try SocketAddress(ipAddress: host, port: port)
+        var headers = headers
+        headers.remove(name: "Content-Length")
+        headers.remove(name: "Transfer-Encoding")
+        if !headers.contains(name: "Host") { headers.add(name: "Host", value: "\(host):\(port)") }
+        // Of a method that means something by a body, the length is told even when it is 0 (RFC 9110, section 8.6).
+        if !body.isEmpty || ![.GET, .HEAD, .DELETE, .CONNECT, .TRACE].contains(method) {
+            headers.add(name: "Content-Length", value: String(body.count))
+        }
+        let path = parts.percentEncodedPath.isEmpty ? "/" : parts.percentEncodedPath
+        let query = parts.percentEncodedQuery.map { "?\($0)" } ?? ""
+        head = HTTPRequestHead(version: .http1_1, method: method, uri: path + query, headers: headers)
+        self.body = ByteBuffer(bytes: body)
+    }
+}
+
+/// A whole answer, as it came.
+struct HTTPAnswer: Sendable {
+    let head: HTTPResponseHead
+    let body: ByteBuffer
+    /// Whether the connection ends with it.
+    let isLast: Bool
+
+    var bytes: [UInt8] { Array(body.readableBytesView) }
+}
+
+/// The reasons for which there is no whole answer.
+enum HTTPFailure: Error {
+    /// The connection ended first.
+    case closed
+    case timedOut
+    /// Nothing was sent.
+    case refused(String)
+}
