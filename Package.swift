@@ -175,10 +175,19 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
             ],
             path: "scripts/benchmarks"
         ),
+        .target(
+            name: "SuiteClient",
+            dependencies: [
+                "ParseProtocol",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            path: "scripts/client"
+        ),
         .executableTarget(
             name: "Attack",
             dependencies: [
-                "ParseProtocol",
+                "ParseProtocol", "SuiteClient",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -232,7 +241,9 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
                 "AnalyticsService", "BagService", "CatalogService", "CrashService", "GatewayService", "MailService",
                 "PaymentsService", "PushService", "UsersService",
             ]),
-        .testTarget(name: "AttackTests", dependencies: ["Attack", .product(name: "NIOCore", package: "swift-nio")]),
+        .testTarget(
+            name: "SuiteClientTests", dependencies: ["SuiteClient", .product(name: "NIOCore", package: "swift-nio")]),
+        .testTarget(name: "AttackTests", dependencies: ["Attack"]),
         scenarios("ScenarioTests", exclude: ["Fixtures"]),
         scenarios("GatewayScenarios"),
         scenarios("HardeningScenarios"),
