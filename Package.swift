@@ -157,14 +157,16 @@ let package = Package(
 // a time and plans anew for each.
 if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
     package.dependencies += [
-        .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0")
+        .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
+        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),
     ]
     package.products += [
         .executable(name: "satchel-bench", targets: ["Benchmarks"]),
         .executable(name: "satchel-attack", targets: ["Attack"]),
+        .executable(name: "satchel-load", targets: ["Load"]),
     ]
     package.targets += [
-        // Tools behind scripts/bench and scripts/attack.
+        // Tools behind scripts/bench, scripts/attack and scripts/load.
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
@@ -193,6 +195,20 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "scripts/attacks"
+        ),
+        .executableTarget(
+            name: "Load",
+            dependencies: [
+                "ParseProtocol", "SuiteClient",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "HeapModule", package: "swift-collections"),
+                .product(name: "Histogram", package: "hdrhistogram-swift"),
+            ],
+            path: "scripts/loads",
+            exclude: ["shoppers.json"]
         ),
 
         // Tests mirror the folders above; the scenarios talk HTTP to real processes.
@@ -244,6 +260,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         .testTarget(
             name: "SuiteClientTests", dependencies: ["SuiteClient", .product(name: "NIOCore", package: "swift-nio")]),
         .testTarget(name: "AttackTests", dependencies: ["Attack"]),
+        .testTarget(name: "LoadTests", dependencies: ["Load", "ParseProtocol", "TestSupport"]),
         scenarios("ScenarioTests", exclude: ["Fixtures"]),
         scenarios("GatewayScenarios"),
         scenarios("HardeningScenarios"),
