@@ -1,4 +1,3 @@
-import NIOCore
 import Synchronization
 
 /// Sends requests when they are due, whatever became of those before them (an open loop): a shop that answers slowly is

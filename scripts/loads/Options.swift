@@ -8,7 +8,7 @@ struct SiteOptions: ParsableArguments {
     @Option(help: "A file of shares and think times; scripts/loads/shoppers.json says how.") var mix: String
     @Option(help: "Shoppers, and so connections, at most; 1 to 60000.") var shoppers = 4000
     @Option(help: "Customers with an account, who are signed up at first; 0 to 65536.") var accounts = 60
-    @Option(help: "Seconds after which a request counts as failed; 1 to 120.") var timeout = 30
+    @Option(help: "Seconds that a request waits for a shopper, and then for its answer; 1 to 120.") var timeout = 30
     @Flag(help: "Each shopper names an address of his own; for a suite that trusts this machine as a proxy.")
     var forwarded = false
     @Option(help: "The data directory of a suite on this machine, whose processes are then watched.") var data: String?

@@ -59,7 +59,8 @@ struct Goods: Sendable {
             // Paging by objectId instead of `skip`: the hundredth page costs what the first one did.
             var condition: [String: JSON] = ["active": true]
             if let last = rows.last?["objectId"] { condition["objectId"] = ["$gt": last] }
-            if inStock { condition["stock"] = ["$gt": 0] }
+            // Of a product without a stock there is always enough.
+            if inStock { condition["$or"] = [["stock": ["$gt": 0]], ["stock": ["$exists": false]]] }
             let more = try await page(
                 "/classes/Product",
                 [

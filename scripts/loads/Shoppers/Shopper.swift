@@ -9,7 +9,7 @@ struct Shop: Sendable {
     let goods: Goods
     let accounts: Accounts
     let group: any EventLoopGroup
-    /// As long as an app waits, from when a request was meant to start.
+    /// As long as an app waits for an answer, and a request for somebody who makes it.
     let timeout: Duration
 }
 
