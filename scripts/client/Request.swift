@@ -14,7 +14,8 @@ package struct Request: Sendable {
 
     /// A request without headers of its own: those of the address and the application are added when it is rendered.
     package init(method: String = "GET", path: String, query: [String: JSON] = [:], body: JSON? = nil) {
-        (self.method, self.path, self.query, self.body, headers) = (method, path, query, body, [:])
+        (self.method, self.path, self.query, self.body) = (method, path, query, body)
+        headers = [:]
     }
 
     /// A query in the body of a POST, as the JavaScript SDK sends it: for those that no URL could hold.

@@ -53,7 +53,7 @@ package struct LimitSearch: Sendable {
             state = .trying(rate: rate, isRepeated: true)
             return
         }
-        state = next().map { .trying(rate: $0, isRepeated: false) } ?? .ended
+        state = next().map { State.trying(rate: $0, isRepeated: false) } ?? .ended
     }
 
     private func next() -> Double? {

@@ -21,10 +21,10 @@ package struct Mix: Sendable, Equatable {
     package init(json: JSON) throws {
         shares = try Self.figures("shares", in: json)
         thinkSeconds = try Self.figures("thinkSeconds", in: json)
-        guard shares.keys.allSatisfy(Step.chosen.contains), shares.values.contains(where: { $0 > 0 }) else {
+        guard shares.keys.allSatisfy({ Step.chosen.contains($0) }), shares.values.contains(where: { $0 > 0 }) else {
             throw LoadError("shares: \(Step.chosen.map(\.rawValue).joined(separator: ", ")), not all of them 0.")
         }
-        visitRequests = Int(try Self.figure("visitRequests", in: json, range: 1...1000))
+        visitRequests = try Int(Self.figure("visitRequests", in: json, range: 1...1000))
         customerShare = try Self.figure("customerShare", in: json, range: 0...1)
         productExponent = try Self.figure("productExponent", in: json, range: 0...5)
         brandExponent = try Self.figure("brandExponent", in: json, range: 0...5)
