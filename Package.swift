@@ -159,12 +159,16 @@ let package = Package(
 // AsyncHTTPClient or HummingbirdTLS behind it: with them comes a TLS library of four hundred C files. They are fetched
 // all the same, because Hummingbird's package names them.
 if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
+    package.dependencies += [
+        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0")
+    ]
     package.products += [
         .executable(name: "satchel-bench", targets: ["Benchmarks"]),
         .executable(name: "satchel-attack", targets: ["Attack"]),
+        .executable(name: "satchel-load", targets: ["Load"]),
     ]
     package.targets += [
-        // Tools behind scripts/bench and scripts/attack.
+        // Tools behind scripts/bench, scripts/attack and scripts/load.
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
@@ -175,15 +179,38 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
             ],
             path: "scripts/benchmarks"
         ),
+        .target(
+            name: "SuiteClient",
+            dependencies: [
+                "ParseProtocol",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            path: "scripts/client"
+        ),
         .executableTarget(
             name: "Attack",
             dependencies: [
-                "ParseProtocol",
+                "ParseProtocol", "SuiteClient",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "scripts/attacks"
+        ),
+        .executableTarget(
+            name: "Load",
+            dependencies: [
+                "ParseProtocol", "SuiteClient",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "HeapModule", package: "swift-collections"),
+                .product(name: "Histogram", package: "hdrhistogram-swift"),
+            ],
+            path: "scripts/loads",
+            exclude: ["shoppers.json"]
         ),
 
         // Tests mirror the folders above; the scenarios talk HTTP to real processes.
@@ -237,7 +264,10 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
                 "AnalyticsService", "BagService", "CatalogService", "CrashService", "GatewayService", "MailService",
                 "PaymentsService", "PushService", "UsersService",
             ]),
-        .testTarget(name: "AttackTests", dependencies: ["Attack", .product(name: "NIOCore", package: "swift-nio")]),
+        .testTarget(
+            name: "SuiteClientTests", dependencies: ["SuiteClient", .product(name: "NIOCore", package: "swift-nio")]),
+        .testTarget(name: "AttackTests", dependencies: ["Attack"]),
+        .testTarget(name: "LoadTests", dependencies: ["Load", "ParseProtocol", "TestSupport"]),
         scenarios("ScenarioTests", exclude: ["Fixtures"]),
         scenarios("GatewayScenarios"),
         scenarios("HardeningScenarios"),

@@ -1,9 +1,10 @@
 import ArgumentParser
 import Foundation
 import NIOCore
+import SuiteClient
 
 /// The suite that is attacked: always one of this machine, by a loopback address.
-struct Target: Sendable {
+struct Target: Site {
     let host: String
     let port: Int
     /// The mount path, with a slash in front and none at the end.

@@ -1,5 +1,6 @@
 import NIOCore
 import ParseProtocol
+import SuiteClient
 
 /// The attacking side: connections from many addresses, and what came back.
 struct Attackers: Sendable {

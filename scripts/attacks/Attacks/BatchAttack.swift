@@ -1,4 +1,5 @@
 import ParseProtocol
+import SuiteClient
 
 /// Batches of 2 KB whose answers would have nearly a GB.
 struct BatchAttack: Attack {

@@ -1,4 +1,5 @@
 import ParseProtocol
+import SuiteClient
 
 /// Everything else in a query that costs more than it looks: order, text, places, long lists, counts, skips and
 /// aggregates.

@@ -1,5 +1,6 @@
 import Foundation
 import ParseProtocol
+import SuiteClient
 
 /// Everything of which clients may make more: fields, classes, users, devices, events, bags, files.
 struct FloodAttack: Attack {

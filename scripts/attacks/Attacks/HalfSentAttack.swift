@@ -1,5 +1,6 @@
 import NIOCore
 import ParseProtocol
+import SuiteClient
 
 /// Requests that never end: bodies of 8 MB of which most is sent and then a byte now and then, uploads, heads.
 struct HalfSentAttack: Attack {

@@ -1,4 +1,5 @@
 import ParseProtocol
+import SuiteClient
 
 /// No attack: as many requests as an attack made, each as cheap as can be. What the shoppers notice of it is what two
 /// cores do with that many requests, and not what the attack did.

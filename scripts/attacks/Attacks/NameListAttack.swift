@@ -1,4 +1,5 @@
 import ParseProtocol
+import SuiteClient
 
 /// Lists of names that are read, compared and joined for each row.
 struct NameListAttack: Attack {

@@ -1,4 +1,5 @@
 import ParseProtocol
+import SuiteClient
 
 /// Many patterns in one condition, on the class that every sign-in needs.
 struct PatternAttack: Attack {

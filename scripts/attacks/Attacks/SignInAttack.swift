@@ -1,4 +1,5 @@
 import ParseProtocol
+import SuiteClient
 
 /// Wrong passwords and sign-ups, each of which asks for a hash.
 struct SignInAttack: Attack {

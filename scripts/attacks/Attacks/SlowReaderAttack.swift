@@ -1,4 +1,5 @@
 import ParseProtocol
+import SuiteClient
 
 /// Readers that ask for much and hardly read, so that the answers stay with the server.
 struct SlowReaderAttack: Attack {

@@ -1,4 +1,5 @@
 import ParseProtocol
+import SuiteClient
 
 /// Requests of a few KB that ask for seconds of work each, in sub-queries.
 struct SubQueryAttack: Attack {

@@ -1,4 +1,5 @@
 import ParseProtocol
+import SuiteClient
 import Synchronization
 
 /// The tally of what the attackers got: answers by status, and how often nothing came.

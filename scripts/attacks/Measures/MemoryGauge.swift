@@ -1,3 +1,4 @@
+import SuiteClient
 import Synchronization
 
 /// The suite's memory over time. Its peak is the PSS at the start and what RSS grew by since: PSS itself takes too

@@ -1,5 +1,6 @@
 import NIOPosix
 import ParseProtocol
+import SuiteClient
 
 /// Asks a probe's questions one after the other, in random order, and keeps what came back.
 struct Interrogation {

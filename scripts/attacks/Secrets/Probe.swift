@@ -1,4 +1,5 @@
 import ParseProtocol
+import SuiteClient
 
 /// A way of asking about a secret, of which the answer or its time might tell whether a guess is right.
 struct Probe: Sendable {

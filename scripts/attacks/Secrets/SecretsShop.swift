@@ -1,6 +1,7 @@
 import Foundation
 import NIOPosix
 import ParseProtocol
+import SuiteClient
 
 /// Puts the secrets into the shop: private users with telephone numbers, and a session of the admin.
 struct SecretsShop {

@@ -1,6 +1,7 @@
 import Foundation
 import NIOCore
 import ParseProtocol
+import SuiteClient
 
 /// A shopper's phone: one connection from an address of its own, a session, an installation id, and the cookies it
 /// was given.

@@ -1,5 +1,6 @@
 import NIOCore
 import ParseProtocol
+import SuiteClient
 
 /// A client with the master key, for what must be in the shop before an attack begins.
 struct Master: Sendable {

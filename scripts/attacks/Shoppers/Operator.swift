@@ -1,4 +1,5 @@
 import ParseProtocol
+import SuiteClient
 
 /// The shop's admin, who signs in again and again and looks at the orders: at the account that is attacked most.
 struct Operator: Sendable {

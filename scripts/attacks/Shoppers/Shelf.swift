@@ -21,9 +21,4 @@ struct Shelf: Sendable {
 
     /// Parts of names of products, as shoppers type them.
     static let words = ["serum", "cream", "night", "balm", "rose", "clean", "oil", "mask"]
-
-    static let address: JSON = [
-        "firstName": "Ada", "lastName": "Long", "phone": "+1 415 555 0100", "address1": "1 Main Street",
-        "city": "Springfield", "state": "IL", "zipcode": "62701",
-    ]
 }

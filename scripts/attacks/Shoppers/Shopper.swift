@@ -1,5 +1,5 @@
-import Foundation
 import ParseProtocol
+import SuiteClient
 
 /// An honest customer who browses, searches, fills the bag and buys, with short pauses in between.
 struct Shopper: Sendable {
@@ -64,20 +64,12 @@ struct Shopper: Sendable {
 
     private mutating func enterAnonymously(_ visit: Visit) async {
         device.sessionToken = nil
-        let id = UUID().uuidString.lowercased()
-        accept(await ask(.post("/users", ["authData": ["anonymous": ["id": .string(id)]]]), in: visit))
+        accept(await ask(.anonymousUser, in: visit))
     }
 
     private mutating func signUp(_ visit: Visit) async {
         device.sessionToken = nil
-        let answer = await ask(
-            .post(
-                "/users",
-                [
-                    "username": .string(email), "email": .string(email), "password": .string(password),
-                    "firstName": "Ada",
-                ]),
-            in: visit, as: .password)
+        let answer = await ask(.signUp(email: email, password: password), in: visit, as: .password)
         isSignedUp = answer != nil
         accept(answer)
     }
@@ -97,50 +89,25 @@ struct Shopper: Sendable {
     // MARK: - The shop
 
     private mutating func browse(_ visit: Visit) async {
-        _ = await ask(Request(path: "/classes/Category", query: ["order": "title", "limit": 10]), in: visit)
-        let brand = JSON.pointer("Category", shelf.brandIds.randomElement() ?? "")
-        _ = await ask(
-            Request(
-                path: "/classes/Product",
-                query: ["where": ["brand": brand, "active": true], "order": "name", "limit": 20]),
-            in: visit)
-        let words: JSON = ["$regex": .string("\\Q\(Shelf.words.randomElement() ?? "")\\E"), "$options": "i"]
-        let condition: JSON = ["$or": [["name": words], ["detail": words]], "unitPrice": ["$gte": 4, "$lte": 40]]
-        _ = await ask(
-            Request(path: "/classes/Product", query: ["where": condition, "order": "name", "limit": 20]), in: visit)
+        _ = await ask(.brands, in: visit)
+        _ = await ask(.products(ofBrand: shelf.brandIds.randomElement() ?? ""), in: visit)
+        _ = await ask(.search(for: Shelf.words.randomElement() ?? ""), in: visit)
         let product = shelf.productIds.randomElement() ?? ""
-        _ = await ask(Request(path: "/classes/Product/\(product)", query: ["include": "brand"]), in: visit)
+        _ = await ask(.product(product), in: visit)
         let reviews: JSON = ["product": .pointer("Product", product)]
         _ = await ask(
             Request(
                 path: "/classes/ProductReview",
                 query: ["where": reviews, "include": "user", "order": "-createdAt", "limit": 10]
             ), in: visit)
-        if isSignedUp {
-            let favourite: JSON = ["customer": .pointer("_User", userId), "product": .pointer("Product", product)]
-            _ = await ask(.post("/classes/FavoriteProduct", favourite), in: visit)
-        }
+        if isSignedUp { _ = await ask(.favourite(product, of: userId), in: visit) }
     }
 
     private mutating func buy(_ visit: Visit) async {
         guard device.sessionToken != nil, let product = shelf.productIds.randomElement() else { return }
-        let bag = await ask(.post("/functions/addToBag", ["productId": .string(product)]), in: visit)
+        let bag = await ask(.addToBag(product), in: visit)
         _ = await ask(.post("/functions/bag", [:]), in: visit)
-        if isSignedUp, visits % 3 == 2, bag != nil {
-            _ = await ask(
-                .post(
-                    "/functions/checkout",
-                    [
-                        "tokenId": "tok_visa", "idempotencyKey": .string(Names.random(16)),
-                        "shippingAddress": Shelf.address,
-                    ]), in: visit)
-        }
-        _ = await ask(
-            Request(
-                path: "/classes/Order",
-                query: [
-                    "where": ["orderStatus": 1], "order": "-orderNo", "limit": 10, "include": "items,items.product",
-                ]),
-            in: visit)
+        if isSignedUp, visits % 3 == 2, bag != nil { _ = await ask(.checkout(key: Names.random(16)), in: visit) }
+        _ = await ask(.history, in: visit)
     }
 }

@@ -1,8 +1,8 @@
-import Attack
 import NIOCore
+import SuiteClient
 import Testing
 
-/// The attackers' reader of answers: what it counts must be what the suite sent.
+/// The reader of answers: what it counts must be what the suite sent.
 @Suite struct AnswerReaderTests {
     private static let plain = "HTTP/1.1 429 Too Many Requests\r\ncontent-length: 5\r\nRetry-After: 7\r\n\r\nhello"
     private static let chunked =
@@ -38,6 +38,6 @@ import Testing
     @Test func whatIsNoAnswerIsRefused() {
         var reader = AnswerReader(bodyBytesKept: 3)
         var input = ByteBuffer(string: "SSH-2.0-OpenSSH\r\n\r\n")
-        #expect(throws: AttackError.self) { try reader.next(&input) }
+        #expect(throws: AnswerError.self) { try reader.next(&input) }
     }
 }

@@ -3,37 +3,48 @@ import NIOCore
 import ParseProtocol
 
 /// A request, rendered once to bytes that are sent as often as wanted.
-struct Request: Sendable {
-    var method = "GET"
+package struct Request: Sendable {
+    package var method: String
     /// Relative to the mount, for example `/classes/Product`.
-    var path: String
-    var query: [String: JSON] = [:]
-    var body: JSON?
-    var headers: [String: String] = [:]
+    package var path: String
+    /// The query's options; what is no text is sent as JSON.
+    package var query: [String: JSON]
+    package var body: JSON?
+    package var headers: [String: String]
+
+    /// A request without headers of its own: those of the address and the application are added when it is rendered.
+    package init(method: String = "GET", path: String, query: [String: JSON] = [:], body: JSON? = nil) {
+        (self.method, self.path, self.query, self.body) = (method, path, query, body)
+        headers = [:]
+    }
 
     /// A query in the body of a POST, as the JavaScript SDK sends it: for those that no URL could hold.
-    static func query(_ path: String, _ options: [String: JSON]) -> Request {
+    package static func query(_ path: String, _ options: [String: JSON]) -> Request {
         Request(method: "POST", path: path, body: .object(options.merging(["_method": "GET"]) { own, _ in own }))
     }
 
-    static func post(_ path: String, _ body: JSON) -> Request { Request(method: "POST", path: path, body: body) }
+    /// A POST of JSON.
+    package static func post(_ path: String, _ body: JSON) -> Request {
+        Request(method: "POST", path: path, body: body)
+    }
 
-    func bytes(for target: Target) -> ByteBuffer {
+    /// The request as it is sent to the site.
+    package func bytes(for site: some Site) -> ByteBuffer {
         var content: [UInt8]?
         if let body { content = body.serialized }
         return Self.bytes(
-            for: target, method: method, path: path + queryText, headers: headers, content: content,
+            for: site, method: method, path: path + queryText, headers: headers, content: content,
             type: "application/json")
     }
 
     /// The head of a request, and as much of its content as there is.
     /// - Parameter length: the length that is announced; that of `content` unless told.
-    static func bytes(
-        for target: Target, method: String, path: String, headers: [String: String] = [:], content: [UInt8]?,
+    package static func bytes(
+        for site: some Site, method: String, path: String, headers: [String: String] = [:], content: [UInt8]?,
         type: String, length: Int? = nil, isAuthorized: Bool = true
     ) -> ByteBuffer {
-        var head = "\(method) \(target.mount)\(path) HTTP/1.1\r\nHost: \(target.host):\(target.port)\r\n"
-        if isAuthorized { head += "X-Parse-Application-Id: \(target.applicationId)\r\n" }
+        var head = "\(method) \(site.mount)\(path) HTTP/1.1\r\nHost: \(site.host):\(site.port)\r\n"
+        if isAuthorized { head += "X-Parse-Application-Id: \(site.applicationId)\r\n" }
         for (name, value) in headers { head += "\(name): \(value)\r\n" }
         if let content { head += "Content-Type: \(type)\r\nContent-Length: \(length ?? content.count)\r\n" }
         var buffer = ByteBuffer(string: head + "\r\n")

@@ -2,11 +2,11 @@ import NIOCore
 import NIOPosix
 
 /// A connection from an address of our choice. Requests are bytes, so that they may be wrong, slow or half there.
-struct Link: Sendable {
+package struct Link: Sendable {
     private let channel: any Channel
 
     /// The pace at which a connection reads.
-    enum Pace {
+    package enum Pace: Sendable {
         /// As fast as it comes.
         case quick
         /// Only when told, a KiB at a time.
@@ -14,13 +14,18 @@ struct Link: Sendable {
     }
 
     /// - Parameters:
-    ///   - address: the address that the server sees, in 127.0.0.0/8.
+    ///   - address: our own address, which the server sees; the system's choice unless told.
+    ///   - group: whose loops the connection runs on.
     ///   - bodyBytesKept: bytes of each answer's body that are kept.
-    static func open(
-        _ target: Target, from address: String, on group: any EventLoopGroup, bodyBytesKept: Int, pace: Pace = .quick
+    ///   - pace: how it reads.
+    /// - Throws: whatever the system says when there is no connection within 10 seconds.
+    package static func open(
+        _ site: some Site, from address: String? = nil, on group: any EventLoopGroup, bodyBytesKept: Int,
+        pace: Pace = .quick
     ) async throws -> Link {
-        let bootstrap = ClientBootstrap(group: group)
-            .bind(to: try SocketAddress(ipAddress: address, port: 0))
+        let own = try address.map { try SocketAddress(ipAddress: $0, port: 0) }
+        let plain = ClientBootstrap(group: group)
+        let bootstrap = (own.map { plain.bind(to: $0) } ?? plain)
             .connectTimeout(.seconds(10))
             .channelOption(.maxMessagesPerRead, value: 1)
             .channelOption(
@@ -35,29 +40,39 @@ struct Link: Sendable {
                     try channel.pipeline.syncOperations.addHandler(LinkHandler(bodyBytesKept: bodyBytesKept))
                 }
             }
-        return Link(channel: try await bootstrap.connect(to: target.address()).get())
+        return Link(channel: try await bootstrap.connect(to: site.address()).get())
     }
 
     /// Sends a request and waits for its answer.
     /// - Throws: `LinkError` when the connection ends first or `timeout` passes, which ends it.
-    func send(_ bytes: ByteBuffer, timeout: Duration) async throws -> Answer {
+    package func send(_ bytes: ByteBuffer, timeout: Duration) async throws -> Answer {
         let promise = channel.eventLoop.makePromise(of: Answer.self)
         channel.writeAndFlush(LinkHandler.Order.exchange(bytes, promise, TimeAmount(timeout)), promise: nil)
         return try await promise.futureResult.get()
     }
 
     /// Sends bytes that need not be a request.
-    func push(_ bytes: ByteBuffer) async throws { try await channel.writeAndFlush(LinkHandler.Order.bytes(bytes)) }
+    package func push(_ bytes: ByteBuffer) async throws {
+        try await channel.writeAndFlush(LinkHandler.Order.bytes(bytes))
+    }
 
     /// Reads once, of a slow connection.
-    func read() { channel.read() }
+    package func read() { channel.read() }
 
-    var isOpen: Bool { channel.isActive }
+    /// Whether neither side has ended it yet.
+    package var isOpen: Bool { channel.isActive }
 
-    func close() { channel.close(promise: nil) }
+    /// Ends the connection.
+    package func close() { channel.close(promise: nil) }
 }
 
-enum LinkError: Error { case closed, timeout }
+/// Why a request has no answer.
+package enum LinkError: Error {
+    /// The connection ended first.
+    case closed
+    /// The time was over.
+    case timeout
+}
 
 /// Matches answers with the requests of one connection, in their order.
 private final class LinkHandler: ChannelDuplexHandler {
@@ -101,6 +116,8 @@ private final class LinkHandler: ChannelDuplexHandler {
                 timer.cancel()
                 promise.succeed(answer)
             }
+            // An idle connection of thousands must not keep a buffer of 64 KiB.
+            if input.readableBytes == 0 { input = ByteBuffer() }
         } catch {
             context.close(promise: nil)
         }

@@ -3,6 +3,7 @@ import ParseProtocol
 
 /// An answer of the suite.
 package struct Answer: Sendable {
+    /// The status code, 200 to 599.
     package var status: Int
     /// Seconds, of the header Retry-After.
     package var retryAfterSeconds: Int?
@@ -15,8 +16,17 @@ package struct Answer: Sendable {
     /// All of the body.
     package var bodyBytes = 0
 
-    var json: JSON? { try? JSON(parsing: body) }
+    /// The body as JSON; nil when it is none, or was not kept whole.
+    package var json: JSON? { try? JSON(parsing: body) }
+    /// The body as text.
     package var text: String { String(decoding: body, as: UTF8.self) }
+}
+
+/// Why bytes are no answer of HTTP/1.1.
+package struct AnswerError: Error, CustomStringConvertible {
+    package let description: String
+
+    init(_ description: String) { self.description = description }
 }
 
 /// Reads answers from a connection's bytes (RFC 9112): a state machine without I/O.
@@ -34,10 +44,11 @@ package struct AnswerReader {
     /// Bytes of a body that are kept; the others are only counted.
     private let bodyBytesKept: Int
 
+    /// - Parameter bodyBytesKept: bytes of each body that are kept.
     package init(bodyBytesKept: Int) { self.bodyBytesKept = bodyBytesKept }
 
     /// The next whole answer; nil when more bytes are needed.
-    /// - Throws: `AttackError` for bytes that are no answer.
+    /// - Throws: `AnswerError` for bytes that are no answer.
     package mutating func next(_ input: inout ByteBuffer) throws -> Answer? {
         while true {
             switch state {
@@ -52,7 +63,7 @@ package struct AnswerReader {
             case .chunkSize:
                 guard let line = line(&input) else { return nil }
                 guard let size = Int(line.prefix { $0 != ";" }.filter { $0 != " " }, radix: 16) else {
-                    throw AttackError("A chunk has no size.")
+                    throw AnswerError("A chunk has no size.")
                 }
                 state = size == 0 ? .trailer : .chunk(left: size)
             case .chunk(let left):
@@ -72,7 +83,7 @@ package struct AnswerReader {
     private mutating func begin(_ lines: [Substring]) throws {
         let words = (lines.first ?? "").split(separator: " ", maxSplits: 2)
         guard words.count >= 2, words[0].hasPrefix("HTTP/1."), let status = Int(words[1]) else {
-            throw AttackError("Not an answer: \(lines.first?.prefix(100) ?? "")")
+            throw AnswerError("Not an answer: \(lines.first?.prefix(100) ?? "")")
         }
         guard status >= 200 else { return }  // 100 Continue: the answer comes after it.
         answer = Answer(status: status)
