@@ -7,6 +7,7 @@ import datetime
 import json
 import os
 import platform
+import signal
 import subprocess
 import sys
 
@@ -95,6 +96,8 @@ def main():
         except compare.Unreadable as problem:
             sys.exit(f"bench: {problem}")
         return 0
+    # An exception, so that suites are stopped and their data is removed.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     return run(arguments())
 
 

@@ -3,6 +3,7 @@ import contextlib
 import getpass
 import http.client
 import os
+import shutil
 import subprocess
 import time
 
@@ -95,4 +96,8 @@ http {{
     }}
 }}
 """)
-    return server(["/usr/sbin/nginx", "-p", work, "-c", configuration, "-e", f"{work}/error.log"], port)
+    # Not on everybody's path.
+    program = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
+    if not program:
+        raise Failed("nginx is not installed")
+    return server([program, "-p", work, "-c", configuration, "-e", f"{work}/error.log"], port)

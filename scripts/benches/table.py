@@ -1,6 +1,9 @@
 """The table that scripts/bench prints, as Markdown for docs/performance.md."""
 from figures import percent, shown
 
+# A process that idles is in the JSON only.
+CPU_PART_MIN = 0.02
+
 
 def markdown(header, rows):
     lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
@@ -17,8 +20,10 @@ def cells(workload):
         met = {True: ", met", False: ", **missed**", None: ""}[workload.meets_target]
         target = workload.target.text(workload.unit) + met
     beside = f"{workload.limit}: {with_unit(workload.limit_value, workload.unit)}" if workload.limit else "-"
+    total = sum(workload.cpu.values())
     cpu = ", ".join(
-        f"{name} {shown(round(micros))}" for name, micros in sorted(workload.cpu.items(), key=lambda item: -item[1]))
+        f"{name} {shown(round(micros))}" for name, micros in sorted(workload.cpu.items(), key=lambda item: -item[1])
+        if micros >= total * CPU_PART_MIN)
     ours = workload.problem or with_unit(workload.value, workload.unit)
     return [
         workload.title, ours, beside, shown(workload.ratio), target, percent(workload.spread), cpu or "-",

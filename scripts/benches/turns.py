@@ -3,6 +3,7 @@ import sys
 
 import machine
 from suite import Suite
+from table import with_unit
 
 
 def say(text):
@@ -25,33 +26,49 @@ class Turns:
         """The arguments of a command of satchel-bench."""
         return [f"{self.binaries}/satchel-bench", *arguments]
 
-    def measure(self, workload, suite, ours, theirs=None):
-        """Fills a workload: `ours()` returns a Load, `theirs()` a number; both are warmed up first.
+    def measure(self, workload, suite, ours, theirs=None, figure=lambda load: load.rate):
+        """Fills a workload: `ours()` returns a Load, `theirs()` a number like the figure of it; both are warmed up.
 
         Returns the Loads, for further figures of the same rounds.
         """
         ours()
         if theirs:
             theirs()
-        loads, cpu, time = [], {}, machine.ProcessorTime()
+        loads, cost, time = [], Cost(suite), machine.ProcessorTime()
         for number in range(self.rounds):
             if theirs and number % 2 == 0:
                 workload.limit_rounds.append(theirs())
-            before = suite.cpu_seconds()
-            loads.append(ours())
-            for name, seconds in suite.cpu_seconds().items():
-                cpu[name] = cpu.get(name, 0) + seconds - before.get(name, seconds)
+            with cost:
+                loads.append(ours())
             if theirs and number % 2 == 1:
                 workload.limit_rounds.append(theirs())
-            workload.rounds.append(loads[-1].rate)
+            workload.rounds.append(figure(loads[-1]))
             self._say_round(workload, number)
         workload.steal = time.steal()
-        requests = sum(load.requests for load in loads)
-        # Below a microsecond it is the clock's grain.
-        workload.cpu = {name: used / requests * 1e6 for name, used in cpu.items() if used / requests >= 1e-6}
+        workload.cpu = cost.microseconds(sum(load.requests for load in loads))
         return loads
 
     @staticmethod
     def _say_round(workload, number):
-        beside = f", {workload.limit} {workload.limit_rounds[-1]:.1f}" if workload.limit_rounds else ""
-        say(f"  {workload.name} {number + 1}: {workload.rounds[-1]:.1f}{workload.unit}{beside}")
+        ours = with_unit(workload.rounds[-1], workload.unit)
+        beside = workload.limit_rounds[-1:]
+        theirs = f", {workload.limit} {with_unit(beside[0], workload.unit)}" if beside else ""
+        say(f"  {workload.name} {number + 1}: {ours}{theirs}")
+
+
+class Cost:
+    """The processor time of a suite's processes while `with` blocks ran."""
+
+    def __init__(self, suite):
+        self.suite, self.seconds, self.before = suite, {}, {}
+
+    def __enter__(self):
+        self.before = self.suite.cpu_seconds()
+
+    def __exit__(self, *_):
+        for name, now in self.suite.cpu_seconds().items():
+            self.seconds[name] = self.seconds.get(name, 0) + now - self.before.get(name, now)
+
+    def microseconds(self, requests):
+        """Of each process, by request."""
+        return {name: used / requests * 1e6 for name, used in self.seconds.items() if used}

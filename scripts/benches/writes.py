@@ -7,6 +7,7 @@ import limits
 import load
 from figures import Workload
 from suite import APPLICATION, Failed
+from turns import Cost
 
 NOTE = "A note of a benchmark. " * 20
 BODIES = 1000
@@ -62,13 +63,16 @@ def bulk(turns):
                 f"bulk-{kind}", f"3,000 objects in 60 batches of 50: {what}", limit="plain SQLite, 50 rows a commit")
             for kind, what in KINDS.items()
         }
-        Batches(suite.port).run()  # makes the classes
+        costs = {kind: Cost(suite) for kind in KINDS}
+        Batches(suite.port).run({kind: Cost(suite) for kind in KINDS})  # makes the classes
         for _ in range(turns.rounds):
             theirs = limits.raw_sqlite(turns, suite.folder, CHANGES)
-            for kind, seconds in Batches(suite.port).run().items():
+            for kind, seconds in Batches(suite.port).run(costs).items():
                 workloads[kind].rounds.append(BATCHES * CHANGES / seconds)
                 workloads[kind].limit_rounds.append(theirs)
-        yield from workloads.values()
+        for kind, workload in workloads.items():
+            workload.cpu = costs[kind].microseconds(BATCHES * CHANGES * turns.rounds)
+            yield workload
 
 
 class Batches:
@@ -79,10 +83,14 @@ class Batches:
         self.run_id = str(time.time_ns())
         self.ids = []
 
-    def run(self):
+    def run(self, costs):
         """Seconds by kind."""
         changes = {"create": self.create, "update": self.update, "mixed": self.mixed, "delete": self.delete}
-        return {kind: self.seconds(kind, change) for kind, change in changes.items()}
+        seconds = {}
+        for kind, change in changes.items():
+            with costs[kind]:
+                seconds[kind] = self.seconds(kind, change)
+        return seconds
 
     def seconds(self, kind, change):
         start = time.perf_counter()

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Hummingbird
 import Logging
+import NIOCore
 
 /// Bare Hummingbird routes: the most a gateway built on it could do.
 struct BareRoute: AsyncParsableCommand {
