@@ -172,9 +172,12 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "CZeroMQ",
+                "CZeroMQ", "Cryptography",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "scripts/benchmarks"

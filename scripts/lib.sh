@@ -148,6 +148,20 @@ ctl() { /usr/bin/supervisorctl -c "$SATCHEL_DATA/supervisord.conf" "$@" 9>&-; }
 # Makes the manager look at its children now. It does so once a second, or after any request: this is the cheapest.
 nudge() { curl -s -o /dev/null --max-time 1 --unix-socket "$SATCHEL_DATA/sockets/ctl.sock" http://localhost/ || true; }
 
+# ctl that waits for processes to end or to start, in as little time as they take.
+prompt_ctl() {
+    local nudger status=0
+    while manager_pid >/dev/null; do
+        nudge
+        sleep 0.02
+    done 9>&- &
+    nudger=$!
+    ctl "$@" || status=$?
+    kill "$nudger" 2>/dev/null || true
+    wait "$nudger" 2>/dev/null || true
+    return "$status"
+}
+
 # Pids of service processes of this suite; asked when no manager runs. They stay behind when somebody kills it.
 stray_pids() {
     local file
@@ -170,11 +184,14 @@ stop_strays() {
 
 # --- Scale -----------------------------------------------------------------------------------------------------
 
+# Replicas of a service beyond its scale, while scripts/restart works on it; never stored.
+declare -A EXTRA_REPLICAS=()
+
 # The wanted number of replicas of service $1.
 replicas_of() {
     local count
     count=$(sed -n "s/^$1=\([0-9]*\)$/\1/p" "$SATCHEL_DATA/scale" 2>/dev/null | tail -n 1)
-    say "${count:-1}"
+    say "$((${count:-1} + ${EXTRA_REPLICAS[$1]:-0}))"
 }
 
 # Checks and stores `catalog=2,bag=3`; services that are not named keep their number.

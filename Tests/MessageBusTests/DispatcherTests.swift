@@ -10,10 +10,10 @@ import Testing
     private let first: [UInt8] = [1]
     private let second: [UInt8] = [2]
 
-    private func hello(_ service: String = "catalog", writer: Bool = false) -> Hello {
+    private func hello(_ service: String = "catalog", replica: String? = nil, writer: Bool = false) -> Hello {
         .with {
             $0.service = service
-            $0.replica = "\(service)-1"
+            $0.replica = replica ?? "\(service)-1"
             $0.writer = writer
         }
     }
@@ -56,6 +56,62 @@ import Testing
         let lanes = (0..<6).flatMap { n in after { $0.request(request(), from: "\(n)", now: 0, &$1) }.sent.map(\.lane) }
         #expect(lanes.filter { $0 == first }.count == 3)
         #expect(lanes.filter { $0 == second }.count == 3)
+    }
+
+    /// The requests that each lane got in a closed loop: each client waits for its answer before it asks again, and a
+    /// lane answers one request in as many steps as told.
+    private func closedLoop(
+        _ lanes: [[UInt8]: Int], clients: Int, steps: Int
+    ) -> (taken: [[UInt8]: Int], underWay: [[UInt8]: Int]) {
+        for lane in lanes.keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+            _ = after { $0.hello(lane, hello(), now: 0, &$1) }
+        }
+        var taken: [[UInt8]: Int] = [:]
+        var underWay: [[UInt8]: [BusMessage]] = [:]
+        func ask() {
+            for (lane, message) in after({ $0.request(request(), from: "client", now: 0, &$1) }).sent {
+                taken[lane, default: 0] += 1
+                underWay[lane, default: []].append(message)
+            }
+        }
+        for _ in 0..<clients { ask() }
+        for step in 1...steps {
+            for (lane, pace) in lanes where step % pace == 0 && underWay[lane]?.isEmpty == false {
+                guard let answered = underWay[lane]?.removeFirst() else { continue }
+                _ = after { $0.reply(BusMessage(envelope: answered.envelope.reply()), from: lane, now: 0, &$1) }
+                ask()
+            }
+        }
+        return (taken, underWay.mapValues(\.count))
+    }
+
+    @Test(arguments: [1, 2, 7, 64]) func equalReplicasShareEvenly(clients: Int) {
+        let taken = closedLoop([first: 1, second: 1, [3]: 1], clients: clients, steps: 3000).taken
+        let total = taken.values.reduce(0, +)
+        for lane in [first, second, [3]] {
+            let share = Double(taken[lane, default: 0]) / Double(total)
+            #expect(abs(share - 1.0 / 3) < 0.02, "\(lane) got \(share) of \(total).")
+        }
+    }
+
+    /// A replica that needs eight times as long gets an eighth as much, and has no more under way than the quick one.
+    @Test func aSlowReplicaGetsLess() {
+        let (taken, underWay) = closedLoop([first: 1, second: 8], clients: 32, steps: 4000)
+        let ratio = Double(taken[first, default: 0]) / Double(taken[second, default: 1])
+        #expect(ratio > 7 && ratio < 9, "The quick one got \(ratio) times as many.")
+        #expect(underWay[second, default: .max] <= 17)
+    }
+
+    @Test func requestsAreCountedByReplica() {
+        for (id, replica) in [
+            ("catalog-1-5-0", "catalog-1"), ("catalog-1-5-1", "catalog-1"), ("catalog-2-6-0", "catalog-2"),
+        ] {
+            _ = after { $0.hello(Array(id.utf8), hello(replica: replica), now: 0, &$1) }
+        }
+        for n in 0..<6 { _ = after { $0.request(request(), from: "\(n)", now: 0, &$1) } }
+        #expect(subject.requestsByReplica == ["catalog-1": 4, "catalog-2": 2])
+        _ = after { $0.gone(Array("catalog-2-6-0".utf8), now: 0, &$1) }
+        #expect(subject.requestsByReplica.keys.sorted() == ["catalog-1"])
     }
 
     @Test func writesGoToTheWriterOnly() {

@@ -1,11 +1,12 @@
 import ArgumentParser
 import Hummingbird
 import Logging
+import NIOCore
 
-/// A bare Hummingbird route: the most a gateway built on it could do.
+/// Bare Hummingbird routes: the most a gateway built on it could do.
 struct BareRoute: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "bare-route", abstract: "Serves GET /bare/N: N bytes of JSON, from memory.")
+        commandName: "bare-route", abstract: "Serves GET /bare/N, N bytes of JSON from memory, and POST /bare/events.")
 
     @Option var port: Int
 
@@ -16,6 +17,12 @@ struct BareRoute: AsyncParsableCommand {
             let body = ByteBuffer(repeating: UInt8(ascii: "x"), count: max(0, min(count, 1 << 20)))
             return Response(
                 status: .ok, headers: [.contentType: "application/json; charset=utf-8"], body: .init(byteBuffer: body))
+        }
+        router.post("bare/events") { request, _ in
+            _ = try await request.body.collect(upTo: 1 << 20)
+            return Response(
+                status: .ok, headers: [.contentType: "application/json; charset=utf-8"],
+                body: .init(byteBuffer: ByteBuffer(string: "{}")))
         }
         var logger = Logger(label: "bare-route")
         logger.logLevel = .warning

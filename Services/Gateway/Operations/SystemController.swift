@@ -19,12 +19,15 @@ struct SystemController: Sendable {
     func health() -> ParseResponse { ParseResponse(SuiteHealth(broker.services)) }
 
     /// The features SDKs and dashboards look for (PARSE_PROTOCOL section 12); false where Satchel has none yet.
-    func serverInfo() -> ParseResponse {
+    /// `replicas` is ours: the requests that each replica was sent since it joined.
+    func serverInfo() async -> ParseResponse {
+        let replicas = await broker.requestsByReplica.mapValues { JSON.int(Int64($0)) }
         let none: JSON = false
         let edited: JSON = ["create": true, "read": true, "update": true, "delete": true]
         return ParseResponse([
             "parseServerVersion": "7.3.0",
             "satchelVersion": .string(satchelRelease),
+            "replicas": .object(replicas),
             "features": [
                 "globalConfig": ["create": true, "read": true, "update": true, "delete": true],
                 "hooks": edited,

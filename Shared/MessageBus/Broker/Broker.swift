@@ -12,6 +12,7 @@ public final class Broker: Sendable {
 
     enum Work: Sendable {
         case request(BusMessage, Completion)
+        case countRequests(@Sendable ([String: Int]) -> Void)
         case stop
     }
 
@@ -96,6 +97,18 @@ public final class Broker: Sendable {
         try await request.budgeted { request in
             await withCheckedContinuation { continuation in
                 call(request) { continuation.resume(returning: $0) }
+            }
+        }
+    }
+
+    /// Requests that each replica was sent since it joined, by its name such as `catalog-2`: how evenly they share.
+    /// Empty while the broker stops.
+    public var requestsByReplica: [String: Int] {
+        get async {
+            await withCheckedContinuation { continuation in
+                if !thread.mailbox.post(.countRequests({ continuation.resume(returning: $0) })) {
+                    continuation.resume(returning: [:])
+                }
             }
         }
     }

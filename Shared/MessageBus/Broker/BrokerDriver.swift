@@ -32,6 +32,7 @@ final class BrokerDriver: SocketDriver {
     func perform(_ work: Broker.Work) {
         switch work {
         case .stop: isRunning = false
+        case .countRequests(let completion): completion(dispatcher.requestsByReplica)
         case .request(let message, let completion):
             dispatcher.request(message, from: .gateway(completion), now: BusClock.now, &actions)
             act()
@@ -165,8 +166,12 @@ final class BrokerDriver: SocketDriver {
     }
 
     func stopped(left: [Broker.Work]) {
-        for case .request(_, let completion) in left {
-            completion(.failure(.unavailable("Satchel is stopping.")))
+        for work in left {
+            switch work {
+            case .request(_, let completion): completion(.failure(.unavailable("Satchel is stopping.")))
+            case .countRequests(let completion): completion([:])
+            case .stop: break
+            }
         }
         dispatcher.abandon(&actions)
         act()

@@ -36,6 +36,8 @@ package struct Dispatcher<Origin> {
         var lastHeard: BusClock.Milliseconds
         var isLeaving = false
         var inFlight: Set<UInt64> = []
+        /// Requests that it was sent so far.
+        var taken = 0
         /// The latest of this lane's requests that was answered, as `Pending.sending`: the lane is past everything sent
         /// before it.
         var answered: UInt64 = 0
@@ -131,6 +133,11 @@ package struct Dispatcher<Origin> {
             }
         }
         dispatchWaiting(service, now: now, &actions)
+    }
+
+    /// Requests that each replica was sent since it joined, by its name; of those that left nothing is known.
+    package var requestsByReplica: [String: Int] {
+        lanes.values.reduce(into: [:]) { $0[$1.hello.replica, default: 0] += $1.taken }
     }
 
     // MARK: Requests
@@ -264,6 +271,7 @@ package struct Dispatcher<Origin> {
         lastSending += 1
         entry.sending = lastSending
         lanes[lane]?.inFlight.insert(correlation)
+        lanes[lane]?.taken += 1
         actions.append(.send(lane, entry.message))
         pending[correlation] = entry
     }

@@ -35,6 +35,7 @@ import Testing
         let info = try await sdk.request("GET", "serverInfo/")
         #expect(info.status == 200, "\(info.text)")
         #expect(info.json.at("features", "globalConfig") != nil, "\(info.text)")
+        #expect(info.json.at("replicas", "catalog-1")?.intValue != nil, "\(info.text)")
         let unknown = try await sdk.wire.send("GET /other/health")
         #expect(unknown.status == 404)
     }

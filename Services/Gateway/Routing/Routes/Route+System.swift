@@ -32,7 +32,7 @@ extension Route {
             $0.controllers.system.openAPI()
         },
         Route(.get, "/serverInfo", .system, "getServerInfo", "Version and features.", access: .master) {
-            $0.controllers.system.serverInfo()
+            await $0.controllers.system.serverInfo()
         },
         Route(.get, "/scriptlog", .system, "getLog", "Lines of the log.", access: .master) {
             try await $0.controllers.logs.read($0.request)
