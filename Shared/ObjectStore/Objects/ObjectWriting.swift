@@ -35,11 +35,7 @@ extension StoreTransaction {
         let text = try draft.serialized()
         try saveNewFields(draft.newFields, of: draft.info)
 
-        let statement = try connection.statement(
-            """
-            INSERT INTO o\(info.id)(objectId, createdAt, updatedAt, publicRead, publicWrite, doc) \
-            VALUES(?, ?, ?, ?, ?, ?)
-            """)
+        let statement = try creation(of: info).insert
         try statement.bind(id, at: 1)
         try statement.bind(createdAt.milliseconds, at: 2)
         try statement.bind(updatedAt.milliseconds, at: 3)

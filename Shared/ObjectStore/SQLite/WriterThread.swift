@@ -3,11 +3,21 @@ import Logging
 import ParseProtocol
 
 /// The one thread that writes a file. It waits for the lock, opens the writing connection and then commits waiting
-/// jobs in groups: a savepoint for each job, one commit and so one fsync for all.
+/// jobs in groups: a savepoint for each job that could fail half-way, one commit and so one fsync for all.
 final class WriterThread: @unchecked Sendable {
     struct Job {
         let run: (StoreTransaction) throws -> Void
         let finish: ((any Error)?) -> Void
+        /// Whether it changes everything at once (`StoreTransaction.atOnce`), so that it needs no savepoint.
+        var changesAtOnce: (StoreTransaction) -> Bool = { _ in false }
+
+        func perform(in transaction: StoreTransaction) throws {
+            if changesAtOnce(transaction) {
+                try transaction.atOnce { try run(transaction) }
+            } else {
+                try transaction.nested { try run(transaction) }
+            }
+        }
     }
 
     struct Settings: Sendable {
@@ -144,9 +154,11 @@ final class WriterThread: @unchecked Sendable {
         condition.withLock { state = .writing }
         logger.info("store.writer.became", metadata: ["store.path": "\(settings.path)"])
         became()
-        while let group = nextGroup() {
+        while let group = nextGroup(copying: connection) {
             guard lock.isOfTheFile else { throw try abandon(group) }
             commit(group, connection, transaction)
+            // The answers have left.
+            if connection.log.copying.isDue { copyLog(connection) }
         }
         transaction.releaseStatements()
         checkpoint(connection)
@@ -207,14 +219,38 @@ final class WriterThread: @unchecked Sendable {
         return generation
     }
 
-    /// The next jobs; nil when it is time to end.
-    private func nextGroup() -> [Job]? {
-        condition.withLock {
+    /// The next jobs; nil when it is time to end. While none come the log is copied.
+    private func nextGroup(copying connection: Connection) -> [Job]? {
+        while connection.log.copying.isWorthwhile, isQuiet { copyLog(connection) }
+        return condition.withLock {
             while jobs.isEmpty, !isStopping { condition.wait() }
             guard !jobs.isEmpty else { return nil }
+            guard jobs.count > WriterThread.groupMax else {
+                defer { jobs = [] }
+                return jobs
+            }
             let group = Array(jobs.prefix(WriterThread.groupMax))
             jobs.removeFirst(group.count)
             return group
+        }
+    }
+
+    /// Waits for a job; true when none came for a while.
+    private var isQuiet: Bool {
+        let end = Date(timeIntervalSinceNow: LogCopying.quietSeconds)
+        return condition.withLock {
+            while jobs.isEmpty, !isStopping {
+                if !condition.wait(until: end) { return jobs.isEmpty && !isStopping }
+            }
+            return false
+        }
+    }
+
+    private func copyLog(_ connection: Connection) {
+        do {
+            try connection.copyLog()
+        } catch {
+            logger.error("store.checkpoint.failed", metadata: ["store.error": "\(error)"])
         }
     }
 
@@ -231,12 +267,12 @@ final class WriterThread: @unchecked Sendable {
                     transaction.begin()
                     let changes = connection.totalChanges
                     do {
-                        try transaction.nested { try job.run(transaction) }
+                        try job.perform(in: transaction)
                         hasChanged = hasChanged || connection.totalChanges != changes
                         actions += transaction.takeCommitActions()
                     } catch {
                         // SQLite itself ends a transaction when the disk is full or fails; then nothing of it is kept.
-                        guard connection.isInTransaction else { throw error }
+                        guard connection.isInTransaction, !(error is HalfDone) else { throw error }
                         failures[index] = error
                     }
                 }
@@ -245,6 +281,7 @@ final class WriterThread: @unchecked Sendable {
             }
             if let noted { register?.note(noted) }
         } catch {
+            let error = (error as? HalfDone)?.cause ?? error
             logger.error("store.commit.failed", metadata: ["store.error": "\(error)"])
             connection.exclusively {
                 if connection.isInTransaction { try? connection.execute("ROLLBACK") }
