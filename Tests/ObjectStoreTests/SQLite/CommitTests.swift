@@ -136,6 +136,9 @@ import Testing
             // What the class learns in the same job counts.
             _ = try transaction.create("Plain", ["fresh": 1], caller: .master)
             #expect(transaction.changesAtOnce("Plain", ["fresh": 2]))
+            let place: JSON = ["__type": "GeoPoint", "latitude": 1, "longitude": 2]
+            _ = try transaction.create("Plain", ["somewhere": place], caller: .master)
+            #expect(!transaction.changesAtOnce("Plain", ["fresh": 2]))
         }
     }
 }
