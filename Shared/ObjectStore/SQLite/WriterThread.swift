@@ -35,6 +35,9 @@ final class WriterThread: @unchecked Sendable {
     /// Waiting jobs, some seconds of work; past it the caller is told to come back later.
     static let queueMax = 4096
 
+    /// The answer to those whose commit ended with another's failure.
+    private static let undone: any Error = ParseError(.serviceUnavailable, "Nothing of this was stored. Try again.")
+
     private enum State { case idle, waiting, writing, stopped }
 
     private let settings: Settings
@@ -221,7 +224,7 @@ final class WriterThread: @unchecked Sendable {
 
     /// The next jobs; nil when it is time to end. While none come the log is copied.
     private func nextGroup(copying connection: Connection) -> [Job]? {
-        while connection.log.copying.isWorthwhile, isQuiet { copyLog(connection) }
+        while connection.log.copying.isWorthwhile, staysQuiet(), lock.isOfTheFile { copyLog(connection) }
         return condition.withLock {
             while jobs.isEmpty, !isStopping { condition.wait() }
             guard !jobs.isEmpty else { return nil }
@@ -236,7 +239,7 @@ final class WriterThread: @unchecked Sendable {
     }
 
     /// Waits for a job; true when none came for a while.
-    private var isQuiet: Bool {
+    private func staysQuiet() -> Bool {
         let end = Date(timeIntervalSinceNow: LogCopying.quietSeconds)
         return condition.withLock {
             while jobs.isEmpty, !isStopping {
@@ -272,8 +275,9 @@ final class WriterThread: @unchecked Sendable {
                         actions += transaction.takeCommitActions()
                     } catch {
                         // SQLite itself ends a transaction when the disk is full or fails; then nothing of it is kept.
-                        guard connection.isInTransaction, !(error is HalfDone) else { throw error }
-                        failures[index] = error
+                        guard connection.isInTransaction else { throw error }
+                        failures[index] = (error as? HalfDone)?.cause ?? error
+                        if error is HalfDone { throw error }
                     }
                 }
                 if hasChanged { noted = try noteGeneration(connection) }
@@ -281,14 +285,14 @@ final class WriterThread: @unchecked Sendable {
             }
             if let noted { register?.note(noted) }
         } catch {
-            let error = (error as? HalfDone)?.cause ?? error
             logger.error("store.commit.failed", metadata: ["store.error": "\(error)"])
             connection.exclusively {
                 if connection.isInTransaction { try? connection.execute("ROLLBACK") }
             }
             _ = transaction.takeCommitActions()
             transaction.schema = schemaBefore
-            failures = failures.map { $0 ?? error }
+            let told = error is HalfDone ? Self.undone : error
+            failures = failures.map { $0 ?? told }
             actions = []
         }
         for action in actions { action() }
