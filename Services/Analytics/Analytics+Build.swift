@@ -24,7 +24,8 @@ package func buildAnalytics(_ host: ServiceHost, _ routes: inout ServiceRoutes) 
         try RequestCountsLog.add(counts, in: transaction)
     }
     let news = NewsCalls(to: analyticsPlan.name)
-    routes.accept(news.orderMade) { order, _, transaction in
+    // Counted once by the order's own row.
+    routes.accept(news.orderMade, keyed: false) { order, _, transaction in
         try SalesLog.add(order, in: transaction)
     }
     routes.accept(news.orderChanged) { change, _, transaction in

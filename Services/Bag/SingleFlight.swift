@@ -22,10 +22,13 @@ final class SingleFlight<Outcome: Sendable>: Sendable {
     /// Joins the work of this name, or sets it going, and waits for its end. Nil when it has not ended within `limit`;
     /// it goes on then, here or in the process that comes after this one.
     func outcome(of name: String, within limit: Duration, _ work: @escaping Work) async -> Outcome? {
-        await withCheckedContinuation { waiter in
+        // Ended with the wait, or thousands of them would sleep in a busy shop.
+        var timer: Task<Void, Never>?
+        defer { timer?.cancel() }
+        return await withCheckedContinuation { waiter in
             let ticket = join(name, waiter, work)
-            Task { [self] in
-                try? await Task.sleep(for: limit)
+            timer = Task { [self] in
+                guard (try? await Task.sleep(for: limit)) != nil else { return }
                 running.withLock { $0.waiters[name]?.removeValue(forKey: ticket) }?.resume(returning: nil)
             }
         }

@@ -35,15 +35,15 @@ package func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ 
     }
     // These three are idempotent by the reservation's own id, so the answer always tells the present state; a reply
     // kept under the request's key could be out of date.
-    routes.task(CatalogCalls.reserve) { message, request in
-        try await host.store.write { try reservations.reserve(message, caller: request.caller, in: $0) }
+    routes.write(CatalogCalls.reserve, keyed: false) { message, request, transaction in
+        try reservations.reserve(message, caller: request.caller, in: transaction)
     }
-    routes.task(CatalogCalls.commitReservation) { message, _ in
-        try await host.store.write { try reservations.commit(message.reservationID, in: $0) }
+    routes.write(CatalogCalls.commitReservation, keyed: false) { message, _, transaction in
+        try reservations.commit(message.reservationID, in: transaction)
         return CommitReservationReply()
     }
-    routes.task(CatalogCalls.releaseReservation) { message, _ in
-        try await host.store.write { try reservations.release(message.reservationID, in: $0) }
+    routes.write(CatalogCalls.releaseReservation, keyed: false) { message, _, transaction in
+        try reservations.release(message.reservationID, in: transaction)
         return ReleaseReservationReply()
     }
     routes.accept(CatalogCalls.restock) { message, _, transaction in

@@ -19,7 +19,8 @@ package func buildPayments(_ host: ServiceHost, _ routes: inout ServiceRoutes) t
     let refunds = Refunds(store: host.store, provider: provider, logger: host.logger)
     routes.task(PaymentsCalls.refund) { message, _ in try await refunds.refund(message) }
     let news = NewsCalls(to: paymentsPlan.name)
-    routes.accept(news.orderMade) { message, _, transaction in
+    // The highest of two is the same however often it is heard.
+    routes.accept(news.orderMade, keyed: false) { message, _, transaction in
         try HighestOrder.note(message, in: transaction)
     }
     routes.read(PaymentsCalls.highestOrder) { _, _, reader in

@@ -126,15 +126,18 @@ public final class ClassStore: Sendable {
 
     /// As `write`, with a callback. It runs on the writer's thread (on the calling thread when the job is refused at
     /// once) and must not block.
+    /// - Parameter changesAtOnce: asked before the job; true for one that throws only before its first change, which
+    ///   then needs no savepoint.
     public func submit<T: Sendable>(
         for share: WorkShare? = nil, _ body: @escaping @Sendable (StoreTransaction) throws -> T,
-        completion: @escaping @Sendable (Result<T, any Error>) -> Void
+        completion: @escaping @Sendable (Result<T, any Error>) -> Void,
+        changesAtOnce: @escaping @Sendable (StoreTransaction) -> Bool = { _ in false }
     ) {
         var result: T?
         writer.submit(
             WriterThread.Job(
                 run: { transaction in result = try transaction.accounted(share) { try body(transaction) } },
-                finish: { completion(ClassStore.outcome(result, $0)) }))
+                finish: { completion(ClassStore.outcome(result, $0)) }, changesAtOnce: changesAtOnce))
     }
 
     /// Finishes the jobs that were taken, closes the file and releases the lock. Readers made by `makeReader` stay

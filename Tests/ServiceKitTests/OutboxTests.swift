@@ -134,6 +134,34 @@ import Testing
         }
     }
 
+    /// What several services have taken is struck off in one commit, or in two when one of them is slow.
+    @Test func outcomesOfSeveralServicesShareACommit() async throws {
+        try await BusBench.with { bench in
+            let inbox = Inbox()
+            let services = ["analytics", "bag", "mail", "payments", "push"]
+            for service in services {
+                try await bench.start(ServicePlan(name: service)) { _, routes in
+                    inbox.install("\(service).note.v1", in: &routes)
+                }
+            }
+            let host = try await bench.start(Self.sender)
+            bench.deliver(host)
+            let commits = "SELECT generation FROM storeIdentity"
+            let before = try await host.number(commits)
+            try await host.store.write { [outbox = host.outbox] transaction in
+                for service in services {
+                    try outbox.add(
+                        userCall("\(service).note.v1"), deletion(of: service), key: service, in: transaction)
+                }
+            }
+            try await eventually("all are struck off") { try await host.number("SELECT count(*) FROM outbox") == 0 }
+            #expect(Set(inbox.users) == Set(services))
+            let after = try await host.number(commits)
+            // One that adds them all.
+            #expect(after - before <= 1 + 2)
+        }
+    }
+
     @Test func waitingForWhatIsNotDeliveredEnds() async throws {
         try await withMail { bench, host, _ in
             try await host.send("mail.note.v1", ["ann"])

@@ -20,10 +20,24 @@ import Testing
         }
     }
 
+    /// Changes in the transaction alone, which needs no task; were it awaited, its `prepare` would refuse.
+    private struct Counting: ClassRules {
+        let prepares = false
+        func prepare(_ change: inout ProposedChange) async throws { throw ParseError.internalError }
+        func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
+            if change.object["refused"] != nil { throw ParseError(.validationError, "Refused by its rules.") }
+            change.object["counted"] = 1
+        }
+    }
+
     private static let plan = ServicePlan(
-        name: "shop", classes: [ClassDefinition("Note"), ClassDefinition("Marked")],
+        name: "shop",
+        classes: [
+            ClassDefinition("Note"), ClassDefinition("Known", fields: ["text": .string]), ClassDefinition("Marked"),
+            ClassDefinition("Counted"),
+        ],
         migrations: [Migration(1, "tables", ["CREATE TABLE marks(user TEXT)"])]
-    ) { _ in ["Marked": Marking()] }
+    ) { _ in ["Marked": Marking(), "Counted": Counting()] }
 
     /// The count of how often bodies of routes ran.
     private final class Runs: Sendable {
@@ -188,6 +202,29 @@ import Testing
             #expect(again.outcome == first.outcome)
             #expect(again.document == first.document)
             #expect(try await host.number("SELECT count(*) FROM keyedReplies") == 0)
+        }
+    }
+
+    /// The same without a savepoint, which a class of known fields does not need: a repetition finds the object.
+    @Test func aCreateOfKnownFieldsAloneIsItsOwnKeyToo() async throws {
+        try await withShop { bench, host, _ in
+            let first = try await save(bench, "Known", #"{"text":"a"}"#, proposedId: "knownKnown", key: "k")
+            let again = try await save(bench, "Known", #"{"text":"a"}"#, proposedId: "knownKnown", key: "k")
+            #expect(first.document?["text"] == "a")
+            #expect(again.outcome == first.outcome)
+            let wrong = try await save(bench, "Known", #"{"text":1}"#, proposedId: "knownKnow2", key: "l")
+            #expect(wrong.outcome.failure.code == 111)
+            #expect(try await host.number("SELECT count(*) FROM keyedReplies") == 0)
+        }
+    }
+
+    @Test func rulesThatPrepareNothingNeedNoTask() async throws {
+        try await withShop { bench, host, _ in
+            let saved = try await save(bench, "Counted", #"{"text":"a"}"#, proposedId: "countedCou", key: "k")
+            #expect(saved.document?["counted"] == 1)
+            #expect(try await host.number("SELECT count(*) FROM keyedReplies WHERE key = 'k'") == 1)
+            let refused = try await save(bench, "Counted", #"{"refused":1}"#, proposedId: "countedCo2", key: "l")
+            #expect(refused.outcome.failure.message == "Refused by its rules.")
         }
     }
 

@@ -93,7 +93,8 @@ package struct Reservation: Sendable, Equatable {
     }
 }
 
-/// The point that a checkout has come to. Each is stored before the step after it is taken.
+/// The point that a checkout has come to. Each is stored before the step after it is taken, but for `charged`, which is
+/// stored with that step, the order (`CheckoutMachine`).
 package enum RecoveryPoint: Sendable, Equatable {
     /// Known, nothing done.
     case started

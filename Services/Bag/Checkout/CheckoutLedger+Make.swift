@@ -14,7 +14,8 @@ extension CheckoutLedger {
             let (order, orderNo) = try Self.complete(checkout, priced, chargeId: chargeId, in: transaction)
             let receipt = Receipt(order: order, priced: priced)
             let reply = receipt.json.serialized
-            try Self.finish(checkout, .success(reply), reply: reply, orderNo: orderNo, in: transaction)
+            try Self.finish(
+                checkout, .success(reply), reply: reply, orderNo: orderNo, chargeId: chargeId, in: transaction)
             try tellOthers(checkout, receipt, orderNo: orderNo, in: transaction)
             // Before the answer leaves: `afterCommit` runs first.
             transaction.afterCommit { [numbers] in numbers?.given(orderNo) }

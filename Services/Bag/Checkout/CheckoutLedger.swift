@@ -133,18 +133,19 @@ package struct CheckoutLedger: Sendable {
         return .failure(error)
     }
 
+    /// - Parameter chargeId: of a charge that may not be stored yet; empty when there is none.
     static func finish(
-        _ checkout: Checkout, _ outcome: CheckoutOutcome, reply: [UInt8], orderNo: Int64?,
+        _ checkout: Checkout, _ outcome: CheckoutOutcome, reply: [UInt8], orderNo: Int64?, chargeId: String = "",
         in transaction: StoreTransaction
     ) throws {
         let changed = try transaction.execute(
             """
-            UPDATE checkouts SET state = ?, reply = ?, orderNo = ?, source = '{}', updatedAt = ?
-            WHERE id = ? AND state IN ('started', 'reserved', 'charged')
+            UPDATE checkouts SET state = ?, reply = ?, orderNo = ?, chargeId = coalesce(?, chargeId), source = '{}',
+            updatedAt = ? WHERE id = ? AND state IN ('started', 'reserved', 'charged')
             """,
             [
                 .text(RecoveryPoint.decided(outcome).name), .blob(reply), orderNo.map(SQLValue.int) ?? .null,
-                .int(transaction.now.milliseconds), .text(checkout.id),
+                chargeId.isEmpty ? .null : .text(chargeId), .int(transaction.now.milliseconds), .text(checkout.id),
             ])
         // Two drivers of one checkout would be our own mistake; the second one must not number the order again.
         guard changed == 1 else { throw ParseError.internalError }

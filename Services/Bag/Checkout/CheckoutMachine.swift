@@ -8,10 +8,14 @@ import ServiceKit
 /// stored; what was reserved some time ago is reserved again before it is charged. When that is refused and a charge
 /// may have been made, payments is asked what became of it; a first charge is never made without the goods.
 ///
-///     started ── reserve ──> reserved ── charge ──> charged ── make ──> decided (receipt)
-///        │                     └── find charge ──> charged
+///     started ── reserve ──> reserved ── charge, make ─────────────────> decided (receipt)
+///        │                     ├── find charge ──> charged ── make ──> decided (receipt)
 ///        │                     └── make (costs nothing) ────────────> decided (receipt)
 ///        └───────── fail ──────┴──────── fail ───────────────────────> decided (reason)
+///
+/// A charge is stored with the order that is made of it. Until that is committed the checkout is `reserved`, of which
+/// nobody knows whether it was charged: whoever goes on asks payments under the same id, and gets the same answer. Only
+/// when the order cannot be made at once is the charge stored by itself, as `charged`.
 ///
 /// A failure needs no point between: its reply, the end of the checkout and the message that releases the reservation
 /// are one transaction, and the message is delivered until the catalog has it.
@@ -64,6 +68,10 @@ package struct CheckoutMachine: Sendable {
     private var reservedAt: ContinuousClock.Instant?
     /// Payments may have been asked. From the disk nobody knows, and a charge that was made must not be lost.
     private var mayBeCharged = false
+    /// The charge of `charged` is not stored yet: it will be with the order.
+    private var chargeIsKnownHere = false
+    /// That took more than one attempt, so that the charge is stored by itself.
+    private var mustStoreCharge = false
     /// The refusal of the stock, once it cannot be had any more. Nothing may be charged from then on; a charge that was
     /// made counts.
     private var stockRefusal: ParseError?
@@ -138,7 +146,11 @@ package struct CheckoutMachine: Sendable {
     package mutating func chargeAnswered(_ answer: Result<String, StepFailure>) -> Action {
         guard case .at(.reserved(let order)) = state else { return next() }
         switch answer {
-        case .success(let chargeId): return store(.charged(order, chargeId: chargeId), from: .reserved(order))
+        case .success(let chargeId):
+            state = .at(.charged(order, chargeId: chargeId))
+            repetitions = 0
+            chargeIsKnownHere = true
+            return next()
         case .failure(.undecided): return again()
         case .failure(.refused(let error)): return .fail(error, holdsStock: true)
         }
@@ -147,6 +159,7 @@ package struct CheckoutMachine: Sendable {
     /// The point of the last `store` is on the disk.
     package mutating func stored() -> Action {
         if case .storing(let point, _) = state { state = .at(point) }
+        (chargeIsKnownHere, mustStoreCharge) = (false, false)
         repetitions = 0
         return next()
     }
@@ -154,6 +167,7 @@ package struct CheckoutMachine: Sendable {
     /// A `store`, `make` or `fail` was not committed. The step before it is taken again, which has the same outcome.
     package mutating func notStored() -> Action {
         if case .storing(_, let from) = state { state = .at(from) }
+        if case .at(.charged) = state, chargeIsKnownHere { mustStoreCharge = true }
         return again()
     }
 
@@ -175,7 +189,9 @@ package struct CheckoutMachine: Sendable {
             guard order.totalMinorUnits > 0 else { return .make(order, chargeId: "") }
             mayBeCharged = true
             return .charge(order)
-        case .at(.charged(let order, let chargeId)): return .make(order, chargeId: chargeId)
+        case .at(.charged(let order, let chargeId)):
+            let charged = RecoveryPoint.charged(order, chargeId: chargeId)
+            return mustStoreCharge ? store(charged, from: charged) : .make(order, chargeId: chargeId)
         case .at(.decided(let outcome)): return .answer(outcome)
         }
     }

@@ -6,6 +6,8 @@ import ServiceKit
 /// A favourite is the customer's own, and there is one per customer and product: saving it again answers with the one
 /// there is.
 struct FavoriteRules: ClassRules {
+    let prepares = false
+
     func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? {
         guard change.verb == .create else { return nil }
         var change = change

@@ -6,6 +6,8 @@ import ServiceKit
 /// Company pages: about, contact, privacy, terms and whatever else the shop wants to say. `content` is Markdown; the
 /// client renders it. `name` is the page's address and unique. An unpublished page is a draft that only admins see.
 struct PageRules: ClassRules {
+    let prepares = false
+
     private static let nameBytesMax = 64
 
     func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {

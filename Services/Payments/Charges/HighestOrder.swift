@@ -8,7 +8,7 @@ package enum HighestOrder {
         try transaction.execute(
             """
             INSERT INTO highestOrder(id, orderNumber) VALUES (1, ?)
-            ON CONFLICT(id) DO UPDATE SET orderNumber = max(orderNumber, excluded.orderNumber)
+            ON CONFLICT(id) DO UPDATE SET orderNumber = excluded.orderNumber WHERE excluded.orderNumber > orderNumber
             """, [.int(order.orderNumber)])
     }
 

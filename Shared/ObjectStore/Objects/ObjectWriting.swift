@@ -35,11 +35,8 @@ extension StoreTransaction {
         let text = try draft.serialized()
         try saveNewFields(draft.newFields, of: draft.info)
 
-        let statement = try connection.statement(
-            """
-            INSERT INTO o\(info.id)(objectId, createdAt, updatedAt, publicRead, publicWrite, doc) \
-            VALUES(?, ?, ?, ?, ?, ?)
-            """)
+        let creation = try creation(of: draft.info)
+        let statement = creation.insert
         try statement.bind(id, at: 1)
         try statement.bind(createdAt.milliseconds, at: 2)
         try statement.bind(updatedAt.milliseconds, at: 3)
@@ -50,9 +47,11 @@ extension StoreTransaction {
         let row = connection.lastInsertedId
         let document = JSON.object(draft.document)
         try saveAccess(draft.access, row: row, info)
-        try TextIndex.update(draft.info, row: row, from: nil, to: document, connection)
-        try GeoIndex.update(draft.info, row: row, from: nil, to: document, connection)
-        try saveRelations(draft.relationChanges, owner: id, info)
+        if !creation.isPlain {
+            try TextIndex.update(draft.info, row: row, from: nil, to: document, connection)
+            try GeoIndex.update(draft.info, row: row, from: nil, to: document, connection)
+            try saveRelations(draft.relationChanges, owner: id, info)
+        }
         var answer: [String: JSON] = ["objectId": .string(id), "createdAt": createdAtText]
         let hidden = draft.defaulted.isEmpty ? [] : info.permissions.hiddenFields(from: caller)
         for field in draft.defaulted where !hidden.contains(field) { answer[field] = draft.document[field] }

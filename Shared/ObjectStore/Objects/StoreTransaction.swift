@@ -23,10 +23,31 @@ public final class StoreTransaction: ObjectReader {
 
     var writer: SchemaWriter { SchemaWriter(connection: connection) }
 
-    /// Starts the next job.
+    /// The rows of each class as they are created, by the class's number, until a class changes.
+    private var creations: [Int64: Creation] = [:]
+
+    override var schema: Schema {
+        didSet { if schema.generation != oldValue.generation { creations = [:] } }
+    }
+
+    override func releaseStatements() {
+        super.releaseStatements()
+        creations = [:]
+    }
+
+    func creation(of info: ClassInfo) throws -> Creation {
+        if let known = creations[info.id] { return known }
+        let creation = try Creation(of: info, connection)
+        creations[info.id] = creation
+        return creation
+    }
+
+    /// Starts the next job. Those of a group often share their millisecond.
     func begin() {
-        now = .now
-        nowISO = now.iso
+        let moment = Timestamp.now
+        guard moment != now else { return }
+        now = moment
+        nowISO = moment.iso
     }
 
     /// Runs a savepoint inside the job: when `body` throws, only what it did is undone, and the error passed on.
@@ -43,6 +64,23 @@ public final class StoreTransaction: ObjectReader {
                 try connection.execute("ROLLBACK TO nested")
                 try connection.execute("RELEASE nested")
             }
+            schema = before.0
+            commitActions.removeSubrange(before.1...)
+            // What was half done is undone.
+            throw (error as? HalfDone)?.cause ?? error
+        }
+    }
+
+    /// Runs `body`, which throws only before its first change, without a savepoint: it saves copies of every page that
+    /// is changed. Which changes are of this kind is `changesAtOnce`'s to say.
+    /// - Throws: what `body` throws; `HalfDone` should it have changed something by then, as it may when the disk
+    ///   fails: whoever has a savepoint around it undoes it, else the whole group is.
+    package func atOnce<T>(_ body: () throws -> T) throws -> T {
+        let before = (schema, commitActions.count, connection.totalChanges)
+        do {
+            return try body()
+        } catch {
+            guard connection.totalChanges == before.2 else { throw (error as? HalfDone) ?? HalfDone(cause: error) }
             schema = before.0
             commitActions.removeSubrange(before.1...)
             throw error
@@ -120,4 +158,9 @@ public final class StoreTransaction: ObjectReader {
         }
         if !names.isEmpty { try writer.save(info, in: &schema) }
     }
+}
+
+/// An error after a part of the changes that should have been all or none.
+struct HalfDone: Error {
+    let cause: any Error
 }

@@ -18,6 +18,8 @@ final class Connection {
     private let handle: OpaquePointer
     private var statements: [String: Statement] = [:]
     let timeLimit = TimeLimit()
+    /// The log, on the writing connection.
+    let log = LogMeter()
     /// Takes only queries that were quick before: set while others bring slow ones to this thread.
     var takesOnlyProven = false
 
@@ -37,13 +39,11 @@ final class Connection {
         configuration.foreignKeysEnabled = false
         configuration.busyMode = .timeout(5)
         configuration.prepareDatabase { database in
-            if let synchronous {
-                // At 16,000 pages (64 MB) the pages that many writes share are copied back once for all of them:
-                // measured a sixth more creates than at 4,000. After a burst the file shrinks to 64 MB.
+            if synchronous != nil {
+                // The log is copied back between commits (`LogCopying`). After a burst its file shrinks to 64 MB.
                 try database.execute(
                     sql: """
-                        PRAGMA synchronous = \(synchronous.rawValue);
-                        PRAGMA wal_autocheckpoint = 16000;
+                        PRAGMA wal_autocheckpoint = 0;
                         PRAGMA journal_size_limit = 67108864;
                         PRAGMA cache_size = -16000;
                         """)
@@ -61,6 +61,11 @@ final class Connection {
         WordSearch.register(on: handle, timeLimit)
         GeoFunctions.register(on: handle, timeLimit)
         timeLimit.install(on: handle)
+        if let synchronous {
+            log.install(on: handle)
+            // Not among the settings above: GRDB turns the log on after them, and makes it NORMAL then.
+            try executeOnce("PRAGMA synchronous = \(synchronous.rawValue)")
+        }
     }
 
     deinit { try? close() }
@@ -74,6 +79,14 @@ final class Connection {
     /// Runs `body` as GRDB wants uses of a connection that writes to be run, so that its commit hooks find their queue.
     func exclusively<T>(_ body: () throws -> T) rethrows -> T {
         try queue.inDatabase { _ in try body() }
+    }
+
+    /// Copies what the log has into the database file, as far as no reader needs the pages as they were
+    /// (https://www.sqlite.org/c3ref/wal_checkpoint_v2.html, PASSIVE). Not within a transaction.
+    func copyLog() throws {
+        let code = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+        log.copying.wasCopied()
+        guard code == SQLITE_OK || code == SQLITE_BUSY else { throw Statement.error(code, handle) }
     }
 
     /// Runs migrations on this connection, in the way of `exclusively`.

@@ -3,11 +3,21 @@ import Logging
 import ParseProtocol
 
 /// The one thread that writes a file. It waits for the lock, opens the writing connection and then commits waiting
-/// jobs in groups: a savepoint for each job, one commit and so one fsync for all.
+/// jobs in groups: a savepoint for each job that could fail half-way, one commit and so one fsync for all.
 final class WriterThread: @unchecked Sendable {
     struct Job {
         let run: (StoreTransaction) throws -> Void
         let finish: ((any Error)?) -> Void
+        /// Whether it changes everything at once (`StoreTransaction.atOnce`), so that it needs no savepoint.
+        var changesAtOnce: (StoreTransaction) -> Bool = { _ in false }
+
+        func perform(in transaction: StoreTransaction) throws {
+            if changesAtOnce(transaction) {
+                try transaction.atOnce { try run(transaction) }
+            } else {
+                try transaction.nested { try run(transaction) }
+            }
+        }
     }
 
     struct Settings: Sendable {
@@ -24,6 +34,9 @@ final class WriterThread: @unchecked Sendable {
     static let groupMax = 128
     /// Waiting jobs, some seconds of work; past it the caller is told to come back later.
     static let queueMax = 4096
+
+    /// The answer to those whose commit ended with another's failure.
+    private static let undone: any Error = ParseError(.serviceUnavailable, "Nothing of this was stored. Try again.")
 
     private enum State { case idle, waiting, writing, stopped }
 
@@ -145,9 +158,11 @@ final class WriterThread: @unchecked Sendable {
         condition.withLock { state = .writing }
         logger.info("store.writer.became", metadata: ["store.path": "\(settings.path)"])
         became()
-        while let group = nextGroup() {
+        while let group = nextGroup(copying: connection) {
             guard lock.isOfTheFile else { throw try abandon(group) }
             commit(group, connection, transaction)
+            // The answers have left.
+            if connection.log.copying.isDue { copyLog(connection) }
         }
         transaction.releaseStatements()
         checkpoint(connection)
@@ -208,14 +223,38 @@ final class WriterThread: @unchecked Sendable {
         return generation
     }
 
-    /// The next jobs; nil when it is time to end.
-    private func nextGroup() -> [Job]? {
-        condition.withLock {
+    /// The next jobs; nil when it is time to end. While none come the log is copied.
+    private func nextGroup(copying connection: Connection) -> [Job]? {
+        while connection.log.copying.isWorthwhile, staysQuiet(), lock.isOfTheFile { copyLog(connection) }
+        return condition.withLock {
             while jobs.isEmpty, !isStopping { condition.wait() }
             guard !jobs.isEmpty else { return nil }
+            guard jobs.count > WriterThread.groupMax else {
+                defer { jobs = [] }
+                return jobs
+            }
             let group = Array(jobs.prefix(WriterThread.groupMax))
             jobs.removeFirst(group.count)
             return group
+        }
+    }
+
+    /// Waits for a job; true when none came for a while.
+    private func staysQuiet() -> Bool {
+        let end = Date(timeIntervalSinceNow: LogCopying.quietSeconds)
+        return condition.withLock {
+            while jobs.isEmpty, !isStopping {
+                if !condition.wait(until: end) { return jobs.isEmpty && !isStopping }
+            }
+            return false
+        }
+    }
+
+    private func copyLog(_ connection: Connection) {
+        do {
+            try connection.copyLog()
+        } catch {
+            logger.error("store.checkpoint.failed", metadata: ["store.error": "\(error)"])
         }
     }
 
@@ -232,13 +271,14 @@ final class WriterThread: @unchecked Sendable {
                     transaction.begin()
                     let changes = connection.totalChanges
                     do {
-                        try transaction.nested { try job.run(transaction) }
+                        try job.perform(in: transaction)
                         hasChanged = hasChanged || connection.totalChanges != changes
                         actions += transaction.takeCommitActions()
                     } catch {
                         // SQLite itself ends a transaction when the disk is full or fails; then nothing of it is kept.
                         guard connection.isInTransaction else { throw error }
-                        failures[index] = error
+                        failures[index] = (error as? HalfDone)?.cause ?? error
+                        if error is HalfDone { throw error }
                     }
                 }
                 if hasChanged { noted = try noteGeneration(connection) }
@@ -252,7 +292,8 @@ final class WriterThread: @unchecked Sendable {
             }
             _ = transaction.takeCommitActions()
             transaction.schema = schemaBefore
-            failures = failures.map { $0 ?? error }
+            let told = error is HalfDone ? Self.undone : error
+            failures = failures.map { $0 ?? told }
             actions = []
         }
         for action in actions { action() }

@@ -62,6 +62,8 @@ public struct ChangeOutcome: Sendable {
 
 /// The rules of a class: checks and consequences of its changes. Every method has a default that does nothing.
 public protocol ClassRules: Sendable {
+    /// Whether `prepare` does anything for any change. Rules without it say false: their changes need no task.
+    var prepares: Bool { get }
     /// Runs first, outside any transaction: for what takes time, such as asking another service or hashing.
     /// - Throws: `ParseError` to refuse.
     func prepare(_ change: inout ProposedChange) async throws
@@ -75,6 +77,8 @@ public protocol ClassRules: Sendable {
 }
 
 extension ClassRules {
+    /// Rules prepare unless they say otherwise.
+    public var prepares: Bool { true }
     /// Prepares nothing.
     public func prepare(_ change: inout ProposedChange) async throws {}
     /// Checks nothing.

@@ -106,11 +106,19 @@ extension ServiceRoutes {
         routes[calls.write.kind] = .choice { [host] request in
             let message = try WriteRequest(serializedBytes: request.body)
             let proposals = try Self.proposals(message, request)
-            // Plain data has nothing to prepare: the lane hands it to the writer without a task in between.
-            if message.changes.allSatisfy({ rules[$0.className] == nil }) {
-                return .write(keyed: !proposals.allSatisfy(\.isRepeatableCreate)) { _ in
-                    { try Self.apply(proposals, atomic: message.atomic, rules: [:], in: $0) }
-                }
+            let prepares = message.changes.contains { rules[$0.className]?.prepares ?? false }
+            // What has nothing to prepare is handed to the writer by the lane, without a task in between.
+            if !prepares {
+                let isPlain = message.changes.allSatisfy { rules[$0.className] == nil }
+                let isCreate = isPlain && proposals.allSatisfy(\.isRepeatableCreate)
+                let only = isCreate && proposals.count == 1 ? proposals.first : nil
+                return .plainWrite(
+                    keyed: !isCreate,
+                    atOnce: { transaction in
+                        guard case .success(let change)? = only else { return false }
+                        return transaction.changesAtOnce(change.className, change.object)
+                    },
+                    { try Self.apply(proposals, atomic: message.atomic, rules: rules, in: $0) })
             }
             return .task { request in
                 var prepared: [Result<ProposedChange, ParseError>] = []

@@ -54,11 +54,12 @@ extension ServiceRoutes {
             try transaction.requireBudget()
             do {
                 let change = try change.get()
+                let rules = rules[change.className]
                 // All or nothing is what the job's own savepoint does already.
                 let outcome =
                     atomic
-                    ? try apply(change, rules[change.className], in: transaction)
-                    : try transaction.nested { try apply(change, rules[change.className], in: transaction) }
+                    ? try apply(change, rules, in: transaction)
+                    : try transaction.alone(rules == nil ? change : nil) { try apply(change, rules, in: transaction) }
                 reply.outcomes.append(.with { $0.objectID = outcome.objectId })
                 answers.append(outcome.answer.serialized)
                 if let new = outcome.forget { forget = forget.map { $0.merging(new) } ?? new }
@@ -98,6 +99,17 @@ extension ServiceRoutes {
         }
         try rules?.after(change, &outcome, in: transaction)
         return outcome
+    }
+}
+
+extension StoreTransaction {
+    /// Runs a change so that nothing of it is left when it fails.
+    /// - Parameter plain: the change, when no rules make it more than it is.
+    fileprivate func alone<T>(_ plain: ProposedChange?, _ body: () throws -> T) throws -> T {
+        guard let plain, plain.verb != .delete, changesAtOnce(plain.className, plain.object) else {
+            return try nested(body)
+        }
+        return try atOnce(body)
     }
 }
 

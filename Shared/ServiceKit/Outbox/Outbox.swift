@@ -12,15 +12,19 @@ import Synchronization
 ///
 /// A receiver sees a message at least once and counts it once, by the key (`KeyedReplies`).
 public final class Outbox: Sendable {
-    /// Messages sent at once. The receiver commits them as one group.
-    private static let batchMax: Int64 = 64
+    /// Messages sent to a service at once. The receiver commits them as one group.
+    private static let batchMax = 64
+    /// Between two looks for what is due again, and for what an earlier process left.
+    private static let pause = Duration.milliseconds(500)
 
     private let store: ClassStore
     private let bus: BusEndpoint
     private let background: BackgroundGroup
     private let logger: Logger
-    /// Destinations that a delivery is under way to.
-    private let busy = Mutex<Set<String>>([])
+    private let turns = Mutex(OutboxTurns())
+    private let book: OutboxBook
+    /// When it was looked for all that is due.
+    private let lastLook = Mutex<ContinuousClock.Instant?>(nil)
     private let wakeUp = WakeUp()
     /// The tasks that wait for a delivery, by the message's key.
     private let waiters = Mutex<[String: [UUID: AsyncStream<Void>.Continuation]]>([:])
@@ -30,6 +34,7 @@ public final class Outbox: Sendable {
         self.bus = bus
         self.background = background
         self.logger = logger
+        book = OutboxBook(store: store)
     }
 
     /// Adds a message to the transaction. `key` names what happened (`order:<id>:mail`); a second message of that key
@@ -43,7 +48,11 @@ public final class Outbox: Sendable {
                 .text(KeyedReplies.outboxPrefix + key), .text(call.kind), .blob(try message.serializedBytes()),
                 .int(transaction.now.milliseconds),
             ])
-        transaction.afterCommit { [wakeUp] in wakeUp.ring() }
+        let destination = call.service
+        transaction.afterCommit { [self] in
+            turns.withLock { $0.added(for: destination) }
+            wakeUp.ring()
+        }
     }
 
     /// Waits until the message of a committed transaction was delivered, for answers that are better when the other
@@ -79,46 +88,58 @@ public final class Outbox: Sendable {
     /// process left.
     package var work: BackgroundWork {
         BackgroundWork(
-            "outbox", every: .milliseconds(500), problem: "The outbox could not be read.", logger: logger,
-            wakeUp: wakeUp
+            "outbox", every: Self.pause, problem: "The outbox could not be read.", logger: logger, wakeUp: wakeUp
         ) { [self] in
-            for destination in try await dueDestinations() where busy.withLock({ $0.insert(destination).inserted }) {
+            let due = try await dueDestinations()
+            for destination in turns.withLock({ $0.begin(due: due) }) {
                 // A message stays stored until it was taken, and may be for this very service, which takes nothing any
                 // more.
-                background.begin(isAwaited: false) { [self] in await deliver(to: destination) }
+                let hasBegun = background.begin(isAwaited: false) { [self] in await deliver(to: destination) }
+                if !hasBegun { turns.withLock { $0.failed(for: destination) } }
             }
             return .idle
         }
     }
 
-    /// The services that messages are due for.
+    /// The services that messages are due for; asked once in an interval, because what was added meanwhile is known.
     private func dueDestinations() async throws -> [String] {
-        try await store.read {
+        let now = ContinuousClock.now
+        guard lastLook.withLock({ $0 }).map({ now - $0 >= Self.pause }) ?? true else { return [] }
+        let destinations = try await store.read {
             try $0.rows(
-                "SELECT DISTINCT substr(kind, 1, instr(kind, '.')) AS destination FROM outbox WHERE dueAt <= ?",
+                "SELECT DISTINCT substr(kind, 1, instr(kind, '.') - 1) AS destination FROM outbox WHERE dueAt <= ?",
                 [.int(Timestamp.now.milliseconds)]
             ).compactMap { try $0.text("destination") }
         }
+        lastLook.withLock { $0 = now }
+        return destinations
     }
 
     /// Delivers to one service until nothing is due for it. Each has its own turn, so that one that is down delays
     /// nobody else.
     private func deliver(to destination: String) async {
         do {
-            while !Task.isCancelled, try await deliverDue(to: destination) > 0 {}
+            repeat {
+                var sent = Self.batchMax
+                while !Task.isCancelled, sent == Self.batchMax {
+                    turns.withLock { $0.looks(for: destination) }
+                    sent = try await deliverDue(to: destination)
+                }
+            } while !Task.isCancelled && !turns.withLock({ $0.ends(for: destination) })
         } catch {
+            turns.withLock { $0.failed(for: destination) }
             if !Task.isCancelled {
                 logger.error(
                     "The outbox could not be delivered.",
                     metadata: ["outbox.to": "\(destination)", "error": "\(error)"])
             }
         }
-        _ = busy.withLock { $0.remove(destination) }
     }
 
     /// Sends what has been due longest and returns how much that was. What failed is due again later, so that it delays
     /// nothing newer.
     private func deliverDue(to destination: String) async throws -> Int {
+        let prefix = destination + "."
         let messages = try await store.read {
             try $0.rows(
                 """
@@ -126,29 +147,19 @@ public final class Outbox: Sendable {
                 ORDER BY dueAt, id LIMIT ?
                 """,
                 [
-                    .int(Timestamp.now.milliseconds), .int(Int64(destination.utf8.count)), .text(destination),
-                    .int(Self.batchMax),
+                    .int(Timestamp.now.milliseconds), .int(Int64(prefix.utf8.count)), .text(prefix),
+                    .int(Int64(Self.batchMax)),
                 ]
             ).map(Waiting.init)
         }
         guard !messages.isEmpty else { return 0 }
-        let outcomes = await withTaskGroup(of: (Int64, Delivery).self) { group in
+        let outcomes = await withTaskGroup(of: (id: Int64, outcome: OutboxBook.Outcome).self) { group in
             for message in messages { group.addTask { [self] in (message.id, await send(message)) } }
             return await group.reduce(into: []) { $0.append($1) }
         }
-        try await store.write { transaction in
-            for (id, outcome) in outcomes {
-                switch outcome {
-                case .delivered:
-                    _ = try transaction.execute("DELETE FROM outbox WHERE id = ?", [.int(id)])
-                case .again(let after, let problem):
-                    _ = try transaction.execute(
-                        "UPDATE outbox SET attempts = attempts + 1, dueAt = ?, lastProblem = ? WHERE id = ?",
-                        [.int(transaction.now.advanced(by: after).milliseconds), .text(problem), .int(id)])
-                }
-            }
-        }
-        let delivered = Set(outcomes.filter { $0.1 == .delivered }.map(\.0))
+        let isUrgent = waiters.withLock { waiters in messages.contains { waiters[$0.key] != nil } }
+        try await book.note(outcomes, isUrgent: isUrgent)
+        let delivered = Set(outcomes.filter { $0.outcome == .delivered }.map { $0.id })
         waiters.withLock { waiters in
             guard !waiters.isEmpty else { return }
             for message in messages where delivered.contains(message.id) {
@@ -156,11 +167,6 @@ public final class Outbox: Sendable {
             }
         }
         return messages.count
-    }
-
-    private enum Delivery: Equatable {
-        case delivered
-        case again(after: Duration, problem: String)
     }
 
     /// A row of the outbox.
@@ -180,7 +186,7 @@ public final class Outbox: Sendable {
         }
     }
 
-    private func send(_ message: Waiting) async -> Delivery {
+    private func send(_ message: Waiting) async -> OutboxBook.Outcome {
         let request = BusRequest(outbox: message.kind, body: message.body, key: message.key)
         do {
             _ = try await bus.call(request)

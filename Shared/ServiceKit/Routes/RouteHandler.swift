@@ -39,7 +39,9 @@ package final class RouteHandler: LaneHandler {
         case .read(let body):
             read(request, body)
         case .write(let keyed, let work):
-            submit(request, keyed: keyed, work)
+            submit(request, keyed: keyed, atOnce: { _ in false }, work)
+        case .plainWrite(let keyed, let atOnce, let work):
+            submit(request, keyed: keyed, atOnce: atOnce) { _ in work }
         case .task(let body):
             Self.start(body, request, load, logger)
         case .choice(let choose):
@@ -101,7 +103,8 @@ package final class RouteHandler: LaneHandler {
     // MARK: Writes
 
     private func submit(
-        _ request: ServiceRequest, keyed: Bool, _ work: (ServiceRequest) throws -> ServiceRoutes.WriteWork
+        _ request: ServiceRequest, keyed: Bool, atOnce: @escaping @Sendable (StoreTransaction) -> Bool,
+        _ work: (ServiceRequest) throws -> ServiceRoutes.WriteWork
     ) {
         let logger = logger
         do {
@@ -113,6 +116,8 @@ package final class RouteHandler: LaneHandler {
             } completion: { [load] result in
                 request.reply(result.mapError { Self.failure($0, request, logger) }, used: budget.used)
                 load.ended()
+            } changesAtOnce: {
+                atOnce($0)
             }
         } catch {
             request.reply(.failure(Self.failure(error, request, logger)))

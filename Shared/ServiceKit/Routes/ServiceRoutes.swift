@@ -12,6 +12,8 @@ public struct ServiceRoutes: Sendable {
         case read(Read)
         /// Keyed: the reply is kept, so that a repetition gets it. Not keyed: the work itself recognises a repetition.
         case write(keyed: Bool, @Sendable (ServiceRequest) throws -> WriteWork)
+        /// A write of which the store is told whether it changes everything at once (`ClassStore.submit`).
+        case plainWrite(keyed: Bool, atOnce: @Sendable (StoreTransaction) -> Bool, WriteWork)
         case task(@Sendable (ServiceRequest) async throws -> BusReply)
         /// The request's content decides which of the others it is.
         case choice(@Sendable (ServiceRequest) throws -> Route)
@@ -83,19 +85,20 @@ public struct ServiceRoutes: Sendable {
 
     /// Answers with one write transaction, once per idempotency key. No task is needed: the lane hands the work to the
     /// writer's thread, which answers after the commit.
+    /// - Parameter keyed: false for work that recognises a repetition itself, or may be done twice: no reply is kept.
     public mutating func write<Request, Reply>(
-        _ call: Call<Request, Reply>,
+        _ call: Call<Request, Reply>, keyed: Bool = true,
         _ body: @escaping @Sendable (Request, ServiceRequest, StoreTransaction) throws -> Reply
     ) {
-        write(framed: call) { try BusReply(body($0, $1, $2)) }
+        write(framed: call, keyed: keyed) { try BusReply(body($0, $1, $2)) }
     }
 
     /// As above, for an answer with frames after its message.
     public mutating func write<Request, Reply>(
-        framed call: Call<Request, Reply>,
+        framed call: Call<Request, Reply>, keyed: Bool = true,
         _ body: @escaping @Sendable (Request, ServiceRequest, StoreTransaction) throws -> BusReply
     ) {
-        routes[call.kind] = .write(keyed: true) { request in
+        routes[call.kind] = .write(keyed: keyed) { request in
             let message = try Request(serializedBytes: request.body)
             return { try body(message, request, $0) }
         }
@@ -103,10 +106,10 @@ public struct ServiceRoutes: Sendable {
 
     /// As above, for what is only acknowledged.
     public mutating func accept<Request>(
-        _ call: Call<Request, Accepted>,
+        _ call: Call<Request, Accepted>, keyed: Bool = true,
         _ body: @escaping @Sendable (Request, ServiceRequest, StoreTransaction) throws -> Void
     ) {
-        write(call) { message, request, transaction in
+        write(call, keyed: keyed) { message, request, transaction in
             try body(message, request, transaction)
             return Accepted()
         }

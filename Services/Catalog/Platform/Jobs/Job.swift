@@ -32,6 +32,8 @@ extension ClassDefinition {
 
 /// Statuses are the service's to write, whoever asks.
 struct JobStatusRules: ClassRules {
+    let prepares = false
+
     func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
         guard change.verb == .delete else {
             throw ParseError(.operationForbidden, "The state of jobs cannot be written.")
@@ -44,6 +46,7 @@ struct JobStatusRules: ClassRules {
 
 /// Keeps schedules meaningful, and knows when each is due.
 struct JobScheduleRules: ClassRules {
+    let prepares = false
     let jobs: Set<String>
 
     func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {

@@ -1,0 +1,30 @@
+import ParseProtocol
+
+/// The knowledge about a class that each create of its objects needs.
+struct Creation {
+    let insert: Statement
+    /// Whether an object is its row and the rows of its ACL, without places in other indexes than SQLite's own.
+    let isPlain: Bool
+
+    init(of info: ClassInfo, _ connection: Connection) throws {
+        insert = try connection.statement(
+            """
+            INSERT INTO o\(info.id)(objectId, createdAt, updatedAt, publicRead, publicWrite, doc) \
+            VALUES(?, ?, ?, ?, ?, ?)
+            """)
+        isPlain = info.textFields.isEmpty && info.geoField == nil && info.relationFields.isEmpty
+    }
+}
+
+extension StoreTransaction {
+    /// Whether creating this object, or changing one so, fails before it changes anything or not at all, but for a disk
+    /// that fails: the class knows every field, and everything is checked before the one statement that can be refused.
+    package func changesAtOnce(_ className: String, _ object: JSON) -> Bool {
+        guard case .object(let fields) = object, let info = schema.classes[className],
+            let creation = try? creation(of: info), creation.isPlain
+        else { return false }
+        return fields.keys.allSatisfy { name in
+            name == "ACL" || (info.fields[name] != nil && BuiltInField(rawValue: name) == nil)
+        }
+    }
+}

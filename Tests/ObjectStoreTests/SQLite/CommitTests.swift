@@ -1,0 +1,144 @@
+import Foundation
+import Logging
+import ObjectStore
+import ParseProtocol
+import Testing
+
+/// The promises about a commit: whether it waits for the disk, and what is undone of a job without a savepoint.
+@Suite struct CommitTests {
+    /// A store of money is on the disk when it answers.
+    @Test(arguments: [(Synchronous.full, 2), (Synchronous.normal, 1)] as [(Synchronous, Int64)])
+    func theWriterWaitsForTheDiskAsItPromises(synchronous: Synchronous, level: Int64) async throws {
+        let folder = NSTemporaryDirectory() + "commit-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let store = try ClassStore(
+            path: folder + "/test.sqlite", classes: [], synchronous: synchronous, allowClassCreation: true,
+            allowCustomObjectId: false, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        await withCheckedContinuation { started in store.startWriting { started.resume() } }
+        let found = try await store.write { try $0.rows("PRAGMA synchronous").first?.int(0) }
+        let checkpoints = try await store.write { try $0.rows("PRAGMA wal_autocheckpoint").first?.int(0) }
+        store.stop()
+        #expect(found == level)
+        // The writer copies the log between commits.
+        #expect(checkpoints == 0)
+    }
+
+    /// The log is copied by the writer when it has grown and nobody writes; nothing is lost by it.
+    @Test func aLongLogIsCopiedWhenNobodyWrites() async throws {
+        let test = try await TestStore()
+        let text = JSON.string(String(repeating: "x", count: 100_000))
+        for _ in 0..<60 { try await test.create("T", ["name": "long", "text": text]) }
+        var isCopied = false
+        for _ in 0..<200 where !isCopied {
+            // Asked by name: to open and close the file here would end the store's locks.
+            let size = try URL(fileURLWithPath: test.path).resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
+            isCopied = size > 4_000_000
+            if !isCopied { try await Task.sleep(for: .milliseconds(50)) }
+        }
+        #expect(isCopied)
+        #expect(try await test.names("T", [:]).count == 60)
+    }
+
+    // MARK: Jobs without a savepoint
+
+    private typealias Job = @Sendable (StoreTransaction) throws -> Void
+
+    /// Commits jobs as one group, and returns how many failed.
+    private func commit(_ test: TestStore, _ jobs: [(job: Job, atOnce: Bool)]) async throws -> Int {
+        let gate = DispatchSemaphore(value: 0)
+        let (held, holding) = AsyncStream<Void>.makeStream()
+        test.store.submit(
+            { _ in
+                holding.finish()
+                gate.wait()
+            }, completion: { _ in })
+        for await _ in held {}
+        let results = Results()
+        for (job, atOnce) in jobs {
+            test.store.submit(job, completion: { results.add($0) }, changesAtOnce: { _ in atOnce })
+        }
+        gate.signal()
+        await results.wait(for: jobs.count)
+        return results.failures
+    }
+
+    private static func creating(_ name: String, id: String? = nil) -> Job {
+        { _ = try $0.create("T", ["name": .string(name)], proposedId: id, caller: .master) }
+    }
+
+    @Test func aRefusedCreateLeavesTheOthersOfItsGroup() async throws {
+        let test = try await TestStore([ClassDefinition("T", fields: ["name": .string], uniqueIndexes: [["name"]])])
+        try await test.create("T", ["name": "taken"])
+        let failures = try await commit(
+            test,
+            [
+                (Self.creating("first"), true), (Self.creating("taken"), true), (Self.creating("second"), true),
+                ({ _ in throw ParseError(.validationError, "Refused before it began.") }, true),
+                (Self.creating("third"), false),
+            ])
+        #expect(failures == 2)
+        #expect(try await test.names("T", [:]) == ["first", "second", "taken", "third"])
+    }
+
+    /// It should not be: whoever changes something and fails then has not changed everything at once.
+    @Test func aJobThatFailsHalfWayWithoutASavepointTakesItsGroupWithIt() async throws {
+        let test = try await TestStore([ClassDefinition("T", fields: ["name": .string])])
+        let failures = try await commit(
+            test,
+            [
+                (Self.creating("first"), true),
+                (
+                    {
+                        try Self.creating("half")($0)
+                        throw ParseError(.validationError, "Too late.")
+                    }, true
+                ), (Self.creating("second"), false),
+            ])
+        #expect(failures == 3)
+        #expect(try await test.names("T", [:]).isEmpty)
+        try await test.create("T", ["name": "later"])
+        #expect(try await test.names("T", [:]) == ["later"])
+    }
+
+    /// Inside a savepoint it takes nothing with it that the savepoint does not hold.
+    @Test func aChangeThatFailsHalfWayIsUndoneByTheSavepointAroundIt() async throws {
+        let test = try await TestStore([ClassDefinition("T", fields: ["name": .string])])
+        try await test.store.write { transaction in
+            try Self.creating("kept")(transaction)
+            #expect(throws: ParseError.self) {
+                try transaction.nested {
+                    try transaction.atOnce {
+                        try Self.creating("half")(transaction)
+                        throw ParseError(.validationError, "Too late.")
+                    }
+                }
+            }
+        }
+        #expect(try await test.names("T", [:]) == ["kept"])
+    }
+
+    @Test func onlyKnownFieldsOfPlainClassesChangeAtOnce() async throws {
+        let test = try await TestStore([
+            ClassDefinition("Plain", fields: ["name": .string, "count": .number]),
+            ClassDefinition("Words", fields: ["name": .string], textFields: ["name"]),
+            ClassDefinition("Place", fields: ["name": .string, "place": .geoPoint]),
+        ])
+        let cases: [(className: String, object: JSON, isAtOnce: Bool)] = [
+            ("Plain", ["name": "a", "ACL": ["*": ["read": true]]], true), ("Plain", [:], true),
+            ("Plain", ["name": "a", "fresh": 1], false), ("Plain", ["count.x": 1], false),
+            ("Plain", ["createdAt": "2020-01-01T00:00:00.000Z"], false), ("Plain", [1], false),
+            ("Words", ["name": "a"], false), ("Place", ["name": "a"], false), ("Nowhere", ["name": "a"], false),
+        ]
+        try await test.store.write { transaction in
+            for (className, object, isAtOnce) in cases {
+                #expect(transaction.changesAtOnce(className, object) == isAtOnce, "\(className) \(object)")
+            }
+            // What the class learns in the same job counts.
+            _ = try transaction.create("Plain", ["fresh": 1], caller: .master)
+            #expect(transaction.changesAtOnce("Plain", ["fresh": 2]))
+            let place: JSON = ["__type": "GeoPoint", "latitude": 1, "longitude": 2]
+            _ = try transaction.create("Plain", ["somewhere": place], caller: .master)
+            #expect(!transaction.changesAtOnce("Plain", ["fresh": 2]))
+        }
+    }
+}
