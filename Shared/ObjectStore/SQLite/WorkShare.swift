@@ -8,11 +8,15 @@ public struct WorkShare: Sendable {
     public let client: WorkClient
     /// The budget of processor time that the work is taken off.
     public let meter: any WorkMeter
+    /// What there is to change in each write, in objects; 1 or more.
+    public let weight: Int
 
     /// A share of `client` that is measured by `meter`.
-    public init(client: WorkClient, meter: any WorkMeter) {
+    /// - Parameter weight: what there is to change, in objects, as far as the request tells; less than 1 counts as 1.
+    public init(client: WorkClient, meter: any WorkMeter, weight: Int = 1) {
         self.client = client
         self.meter = meter
+        self.weight = max(1, weight)
     }
 }
 
