@@ -28,6 +28,12 @@ public enum WorkClient: Hashable, Sendable {
     case client(Int)
 }
 
+/// The processor time of threads, for work that is taken off a budget.
+package enum ThreadTime {
+    /// Nanoseconds that the calling thread has had so far.
+    package static var nanoseconds: UInt64 { TimeLimit.processor }
+}
+
 /// A request's budget of processor time.
 public protocol WorkMeter: AnyObject, Sendable {
     /// Microseconds; at least 0.
