@@ -25,8 +25,8 @@ package struct UserRules: ClassRules {
 
     private var mails: LinkMails { LinkMails(settings: settings, messages: messages, key: key) }
 
-    /// - Throws: beside what is wrong with the change `.validationError` (142) for one of the user's last passwords, and
-    ///   as `PasswordHasher.hash`.
+    /// - Throws: beside what is wrong with the change `.validationError` (142) for one of the user's last passwords,
+    ///   and what `PasswordHasher.hash` throws.
     package func prepare(_ change: inout ProposedChange) async throws {
         // Before anything that depends on the user or on other users is looked at.
         try UserRules.authorize(change)

@@ -18,7 +18,7 @@ package struct HashingClient: Hashable, Sendable {
 /// The turn goes to the client that had least work done in the last minutes, so that a flood from many places is behind
 /// everybody who comes for the first time; within a client the order is that of arrival. Where many come for the first
 /// time at once, the last of them goes first: in order each would wait longer than people do. Known devices go first in
-/// three of four turns, and have a place that nobody else takes: they do not even wait for the end of a stranger's hash.
+/// three of four turns, and have a place that nobody else takes: they do not wait for the end of a stranger's hash.
 package struct HashingQueue<Job> {
     package enum Admission {
         case run(Job)
