@@ -75,7 +75,8 @@ extension Controllers {
             jobs: JobsController(services: services, objects: objects),
             hooks: HooksController(registry: registry, services: services),
             files: FilesController(services: services, configuration: configuration),
-            exports: ExportController(services: services, federation: federation),
+            exports: ExportController(
+                services: services, federation: federation, capacity: configuration.capacity),
             imports: ImportController(objects: objects, services: services),
             push: PushController(services: services, objects: objects, federation: federation),
             purchases: PurchaseController(

@@ -41,6 +41,16 @@ public final class RequestBudget: Sendable {
         parent?.use(amount)
     }
 
+    /// Microseconds that whole pieces of work leave of a budget: enough for the end of a request that needs one.
+    private static let reserve: Int64 = 25_000
+
+    /// Whether a piece of work may begin that nobody can end before its time, such as the hash of a password.
+    public var admitsPiece: Bool { left > Self.reserve }
+
+    /// Takes off what such a piece of work took. A request that began it in time comes to its end, however long the
+    /// piece was; the next piece is refused.
+    public func usePiece(_ microseconds: Int64) { use(min(microseconds, max(0, left - Self.reserve))) }
+
     /// The work of reading or writing so many bytes of JSON, at 64 MB a second: what parsing takes on a slow processor.
     public func use(jsonBytes: Int) { use(Int64(jsonBytes >> 6)) }
 

@@ -116,8 +116,9 @@ public final class ClassStore: Sendable {
     }
 
     /// Runs a job on the writer and returns when it is committed, with `.full` on the disk.
-    /// - Throws: what the job throws; `.serviceUnavailable` (2) when this process does not write or too many jobs wait;
-    ///   `StoreError` when the commit failed. In each case nothing of the job was kept.
+    /// - Throws: what the job throws; `.serviceUnavailable` (2) when this process does not write or too many jobs wait,
+    ///   `.requestLimitExceeded` (155) in place of the latter for a client's; `StoreError` when the commit failed. In
+    ///   each case nothing of the job was kept.
     public func write<T: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> T) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in
             submit(for: .current, body) { continuation.resume(with: $0) }
@@ -136,6 +137,7 @@ public final class ClassStore: Sendable {
         var result: T?
         writer.submit(
             WriterThread.Job(
+                client: share?.client ?? .shop, weight: share?.weight ?? 1,
                 run: { transaction in result = try transaction.accounted(share) { try body(transaction) } },
                 finish: { completion(ClassStore.outcome(result, $0)) }, changesAtOnce: changesAtOnce))
     }

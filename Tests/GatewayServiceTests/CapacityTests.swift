@@ -148,4 +148,23 @@ import Testing
         }
         #expect(!ConstantTime.areEqual(key, Array(key.dropLast())))
     }
+
+    /// Id T3f of docs/hardening.md.
+    @Test func pagesOfAnExportGoByTheSizeOfTheObjects() {
+        var size = ExportPageSize()
+        #expect(size.rows == ExportPageSize.rowsAtFirst)
+        size.came(rows: 10, bytes: 10_000)
+        #expect(size.rows == ExportPageSize.rowsMax, "Small objects come many at a time.")
+        #expect(size.wasTooLarge(), "After small ones there may be large ones.")
+        #expect(size.rows == ExportPageSize.rowsAtFirst)
+        #expect(!size.wasTooLarge(), "What is too large even so is no page.")
+        size.came(rows: 10, bytes: 10 * 120_000)
+        #expect(size.rows == 4)
+        size.came(rows: 4, bytes: 40_000_000)
+        #expect(size.rows == 1)
+        size.came(rows: 0, bytes: 20)
+        #expect(size.rows == 1)
+        size.came(rows: 1, bytes: 1_000)
+        #expect(size.rows == ExportPageSize.rowsMax)
+    }
 }

@@ -103,4 +103,15 @@ import Testing
         let pattern = try RoutePattern(String(repeating: "a*", count: 40) + "b")
         #expect(!pattern.matches(String(repeating: "a", count: 50_000)))
     }
+
+    /// Id T4d of docs/hardening.md.
+    @Test func refusalsThatCostNothingAreHeldBackPastANetworksShare() {
+        var pace = RefusalPace()
+        for _ in 0..<10 { #expect(pace.pause(for: "office", at: 0) == nil) }
+        for _ in 0..<3 { #expect(pace.pause(for: "office", at: Self.second / 2) == .seconds(1)) }
+        #expect(pace.pause(for: "elsewhere", at: Self.second / 2) == nil)
+        #expect(pace.pause(for: "office", at: Self.second) == nil, "One a second.")
+        #expect(pace.pause(for: "office", at: Self.second) == .seconds(1))
+        for _ in 0..<10 { #expect(pace.pause(for: "office", at: 60 * Self.second) == nil) }
+    }
 }

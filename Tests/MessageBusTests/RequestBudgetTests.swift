@@ -35,4 +35,22 @@ import Testing
         lifted.lift()
         #expect(!lifted.isSpent)
     }
+
+    /// A password's hash may take longer than all that is left.
+    @Test func aPieceOfWorkThatWasBegunEndsItsRequestWell() {
+        let budget = RequestBudget(microseconds: 100_000)
+        #expect(budget.admitsPiece)
+        budget.usePiece(200_000)
+        #expect(budget.used == 75_000)
+        #expect(budget.left == 25_000, "What its request needs to come to its end.")
+        #expect(!budget.admitsPiece, "There is no second one.")
+        budget.usePiece(200_000)
+        #expect(budget.left == 25_000)
+        budget.use(25_000)
+        #expect(budget.isSpent)
+        let operators = RequestBudget(microseconds: nil)
+        for _ in 0..<100 { operators.usePiece(200_000) }
+        #expect(operators.admitsPiece)
+        #expect(operators.used == 20_000_000)
+    }
 }

@@ -6,6 +6,12 @@ import ParseProtocol
 struct AccountsController: Sendable {
     let services: ServiceClient
     let configuration: GatewayConfiguration
+    private let refused = RefusedSignIns()
+
+    init(services: ServiceClient, configuration: GatewayConfiguration) {
+        self.services = services
+        self.configuration = configuration
+    }
 
     func signUp(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
         if let hooks = try await HookedAccounts(request.hooks, principal) {
@@ -113,9 +119,15 @@ struct AccountsController: Sendable {
         _ call: Call<AccountRequest, AccountReply>, _ request: ParseRequest, _ document: [UInt8],
         _ principal: Principal
     ) async throws(ParseError) -> (account: AccountReply, answer: [UInt8]) {
-        let reply = try await services.write(
-            call, accountRequest(request, principal), documents: [document], for: principal, trace: request.requestId)
-        return (try reply.message, try reply.document)
+        do throws(ParseError) {
+            let reply = try await services.write(
+                call, accountRequest(request, principal), documents: [document], for: principal,
+                trace: request.requestId)
+            return (try reply.message, try reply.document)
+        } catch {
+            if !principal.master { await refused.slowDown(error, request.network) }
+            throw error
+        }
     }
 
     private func accountRequest(_ request: ParseRequest, _ principal: Principal) -> AccountRequest {

@@ -25,6 +25,8 @@ package struct UserRules: ClassRules {
 
     private var mails: LinkMails { LinkMails(settings: settings, messages: messages, key: key) }
 
+    /// - Throws: beside what is wrong with the change `.validationError` (142) for one of the user's last passwords,
+    ///   and what `PasswordHasher.hash` throws.
     package func prepare(_ change: inout ProposedChange) async throws {
         // Before anything that depends on the user or on other users is looked at.
         try UserRules.authorize(change)
@@ -39,8 +41,11 @@ package struct UserRules: ClassRules {
         try await SecondFactorChange(wish: fields.secondFactor, isMaster: change.caller.isMaster, key: key).prepare(
             &change, isOffered: settings.asksSecondFactor, store: store)
         if let password = fields.password {
-            try await refuseFormer(password, of: change)
-            change.notes["passwordHash"] = .string(try await hasher.hash(password, for: change.hashingClient))
+            let former = try await former(of: change)
+            guard let hash = try await hasher.hash(password, unlessAmong: former, for: change.hashingClient) else {
+                throw settings.passwordPolicy.repeated
+            }
+            change.notes["passwordHash"] = .string(hash)
         }
     }
 
@@ -78,14 +83,11 @@ package struct UserRules: ClassRules {
         return proofs.filter { $0.isIdOnly || linked?[$0.provider.rawValue]?["id"] == .string($0.id) }.map(\.provider)
     }
 
-    /// - Throws: `.validationError` (142) for one of the last passwords.
-    private func refuseFormer(_ password: String, of change: ProposedChange) async throws {
-        let policy = settings.passwordPolicy
-        guard policy.historyMax > 0, change.verb == .update, let userId = change.objectId else { return }
-        let former = try await store.read { try PasswordHistory.hashes(of: userId, max: policy.historyMax, $0) }
-        for hash in former where try await hasher.verify(password, against: hash, for: change.hashingClient) {
-            throw policy.repeated
-        }
+    /// The hashes of passwords that the user may not choose again.
+    private func former(of change: ProposedChange) async throws -> [String] {
+        let max = settings.passwordPolicy.historyMax
+        guard max > 0, change.verb == .update, let userId = change.objectId else { return [] }
+        return try await store.read { try PasswordHistory.hashes(of: userId, max: max, $0) }
     }
 
     package func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? {

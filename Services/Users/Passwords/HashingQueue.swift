@@ -18,7 +18,7 @@ package struct HashingClient: Hashable, Sendable {
 /// The turn goes to the client that had least work done in the last minutes, so that a flood from many places is behind
 /// everybody who comes for the first time; within a client the order is that of arrival. Where many come for the first
 /// time at once, the last of them goes first: in order each would wait longer than people do. Known devices go first in
-/// three of four turns.
+/// three of four turns, and have a place that nobody else takes: they do not wait for the end of a stranger's hash.
 package struct HashingQueue<Job> {
     package enum Admission {
         case run(Job)
@@ -39,13 +39,14 @@ package struct HashingQueue<Job> {
         var at: Double
     }
 
-    private var running = 0
+    private var running = (all: 0, strangers: 0)
     private var waiting = 0
     private var lines: [HashingClient: Line] = [:]
     private var usage: [HashingClient: Usage] = [:]
     private var arrivals = 0
     private var knownTurns = 0
     private let runningMax: Int
+    private let knownExtra: Int
     private let waitingMax: Int
     private let perClientMax: Int
 
@@ -57,17 +58,20 @@ package struct HashingQueue<Job> {
     /// Newcomers that wait in order: at 0.2 s each, the last one for less than 2 s.
     private static var newcomersMax: Int { 8 }
 
-    package init(runningMax: Int, waitingMax: Int, perClientMax: Int) {
+    /// - Parameters:
+    ///   - runningMax: jobs that run at once; of strangers no more in any case.
+    ///   - knownExtra: of known clients so many more.
+    package init(runningMax: Int, knownExtra: Int = 0, waitingMax: Int, perClientMax: Int) {
         self.runningMax = runningMax
+        self.knownExtra = knownExtra
         self.waitingMax = waitingMax
         self.perClientMax = perClientMax
     }
 
     /// - Parameter now: seconds of a clock that only goes forward.
     package mutating func submitted(_ job: Job, by client: HashingClient, at now: Double) -> Admission {
-        if running < runningMax {
-            running += 1
-            count(client, at: now)
+        if hasThread(isKnown: client.isKnown) {
+            begin(client, at: now)
             return .run(job)
         }
         let own = lines[client]?.jobs.count ?? 0
@@ -90,28 +94,41 @@ package struct HashingQueue<Job> {
     }
 
     /// The job to run after one has ended.
-    package mutating func ended(at now: Double) -> Job? {
-        guard let client = next(at: now), var line = lines[client], !line.jobs.isEmpty else {
-            running -= 1
-            return nil
-        }
+    /// - Parameter isKnown: whether it was a known client's.
+    package mutating func ended(isKnown: Bool, at now: Double) -> Job? {
+        running.all -= 1
+        if !isKnown { running.strangers -= 1 }
+        guard let client = next(at: now), var line = lines[client], !line.jobs.isEmpty else { return nil }
         let job = line.jobs.removeFirst()
         arrivals += 1
         line.arrival = arrivals
         lines[client] = line.jobs.isEmpty ? nil : line
         waiting -= 1
         knownTurns = client.isKnown ? knownTurns + 1 : 0
-        count(client, at: now)
+        begin(client, at: now)
         return job
     }
 
+    private func hasThread(isKnown: Bool) -> Bool {
+        running.all < runningMax + knownExtra && (isKnown || running.strangers < runningMax)
+    }
+
+    private mutating func begin(_ client: HashingClient, at now: Double) {
+        running.all += 1
+        if !client.isKnown { running.strangers += 1 }
+        count(client, at: now)
+    }
+
     private func next(at now: Double) -> HashingClient? {
+        guard hasThread(isKnown: true) else { return nil }
         func first(isKnown: Bool) -> HashingClient? {
             lines.filter { $0.key.isKnown == isKnown }.min { a, b in
                 let (left, right) = (used(by: a.key, at: now), used(by: b.key, at: now))
                 return left == right ? a.value.arrival < b.value.arrival : left < right
             }?.key
         }
+        // Strangers have their places already; the next of them begins when one of these ends.
+        guard hasThread(isKnown: false) else { return first(isKnown: true) }
         let newcomers = lines.filter { !$0.key.isKnown && used(by: $0.key, at: now) == 0 }
         let latest = newcomers.max { $0.value.arrival < $1.value.arrival }?.key
         let (known, unknown) = (

@@ -1,5 +1,7 @@
 import Dispatch
 import Foundation
+import MessageBus
+import ObjectStore
 import ParseProtocol
 import ProcessKit
 import ServiceKit
@@ -10,10 +12,11 @@ package struct PasswordHashers: Sendable {
     package let newPasswords: PasswordHasher
     package let signIns: PasswordHasher
 
-    /// - Parameter threads: passwords of each purpose that are hashed at once.
+    /// - Parameter threads: passwords of each purpose that are hashed at once. Of those that devices bring which their
+    ///   account knows, one more is.
     package init(cost: ScryptCost, threads: Int = 1) {
         newPasswords = PasswordHasher(cost: cost, threads: threads)
-        signIns = PasswordHasher(cost: cost, threads: threads)
+        signIns = PasswordHasher(cost: cost, threads: threads, knownThreads: 1)
     }
 
     /// `SATCHEL_PASSWORD_THREADS`, 1 to 64: the ceiling of the work that strangers can cause. Half of the processors
@@ -28,9 +31,10 @@ package struct PasswordHashers: Sendable {
 }
 
 /// Hashes and checks passwords on threads of its own, so that a rush of sign-ins leaves the rest of the service its
-/// cores.
+/// cores. Each hash is on the account of its request (`RequestBudget`).
 package final class PasswordHasher: Sendable {
     private struct Job: Sendable {
+        let isKnown: Bool
         let run: @Sendable () -> Void
         let refuse: @Sendable () -> Void
     }
@@ -48,20 +52,42 @@ package final class PasswordHasher: Sendable {
     package static let busy = ParseError.tooManyRequests(
         "Too many sign-ins at this moment. Please try again.", retryAfterSeconds: 2)
 
-    package init(cost: ScryptCost, threads: Int = 1) {
+    /// - Parameters:
+    ///   - threads: passwords that are hashed at once.
+    ///   - knownThreads: of known clients so many more.
+    package init(cost: ScryptCost, threads: Int = 1, knownThreads: Int = 0) {
         self.cost = cost
-        queue = Mutex(HashingQueue(runningMax: threads, waitingMax: 512, perClientMax: 32))
+        queue = Mutex(
+            HashingQueue(runningMax: threads, knownExtra: knownThreads, waitingMax: 512, perClientMax: 32))
     }
 
-    /// The hash of a new password, in stored form.
-    /// - Throws: `.requestLimitExceeded` (155) when too many of the client's, or of all, wait.
-    package func hash(_ password: String, for client: HashingClient) async throws -> String {
-        try await run(for: client) { [cost] in try PasswordHash(of: password, cost: cost).phc }
+    /// The hash of a new password, in stored form; nil when it is one of the former ones.
+    /// - Parameter former: stored hashes of which it must be none. With them it is one piece of work: a password that
+    ///   may be chosen is never refused because the looking took long.
+    /// - Throws: `.requestLimitExceeded` (155) when too many of the client's, or of all, wait, `.timeout` (124) when
+    ///   too little is left of the request's budget.
+    package func hash(
+        _ password: String, unlessAmong former: [String] = [], for client: HashingClient
+    ) async throws -> String? {
+        try Self.requireBudget()
+        for stored in former where try await matches(password, stored, for: client) { return nil }
+        return try await run(for: client) { [cost] in try PasswordHash(of: password, cost: cost).phc }
     }
 
     /// Whether the password is the one that was hashed. False, and as slow, when there is no hash.
-    /// - Throws: `.requestLimitExceeded` (155) when too many of the client's, or of all, wait.
+    /// - Throws: `.requestLimitExceeded` (155) when too many of the client's, or of all, wait, `.timeout` (124) when
+    ///   too little is left of the request's budget.
     package func verify(_ password: String, against stored: String?, for client: HashingClient) async throws -> Bool {
+        try Self.requireBudget()
+        return try await matches(password, stored, for: client)
+    }
+
+    /// A hash cannot be ended once it was begun, so that a batch could make as many as it has items.
+    private static func requireBudget() throws {
+        if let budget = RequestBudget.current, !budget.admitsPiece { throw ParseError(.budgetSpent) }
+    }
+
+    private func matches(_ password: String, _ stored: String?, for client: HashingClient) async throws -> Bool {
         try await run(for: client) { [self] in
             if let hash = stored.flatMap(PasswordHash.init(phc:)) { return try hash.matches(password) }
             _ = try unknown().matches(password)
@@ -81,12 +107,18 @@ package final class PasswordHasher: Sendable {
     private func run<T: Sendable>(
         for client: HashingClient, _ work: @escaping @Sendable () throws -> T
     ) async throws -> T {
-        try await withCheckedThrowingContinuation { continuation in
+        let budget = RequestBudget.current
+        return try await withCheckedThrowingContinuation { continuation in
             let patienceEnds = ContinuousClock.now + Self.patience
             let job = Job(
+                isKnown: client.isKnown,
                 run: {
-                    let isLate = ContinuousClock.now > patienceEnds
-                    continuation.resume(with: isLate ? .failure(Self.busy) : Result(catching: work))
+                    guard ContinuousClock.now <= patienceEnds else { return continuation.resume(throwing: Self.busy) }
+                    let start = ThreadTime.nanoseconds
+                    let result = Result(catching: work)
+                    // Before the answer, which says what was used.
+                    budget?.usePiece(Int64((ThreadTime.nanoseconds - start) / 1000))
+                    continuation.resume(with: result)
                 }, refuse: { continuation.resume(throwing: Self.busy) })
             switch queue.withLock({ $0.submitted(job, by: client, at: Self.seconds) }) {
             case .run(let job): threads.async { self.work(from: job) }
@@ -101,7 +133,7 @@ package final class PasswordHasher: Sendable {
         var next: Job? = first
         while let job = next {
             job.run()
-            next = queue.withLock { $0.ended(at: Self.seconds) }
+            next = queue.withLock { $0.ended(isKnown: job.isKnown, at: Self.seconds) }
         }
     }
 

@@ -89,10 +89,12 @@ package struct SignInGuard {
     /// The answer while a subject has to wait; whole minutes, rounded up.
     package static func locked(until end: Timestamp, now: Timestamp) -> ParseError {
         let minutes = max(1, (end.milliseconds - now.milliseconds + 59_999) / 60_000)
-        return ParseError(
+        var error = ParseError(
             .objectNotFound,
             "Your account is locked due to multiple failed login attempts. Please try again after \(minutes) minute(s)."
         )
+        error.retryAfterSeconds = Int(minutes) * 60
+        return error
     }
 
     package static func slowedDown(seconds: Int) -> ParseError {

@@ -8,11 +8,15 @@ public struct WorkShare: Sendable {
     public let client: WorkClient
     /// The budget of processor time that the work is taken off.
     public let meter: any WorkMeter
+    /// What there is to change in each write, in objects; 1 or more.
+    public let weight: Int
 
     /// A share of `client` that is measured by `meter`.
-    public init(client: WorkClient, meter: any WorkMeter) {
+    /// - Parameter weight: what there is to change, in objects, as far as the request tells; less than 1 counts as 1.
+    public init(client: WorkClient, meter: any WorkMeter, weight: Int = 1) {
         self.client = client
         self.meter = meter
+        self.weight = max(1, weight)
     }
 }
 
@@ -22,6 +26,12 @@ public enum WorkClient: Hashable, Sendable {
     case shop
     /// A number that stands for an address or a user.
     case client(Int)
+}
+
+/// The processor time of threads, for work that is taken off a budget.
+package enum ThreadTime {
+    /// Nanoseconds that the calling thread has had so far.
+    package static var nanoseconds: UInt64 { TimeLimit.processor }
 }
 
 /// A request's budget of processor time.

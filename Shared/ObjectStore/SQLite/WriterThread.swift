@@ -3,9 +3,12 @@ import Logging
 import ParseProtocol
 
 /// The one thread that writes a file. It waits for the lock, opens the writing connection and then commits waiting
-/// jobs in groups: a savepoint for each job that could fail half-way, one commit and so one fsync for all.
+/// jobs in groups: a savepoint for each job that could fail half-way, one commit and so one fsync for all. Which jobs are
+/// the next group is `WriteQueue`'s to decide.
 final class WriterThread: @unchecked Sendable {
-    struct Job {
+    struct Job: QueuedWrite {
+        let client: WorkClient
+        let weight: Int
         let run: (StoreTransaction) throws -> Void
         let finish: ((any Error)?) -> Void
         /// Whether it changes everything at once (`StoreTransaction.atOnce`), so that it needs no savepoint.
@@ -30,11 +33,6 @@ final class WriterThread: @unchecked Sendable {
         let allowance: any SchemaAllowance
     }
 
-    /// Jobs in one commit. More would only delay the first: at 128 the fsync is a small part of each.
-    static let groupMax = 128
-    /// Waiting jobs, some seconds of work; past it the caller is told to come back later.
-    static let queueMax = 4096
-
     /// The answer to those whose commit ended with another's failure.
     private static let undone: any Error = ParseError(.serviceUnavailable, "Nothing of this was stored. Try again.")
 
@@ -46,13 +44,14 @@ final class WriterThread: @unchecked Sendable {
     private let condition = NSCondition()
     private var state = State.idle
     private var isStopping = false
-    private var jobs: [Job] = []
+    private var jobs = WriteQueue<Job>()
     private var thread: Thread?
     /// Somebody else has the lock, or the file could not be opened.
     private var hasTried = false
     /// The writer's thread alone uses what follows.
     private lazy var lock = WriterLock(path: settings.path)
     private var register: BirthRegister?
+    private var times = WriteTimes()
 
     init(settings: Settings, logger: Logger) {
         self.settings = settings
@@ -83,20 +82,29 @@ final class WriterThread: @unchecked Sendable {
     }
 
     /// Hands over a job. When it cannot be taken it is finished at once, on the calling thread, with
-    /// `.serviceUnavailable` (2).
+    /// `.serviceUnavailable` (2), or `.requestLimitExceeded` (155) when it is a client's and too much is waiting.
     func submit(_ job: Job) {
         let refusal: ParseError? = condition.withLock {
             guard state == .writing, !isStopping else {
                 return ParseError(.serviceUnavailable, "This replica does not write. Try again.")
             }
-            guard jobs.count < WriterThread.queueMax else {
-                return ParseError(.serviceUnavailable, "Too many writes are waiting. Try again later.")
-            }
-            jobs.append(job)
+            do throws(WriteRefusal) { try jobs.enter(job) } catch { return Self.refusal(error, of: job) }
             condition.signal()
             return nil
         }
         if let refusal { job.finish(refusal) }
+    }
+
+    /// What is told to a client must not look like a failure of the service, and what is the shop's own is tried again
+    /// after one.
+    private static func refusal(_ refusal: WriteRefusal, of job: Job) -> ParseError {
+        let full = "Too many writes are waiting. Try again later."
+        guard job.client != .shop else { return ParseError(.serviceUnavailable, full) }
+        return switch refusal {
+        case .full: .tooManyRequests(full, retryAfterSeconds: 2)
+        case .clientHasTooMany:
+            .tooManyRequests("Too many of your writes are waiting. Try again later.", retryAfterSeconds: 1)
+        }
     }
 
     /// Finishes what was taken, closes the file and releases the lock. Later jobs are refused.
@@ -226,16 +234,13 @@ final class WriterThread: @unchecked Sendable {
     /// The next jobs; nil when it is time to end. While none come the log is copied.
     private func nextGroup(copying connection: Connection) -> [Job]? {
         while connection.log.copying.isWorthwhile, staysQuiet(), lock.isOfTheFile { copyLog(connection) }
+        let now = TimeLimit.monotonic
         return condition.withLock {
-            while jobs.isEmpty, !isStopping { condition.wait() }
-            guard !jobs.isEmpty else { return nil }
-            guard jobs.count > WriterThread.groupMax else {
-                defer { jobs = [] }
-                return jobs
+            for (client, weight, nanoseconds) in times.entries {
+                jobs.worked(nanoseconds, for: client, weight: weight, now: now)
             }
-            let group = Array(jobs.prefix(WriterThread.groupMax))
-            jobs.removeFirst(group.count)
-            return group
+            while jobs.isEmpty, !isStopping { condition.wait() }
+            return jobs.isEmpty ? nil : jobs.nextGroup(now: TimeLimit.monotonic)
         }
     }
 
@@ -259,6 +264,7 @@ final class WriterThread: @unchecked Sendable {
     }
 
     private func commit(_ group: [Job], _ connection: Connection, _ transaction: StoreTransaction) {
+        times.begin()
         var failures = [(any Error)?](repeating: nil, count: group.count)
         var actions: [@Sendable () -> Void] = []
         let schemaBefore = transaction.schema
@@ -280,6 +286,7 @@ final class WriterThread: @unchecked Sendable {
                         failures[index] = (error as? HalfDone)?.cause ?? error
                         if error is HalfDone { throw error }
                     }
+                    times.ended(job)
                 }
                 if hasChanged { noted = try noteGeneration(connection) }
                 try connection.execute("COMMIT")

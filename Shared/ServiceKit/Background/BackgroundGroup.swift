@@ -27,7 +27,8 @@ public final class BackgroundGroup: Sendable {
         for work in state.withLock({ $0.works }) { begin { await work.run() } }
     }
 
-    /// Starts something that ends by itself, such as one delivery of many.
+    /// Starts something that ends by itself, such as one delivery of many. It is the service's own work from here on,
+    /// whatever request it began with: what was begun is finished though that request has used up its share.
     /// - Parameter isAwaited: false for what loses nothing by being cut off.
     /// - Returns: false when the service is stopping; `body` never runs then.
     @discardableResult
@@ -37,7 +38,8 @@ public final class BackgroundGroup: Sendable {
             state.last += 1
             let number = state.last
             if isAwaited { state.awaited.insert(number) }
-            state.tasks[number] = Task { [self] in
+            // Detached: without the task-local account of whoever set it going.
+            state.tasks[number] = Task.detached { [self] in
                 await body()
                 end(number)
             }

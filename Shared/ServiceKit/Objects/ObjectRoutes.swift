@@ -122,7 +122,11 @@ extension ServiceRoutes {
             }
             return .task { request in
                 var prepared: [Result<ProposedChange, ParseError>] = []
-                for proposal in proposals { prepared.append(await Self.prepare(proposal, rules)) }
+                for proposal in proposals {
+                    // Such as a batch of passwords to be hashed: also the operator's ends when nobody waits any more.
+                    guard !request.isTooLate else { throw BusFailure.timedOut }
+                    prepared.append(await Self.prepare(proposal, rules))
+                }
                 let changes = prepared
                 return try await host.commit(request) {
                     try Self.apply(changes, atomic: message.atomic, rules: rules, in: $0)

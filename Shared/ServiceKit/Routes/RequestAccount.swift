@@ -10,6 +10,9 @@ extension ServiceRequest {
         return holder == 0 ? .shop : .client(holder)
     }
 
+    /// What it may want to change, in objects: one for each document, and one for each 4 KiB of them.
+    var weight: Int { documents.reduce(max(1, documents.count)) { $0 + $1.count >> 12 } }
+
     /// The budget that came with the request; one that only counts when none did.
     func makeBudget() -> RequestBudget {
         RequestBudget(microseconds: envelope.budget > 0 ? envelope.budget : nil)

@@ -111,7 +111,8 @@ package final class RouteHandler: LaneHandler {
             let work = try work(request)
             let budget = request.makeBudget()
             load.began()
-            store.submit(for: WorkShare(client: request.client, meter: budget)) { [seal] in
+            let share = WorkShare(client: request.client, meter: budget, weight: request.weight)
+            store.submit(for: share) { [seal] in
                 keyed ? try KeyedReplies.once(request, seal, in: $0, work) : try work($0)
             } completion: { [load] result in
                 request.reply(result.mapError { Self.failure($0, request, logger) }, used: budget.used)
@@ -135,7 +136,7 @@ package final class RouteHandler: LaneHandler {
         load.began()
         Task {
             let budget = request.makeBudget()
-            let share = WorkShare(client: request.client, meter: budget)
+            let share = WorkShare(client: request.client, meter: budget, weight: request.weight)
             let answer = await RequestBudget.$current.withValue(budget) {
                 await WorkShare.$current.withValue(share) { await outcome(of: request, logger, body) }
             }

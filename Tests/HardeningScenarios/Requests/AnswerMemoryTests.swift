@@ -156,4 +156,35 @@ import Testing
             withExtendedLifetime(idle) {}
         }
     }
+
+    /// T3f: exports that nobody reads. Each had 500 objects in memory, here the whole class, and nobody counted them.
+    @Test(.timeLimit(.minutes(4))) func exportsThatNobodyTakesHoldAPageEach() async throws {
+        try await Suite.with(settings: ["SATCHEL_ANSWERS_BYTES_MAX": "\(64 << 20)"]) { suite in
+            try await fill(suite)
+            let before = try MemoryReading(suite, "gateway-1").own
+            let head = "GET /parse/export/Heavy HTTP/1.1\n\(Self.head)\nX-Parse-Master-Key: \(Suite.masterKey)"
+            var idle = try (0..<4).map { _ in try RawConnection(suite, receiveBytes: 4096) }
+            for connection in idle {
+                connection.send(head: head)
+                #expect((connection.read(within: 10_000, max: 64) ?? "").hasPrefix("HTTP/1.1 200"))
+            }
+            let master = ParseClient.master(suite)
+            let fifth = try await master.get("/export/Heavy")
+            #expect(fifth.status == 429, "\(fifth.text.prefix(200))")
+            #expect(fifth.code == 155)
+            #expect(fifth.headers.first(name: "Retry-After") != nil)
+            let page = try await ParseClient(suite).find("Heavy", [:], ["limit": 10])
+            #expect(page.status == 200, "Others have their share: \(page.status)")
+            // Beside the pages what each connection's socket and channel have taken already.
+            let now = try MemoryReading(suite, "gateway-1").own
+            #expect(now - before < 96, "The gateway had \(before) MB and then \(now).")
+            idle = []
+            var file = fifth
+            try await eventually("a place is free again", within: .seconds(30)) {
+                file = try await master.get("/export/Heavy")
+                return file.status == 200
+            }
+            #expect(Set(file.results.compactMap { $0["number"]?.intValue }).count == Self.rows, "It is complete.")
+        }
+    }
 }

@@ -1,4 +1,5 @@
 import ParseProtocol
+import Synchronization
 import TestSupport
 import Testing
 
@@ -141,5 +142,56 @@ import Testing
         }
         #expect(answers.allSatisfy { [200, 400, 429].contains($0.status) })
         #expect(try await scene.visitor(6).send(.GET, "/classes/Quick/\(scene.quickId)").status == 200)
+    }
+
+    private final class FloodTimes: Sendable {
+        private let milliseconds = Mutex<[Double]>([])
+        func add(_ time: Duration) { milliseconds.withLock { $0.append(time / .milliseconds(1)) } }
+        var sorted: [Double] { milliseconds.withLock { $0.sorted() } }
+    }
+
+    /// Thirty addresses, each with two batches under way that the writer takes long for, and somebody who saves one
+    /// object after the other. All of them wait for the same thread; whoever asks little of it waits less.
+    @Test("T2g: a flood of writes is not waited for") func aFloodOfWritesIsNotWaitedFor() async throws {
+        let scene = try await CostlyRequests.shared
+        let list = JSON.array((0..<2000).map { .int(Int64($0)) })
+        let rows = (0..<20).map { _ -> JSON in
+            ["method": "POST", "path": "/parse/classes/Tally", "body": ["list": list]]
+        }
+        let made = try await ParseClient.master(scene.suite).call(.POST, "/batch", ["requests": .array(rows)])
+        let ids = made.json.arrayValue?.compactMap { $0["success"]?["objectId"]?.stringValue } ?? []
+        try #require(ids.count == rows.count, "\(made.text.prefix(300))")
+        // Each is compared with all that is there.
+        let known: JSON = ["__op": "AddUnique", "objects": .array((1950..<2000).map { .int(Int64($0)) })]
+        let batch: JSON = [
+            "requests": .array(
+                ids.map { ["method": "PUT", "path": .string("/parse/classes/Tally/\($0)"), "body": ["list": known]] })
+        ]
+        let (honest, floods) = (scene.visitor(7), FloodTimes())
+        let end = ContinuousClock.now + .seconds(4)
+        let times = try await CostlyRequests.times {
+            let answer = try await honest.send(.POST, "/classes/Quick", ["name": "two"])
+            return answer.status == 201 ? nil : "\(answer.status) \(answer.text)"
+        } during: {
+            try await withThrowingTaskGroup { group in
+                for number in 0..<60 {
+                    group.addTask {
+                        let flooder = scene.visitor(400 + number / 2)
+                        while ContinuousClock.now < end {
+                            let start = ContinuousClock.now
+                            let answer = try await flooder.send(.POST, "/batch", batch)
+                            floods.add(ContinuousClock.now - start)
+                            #expect([200, 429].contains(answer.status), "\(answer.status) \(answer.text.prefix(200))")
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        let sorted = floods.sorted
+        let flood = sorted[sorted.count / 2]
+        print("Saves beside a flood of writes: \(times); a batch of the flood took \(Int(flood)) ms")
+        #expect(times.failures.isEmpty, "\(times)")
+        #expect(times.percentile(50) * 2 < flood, "\(times) beside \(flood) ms")
     }
 }

@@ -180,4 +180,69 @@ import Testing
             #expect(right.status == 200, "\(right.text)")
         }
     }
+
+    /// T4d: a guesser who is refused without a hash used to ask again at once, thousands of times a second.
+    @Test func whoIsRefusedUnheardIsToldSoSlowly() async throws {
+        try await Suite.with(settings: PlacedClient.settings) { suite in
+            let name = Names.random(10)
+            let phone = PlacedClient(suite, at: "203.0.113.1", installationId: "phone")
+            _ = try await phone.signUp(name, Self.password)
+            let guesser = PlacedClient(suite, at: "198.51.100.1")
+            for _ in 0..<5 { #expect(try await guesser.signIn(name, "wrong").code == 101) }
+            var slow = 0
+            for _ in 0..<60 where slow < 2 {
+                let start = ContinuousClock.now
+                let answer = try await guesser.signIn(name, "wrong")
+                #expect(answer.code == 101, "\(answer.text)")
+                #expect(answer.text.contains("locked"), "\(answer.text)")
+                #expect(answer.headers.first(name: "Retry-After").flatMap(Int.init).map { $0 >= 60 } == true)
+                if ContinuousClock.now - start >= .seconds(1) { slow += 1 }
+            }
+            #expect(slow == 2, "Past its share a network waits for each refusal.")
+            #expect(try await phone.signIn(name, Self.password).status == 200)
+        }
+    }
+
+    /// T2h: a batch used to make as many hashes as it has items. The budget here is less than one takes.
+    @Test func aBatchMakesNoMoreHashesThanItsBudgetPaysFor() async throws {
+        let settings = PlacedClient.settings.merging([
+            "SATCHEL_PASSWORD_WORK": "5", "SATCHEL_REQUEST_CPU_MILLISECONDS": "100",
+        ]) { $1 }
+        try await Suite.with(settings: settings) { suite in
+            let name = Names.random(10)
+            var phone = PlacedClient(suite, at: "203.0.113.1", installationId: "phone")
+            let id = try await phone.signUp(name, Self.password)
+            let signedIn = try await phone.signIn(name, Self.password)
+            #expect(signedIn.status == 200, "One hash is always paid for: \(signedIn.text)")
+            phone.client.sessionToken = signedIn["sessionToken"]?.stringValue
+            func item(_ method: String, _ path: String, _ body: JSON) -> JSON {
+                ["method": .string(method), "path": .string("/parse\(path)"), "body": body]
+            }
+            func codes(_ client: PlacedClient, _ items: [JSON]) async throws -> [Int64] {
+                let answer = try await client.call(.POST, "/batch", ["requests": .array(items)])
+                #expect(answer.status == 200, "\(answer.text)")
+                return (answer.json.arrayValue ?? []).map { $0["error"]?["code"]?.intValue ?? 0 }
+            }
+            let stranger = PlacedClient(suite, at: "198.51.100.1")
+            for path in ["/login", "/users"] {
+                let found = try await codes(
+                    stranger,
+                    (0..<50).map { _ in
+                        item(
+                            "POST", path,
+                            ["username": .string(Names.random(12)), "password": .string(Names.random(12))])
+                    })
+                #expect(found.count == 50)
+                #expect(found.first == (path == "/users" ? 0 : 101))
+                #expect(found.count { $0 == 124 } >= 47, "\(path): \(found)")
+            }
+            let changes = (0..<20).map { _ in item("PUT", "/users/\(id)", ["password": .string(Names.random(12))]) }
+            let changed = try await codes(phone, changes)
+            #expect(changed.count == 20)
+            #expect(changed.count { $0 == 124 } >= 17, "\(changed)")
+            let master = try await ParseClient.master(suite).call(
+                .POST, "/batch", ["requests": .array(Array(changes.prefix(3)))])
+            #expect(master.json.arrayValue?.count { $0["success"] != nil } == 3, "The operator's are not refused.")
+        }
+    }
 }

@@ -1,3 +1,4 @@
+import MessageBus
 import ParseProtocol
 import Testing
 import UsersService
@@ -48,6 +49,31 @@ import UsersService
         let client = HashingClient("network:7f000001")
         #expect(try await !hasher.verify("secret", against: nil, for: client))
         #expect(try await !hasher.verify("secret", against: "damaged", for: client))
-        #expect(try await hasher.verify("secret", against: hasher.hash("secret", for: client), for: client))
+        let hash = try await hasher.hash("secret", for: client)
+        #expect(try await hasher.verify("secret", against: hash, for: client))
+    }
+
+    /// Id T2h of docs/hardening.md.
+    @Test func aHashIsOnTheAccountOfItsRequest() async throws {
+        let hasher = PasswordHasher(cost: Self.cost)
+        let client = HashingClient("network:7f000001")
+        // Hardly more than what is left for the end of a request.
+        let budget = RequestBudget(microseconds: 26_000)
+        try await RequestBudget.$current.withValue(budget) {
+            let isRight = try await hasher.verify("secret", against: nil, for: client)
+            #expect(!isRight, "The first is always done.")
+            #expect(budget.used == 1_000)
+            #expect(!budget.isSpent)
+            await #expect(throws: ParseError(.timeout, "The request took too much processor time.")) {
+                try await hasher.verify("secret", against: nil, for: client)
+            }
+            await #expect(throws: ParseError.self) { try await hasher.hash("secret", for: client) }
+        }
+        let counting = RequestBudget(microseconds: nil)
+        let hash = try await RequestBudget.$current.withValue(counting) { try await hasher.hash("s", for: client) }
+        #expect(counting.used > 1_000, "The operator's are counted and never refused.")
+        let former = try #require(hash)
+        #expect(try await hasher.hash("s", unlessAmong: [former], for: client) == nil)
+        #expect(try await hasher.hash("t", unlessAmong: [former], for: client) != nil)
     }
 }

@@ -13,19 +13,36 @@ enum AnswerWriter {
         guard body.count > CapacitySettings.smallBytes else { return ResponseBody(byteBuffer: ByteBuffer(bytes: body)) }
         return ResponseBody(contentLength: body.count) { writer in
             defer { withExtendedLifetime(hold) {} }
-            let start = ContinuousClock.now
-            var position = 0
-            while position < body.count {
-                let end = min(position + partBytes, body.count)
-                try await writer.write(ByteBuffer(bytes: body[position..<end]))
-                position = end
-                let seconds = (ContinuousClock.now - start) / .seconds(1)
-                guard
-                    seconds < Double(settings.stallSeconds)
-                        || Double(position) / seconds >= Double(bytesPerSecondMin)
-                else { throw TooSlow() }
-            }
+            var sender = Sender(settings)
+            try await sender.send(body, through: &writer)
             try await writer.finish(nil)
+        }
+    }
+
+    /// Sends the bytes of one answer, all at once or a page after the other, and watches the client's pace.
+    struct Sender {
+        private let stallSeconds: Double
+        private var sent = 0
+        /// What the client took for it; not what the bytes took to come into being.
+        private var seconds = 0.0
+
+        init(_ settings: CapacitySettings) { stallSeconds = Double(settings.stallSeconds) }
+
+        /// Returns when the client has taken most of the bytes.
+        /// - Throws: when it is too slow or has gone.
+        mutating func send(_ bytes: [UInt8], through writer: inout any ResponseBodyWriter) async throws {
+            var position = 0
+            while position < bytes.count {
+                let end = min(position + AnswerWriter.partBytes, bytes.count)
+                let start = ContinuousClock.now
+                try await writer.write(ByteBuffer(bytes: bytes[position..<end]))
+                seconds += (ContinuousClock.now - start) / .seconds(1)
+                sent += end - position
+                position = end
+                guard seconds < stallSeconds || Double(sent) / seconds >= Double(AnswerWriter.bytesPerSecondMin) else {
+                    throw TooSlow()
+                }
+            }
         }
     }
 
