@@ -20,11 +20,15 @@ final class Connection {
     let timeLimit = TimeLimit()
     /// Takes only queries that were quick before: set while others bring slow ones to this thread.
     var takesOnlyProven = false
+    private var checkpointedPages = Connection.checkpointPages
 
     /// Statements kept prepared. Clients choose the shapes of queries, so the number has to end somewhere.
     static let statementsMax = 256
     /// Longer SQL is prepared each time: it is rare, and a prepared statement takes many times its text.
     static let cachedBytesMax = 16_384
+
+    /// Pages of the log after which a commit copies them back.
+    static let checkpointPages = 16_000
 
     /// Bytes of one value or row, 64 MiB: twice the largest answer. SQLite would take 1 GB.
     static let valueBytesMax: Int32 = 67_108_864
@@ -43,7 +47,7 @@ final class Connection {
                 try database.execute(
                     sql: """
                         PRAGMA synchronous = \(synchronous.rawValue);
-                        PRAGMA wal_autocheckpoint = 16000;
+                        PRAGMA wal_autocheckpoint = \(Connection.checkpointPages);
                         PRAGMA journal_size_limit = 67108864;
                         PRAGMA cache_size = -16000;
                         """)
@@ -74,6 +78,12 @@ final class Connection {
     /// Runs `body` as GRDB wants uses of a connection that writes to be run, so that its commit hooks find their queue.
     func exclusively<T>(_ body: () throws -> T) rethrows -> T {
         try queue.inDatabase { _ in try body() }
+    }
+
+    /// Copies the log's pages back after so many of them from now on. Of the writing connection only.
+    func checkpoint(every pages: Int) {
+        guard pages != checkpointedPages, sqlite3_wal_autocheckpoint(handle, Int32(pages)) == SQLITE_OK else { return }
+        checkpointedPages = pages
     }
 
     /// Runs migrations on this connection, in the way of `exclusively`.

@@ -18,6 +18,7 @@ final class WriterThread: @unchecked Sendable {
         let allowClassCreation: Bool
         let allowCustomObjectId: Bool
         let allowance: any SchemaAllowance
+        let shapes: ShapeLog
     }
 
     /// Jobs in one commit. More would only delay the first: at 128 the fsync is a small part of each.
