@@ -92,7 +92,4 @@ extension ClassInfo {
         default: false
         }
     }
-
-    /// The index that is there or is made under a name.
-    func automaticIndex(_ name: String) -> AutomaticIndex? { automatic.first { $0.isKept && $0.name == name } }
 }

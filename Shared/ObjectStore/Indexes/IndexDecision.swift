@@ -16,16 +16,21 @@ extension StoreTransaction {
     package func beginIndex(
         for uses: [QueryShape: ShapeTable.Use], _ limits: IndexLimits
     ) throws -> IndexDecision {
+        // Fields may have gone, or become secret, since they were asked for.
+        let uses = uses.filter { use in
+            schema.classes[use.key.className].map { info in use.key.fields.allSatisfy { info.isIndexable($0) } } ?? false
+        }
         var facts: [String: IndexFacts] = [:]
         for name in Set(uses.keys.map(\.className)) {
             if let info = schema.classes[name] { facts[name] = try indexFacts(info, limits) }
         }
         let count = schema.classes.values.reduce(0) { sum, info in sum + info.automatic.count(where: { $0.isKept }) }
         guard let (className, fields) = IndexAdvisor.next(uses, facts, automaticCount: count, limits),
-            var info = schema.classes[className], fields.all.allSatisfy({ info.isIndexable($0) }),
-            info.automaticIndex(fields.name) == nil
+            var info = schema.classes[className]
         else { return .nothing }
-        guard try keyBytes(fields, info) <= limits.keyBytesMax else {
+        // Names of fields may run into each other: a_b and c, a and b_c.
+        let isNamed = info.automatic.contains { $0.isKept && $0.name == fields.name }
+        guard !isNamed, try keyBytes(fields, info) <= limits.keyBytesMax else {
             return .unfit(Set(uses.keys.filter { $0.className == className && $0.isServed(by: fields.keys) }))
         }
         try AutomaticIndex.begin(fields, of: &info, by: .satchel, at: now, connection)

@@ -34,7 +34,8 @@ extension StoreTransaction {
             SELECT a.id, a.class, a.through, a.last, c.name, a.state FROM automaticIndexes a \
             LEFT JOIN classes c ON c.id = a.class WHERE a.state IN (?, ?) ORDER BY a.state DESC, a.id LIMIT 1
             """,
-            [.text(AutomaticIndex.State.dropping.rawValue), .text(AutomaticIndex.State.building.rawValue)]).first
+            [.text(AutomaticIndex.State.dropping.rawValue), .text(AutomaticIndex.State.building.rawValue)]
+        ).first
         connection.checkpoint(every: row == nil ? Connection.checkpointPages : Self.checkpointPages)
         guard let row else { return .nothing }
         let id = try row.int(0)
@@ -68,7 +69,7 @@ extension StoreTransaction {
         var (rows, through) = (0, first)
         while try source.step() {
             for column in index.columns.indices {
-                try target.bind(source.value(Int32(column)), at: Int32(column + 1))
+                try target.bind(column: Int32(column), of: source, at: Int32(column + 1))
             }
             _ = try target.step()
             target.reset()

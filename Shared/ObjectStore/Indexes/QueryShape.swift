@@ -41,6 +41,9 @@ package struct QueryShape: Sendable, Hashable {
         if isSelective || (self.order.isEmpty && !(counts && parts.isEmpty)) { return nil }
     }
 
+    /// Every field that it names.
+    var fields: [String] { equalities + order + (range.map { [$0] } ?? []) }
+
     /// All objects of the class are counted, which any automatic index serves.
     package var countsAll: Bool { equalities.isEmpty && range == nil && order.isEmpty }
 

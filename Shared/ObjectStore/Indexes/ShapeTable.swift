@@ -48,11 +48,12 @@ package struct ShapeTable: Sendable {
 
     /// Shapes that are remembered; the cheapest makes room for a new one.
     package static let shapesMax = 256
-    /// Instructions below which a run is not worth a thought: some hundred microseconds.
-    package static let runCostMin = 20_000
-    /// Recent runs and instructions that an index must spare: eight runs, and some ten milliseconds.
+    /// Instructions below which a run is not worth a thought. Some five of them look at a row, of which one reads the
+    /// document: these take about two milliseconds.
+    package static let runCostMin = 5_000
+    /// Recent runs and instructions that an index must spare: eight runs, and some twenty milliseconds.
     package static let runsMin = 7.5
-    package static let costMin = 400_000.0
+    package static let costMin = 50_000.0
     /// Networks, or spans of ten minutes, from which clients must ask.
     package static let networksMin = 5
     package static let spansMin = 6

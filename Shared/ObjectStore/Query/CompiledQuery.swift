@@ -51,7 +51,6 @@ struct CompiledQuery {
         let isAlone = compiler.near == nil && compiler.textScore == nil && compiler.pointed.isEmpty
         shape = isAlone ? QueryShape(info, condition, order: sorting.terms, counts: false) : nil
         countShape = isAlone ? QueryShape(info, condition, order: [], counts: true) : nil
-        let filter = guarded.sql(condition)
         hasScore = isRanked && wantsScore
         let score = wantsScore ? compiler.textScore : nil
         var columns = "o.doc, o.objectId\(score.map { ", \($0)" } ?? "")"
@@ -71,6 +70,7 @@ struct CompiledQuery {
                 return
             }
             if isRanked { throw ParseError(.invalidQuery, "$score and $nearSphere are not possible together.") }
+            let filter = guarded.sql(condition)
             let rows = near.rows(info, joins: joins, filter: filter, firstOnly: terms.isEmpty)
             pageSQL = CompiledQuery.page(columns, rows, terms + [near.point.distance, made])
             countSQL = "SELECT count(*) \(near.rows(info, joins: joins, filter: filter, firstOnly: false))"

@@ -19,8 +19,8 @@ final class AutomaticIndexes: Sendable {
     static let interval = Duration.seconds(2)
     /// Between two steps of some milliseconds each: a third of the writer's time at most.
     private static let pause = Duration.milliseconds(20)
-    /// Nanoseconds between the beginnings of two indexes: even who brings many shapes brings two a minute.
-    private static let pace: Int64 = 30_000_000_000
+    /// Nanoseconds between the beginnings of two indexes: of many needs at once the others may be gone with the first.
+    private static let pace: Int64 = 5_000_000_000
 
     /// - Throws: `StartupProblem` for settings that mean nothing.
     init(host: ServiceHost) throws {
