@@ -58,8 +58,9 @@ import Testing
     /// Makes automatic indexes of the class's simple fields.
     /// - Returns: how many.
     private static func index(_ sample: RandomClass, _ store: ClassStore) async throws -> Int {
+        let name = sample.name
         let simple = sample.keys.filter { key in
-            [ValueKind.string, .number, .boolean, .date].contains(key.kind) && !key.name.contains(".")
+            [ValueKind.string, .number, .boolean, .date, .pointer].contains(key.kind) && !key.name.contains(".")
         }.map(\.name)
         for (first, second) in zip(simple, simple.dropFirst()) {
             for fields in [[first], [second, first]] {
@@ -67,7 +68,7 @@ import Testing
                 if fields.count > 1 { index["_order"] = .array(fields.map(JSON.string)) }
                 let wish: JSON = ["indexes": .object(["auto_" + fields.joined(separator: "_"): .object(index)])]
                 // A field that is not there, or an id, is not indexed.
-                try? await store.write { _ = try $0.changeClass(sample.name, wish, keeping: []) }
+                try? await store.write { _ = try $0.changeClass(name, wish, keeping: []) }
             }
         }
         var ready = 0

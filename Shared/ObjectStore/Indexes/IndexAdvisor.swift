@@ -42,7 +42,7 @@ package enum IndexAdvisor {
     ) -> (className: String, fields: IndexFields)? {
         guard automaticCount < limits.perFile else { return nil }
         var best: (cost: Double, className: String, fields: IndexFields)?
-        for (className, ofClass) in Dictionary(grouping: uses, by: \.key.className) {
+        for (className, ofClass) in Dictionary(grouping: uses, by: { $0.key.className }) {
             guard let facts = facts[className], facts.hasEnoughRows, facts.automaticCount < limits.perClass else {
                 continue
             }

@@ -18,7 +18,8 @@ extension StoreTransaction {
     ) throws -> IndexDecision {
         // Fields may have gone, or become secret, since they were asked for.
         let uses = uses.filter { use in
-            schema.classes[use.key.className].map { info in use.key.fields.allSatisfy { info.isIndexable($0) } } ?? false
+            guard let info = schema.classes[use.key.className] else { return false }
+            return use.key.fields.allSatisfy { info.isIndexable($0) }
         }
         var facts: [String: IndexFacts] = [:]
         for name in Set(uses.keys.map(\.className)) {

@@ -78,8 +78,8 @@ package struct QueryShape: Sendable, Hashable {
     package func isServed(by columns: [String]) -> Bool {
         if countsAll { return false }
         let count = min(equalities.count, AutomaticIndex.fieldsMax - 2)
-        guard columns.count >= count, columns.prefix(count).allSatisfy(equalities.contains) else { return false }
-        let rest = columns.dropFirst(count)
+        let (first, rest) = (columns.prefix(count), columns.dropFirst(count))
+        guard first.count == count, first.allSatisfy({ equalities.contains($0) }) else { return false }
         return order.isEmpty ? range == nil || rest.first == range : rest.starts(with: order)
     }
 }

@@ -267,9 +267,9 @@ import Testing
         limits.rowsMin = 1
         let few = limits
         for (className, field, expected) in [
-            ("Kept", "secret", IndexDecision.nothing), ("_Hidden", "n", .nothing),
+            ("Kept", "secret", .nothing), ("_Hidden", "n", .nothing),
             ("Kept", "n", .begun(className: "Kept", name: "auto_n")),
-        ] {
+        ] as [(String, String, IndexDecision)] {
             let uses = Self.need(QueryShape(className: className, equalities: [field]))
             let decision = try await test.store.write { try $0.beginIndex(for: uses, few) }
             #expect(decision == expected, "\(className).\(field)")
