@@ -19,6 +19,8 @@ public final class ClassStore: Sendable {
     private let writer: WriterThread
     private let readers: ReaderPool
     private let isStopped: StopFlag
+    /// The costly queries of this process, for the indexes that they need.
+    package let shapes: ShapeLog
 
     /// Describes a store; nothing is opened yet.
     /// - Parameters:
@@ -38,15 +40,17 @@ public final class ClassStore: Sendable {
         self.path = path
         let migrator = Migrator(migrations)
         self.migrator = migrator
+        let shapes = ShapeLog()
+        self.shapes = shapes
         writer = WriterThread(
             settings: .init(
                 path: path, classes: classes, migrator: migrator, synchronous: synchronous,
                 allowClassCreation: allowClassCreation, allowCustomObjectId: allowCustomObjectId,
-                allowance: allowance),
+                allowance: allowance, shapes: shapes),
             logger: logger)
         let isStopped = StopFlag()
         self.isStopped = isStopped
-        readers = ReaderPool { try StoreReader.open(path: path, migrator) { isStopped.isRaised } }
+        readers = ReaderPool { try StoreReader.open(path: path, migrator, shapes) { isStopped.isRaised } }
     }
 
     /// The role of this process at this moment; a reader becomes the writer when the lock is free.
@@ -82,7 +86,7 @@ public final class ClassStore: Sendable {
     /// this release.
     /// - Throws: `.serviceUnavailable` (2) when there is none by then; `DatabaseRefused` when a newer release wrote it.
     public func makeReader() throws -> StoreReader {
-        try StoreReader.open(path: path, migrator) { isStopped.isRaised }
+        try StoreReader.open(path: path, migrator, shapes) { isStopped.isRaised }
     }
 
     /// Reads on one of the store's own reader threads, on the account of the current task's share. `body` may be called

@@ -77,6 +77,10 @@ private struct RunningService: Service {
         host.whenWriter("replies", every: .seconds(5), problem: "Old replies could not be removed.") { [host] in
             try await host.store.write { try KeyedReplies.prune($0) } ? .more : .idle
         }
+        let indexes = try AutomaticIndexes(host: host)
+        host.whenWriter("indexes", every: AutomaticIndexes.interval, problem: "An index could not be built.") {
+            try await indexes.round()
+        }
         host.store.startWriting(refused: { refuse($0, host.logger) }) { [host] in host.becameWriter() }
         // Nothing is answered from a database that is about to be refused.
         while !host.store.isSettled { try? await Task.sleep(for: .milliseconds(5)) }

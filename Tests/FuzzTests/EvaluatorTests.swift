@@ -4,7 +4,8 @@ import ParseProtocol
 import Testing
 
 /// 10,000 random documents and 10,000 random queries: the query compiler finds what a slow and simple evaluator finds,
-/// in the same order, counts the same, and refuses what it refuses with the same code.
+/// in the same order, counts the same, and refuses what it refuses with the same code. Every second class has indexes
+/// of the kind that the store makes by itself.
 @Suite struct EvaluatorTests {
     private static let seed = ProcessInfo.processInfo.environment["SATCHEL_FUZZ_SEED"].flatMap { UInt64($0) } ?? 1
     private static let classes = 40
@@ -19,9 +20,10 @@ import Testing
     @Test(.timeLimit(.minutes(5))) func theCompilerAndTheEvaluatorAgree() async throws {
         let fuzz = try await FuzzStore()
         var random = Seeded(Self.seed)
-        var (found, refused, disagreements) = (0, 0, 0)
+        var (found, refused, disagreements, indexes) = (0, 0, 0, 0)
         for number in 0..<Self.classes {
             let sample = try await RandomClass("Class\(number)", documents: Self.perClass, fuzz.store, &random)
+            if !number.isMultiple(of: 2) { indexes += try await Self.index(sample, fuzz.store) }
             for _ in 0..<Self.perClass {
                 let (question, caller) = self.question(sample, &random)
                 let answers = await Self.answers(question, caller, sample, fuzz.store)
@@ -48,8 +50,35 @@ import Testing
             seed \(Self.seed)
             """
         )
+        #expect(indexes > Self.classes, "Some queries must go through indexes.")
         #expect(found > 4000, "The queries must be about what there is.")
         #expect(refused > 200, "The queries must be about what there is.")
+    }
+
+    /// Makes automatic indexes of the class's simple fields.
+    /// - Returns: how many.
+    private static func index(_ sample: RandomClass, _ store: ClassStore) async throws -> Int {
+        let name = sample.name
+        let simple = sample.keys.filter { key in
+            [ValueKind.string, .number, .boolean, .date, .pointer].contains(key.kind) && !key.name.contains(".")
+        }.map(\.name)
+        for (first, second) in zip(simple, simple.dropFirst()) {
+            for fields in [[first], [second, first]] {
+                var index = Dictionary(uniqueKeysWithValues: fields.map { ($0, JSON.int(1)) })
+                if fields.count > 1 { index["_order"] = .array(fields.map(JSON.string)) }
+                let wish: JSON = ["indexes": .object(["auto_" + fields.joined(separator: "_"): .object(index)])]
+                // A field that is not there, or an id, is not indexed.
+                try? await store.write { _ = try $0.changeClass(name, wish, keeping: []) }
+            }
+        }
+        var ready = 0
+        while true {
+            switch try await store.write({ try $0.stepIndexes() }) {
+            case .nothing: return ready
+            case .ready: ready += 1
+            case .rows, .dropped: break
+            }
+        }
     }
 
     private func question(_ sample: RandomClass, _ random: inout Seeded) -> (Evaluator.Question, Caller) {

@@ -90,6 +90,10 @@ extension StoreTransaction {
                 try writer.dropIndex(name, of: info)
                 info.edits.indexes[name] = nil
             }
+            for place in info.automatic.indices
+            where info.automatic[place].isKept && info.automatic[place].fields.all.contains(field) {
+                try info.automatic[place].retire(isUnwanted: false, connection)
+            }
             try writer.removeField(field, type: type, of: info)
             return
         }
@@ -173,6 +177,9 @@ extension StoreTransaction {
 
     private func changeIndex(_ name: String, _ change: JSON, of info: inout ClassInfo) throws {
         if name == ClassEdits.idIndexName, change == ClassEdits.idIndex { return }
+        if name.hasPrefix(AutomaticIndex.prefix), info.edits.indexes[name] == nil {
+            return try changeAutomaticIndex(name, change, of: &info)
+        }
         if change["__op"] == "Delete" {
             guard info.edits.indexes.removeValue(forKey: name) != nil else {
                 throw ParseError(.invalidQuery, "Index \(name.prefix(128)) does not exist, cannot delete.")

@@ -60,6 +60,24 @@ extension ClassInfo {
         return fields[name] == nil ? nil : wireField(name)
     }
 
+    /// The indexes that there are, as Parse lists them; nil where nobody ever made one.
+    private var wireIndexes: JSON? {
+        let kept = automatic.filter(\.isKept)
+        guard !kept.isEmpty else { return edits.wireIndexes }
+        var indexes: JSON = edits.wireIndexes ?? .object([ClassEdits.idIndexName: ClassEdits.idIndex])
+        for index in kept {
+            indexes[index.name] = .object(Dictionary(uniqueKeysWithValues: index.fields.all.map { ($0, JSON.int(1)) }))
+        }
+        return indexes
+    }
+
+    /// Who made the automatic ones and how far they are, and those that are unwanted.
+    private var wireAutomaticIndexes: JSON? {
+        let shown = automatic.filter { $0.isKept || $0.isUnwanted }
+        // Only one of a name is kept or unwanted at a time.
+        return shown.isEmpty ? nil : .object(Dictionary(shown.map { ($0.name, $0.json) }) { _, last in last })
+    }
+
     /// The class in the protocol's schema format (PARSE_PROTOCOL section 7), as JSON text: fields are in the order in
     /// which the class got them, the standard ones first.
     var wireSchema: [UInt8] {
@@ -76,9 +94,13 @@ extension ClassInfo {
         }
         text += Array(#"},"classLevelPermissions":"#.utf8)
         text += permissions.wire(areGiven: edits.hasPermissions).serialized
-        if let indexes = edits.wireIndexes {
+        if let indexes = wireIndexes {
             text += Array(#","indexes":"#.utf8)
             text += indexes.serialized
+        }
+        if let automatic = wireAutomaticIndexes {
+            text += Array(#","automaticIndexes":"#.utf8)
+            text += automatic.serialized
         }
         text.append(UInt8(ascii: "}"))
         return text

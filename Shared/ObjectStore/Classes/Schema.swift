@@ -17,6 +17,8 @@ struct ClassInfo: Sendable {
     var textFields: [String]
     /// The columns of each index, as they are written in it. A writer may know less than there is.
     var indexes: [[String]] = ClassInfo.keys
+    /// The indexes that the store makes by itself, those that are unwanted among them.
+    var automatic: [AutomaticIndex] = []
 
     /// The columns of the index that every class has.
     static let keys = [["objectId"]]
@@ -56,6 +58,7 @@ struct Schema: Sendable {
             FROM classes LEFT JOIN classEdits ON class = id
             """)
         let indexes = try indexes(connection)
+        let automatic = try AutomaticIndex.stored(connection)
         for row in rows {
             let fields = try JSON(parsing: row.text(2)).objectValue ?? [:]
             var info = try ClassInfo(
@@ -69,6 +72,7 @@ struct Schema: Sendable {
                     hasPermissions: try row.int(5) != 0, storedIndexes: try JSON(parsing: indexes).objectValue ?? [:])
             }
             info.indexes += indexes["o\(info.id)"] ?? []
+            info.automatic = automatic[info.id] ?? []
             schema.classes[info.name] = info
         }
         return schema

@@ -52,7 +52,7 @@ struct SchemaWriter {
     }
 
     /// Tells readers that they must look anew.
-    private func advance(_ schema: inout Schema) throws {
+    func advance(_ schema: inout Schema) throws {
         schema.generation += 1
         try connection.executeOnce("PRAGMA user_version = \(schema.generation)")
     }
@@ -61,6 +61,7 @@ struct SchemaWriter {
     func drop(_ info: ClassInfo, in schema: inout Schema) throws {
         try TextIndex.drop(info, connection)
         try GeoIndex.drop(info, connection)
+        try AutomaticIndex.leave(info, connection)
         try connection.executeOnce("DROP TABLE o\(info.id); DROP TABLE p\(info.id)")
         for table in ["classes WHERE id", "classEdits WHERE class", "relations WHERE class"] {
             try connection.execute("DELETE FROM \(table) = ?", [.int(info.id)])
@@ -128,7 +129,7 @@ struct SchemaWriter {
         for (isUnique, lists) in [(false, indexes), (true, uniqueIndexes)] {
             for fields in lists {
                 let name = "\(isUnique ? "u" : "i")\(info.id)_" + fields.joined(separator: "_")
-                let columns = try fields.map { try column($0, info) }.joined(separator: ", ")
+                let columns = try fields.map { try info.column(of: $0) }.joined(separator: ", ")
                 wanted[name] = "CREATE \(isUnique ? "UNIQUE " : "")INDEX \(name) ON o\(info.id)(\(columns))"
             }
         }
@@ -147,7 +148,7 @@ struct SchemaWriter {
     /// - Throws: `StoreError` with `isUniqueViolation` when stored objects are not unique.
     func addIndex(_ name: String, _ index: ClassIndex, to info: ClassInfo) throws {
         let columns = try index.fields.map { field in
-            try column(field.name, info) + (field.isDescending ? " DESC" : "")
+            try info.column(of: field.name) + (field.isDescending ? " DESC" : "")
         }
         try connection.executeOnce(
             """
@@ -163,11 +164,6 @@ struct SchemaWriter {
     /// `FieldPath` lets only identifiers through, which is what may become part of SQL.
     private func sqlName(_ name: String, _ info: ClassInfo) throws -> String {
         "\(Self.editedIndexPrefix)\(info.id)_\(try FieldPath(name).root)"
-    }
-
-    private func column(_ field: String, _ info: ClassInfo) throws -> String {
-        if BuiltInField(rawValue: field) != nil { return field }
-        return try FieldPath(field).value(appending: info.fields[field]?.comparedMember, in: "doc")
     }
 }
 

@@ -86,16 +86,19 @@ enum CallerKind: Hashable {
         case write = "Write"
     }
 
+    /// The condition that a row `p` of an ACL is the caller's; nil for whom none can be.
+    var principal: String? {
+        switch self {
+        case .master, .anonymous: nil
+        case .user: "p.principal=?1"
+        case .userWithRoles: "p.principal IN (SELECT value FROM json_each(?2))"
+        }
+    }
+
     /// The condition on a row that its ACL grants the right; nil when every row passes.
     /// Parameter 1 is the user's id, parameter 2 the JSON array of all grants.
     func condition(_ right: Right, classId: Int64, row: String = "o") -> String? {
-        let principal: String
-        switch self {
-        case .master: return nil
-        case .anonymous: return "\(row).public\(right.rawValue)"
-        case .user: principal = "p.principal=?1"
-        case .userWithRoles: principal = "p.principal IN (SELECT value FROM json_each(?2))"
-        }
+        guard let principal else { return self == .master ? nil : "\(row).public\(right.rawValue)" }
         return """
             (\(row).public\(right.rawValue) OR EXISTS(SELECT 1 FROM p\(classId) p \
             WHERE \(principal) AND p.object=\(row).id AND p.can\(right.rawValue)))

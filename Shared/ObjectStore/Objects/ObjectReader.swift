@@ -13,6 +13,9 @@ public class ObjectReader: ObjectReading {
     /// The longest that one call takes before it fails with `.timeout` (124).
     public var timeLimit: Duration = .seconds(4)
 
+    /// The log of costly queries; nil where nobody reads it.
+    var shapes: ShapeLog?
+
     /// Queries already compiled, by their exact text. A shop asks the same few hundred again and again.
     var queries: [CompiledQuery.Key: CompiledQuery] = [:]
     static let queriesMax = 512

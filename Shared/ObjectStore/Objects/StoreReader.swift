@@ -4,10 +4,14 @@ import ParseProtocol
 /// A read-only connection. Each belongs to one thread; every read sees all commits made before it.
 public final class StoreReader: ObjectReader {
     /// Opens the file, and waits for a writer to make it, or to bring it to this release, when that is not done yet.
-    /// - Parameter isStopped: asked while waiting; true ends it.
+    /// - Parameters:
+    ///   - shapes: where costly queries are written down.
+    ///   - isStopped: asked while waiting; true ends it.
     /// - Throws: `.serviceUnavailable` (2) when there is none after 30 s; `DatabaseRefused` when a newer release wrote
     ///   it.
-    static func open(path: String, _ migrator: Migrator, isStopped: () -> Bool) throws -> StoreReader {
+    static func open(
+        path: String, _ migrator: Migrator, _ shapes: ShapeLog, isStopped: () -> Bool
+    ) throws -> StoreReader {
         let deadline = ContinuousClock.now + .seconds(30)
         while true {
             do {
@@ -16,7 +20,9 @@ public final class StoreReader: ObjectReader {
                 let schema = try Schema.load(connection)
                 // The writer of a new file sets the generation last.
                 if schema.generation > 0, try migrator.isDone(in: connection) {
-                    return StoreReader(connection: connection, schema: schema)
+                    let reader = StoreReader(connection: connection, schema: schema)
+                    reader.shapes = shapes
+                    return reader
                 }
                 try? connection.close()
             } catch let refusal as DatabaseRefused {

@@ -19,6 +19,7 @@ public final class StoreTransaction: ObjectReader {
         allowance = settings.allowance
         definitions = Dictionary(settings.classes.map { ($0.name, $0) }) { _, last in last }
         super.init(connection: connection, schema: schema)
+        shapes = settings.shapes
     }
 
     var writer: SchemaWriter { SchemaWriter(connection: connection) }

@@ -11,6 +11,9 @@ struct CompiledQuery {
     let isCacheable: Bool
     /// SQL that gives the columns of a cursor for the object of parameter 5; nil unless the query has `after`.
     let positionSQL: String?
+    /// The shapes of the page and of the count, for the indexes that they would need; nil for none.
+    let shape: QueryShape?
+    let countShape: QueryShape?
     /// Columns of the order's values in the page, when the query has `after`; the row's number comes before them.
     let orderColumns: Range<Int32>
 
@@ -45,7 +48,9 @@ struct CompiledQuery {
         let guarded = GuardedCondition(
             info: info, access: access, userFields: userFields, pointed: compiler.pointed,
             order: sorting.terms.map(\.column))
-        let filter = guarded.sql(condition)
+        let isAlone = compiler.near == nil && compiler.textScore == nil && compiler.pointed.isEmpty
+        shape = isAlone ? QueryShape(info, condition, order: sorting.terms, counts: false) : nil
+        countShape = isAlone ? QueryShape(info, condition, order: [], counts: true) : nil
         hasScore = isRanked && wantsScore
         let score = wantsScore ? compiler.textScore : nil
         var columns = "o.doc, o.objectId\(score.map { ", \($0)" } ?? "")"
@@ -58,12 +63,14 @@ struct CompiledQuery {
             orderColumns = 0..<0
             arguments = compiler.arguments
             guard let near = compiler.near else {
-                let rows = "FROM \(from)\(filter.isEmpty ? "" : " WHERE \(filter)")"
-                pageSQL = CompiledQuery.page(columns, rows, terms + [made])
-                countSQL = "SELECT count(*) \(rows)"
+                pageSQL = CompiledQuery.page(
+                    columns, from, guarded, condition, sorting, made,
+                    IndexWalk(isAlone, info, condition, sorting.terms))
+                countSQL = CompiledQuery.count(from, guarded, condition, kind, isAlone: isAlone)
                 return
             }
             if isRanked { throw ParseError(.invalidQuery, "$score and $nearSphere are not possible together.") }
+            let filter = guarded.sql(condition)
             let rows = near.rows(info, joins: joins, filter: filter, firstOnly: terms.isEmpty)
             pageSQL = CompiledQuery.page(columns, rows, terms + [near.point.distance, made])
             countSQL = "SELECT count(*) \(near.rows(info, joins: joins, filter: filter, firstOnly: false))"
@@ -81,15 +88,39 @@ struct CompiledQuery {
             SELECT o.doc, o.objectId\(hasScore ? ", 0" : ""), \(values) FROM o\(info.id) o\(joins) \
             WHERE \(ConditionCompiler.filter(["o.objectId=?5"] + (access.map { [$0] } ?? [])))
             """
-        countSQL = "SELECT count(*) FROM \(from)\(filter.isEmpty ? "" : " WHERE \(filter)")"
+        countSQL = CompiledQuery.count(from, guarded, condition, kind, isAlone: isAlone)
         var parts = condition
         if case .cursor(let cursor) = start {
             parts += try cursor.condition((info.name, order), sorting, isDescending: isDescending, &compiler)
         }
         arguments = compiler.arguments
-        let rest = guarded.sql(parts)
         pageSQL = CompiledQuery.page(
-            columns, "FROM \(from)\(rest.isEmpty ? "" : " WHERE \(rest)")", terms + [made])
+            columns, from, guarded, parts, sorting, made, IndexWalk(isAlone, info, parts, sorting.terms))
+    }
+
+    /// A page by the class's own table and indexes, or by an automatic one.
+    private static func page(
+        _ columns: String, _ from: String, _ guarded: GuardedCondition, _ parts: [ConditionPart], _ order: QueryOrder,
+        _ made: String, _ walk: IndexWalk?
+    ) -> String {
+        let filter = guarded.sql(parts, walk)
+        let rows = "FROM \(walk?.source(guarded.info) ?? from)\(filter.isEmpty ? "" : " WHERE \(filter)")"
+        guard let walk else { return page(columns, rows, order.terms.map(\.sql) + [made]) }
+        let last = made.replacing("o.id", with: "x.object", maxReplacements: 1)
+        return page(columns, rows, order.terms.map { walk.sorted(by: $0) } + [last])
+    }
+
+    /// The count; by an automatic index alone where that answers the whole condition.
+    private static func count(
+        _ from: String, _ guarded: GuardedCondition, _ parts: [ConditionPart], _ kind: CallerKind, isAlone: Bool
+    ) -> String {
+        let info = guarded.info
+        let walk = parts.isEmpty && isAlone ? IndexWalk(counting: info) : IndexWalk(isAlone, info, parts, [])
+        if let walk, walk.found.count == parts.count, guarded.userFields == nil { return walk.count(info, kind) }
+        // A walk of no condition is only good for counting by it.
+        let used = parts.isEmpty ? nil : walk
+        let filter = guarded.sql(parts, used)
+        return "SELECT count(*) FROM \(used?.source(info) ?? from)\(filter.isEmpty ? "" : " WHERE \(filter)")"
     }
 
     private static func page(_ columns: String, _ rows: String, _ sorting: [String]) -> String {

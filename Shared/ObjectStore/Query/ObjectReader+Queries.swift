@@ -79,7 +79,7 @@ extension ObjectReader {
     private func counted(_ query: Query, _ caller: Caller) throws -> Int {
         guard let compiled = try compiled(query, .count, nil, caller) else { return 0 }
         let statement = try compiled.prepared(compiled.countSQL, connection, caller)
-        defer { statement.reset() }
+        defer { end(statement, of: compiled.countShape, caller) }
         return try statement.step() ? Int(statement.int(0)) : 0
     }
 
@@ -98,7 +98,7 @@ extension ObjectReader {
         let selection = try selection(info, keys: query.keys, excludeKeys: excludeKeys, caller)
         let statement = try compiled.prepared(
             compiled.pageSQL, connection, caller, limit: query.limit, skip: query.skip)
-        defer { statement.reset() }
+        defer { end(statement, of: compiled.shape, caller) }
         var last: QueryCursor?
         while try statement.step() {
             try body(statement, selection, compiled.hasScore ? statement.real(2) : nil)
@@ -108,6 +108,13 @@ extension ObjectReader {
         // Nothing new: the same place is where the next page begins.
         if case .cursor(let cursor) = start { return try cursor.text() }
         return query.after
+    }
+
+    /// Remembers a query whose rows took long to find, also one that was interrupted.
+    private func end(_ statement: Statement, of shape: QueryShape?, _ caller: Caller) {
+        statement.reset()
+        let steps = statement.takeSteps()
+        if steps >= ShapeTable.runCostMin, let shape { shapes?.note(shape, cost: steps, by: caller) }
     }
 
     // MARK: Places to go on from

@@ -119,8 +119,8 @@ struct QueryCursor: Equatable {
             if term.isDescending, !term.isNeverMissing { bound = "(\(bound) OR \(name) IS NULL)" }
         }
         return [
-            ConditionPart(sql: bound, term: IndexTerm(bound, comparing: column, of: "o")),
-            ConditionPart(sql: condition),
+            ConditionPart(sql: bound, term: IndexTerm(bound, comparing: column, of: "o"), isBroad: true),
+            ConditionPart(sql: condition, isBroad: true),
         ]
     }
 }

@@ -32,5 +32,5 @@ extension ObjectReader {
 
 extension Statement {
     /// Instructions since it was asked last.
-    fileprivate func takeSteps() -> Int { Int(sqlite3_stmt_status(pointer, SQLITE_STMTSTATUS_VM_STEP, 1)) }
+    func takeSteps() -> Int { Int(sqlite3_stmt_status(pointer, SQLITE_STMTSTATUS_VM_STEP, 1)) }
 }

@@ -91,6 +91,11 @@ extension Statement {
         return sqlite3_bind_text64(pointer, index, base, UInt64(text.count), Statement.copied, UInt8(SQLITE_UTF8))
     }
 
+    /// Binds what another statement has in a column of its current row, as it is stored.
+    func bind(column: Int32, of source: Statement, at index: Int32) throws {
+        try check(sqlite3_bind_value(pointer, index, sqlite3_column_value(source.pointer, column)))
+    }
+
     func bind(_ value: Int64, at index: Int32) throws {
         guard index <= parameterCount else { return }
         try check(sqlite3_bind_int64(pointer, index, value))

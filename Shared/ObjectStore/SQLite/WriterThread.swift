@@ -31,6 +31,7 @@ final class WriterThread: @unchecked Sendable {
         let allowClassCreation: Bool
         let allowCustomObjectId: Bool
         let allowance: any SchemaAllowance
+        let shapes: ShapeLog
     }
 
     /// The answer to those whose commit ended with another's failure.

@@ -163,7 +163,9 @@ struct ConditionCompiler {
         let key = "\(subject.row).objectId"
         let term =
             IndexTerm(sql, comparing: subject.value, of: subject.row) ?? IndexTerm(sql, comparing: key, of: subject.row)
-        return [ConditionPart(sql: sql, term: term)]
+        let isBroad =
+            sql.hasPrefix("\(subject.value) IS NOT ") || sql.hasSuffix(" IS NOT NULL") || sql.hasSuffix(" IS NOT TRUE")
+        return [ConditionPart(sql: sql, term: term, isBroad: isBroad)]
     }
 
     /// The condition that a row is one of those that an index finds, and passes a test besides.

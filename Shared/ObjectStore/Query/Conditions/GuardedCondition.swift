@@ -13,20 +13,32 @@ struct GuardedCondition {
     let order: [String]
 
     /// SQL of the condition after `WHERE`; empty for none.
-    func sql(_ parts: [ConditionPart]) -> String {
-        guard let access else { return ConditionCompiler.filter(parts.map(\.sql)) }
+    /// - Parameter walk: the automatic index that finds the candidates.
+    func sql(_ parts: [ConditionPart], _ walk: IndexWalk? = nil) -> String {
+        guard let access else {
+            return ConditionCompiler.filter(parts.enumerated().map { walk?.found[$0.offset] ?? $0.element.sql })
+        }
+        if let walk {
+            let found = walk.found.sorted { $0.key < $1.key }.map(\.value)
+            let rest = parts.indices.filter { walk.found[$0] == nil }.map { parts[$0].sql }
+            return guarded(found, rest, by: access)
+        }
         // Classes of the system hold what one user may read and no other: how many lie in a range is nobody's business.
         let choice = CandidateChoice(
             parts, rows: pointed.requiredIndexes.merging(["o": info.indexes]) { _, own in own }, order: order,
             findsRanges: !info.name.hasPrefix("_"))
+        return guarded(choice.candidates, choice.rest, by: access)
+    }
+
+    private func guarded(_ candidates: [String], _ rest: [String], by access: String) -> String {
         let rules = [access] + pointed.requiredAccess
-        guard !choice.rest.isEmpty else { return ConditionCompiler.filter(choice.candidates + rules) }
+        guard !rest.isEmpty else { return ConditionCompiler.filter(candidates + rules) }
         let guarded = """
             CASE WHEN \(ConditionCompiler.joined(rules, " AND ")) \
-            THEN \(ConditionCompiler.joined(choice.rest, " AND ")) ELSE 0 END
+            THEN \(ConditionCompiler.joined(rest, " AND ")) ELSE 0 END
             """
         // Once more by itself, where SQLite can use it to look at fewer rows.
         let early = userFields != nil || !pointed.isEmpty ? [access] : []
-        return ConditionCompiler.filter(choice.candidates + early + [guarded])
+        return ConditionCompiler.filter(candidates + early + [guarded])
     }
 }

@@ -38,6 +38,8 @@ struct ConditionPart {
     let sql: String
     /// The comparison in this part that an index can answer; nil when there is none.
     var term: IndexTerm?
+    /// As a rule it leaves out few rows: `$ne`, `$nin`, `$exists`.
+    var isBroad = false
     /// The parts of each clause of an `$or` at the top.
     var alternatives: [[ConditionPart]] = []
 }

@@ -8,11 +8,15 @@ package struct LogCopying {
     /// Pages that are copied although clients wait: 64 MB. The pages that many writes share are copied once for all of
     /// them: measured a sixth more creates than at 4,000.
     package static let pagesMax = 16_000
+    /// The same while an index is built in steps: copying more would hold up other writes for longer than a step.
+    package static let pagesMaxBetweenSteps = 1000
     /// Pages that are worth copying when nobody waits: 4 MB. What comes next is then written over them.
     package static let quietPagesMin = 1000
     /// Seconds without a write after which nobody waits.
     package static let quietSeconds = 0.1
 
+    /// Whether an index is built.
+    package var isBetweenSteps = false
     /// Pages of the log after the last commit, and what it had when it was copied.
     private var pages = 0
     private var copied = 0
@@ -23,7 +27,7 @@ package struct LogCopying {
     private var uncopied: Int { pages - copied }
 
     /// It has grown so far that it is copied at once.
-    package var isDue: Bool { uncopied >= Self.pagesMax }
+    package var isDue: Bool { uncopied >= (isBetweenSteps ? Self.pagesMaxBetweenSteps : Self.pagesMax) }
     /// It is copied once nobody writes.
     package var isWorthwhile: Bool { uncopied >= Self.quietPagesMin }
 

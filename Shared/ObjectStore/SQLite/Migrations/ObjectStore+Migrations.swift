@@ -27,6 +27,17 @@ extension Migrations {
                     database TEXT NOT NULL,
                     generation INTEGER NOT NULL)
                     """,
-                ])
+                ]),
+            Migration(
+                2, "automaticIndexes",
+                [
+                    """
+                    CREATE TABLE automaticIndexes(
+                        id INTEGER PRIMARY KEY, class INTEGER NOT NULL, keys TEXT NOT NULL, filters TEXT NOT NULL,
+                        madeBy TEXT NOT NULL, madeAt INTEGER NOT NULL, state TEXT NOT NULL,
+                        isUnwanted INTEGER NOT NULL DEFAULT 0, through INTEGER NOT NULL DEFAULT 0,
+                        last INTEGER NOT NULL DEFAULT 0)
+                    """
+                ]),
         ])
 }

@@ -1,0 +1,64 @@
+import ParseProtocol
+
+/// The outcome of a look at costly queries.
+package enum IndexDecision: Sendable, Hashable {
+    /// None of them needs an index that may be made.
+    case nothing
+    /// An index of that class and name is being built.
+    case begun(className: String, name: String)
+    /// The values that these would need an index of are too long for one.
+    case unfit(Set<QueryShape>)
+}
+
+extension StoreTransaction {
+    /// Begins the index that serves most of what queries cost lately, if there is one to make.
+    /// - Parameter uses: the shapes that are worth an index (`ShapeLog.wanted`).
+    package func beginIndex(
+        for uses: [QueryShape: ShapeTable.Use], _ limits: IndexLimits
+    ) throws -> IndexDecision {
+        // Fields may have gone, or become secret, since they were asked for.
+        let uses = uses.filter { use in
+            guard let info = schema.classes[use.key.className] else { return false }
+            return use.key.fields.allSatisfy { info.isIndexable($0) }
+        }
+        var facts: [String: IndexFacts] = [:]
+        for name in Set(uses.keys.map(\.className)) {
+            if let info = schema.classes[name] { facts[name] = try indexFacts(info, limits) }
+        }
+        let count = schema.classes.values.reduce(0) { sum, info in sum + info.automatic.count(where: { $0.isKept }) }
+        guard let (className, fields) = IndexAdvisor.next(uses, facts, automaticCount: count, limits),
+            var info = schema.classes[className]
+        else { return .nothing }
+        // Names of fields may run into each other: a_b and c, a and b_c.
+        let isNamed = info.automatic.contains { $0.isKept && $0.name == fields.name }
+        guard !isNamed, try keyBytes(fields, info) <= limits.keyBytesMax else {
+            return .unfit(Set(uses.keys.filter { $0.className == className && $0.isServed(by: fields.keys) }))
+        }
+        try AutomaticIndex.begin(fields, of: &info, by: .satchel, at: now, connection)
+        schema.classes[className] = info
+        try writer.advance(&schema)
+        return .begun(className: className, name: fields.name)
+    }
+
+    private func indexFacts(_ info: ClassInfo, _ limits: IndexLimits) throws -> IndexFacts {
+        var facts = IndexFacts()
+        let last = try rows(
+            "SELECT 1 FROM o\(info.id) LIMIT 1 OFFSET ?", [.int(Int64(max(0, limits.rowsMin - 1)))])
+        facts.hasEnoughRows = !last.isEmpty
+        let kept = info.automatic.filter(\.isKept)
+        let own = info.indexes.map { $0.map { info.indexableField(ofColumn: $0) ?? $0 } }
+        facts.indexes = own + kept.map(\.fields.keys)
+        facts.automaticCount = kept.count
+        facts.unwanted = info.automatic.filter(\.isUnwanted).map { Set($0.fields.all) }
+        return facts
+    }
+
+    /// What the index's keys take for one of the newest objects, on average.
+    private func keyBytes(_ fields: IndexFields, _ info: ClassInfo) throws -> Int {
+        let lengths = try fields.all.map { "ifnull(length(\(try info.column(of: $0))), 0)" }.joined(separator: "+")
+        let average = try connection.rows(
+            "SELECT avg(\(lengths)) FROM (SELECT * FROM o\(info.id) ORDER BY id DESC LIMIT 100)"
+        ).first?[0].realValue
+        return Int(average ?? 0)
+    }
+}

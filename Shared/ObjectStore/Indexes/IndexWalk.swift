@@ -1,0 +1,132 @@
+/// The way through an automatic index that finds the rows of a query: `a<id> x`, whose rows name those of the class.
+///
+/// SQLite does not know that the table is an index, so that it is chosen here: by the same rules for the indexes of the
+/// class and for automatic ones, which are taken when they serve more. What finds rows in it are equalities and ranges,
+/// as in every other index (`CandidateChoice`).
+struct IndexWalk {
+    let index: AutomaticIndex
+    private let columns: [String]
+    /// The parts that the index answers, as it has them, by their place in the condition.
+    let found: [Int: String]
+
+    /// - Parameter isAlone: the query looks at the class's own rows only, and at no places and ranks.
+    /// - Returns: nil when no automatic index serves the query better than those of the class.
+    init?(_ isAlone: Bool, _ info: ClassInfo, _ parts: [ConditionPart], _ order: [QueryOrder.Term]) {
+        guard isAlone, info.automatic.contains(where: { $0.state == .ready }),
+            !parts.contains(where: \.isFoundOtherwise)
+        else { return nil }
+        let own = info.indexes.map { Match($0, filters: [], parts, order).score }.max() ?? 0
+        var best: (index: AutomaticIndex, columns: [String], match: Match)?
+        for index in info.automatic where index.state == .ready {
+            guard let keys = try? index.fields.keys.map(info.column(of:)),
+                let filters = try? index.fields.filters.map(info.column(of:))
+            else { continue }
+            let match = Match(keys, filters: filters, parts, order)
+            guard match.isPossible(parts), match.score > max(own, best?.match.score ?? 0) else { continue }
+            best = (index, keys + filters, match)
+        }
+        guard let best else { return nil }
+        index = best.index
+        columns = best.columns
+        found = Dictionary(
+            uniqueKeysWithValues: best.match.used.map { part, column in
+                // A part with a term begins with its column, which names the row.
+                let rest = parts[part].sql.dropFirst(best.columns[column].count + "o.".count)
+                return (part, "x.\(AutomaticIndex.column(column))\(rest)")
+            })
+    }
+
+    /// The way to count all objects of a class by a ready index.
+    init?(counting info: ClassInfo) {
+        let ready = info.automatic.filter { $0.state == .ready }
+        guard let index = ready.min(by: { $0.fields.all.count < $1.fields.all.count }) else { return nil }
+        self.index = index
+        columns = []
+        found = [:]
+    }
+
+    /// What follows `FROM`.
+    func source(_ info: ClassInfo) -> String { "\(index.table) x CROSS JOIN o\(info.id) o ON o.id=x.object" }
+
+    /// A term of the order, by the index where it has the value.
+    func sorted(by term: QueryOrder.Term) -> String {
+        guard let place = columns.firstIndex(of: term.column) else { return term.sql }
+        return "x.\(AutomaticIndex.column(place))\(term.isDescending ? " DESC" : "")"
+    }
+
+    /// SQL that counts what the caller may read without looking at the objects: those that all may read, and of the
+    /// others those that name the caller.
+    func count(_ info: ClassInfo, _ kind: CallerKind) -> String {
+        let found = found.sorted { $0.key < $1.key }.map(\.value)
+        func rows(_ source: String, _ conditions: [String]) -> String {
+            let filter = ConditionCompiler.filter(found + conditions)
+            return "SELECT count(*) FROM \(source)\(filter.isEmpty ? "" : " WHERE \(filter)")"
+        }
+        let table = "\(index.table) x"
+        if kind == .master { return rows(table, []) }
+        let all = rows(table, ["x.readable"])
+        guard let principal = kind.principal else { return all }
+        let named = "(SELECT DISTINCT p.object FROM p\(info.id) p WHERE \(principal) AND p.canRead) n"
+        return "SELECT (\(all))+(\(rows("\(named) CROSS JOIN \(table) ON x.object=n.object", ["NOT x.readable"])))"
+    }
+}
+
+/// What an index can do for a query.
+private struct Match {
+    /// The parts it answers with their columns.
+    private(set) var used: [(part: Int, column: Int)] = []
+    private(set) var score = 0
+    /// Its first column is compared.
+    private var isNarrow = false
+    /// Rows come out of it in the wanted order.
+    private var isSorted = false
+
+    init(_ keys: [String], filters: [String], _ parts: [ConditionPart], _ order: [QueryOrder.Term]) {
+        func place(_ isWanted: (IndexTerm.Kind) -> Bool, _ column: String) -> [Int] {
+            parts.indices.filter { index in
+                parts[index].term.map { $0.row == "o" && $0.column == column && isWanted($0.kind) } ?? false
+            }
+        }
+        var next = 0
+        var isSingle = true
+        while next < keys.count, let part = place({ $0 == .equality }, keys[next]).first {
+            used.append((part: part, column: next))
+            score += 4
+            if parts[part].sql.dropFirst(keys[next].count + "o.".count).hasPrefix(" IN (") { isSingle = false }
+            next += 1
+        }
+        let fixed = Set(keys.prefix(next))
+        let wanted = order.filter { !fixed.contains($0.column) }
+        var sorted = 0
+        while isSingle, next < keys.count, sorted < wanted.count, wanted[sorted].column == keys[next],
+            wanted[sorted].isDescending == wanted[0].isDescending
+        {
+            if sorted == 0 { take(place({ $0 != .equality }, keys[next]), next, weight: 2) }
+            next += 1
+            sorted += 1
+        }
+        if sorted > 0 {
+            isSorted = true
+            score += 3
+        } else if next < keys.count {
+            take(place({ $0 != .equality }, keys[next]), next, weight: 2)
+            next += 1
+        }
+        isNarrow = used.contains { $0.column == 0 }
+        for (column, name) in (keys + filters).enumerated() where column >= next {
+            take(place({ _ in true }, name), column, weight: 1)
+        }
+    }
+
+    private mutating func take(_ parts: [Int], _ column: Int, weight: Int) {
+        used += parts.map { (part: $0, column: column) }
+        score += weight * parts.count
+    }
+
+    /// Whether it is a way to find the rows: its order alone only where what else is asked leaves out few of them.
+    func isPossible(_ parts: [ConditionPart]) -> Bool {
+        if isNarrow { return true }
+        let answered = Set(used.map(\.part))
+        return isSorted && parts.indices.allSatisfy { answered.contains($0) || parts[$0].isBroad }
+    }
+}
