@@ -145,14 +145,15 @@ struct HTTPFront: HTTPResponder {
         if let location = answer.location { headers[.location] = location }
         if let seconds = answer.retryAfterSeconds { headers[.retryAfter] = String(seconds) }
         for field in answer.headers { headers[field.name] = field.value }
-        let body = answer.headers[.contentType] == nil ? configuration.fileLinks.linked(answer.body) : answer.body
+        let isFinal = answer.final != nil || answer.headers[.contentType] != nil
+        let body = isFinal ? answer.body : configuration.fileLinks.linked(answer.body)
         let isHead = request.method == .head
         // A client that has the answer already is spared it. What a POST reads for a client (a tunnelled GET) is none
         // of HTTP's caches'.
         if answer.status == 200, isHead || request.method == .get, answer.stream == nil,
             answer.headers[.contentType] == nil
         {
-            let tag = EntityTag.of(body)
+            let tag = answer.final?.tag ?? EntityTag.of(body)
             headers.append(HTTPField(name: .eTag, value: tag))
             headers.append(Self.cacheControl)
             headers.append(Self.vary)
@@ -163,7 +164,8 @@ struct HTTPFront: HTTPResponder {
         }
         let response = Response(
             status: .init(code: answer.status), headers: headers,
-            body: answer.stream ?? AnswerWriter.responseBody(body, hold, configuration.capacity))
+            body: answer.stream ?? answer.final.map { ResponseBody(byteBuffer: $0.buffer) }
+                ?? AnswerWriter.responseBody(body, hold, configuration.capacity))
         return request.method == .head ? response.createHeadResponse() : response
     }
 

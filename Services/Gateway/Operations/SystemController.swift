@@ -6,6 +6,7 @@ import ProcessKit
 /// The routes by which operators and SDKs ask about the suite itself.
 struct SystemController: Sendable {
     let broker: Broker
+    let cache: ReadCache?
     let document: OpenAPIDocument
 
     /// What this gateway offers, as OpenAPI.
@@ -25,6 +26,7 @@ struct SystemController: Sendable {
         return ParseResponse([
             "parseServerVersion": "7.3.0",
             "satchelVersion": .string(satchelRelease),
+            "readCache": cache?.report ?? .null,
             "features": [
                 "globalConfig": ["create": true, "read": true, "update": true, "delete": true],
                 "hooks": edited,

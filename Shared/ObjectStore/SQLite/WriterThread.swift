@@ -18,6 +18,7 @@ final class WriterThread: @unchecked Sendable {
         let allowClassCreation: Bool
         let allowCustomObjectId: Bool
         let allowance: any SchemaAllowance
+        let announcement: ChangeAnnouncement
     }
 
     /// Jobs in one commit. More would only delay the first: at 128 the fsync is a small part of each.
@@ -37,9 +38,11 @@ final class WriterThread: @unchecked Sendable {
     private var thread: Thread?
     /// Somebody else has the lock, or the file could not be opened.
     private var hasTried = false
+    private var announcedOn: UInt64 = 0
     /// The writer's thread alone uses what follows.
     private lazy var lock = WriterLock(path: settings.path)
     private var register: BirthRegister?
+    private var board: ChangeBoard?
 
     init(settings: Settings, logger: Logger) {
         self.settings = settings
@@ -52,6 +55,9 @@ final class WriterThread: @unchecked Sendable {
     var isSettled: Bool { condition.withLock { hasTried || state == .writing || state == .stopped } }
 
     var isWriting: Bool { condition.withLock { state == .writing } }
+
+    /// The board on which this process says what it changes; 0 for none, and before it writes.
+    var boardIdentity: UInt64 { condition.withLock { announcedOn } }
 
     /// - Parameters:
     ///   - refused: the database is not what was left there; this process never writes it.
@@ -133,6 +139,9 @@ final class WriterThread: @unchecked Sendable {
     }
 
     private func write(_ became: @Sendable () -> Void) throws {
+        // Before anything of the file is touched: a log that is read again may bring what nobody has seen yet.
+        board = try settings.announcement.board(beside: settings.path, logger)
+        defer { board?.unsettle() }
         let kept = try DatabaseInspection(
             path: settings.path, synchronous: settings.synchronous, migrator: settings.migrator, logger: logger
         ).inspect(lock.descriptor)
@@ -141,7 +150,11 @@ final class WriterThread: @unchecked Sendable {
         let (schema, certificate) = try connection.exclusively { try prepare(connection, kept) }
         register = try BirthRegister(certificate, beside: settings.path)
         let transaction = StoreTransaction(connection: connection, schema: schema, settings: settings)
-        condition.withLock { state = .writing }
+        board?.settle()
+        condition.withLock {
+            state = .writing
+            announcedOn = board?.identity ?? 0
+        }
         logger.info("store.writer.became", metadata: ["store.path": "\(settings.path)"])
         became()
         while let group = nextGroup() {
@@ -224,6 +237,7 @@ final class WriterThread: @unchecked Sendable {
         let schemaBefore = transaction.schema
         var hasChanged = false
         var noted: Int64?
+        var changes = ChangeSet()
         do {
             try connection.exclusively {
                 try connection.execute("BEGIN IMMEDIATE")
@@ -241,6 +255,8 @@ final class WriterThread: @unchecked Sendable {
                     }
                 }
                 if hasChanged { noted = try noteGeneration(connection) }
+                changes = transaction.takeChanges(since: schemaBefore)
+                board?.begin(changes)
                 try connection.execute("COMMIT")
             }
             if let noted { register?.note(noted) }
@@ -251,9 +267,12 @@ final class WriterThread: @unchecked Sendable {
             }
             _ = transaction.takeCommitActions()
             transaction.schema = schemaBefore
+            _ = transaction.takeChanges(since: schemaBefore)
             failures = failures.map { $0 ?? error }
             actions = []
         }
+        // Before anybody hears of it.
+        board?.end(changes)
         for action in actions { action() }
         for (job, failure) in zip(group, failures) { job.finish(failure.map(health.told)) }
     }
