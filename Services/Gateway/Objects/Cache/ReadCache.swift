@@ -87,7 +87,7 @@ final class ReadCache: Sendable {
         guard let scope = request.hooks else { return true }
         // As long as nobody knows which webhooks there are, each class may have one.
         guard let table = scope.registry.known else { return false }
-        return !table.has([.beforeFind, .afterFind], className)
+        return !table.has(HookedRead.triggers, className)
     }
 
     /// The options as they came, in the query, in a body or in both.
