@@ -118,6 +118,7 @@ let package = Package(
             name: "GatewayService",
             dependencies: [
                 "Cryptography", "MessageBus", "Messages", "Outbound", "ParseProtocol", "ProcessKit",
+                .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Mustache", package: "swift-mustache"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -14,7 +14,10 @@ func runGateway() async throws {
     let logger = configuration.start.makeLogger("gateway-1")
 
     let sessions = SessionCache()
-    let broker = try Broker(configuration: configuration.bus, logger: logger) { sessions.forget($0) }
+    let cache = ReadCache(configuration)
+    let broker = try Broker(
+        configuration: configuration.bus, logger: logger, onForget: { sessions.forget($0) },
+        onStates: { cache?.servicesChanged($0) })
     let services = ServiceClient(broker: broker)
     let meter = RequestMeter()
     let outbound = OutboundClient(authorities: configuration.cloud.authorities)
@@ -27,7 +30,7 @@ func runGateway() async throws {
             settings: configuration.admission, masterKey: configuration.masterKey, services: services),
         principals: PrincipalResolver(configuration: configuration, sessions: sessions, services: services),
         hooks: hooks,
-        controllers: try Controllers(configuration, broker, services, hooks.registry, outbound, logger),
+        controllers: try Controllers(configuration, broker, services, cache, hooks.registry, outbound, logger),
         meter: meter)
 
     let gate = ConnectionGate(configuration.capacity, proxies: configuration.admission.trustedProxies)
@@ -59,12 +62,13 @@ func runGateway() async throws {
 extension Controllers {
     /// - Throws: when a page or a part of the OpenAPI document cannot be used.
     fileprivate init(
-        _ configuration: GatewayConfiguration, _ broker: Broker, _ services: ServiceClient, _ registry: HookRegistry,
-        _ outbound: OutboundClient, _ logger: Logger
+        _ configuration: GatewayConfiguration, _ broker: Broker, _ services: ServiceClient, _ cache: ReadCache?,
+        _ registry: HookRegistry, _ outbound: OutboundClient, _ logger: Logger
     ) throws {
         let cloud = configuration.cloud
         let federation = Federation(services: services, limitMax: configuration.limitMax)
-        let objects = ObjectsController(services: services, federation: federation, configuration: configuration)
+        let objects = ObjectsController(
+            services: services, federation: federation, configuration: configuration, cache: cache)
         let accounts = AccountsController(services: services, configuration: configuration)
         self.init(
             objects: objects,
@@ -93,7 +97,7 @@ extension Controllers {
             security: SecurityController(
                 configuration: configuration, settings: cloud, services: services, registry: registry),
             system: SystemController(
-                broker: broker,
+                broker: broker, cache: cache,
                 document: try OpenAPIDocument(
                     routes: RouteTable.mounted.routes, outside: RouteTable.outside.routes,
                     publicURL: configuration.publicURL)))

@@ -30,6 +30,8 @@ struct GatewayConfiguration: Sendable {
     let bodyBytesMax: Int
     /// Microseconds of processor time that one request may take in all services together; a batch is one request.
     let requestBudgetMicroseconds: Int64
+    /// Bytes of answers that are kept for reads of the same; 0 for none.
+    let readCacheBytes: Int
     /// Name of the shop on pages for people.
     let shopName: String
     /// `SATCHEL_PAGES`: a folder with pages that replace the ones that come with Satchel; nil for none.
@@ -84,6 +86,7 @@ struct GatewayConfiguration: Sendable {
         bodyBytesMax = try settings.number("satchel.body.bytes.max", Self.frameBytes, default: 8 << 20)
         let milliseconds = try settings.number("satchel.request.cpu.milliseconds", 100...60_000, default: 5000)
         requestBudgetMicroseconds = Int64(milliseconds) * 1000
+        readCacheBytes = try settings.readCacheBytes()
         shopName = settings.text("satchel.shop.name", default: "Satchel")
         pagesDirectory = settings["satchel.pages"]
         fileBytesMax = try settings.number("satchel.file.bytes.max", Self.frameBytes, default: 10 << 20)

@@ -29,11 +29,12 @@ public final class ClassStore: Sendable {
     ///   - allowClassCreation: whether callers without the master key may save objects of new classes.
     ///   - allowCustomObjectId: whether callers may choose the id of an object they create.
     ///   - allowance: what clients may add to classes beyond that.
+    ///   - announcement: whether other processes are told beforehand what is changed.
     ///   - migrations: of the tables beside the classes; what the file does not record of them, a new writer does.
     public init(
         path: String, classes: [ClassDefinition], synchronous: Synchronous = .full, allowClassCreation: Bool,
-        allowCustomObjectId: Bool, allowance: any SchemaAllowance = OpenSchema(), migrations: [Migrations] = [],
-        logger: Logger
+        allowCustomObjectId: Bool, allowance: any SchemaAllowance = OpenSchema(),
+        announcement: ChangeAnnouncement = .none, migrations: [Migrations] = [], logger: Logger
     ) throws {
         try FileManager.default.createDirectory(
             at: URL(fileURLWithPath: path).deletingLastPathComponent(), withIntermediateDirectories: true)
@@ -46,7 +47,7 @@ public final class ClassStore: Sendable {
             settings: .init(
                 path: path, classes: classes, migrator: migrator, synchronous: synchronous,
                 allowClassCreation: allowClassCreation, allowCustomObjectId: allowCustomObjectId,
-                allowance: allowance, shapes: shapes),
+                allowance: allowance, shapes: shapes, announcement: announcement),
             logger: logger)
         let isStopped = StopFlag()
         self.isStopped = isStopped
@@ -55,6 +56,9 @@ public final class ClassStore: Sendable {
 
     /// The role of this process at this moment; a reader becomes the writer when the lock is free.
     public var role: StoreRole { writer.isWriting ? .writer : .reader }
+
+    /// The board on which this process, as the writer, says what it is about to change (`ChangeBoard`); 0 for none.
+    public var boardIdentity: UInt64 { writer.boardIdentity }
 
     /// The trouble with the disk that made the last write fail; nil when writing works.
     public var trouble: StorageTrouble? { writer.health.trouble }

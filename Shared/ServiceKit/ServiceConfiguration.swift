@@ -27,6 +27,13 @@ public struct ServiceConfiguration: Sendable {
     /// `SATCHEL_DATA`: where databases, spools and sockets live. Absolute, ends without a slash.
     public var dataDirectory: String { start.dataDirectory }
 
+    /// Whether the service tells what it is about to change, so that the gateway may keep answers of it. One without
+    /// classes has none.
+    func keepsBoard(_ plan: ServicePlan) throws(StartupProblem) -> Bool {
+        guard plan.ownsUnknownClasses || !plan.classes.isEmpty else { return false }
+        return try settings.readCacheBytes() > 0
+    }
+
     /// The service's own database file.
     public func databasePath(_ service: String) -> String { "\(dataDirectory)/\(service).sqlite" }
 }

@@ -30,12 +30,14 @@ public final class ServiceHost: Sendable {
 
     package convenience init(plan: ServicePlan, configuration: ServiceConfiguration, logger: Logger) throws {
         let quotas = try Quotas(configuration)
+        let keepsBoard = try configuration.keepsBoard(plan)
         let store = try ClassStore(
             path: configuration.databasePath(plan.name), classes: plan.classes, synchronous: plan.synchronous,
             allowClassCreation: plan.ownsUnknownClasses
                 && (try configuration.settings.flag("satchel.allow.client.class.creation", default: true)),
             allowCustomObjectId: configuration.settings.flag("satchel.allow.custom.object.id", default: false),
-            allowance: quotas, migrations: [.serviceKit, plan.migrations], logger: logger)
+            allowance: quotas, announcement: keepsBoard ? .kept : .retired,
+            migrations: [.serviceKit, plan.migrations], logger: logger)
         try self.init(plan: plan, configuration: configuration, store: store, quotas: quotas, logger: logger)
     }
 
@@ -50,8 +52,8 @@ public final class ServiceHost: Sendable {
         self.logger = logger
         bus = try BusEndpoint(
             configuration: configuration.bus, service: plan.name, replica: configuration.replica,
-            release: satchelRelease,
-            laneCount: configuration.laneCount, logger: logger)
+            release: satchelRelease, laneCount: configuration.laneCount,
+            keepsBoard: try configuration.keepsBoard(plan), logger: logger)
         outbox = Outbox(store: store, bus: bus, background: background, logger: logger)
     }
 
@@ -81,7 +83,7 @@ public final class ServiceHost: Sendable {
 
     func becameWriter() {
         logger.notice("This process is the writer.", metadata: ["service": "\(plan.name)"])
-        bus.setWriter(true)
+        bus.setWriter(true, board: store.boardIdentity)
         background.start()
     }
 

@@ -13,14 +13,15 @@ final class TestStore: Sendable {
     /// - Parameter path: the file of another `TestStore`, to open it a second time.
     init(
         _ classes: [ClassDefinition] = [], path: String? = nil, allowClassCreation: Bool = true,
-        allowCustomObjectId: Bool = false, schema: [String] = [], startsWriting: Bool = true
+        allowCustomObjectId: Bool = false, schema: [String] = [], announcement: ChangeAnnouncement = .none,
+        startsWriting: Bool = true
     ) async throws {
         ownsFolder = path == nil
         self.path = path ?? NSTemporaryDirectory() + "store-\(UUID().uuidString)/test.sqlite"
         let migrations = schema.isEmpty ? [] : [Migrations("test", [Migration(1, "tables", schema)])]
         store = try ClassStore(
             path: self.path, classes: classes, synchronous: .normal, allowClassCreation: allowClassCreation,
-            allowCustomObjectId: allowCustomObjectId, migrations: migrations,
+            allowCustomObjectId: allowCustomObjectId, announcement: announcement, migrations: migrations,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         if startsWriting { await becomeWriter() }
     }

@@ -32,24 +32,47 @@ struct Federation: Sendable {
     func find(
         _ className: String, _ options: QueryOptions, _ principal: Principal, for request: ParseRequest
     ) async throws(ParseError) -> [UInt8] {
+        try await found(className, options, principal, for: request).body
+    }
+
+    /// The answer of `find`, with what the class's owner says of it.
+    struct Found {
+        let body: [UInt8]
+        fileprivate let reply: ServiceReply<FindReply>?
+
+        /// Who else would get the same; nil where more than the class's owner had a part in the answer.
+        var sharing: FindReply? {
+            get throws(ParseError) {
+                guard let reply else { return nil }
+                return try reply.message
+            }
+        }
+    }
+
+    /// As `find`.
+    func found(
+        _ className: String, _ options: QueryOptions, _ principal: Principal, for request: ParseRequest
+    ) async throws(ParseError) -> Found {
         let hooked = try await HookedRead(request.hooks, className, principal)
         let options = try await hooked?.before(options, limitMax: limitMax) ?? options
         var filter = options.filter
-        if SubQueries.mayOccur(in: filter) {
+        let hasSubQueries = SubQueries.mayOccur(in: filter)
+        if hasSubQueries {
             var resolver = SubQueries(federation: self, principal: principal, request: request)
             filter = try await resolver.resolve(filter, of: className)
         }
-        let found = try await services.read(
+        let reply = try await services.read(
             ServiceDirectory.calls(ofClass: className).find,
             inRoom:
                 Self.message(className, options, filter: filter, hooks: request.hooks),
-            for: principal, trace: request.requestId
-        ).document
+            for: principal, trace: request.requestId)
+        let body = try reply.document
         // A plan has no objects.
-        guard let hooked, !options.explains else { return found }
-        var answer = try JSON(reply: found)
+        let isOwners = hooked == nil && !hasSubQueries
+        guard let hooked, !options.explains else { return Found(body: body, reply: isOwners ? reply : nil) }
+        var answer = try JSON(reply: body)
         answer["results"] = .array(try await hooked.after(answer["results"]?.arrayValue ?? []))
-        return answer.serialized
+        return Found(body: answer.serialized, reply: nil)
     }
 
     /// - Parameter filter: the options' filter without sub-queries.

@@ -73,7 +73,8 @@ final class HTTPFront: HTTPResponder {
         if head.status == .notModified { return Response(status: head.status, headers: head.headerFields) }
         let response = Response(
             status: head.status, headers: head.headerFields,
-            body: answer.stream ?? AnswerWriter.responseBody(body, hold, configuration.capacity))
+            body: answer.stream ?? answer.final.map { ResponseBody(byteBuffer: $0.buffer) }
+                ?? AnswerWriter.responseBody(body, hold, configuration.capacity))
         return request.method == .head ? response.createHeadResponse() : response
     }
 
@@ -160,7 +161,7 @@ final class HTTPFront: HTTPResponder {
     }
 
     /// Status and headers of an answer, and its body as it leaves: with the URLs of its files, or empty for a client
-    /// that has it already.
+    /// that has it already. A final body is the answer's own.
     func head(
         of answer: ParseResponse, to request: HTTPRequest, requestId: String
     ) -> (head: HTTPResponse, body: [UInt8]) {
@@ -179,11 +180,12 @@ final class HTTPFront: HTTPResponder {
         if let seconds = answer.retryAfterSeconds { headers[.retryAfter] = String(seconds) }
         for field in answer.headers { headers[field.name] = field.value }
         let isJSON = answer.headers[.contentType] == nil
-        let body = isJSON ? configuration.fileLinks.linked(answer.body) : answer.body
+        let isLinked = answer.final != nil || !isJSON
+        let body = isLinked ? answer.body : configuration.fileLinks.linked(answer.body)
         // A client that has the answer already is spared it. What a POST reads for a client (a tunnelled GET) is none
         // of HTTP's caches'.
         if answer.status == 200, request.method == .get || request.method == .head, answer.stream == nil, isJSON {
-            let tag = EntityTag.of(body)
+            let tag = answer.final?.tag ?? EntityTag.of(body)
             headers.append(HTTPField(name: .eTag, value: tag))
             headers.append(Self.cacheControl)
             headers.append(Self.vary)

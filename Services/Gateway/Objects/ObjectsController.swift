@@ -8,6 +8,8 @@ struct ObjectsController: Sendable {
     let services: ServiceClient
     let federation: Federation
     let configuration: GatewayConfiguration
+    /// Nil when nothing is kept.
+    let cache: ReadCache?
 
     /// The catalog takes up to a few seconds for a product with a new photo, and a batch may have some.
     private static let writeTimeout = Duration.seconds(30)
@@ -15,20 +17,28 @@ struct ObjectsController: Sendable {
     func get(
         _ className: String, _ objectId: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
+        let look = cache?.look(className, objectId, request, principal) ?? .unfit
+        if case .found(let answer) = look { return answer }
         let options = try QueryOptions(get: request.options())
         let message = Self.message(className, objectId, options)
         let hooked = try await HookedRead(request.hooks, className, principal)
         let restriction = try await hooked?.before(ids: [objectId], isGet: true)
-        var document = try await services.read(
-            ServiceDirectory.calls(ofClass: className).get, message, for: principal, trace: request.requestId
-        ).document
+        let reply = try await services.read(
+            ServiceDirectory.calls(ofClass: className).get, message, for: principal, trace: request.requestId)
+        var document = try reply.document
         if let hooked, let restriction {
             let object = try await hooked.restricted([objectId: try JSON(reply: document)], restriction)[objectId]
             guard let object else { throw .objectNotFound }
             document = object.serialized
         }
         let isOwnUser = className == "_User" && objectId == principal.userID && !principal.sessionToken.isEmpty
-        guard isOwnUser || !options.include.isEmpty else { return ParseResponse(body: document) }
+        guard isOwnUser || !options.include.isEmpty else {
+            guard hooked == nil, case .missing(let missing) = look, let cache else {
+                return ParseResponse(body: document)
+            }
+            let sharing = try reply.message
+            return cache.answer(document, to: missing, alike: sharing.alike, everybody: sharing.everybody)
+        }
         var object = try JSON(reply: document)
         if !options.include.isEmpty {
             let expanded = try await federation.expand([object], options.include, principal, for: request)
@@ -53,6 +63,8 @@ struct ObjectsController: Sendable {
     func find(
         _ className: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
+        let look = cache?.look(className, nil, request, principal) ?? .unfit
+        if case .found(let answer) = look { return answer }
         let options = try QueryOptions(
             find: request.options(), limitMax: configuration.limitMax, skipMax: configuration.skipMax,
             isMaster: principal.master)
@@ -60,10 +72,15 @@ struct ObjectsController: Sendable {
         if let key = options.redirectKey {
             target = try await federation.target(of: key, className, principal, trace: request.requestId)
         }
-        let reply = try await federation.find(target, options, principal, for: request)
+        let found = try await federation.found(target, options, principal, for: request)
         let expands = !options.include.isEmpty && !options.explains
-        guard expands || options.redirectKey != nil else { return ParseResponse(body: reply) }
-        var answer = try JSON(reply: reply)
+        guard expands || options.redirectKey != nil else {
+            guard case .missing(let missing) = look, let sharing = try found.sharing, let cache else {
+                return ParseResponse(body: found.body)
+            }
+            return cache.answer(found.body, to: missing, alike: sharing.alike, everybody: sharing.everybody)
+        }
+        var answer = try JSON(reply: found.body)
         if expands {
             guard case .array(let results) = answer["results"] else { throw .internalError }
             answer["results"] = .array(

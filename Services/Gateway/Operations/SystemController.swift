@@ -6,6 +6,7 @@ import ProcessKit
 /// The routes by which operators and SDKs ask about the suite itself.
 struct SystemController: Sendable {
     let broker: Broker
+    let cache: ReadCache?
     let document: OpenAPIDocument
 
     /// The OpenAPI document of this gateway.
@@ -28,6 +29,7 @@ struct SystemController: Sendable {
             "parseServerVersion": "7.3.0",
             "satchelVersion": .string(satchelRelease),
             "replicas": .object(replicas),
+            "readCache": cache?.report ?? .null,
             "features": [
                 "globalConfig": ["create": true, "read": true, "update": true, "delete": true],
                 "hooks": edited,

@@ -6,6 +6,8 @@ import ParseProtocol
 struct ParseResponse: Sendable {
     var status: Int
     var body: [UInt8]
+    /// Sent instead of `body` when it is set: an answer that may be kept, or was.
+    var final: FinalBody?
     /// Sent instead of `body` when it is set, a part at a time: files.
     var stream: ResponseBody?
     var location: String?
@@ -18,6 +20,14 @@ struct ParseResponse: Sendable {
         self.body = body
         self.location = location
     }
+
+    init(_ final: FinalBody) {
+        self.init(body: [])
+        self.final = final
+    }
+
+    /// Bytes of an answer that is sent at once, as far as they are counted.
+    var bodyBytes: Int { final?.buffer.readableBytes ?? body.count }
 
     /// A page for a person's browser.
     init(status: Int = 200, html: String) {

@@ -75,7 +75,7 @@ final class RequestMeter: Sendable {
     private static func shows(_ response: ParseResponse, thatAClassExists request: ParseRequest) -> Bool {
         guard (200..<300).contains(response.status) else { return false }
         // `{"results":[],"count":0}` has 24 bytes, an object in it more.
-        return request.method != .get || request.path.count == 3 || response.body.count > 32
+        return request.method != .get || request.path.count == 3 || response.bodyBytes > 32
     }
 
     /// Returns the counts since the last call, and begins anew.

@@ -7,12 +7,26 @@ struct DirectRead: Sendable {
     enum Question: Sendable {
         case get(GetRequest)
         case find(FindRequest)
+        /// Its answer is kept.
+        case known(ParseResponse)
+    }
+
+    /// A service's answer.
+    enum Reply: Sendable {
+        case document([UInt8], alike: Bool, everybody: Bool)
+        case failure(ParseError)
+        /// The page is larger than was asked for.
+        case tooLarge
     }
 
     let request: ParseRequest
     let question: Question
-    let calls: ObjectCalls
+    let className: String
     let principal: Principal
+    /// The place where the answer may be kept.
+    let missing: ReadCache.Missing?
+
+    var kept: ParseResponse? { if case .known(let answer) = question { answer } else { nil } }
 }
 
 /// The stages of a plain read of objects, passed without waiting.
@@ -28,25 +42,34 @@ extension ParseRouter {
         let className = String(path[1])
         guard Names.isClassName(className), hooks.areNone(onReadsOf: className),
             let client = principals.admit(request), !client.isPrivileged,
-            let principal = principals.known(client, request.credentials),
-            let question = question(request, className, objectId: path.count == 3 ? path[2] : nil)
+            let principal = principals.known(client, request.credentials)
         else { return nil }
         var request = request
         request.path = path
         request.isCounted = true
-        return DirectRead(
-            request: request, question: question, calls: ServiceDirectory.calls(ofClass: className),
-            principal: principal)
+        let objectId = path.count == 3 ? String(path[2]) : nil
+        var missing: ReadCache.Missing?
+        let question: DirectRead.Question?
+        switch controllers.objects.cache?.look(className, objectId, request, principal) {
+        case .found(let answer)?: question = .known(answer)
+        case .missing(let place)?:
+            missing = place
+            question = self.question(request, className, objectId)
+        case .unfit?, nil: question = self.question(request, className, objectId)
+        }
+        return question.map {
+            DirectRead(request: request, question: $0, className: className, principal: principal, missing: missing)
+        }
     }
 
     /// What the service is asked; nil when the answer takes more than that.
     private func question(
-        _ request: ParseRequest, _ className: String, objectId: Substring?
+        _ request: ParseRequest, _ className: String, _ objectId: String?
     ) -> DirectRead.Question? {
         guard let options = try? request.options() else { return nil }
         if let objectId {
             guard let options = try? QueryOptions(get: options), options.include.isEmpty else { return nil }
-            return .get(ObjectsController.message(className, String(objectId), options))
+            return .get(ObjectsController.message(className, objectId, options))
         }
         guard
             let options = try? QueryOptions(
@@ -61,30 +84,50 @@ extension ParseRouter {
     /// Asks the service.
     /// - Parameters:
     ///   - bytesMax: the largest page that is wanted.
-    ///   - completion: called on the broker's thread, with nil when the page is larger.
+    ///   - completion: called on the broker's thread.
     func ask(
-        _ read: DirectRead, _ hold: ByteHold, bytesMax: Int, completion: @escaping @Sendable (ParseResponse?) -> Void
+        _ read: DirectRead, _ hold: ByteHold, bytesMax: Int, completion: @escaping @Sendable (DirectRead.Reply) -> Void
     ) {
         let services = controllers.objects.services
-        let budget = configuration.requestBudgetMicroseconds
-        let trace = read.request.requestId
+        let calls = ServiceDirectory.calls(ofClass: read.className)
+        let (budget, trace) = (configuration.requestBudgetMicroseconds, read.request.requestId)
         switch read.question {
         case .get(let message):
-            services.ask(read.calls.get, message, for: read.principal, trace: trace, budget, hold) { result in
-                completion(Self.answer(result))
+            services.ask(calls.get, message, for: read.principal, trace: trace, budget, hold) {
+                completion(Self.reply($0) { ($0.alike, $0.everybody) })
             }
         case .find(var message):
             message.answerBytesMax = UInt32(bytesMax)
-            services.ask(read.calls.find, message, for: read.principal, trace: trace, budget, hold) { result in
-                completion(Self.answer(result))
+            services.ask(calls.find, message, for: read.principal, trace: trace, budget, hold) {
+                completion(Self.reply($0) { ($0.alike, $0.everybody) })
             }
+        case .known: completion(.failure(.internalError))  // Never asked for.
         }
     }
 
-    private static func answer<Reply>(_ result: Result<ServiceReply<Reply>, ParseError>) -> ParseResponse? {
-        switch result {
-        case .success(let reply): reply.documents.first.map { ParseResponse(body: $0) }
-        case .failure(let error): ParseResponse(error)
+    private static func reply<Message>(
+        _ result: Result<ServiceReply<Message>, ParseError>, _ sharing: (Message) -> (alike: Bool, everybody: Bool)
+    ) -> DirectRead.Reply {
+        do throws(ParseError) {
+            let reply = try result.get()
+            guard let document = reply.documents.first else { return .tooLarge }
+            let (alike, everybody) = sharing(try reply.message)
+            return .document(document, alike: alike, everybody: everybody)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// The answer that a reply brings, which is kept when others would get the same; nil when it is too large.
+    func answer(_ read: DirectRead, _ reply: DirectRead.Reply) -> ParseResponse? {
+        switch reply {
+        case .document(let body, let alike, let everybody):
+            guard let missing = read.missing, let cache = controllers.objects.cache else {
+                return ParseResponse(body: body)
+            }
+            return cache.answer(body, to: missing, alike: alike, everybody: everybody)
+        case .failure(let error): return ParseResponse(error)
+        case .tooLarge: return nil
         }
     }
 }

@@ -24,6 +24,9 @@ public final class Broker: Sendable {
         public var hasWriter = false
         /// The fault that a replica reports of itself; empty when none does.
         public var problem = ""
+        /// The board on which its writer says what it is about to change, when all that could write next do so on this
+        /// host; 0 for none.
+        public var board: UInt64 = 0
 
         /// A service without replicas.
         public init() {}
@@ -33,17 +36,22 @@ public final class Broker: Sendable {
     private let configuration: BusConfiguration
     private let logger: Logger
     private let onForget: @Sendable (Forget) -> Void
+    private let onStates: @Sendable ([String: ServiceState]) -> Void
     private let states = Mutex<[String: ServiceState]>([:])
     private let endpointLock = Mutex<Int32?>(nil)
 
-    /// - Parameter onForget: called on the broker's thread before the reply that carried it goes anywhere.
+    /// - Parameters:
+    ///   - onForget: called on the broker's thread before the reply that carried it goes anywhere.
+    ///   - onStates: called on the broker's thread when `services` changed.
     public init(
-        configuration: BusConfiguration, logger: Logger, onForget: @escaping @Sendable (Forget) -> Void = { _ in }
+        configuration: BusConfiguration, logger: Logger, onForget: @escaping @Sendable (Forget) -> Void = { _ in },
+        onStates: @escaping @Sendable ([String: ServiceState]) -> Void = { _ in }
     ) throws {
         thread = try SocketThread()
         self.configuration = configuration
         self.logger = logger
         self.onForget = onForget
+        self.onStates = onStates
     }
 
     /// Binds the endpoint and starts.
@@ -65,7 +73,10 @@ public final class Broker: Sendable {
                 try socket.bind(configuration.endpoint)
                 return BrokerDriver(
                     socket: socket, logger: logger, onForget: onForget,
-                    onStates: { [self] new in states.withLock { $0 = new } })
+                    onStates: { [self] new in
+                        states.withLock { $0 = new }
+                        onStates(new)
+                    })
             } started: {
                 once.resume($0)
             } ended: { [self] in

@@ -185,7 +185,12 @@ final class BrokerDriver: SocketDriver {
             state.replicas.sort()
             if lane.hello.writer { state.hasWriter = true }
             if !lane.hello.problem.isEmpty { state.problem = lane.hello.problem }
+            if lane.hello.writer { state.board = lane.hello.board }
             states[lane.hello.service] = state
+        }
+        // One that keeps no board, or keeps it elsewhere, may be the next to write before anybody hears of it.
+        for lane in dispatcher.lanes.values where lane.hello.clock != BusClock.name {
+            states[lane.hello.service]?.board = 0
         }
         onStates(states)
     }

@@ -15,9 +15,10 @@ public final class BusEndpoint: Sendable {
     /// - Parameters:
     ///   - replica: name of this process, unique in the suite.
     ///   - laneCount: sockets and threads, 1 to 16.
+    ///   - keepsBoard: whether this process, as the writer, has a board for `setWriter`.
     public init(
         configuration: BusConfiguration, service: String, replica: String, release: String, laneCount: Int,
-        logger: Logger
+        keepsBoard: Bool = false, logger: Logger
     ) throws {
         self.configuration = configuration
         self.logger = logger
@@ -26,6 +27,7 @@ public final class BusEndpoint: Sendable {
             $0.service = service
             $0.replica = replica
             $0.release = release
+            $0.clock = keepsBoard ? BusClock.name : 0
         }
     }
 
@@ -55,8 +57,9 @@ public final class BusEndpoint: Sendable {
     }
 
     /// Tells the gateway whether this process holds the writer's lock.
-    public func setWriter(_ isWriter: Bool) {
-        for lane in lanes { lane.thread.mailbox.post(.setWriter(isWriter)) }
+    /// - Parameter board: the board on which it says what it is about to change (`ChangeBoard`); 0 for none.
+    public func setWriter(_ isWriter: Bool, board: UInt64 = 0) {
+        for lane in lanes { lane.thread.mailbox.post(.setWriter(isWriter, board: board)) }
     }
 
     /// Tells the gateway what keeps this process from working as it should; empty when nothing does.

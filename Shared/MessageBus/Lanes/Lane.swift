@@ -48,7 +48,7 @@ final class LaneLink: Sendable {
     enum Work: Sendable {
         case send(BusMessage)
         case call(BusMessage, Broker.Completion)
-        case setWriter(Bool)
+        case setWriter(Bool, board: UInt64)
         case setProblem(String)
         /// The completion is called once: when the gateway has heard of it, or at the end of the time.
         case leave(until: ContinuousClock.Instant, @Sendable () -> Void)
@@ -97,8 +97,9 @@ final class LaneDriver: SocketDriver {
         switch work {
         case .send(let message): send(message)
         case .call(let message, let completion): call(message, completion)
-        case .setWriter(let writer):
+        case .setWriter(let writer, let board):
             hello.writer = writer
+            hello.board = board
             sayHello()
         case .setProblem(let problem):
             hello.problem = problem

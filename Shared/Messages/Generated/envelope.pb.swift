@@ -252,6 +252,13 @@ public nonisolated struct Hello: Sendable {
   /// What keeps the process from working as it should, such as a full disk; empty when nothing does. Public text, for /health.
   public var problem: String = String()
 
+  /// Set by a process that tells its board what it is about to change whenever it is the writer: the name of its host's monotonic clock, by
+  /// which the gateway knows that they are on one host. 0: it does not.
+  public var clock: UInt64 = 0
+
+  /// The identity of that board (`<service>.changes` beside the database), of the writer; 0: none.
+  public var board: UInt64 = 0
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -552,7 +559,7 @@ nonisolated extension Principal: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
 
 nonisolated extension Hello: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".Hello"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}service\0\u{1}replica\0\u{1}writer\0\u{1}release\0\u{1}problem\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}service\0\u{1}replica\0\u{1}writer\0\u{1}release\0\u{1}problem\0\u{1}clock\0\u{1}board\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -565,6 +572,8 @@ nonisolated extension Hello: SwiftProtobuf.Message, SwiftProtobuf._MessageImplem
       case 3: try { try decoder.decodeSingularBoolField(value: &self.writer) }()
       case 4: try { try decoder.decodeSingularStringField(value: &self.release) }()
       case 5: try { try decoder.decodeSingularStringField(value: &self.problem) }()
+      case 6: try { try decoder.decodeSingularFixed64Field(value: &self.clock) }()
+      case 7: try { try decoder.decodeSingularFixed64Field(value: &self.board) }()
       default: break
       }
     }
@@ -586,6 +595,12 @@ nonisolated extension Hello: SwiftProtobuf.Message, SwiftProtobuf._MessageImplem
     if !self.problem.isEmpty {
       try visitor.visitSingularStringField(value: self.problem, fieldNumber: 5)
     }
+    if self.clock != 0 {
+      try visitor.visitSingularFixed64Field(value: self.clock, fieldNumber: 6)
+    }
+    if self.board != 0 {
+      try visitor.visitSingularFixed64Field(value: self.board, fieldNumber: 7)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -595,6 +610,8 @@ nonisolated extension Hello: SwiftProtobuf.Message, SwiftProtobuf._MessageImplem
     if lhs.writer != rhs.writer {return false}
     if lhs.release != rhs.release {return false}
     if lhs.problem != rhs.problem {return false}
+    if lhs.clock != rhs.clock {return false}
+    if lhs.board != rhs.board {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

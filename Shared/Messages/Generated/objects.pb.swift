@@ -48,11 +48,18 @@ public nonisolated struct GetRequest: Sendable {
   public init() {}
 }
 
-/// No fields: the document is the frame after the body, as the client will see it.
+/// The document is the frame after the body, as the client will see it.
 public nonisolated struct GetReply: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
+
+  /// Callers of the same kind would get the same (the master key, or callers without a user) until the object or the service's classes
+  /// change.
+  public var alike: Bool = false
+
+  /// With `alike`: every caller but the master key would.
+  public var everybody: Bool = false
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -125,6 +132,11 @@ public nonisolated struct FindReply: Sendable {
 
   /// The answer would be larger than answer_bytes_max, by the size of its first rows so many bytes. No frame follows then.
   public var bytesNeeded: UInt32 = 0
+
+  /// As in GetReply, until any object of the class or the service's classes change.
+  public var alike: Bool = false
+
+  public var everybody: Bool = false
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -467,18 +479,34 @@ nonisolated extension GetRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageI
 
 nonisolated extension GetReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".GetReply"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap()
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}alike\0\u{1}everybody\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    // Load everything into unknown fields
-    while try decoder.nextFieldNumber() != nil {}
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularBoolField(value: &self.alike) }()
+      case 2: try { try decoder.decodeSingularBoolField(value: &self.everybody) }()
+      default: break
+      }
+    }
   }
 
   public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.alike != false {
+      try visitor.visitSingularBoolField(value: self.alike, fieldNumber: 1)
+    }
+    if self.everybody != false {
+      try visitor.visitSingularBoolField(value: self.everybody, fieldNumber: 2)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: GetReply, rhs: GetReply) -> Bool {
+    if lhs.alike != rhs.alike {return false}
+    if lhs.everybody != rhs.everybody {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -580,7 +608,7 @@ nonisolated extension FindRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
 
 nonisolated extension FindReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".FindReply"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}rows\0\u{3}bytes_needed\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}rows\0\u{3}bytes_needed\0\u{1}alike\0\u{1}everybody\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -590,6 +618,8 @@ nonisolated extension FindReply: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularUInt32Field(value: &self.rows) }()
       case 2: try { try decoder.decodeSingularUInt32Field(value: &self.bytesNeeded) }()
+      case 3: try { try decoder.decodeSingularBoolField(value: &self.alike) }()
+      case 4: try { try decoder.decodeSingularBoolField(value: &self.everybody) }()
       default: break
       }
     }
@@ -602,12 +632,20 @@ nonisolated extension FindReply: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
     if self.bytesNeeded != 0 {
       try visitor.visitSingularUInt32Field(value: self.bytesNeeded, fieldNumber: 2)
     }
+    if self.alike != false {
+      try visitor.visitSingularBoolField(value: self.alike, fieldNumber: 3)
+    }
+    if self.everybody != false {
+      try visitor.visitSingularBoolField(value: self.everybody, fieldNumber: 4)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: FindReply, rhs: FindReply) -> Bool {
     if lhs.rows != rhs.rows {return false}
     if lhs.bytesNeeded != rhs.bytesNeeded {return false}
+    if lhs.alike != rhs.alike {return false}
+    if lhs.everybody != rhs.everybody {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -70,6 +70,14 @@ public class ObjectReader: ObjectReading {
     public func get(
         _ className: String, _ objectId: String, keys: [String], excludeKeys: [String], caller: Caller
     ) throws -> [UInt8] {
+        try read(className, objectId, keys: keys, excludeKeys: excludeKeys, caller: caller).body
+    }
+
+    /// One object, and who else would get the same.
+    /// - Throws: `.objectNotFound` (101) for a missing object and for one the caller may not read.
+    public func read(
+        _ className: String, _ objectId: String, keys: [String], excludeKeys: [String], caller: Caller
+    ) throws -> ReadObject {
         try reading {
             guard let info = schema.classes[className] else { throw ParseError.objectNotFound }
             let decision = try info.permissions.decide(.get, caller, className: className)
@@ -78,11 +86,12 @@ public class ObjectReader: ObjectReading {
             try statement.bind(objectId, at: 5)
             guard try statement.step() else { throw ParseError.objectNotFound }
             let selection = try selection(info, keys: keys, excludeKeys: excludeKeys, caller)
+            let sharing = AnswerSharing(of: info, to: caller, [.get]) { statement.int(1) != 0 }
             let document = statement.bytes(0)
-            if selection.isEverything { return Array(document) }
+            if selection.isEverything { return ReadObject(body: Array(document), sharing: sharing) }
             var output: [UInt8] = []
             selection.append(document, objectId: objectId, to: &output)
-            return output
+            return ReadObject(body: output, sharing: sharing)
         }
     }
 
@@ -94,7 +103,7 @@ public class ObjectReader: ObjectReading {
             try caller.bind(to: statement)
             return statement
         }
-        var sql = "SELECT o.doc FROM o\(info.id) o WHERE o.objectId=?5"
+        var sql = "SELECT o.doc, o.publicRead FROM o\(info.id) o WHERE o.objectId=?5"
         if let readable = key.kind.condition(.read, classId: info.id) { sql += " AND \(readable)" }
         if case .whereUserIs(let fields) = decision { sql += " AND \(try CompiledQuery.userIs(in: fields, info))" }
         let statement = try connection.statement(sql)

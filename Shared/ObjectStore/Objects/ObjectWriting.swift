@@ -34,6 +34,7 @@ extension StoreTransaction {
         draft.document["updatedAt"] = updatedAt == createdAt ? createdAtText : .string(updatedAt.iso)
         let text = try draft.serialized()
         try saveNewFields(draft.newFields, of: draft.info)
+        noteChange(of: info, id)
 
         let creation = try creation(of: draft.info)
         let statement = creation.insert
@@ -81,6 +82,7 @@ extension StoreTransaction {
         draft.document["updatedAt"] = .string(updatedAt == now ? nowISO : updatedAt.iso)
         let text = try draft.serialized()
         try saveNewFields(draft.newFields, of: draft.info)
+        noteChange(of: info, objectId)
 
         if let createdAt {
             try connection.execute(
@@ -114,6 +116,7 @@ extension StoreTransaction {
     public func delete(_ className: String, _ objectId: String, caller: Caller) throws -> JSON {
         let (info, row, stored) = try objectForDeleting(className, objectId, caller)
         let document = JSON.object(stored)
+        noteChange(of: info, objectId)
         try connection.execute("DELETE FROM o\(info.id) WHERE id = ?", [.int(row)])
         try connection.execute("DELETE FROM p\(info.id) WHERE object = ?", [.int(row)])
         try connection.execute("DELETE FROM relations WHERE class = ? AND owner = ?", [.int(info.id), .text(objectId)])

@@ -6,6 +6,8 @@ public final class StoreTransaction: ObjectReader {
     public private(set) var now: Timestamp = .now
     private(set) lazy var nowISO = now.iso
     private var commitActions: [@Sendable () -> Void] = []
+    private var changes = ChangeSet()
+    private let announces: Bool
     let allowClassCreation: Bool
     let allowCustomObjectId: Bool
     /// The bounds of what clients add to classes.
@@ -17,6 +19,7 @@ public final class StoreTransaction: ObjectReader {
         allowClassCreation = settings.allowClassCreation
         allowCustomObjectId = settings.allowCustomObjectId
         allowance = settings.allowance
+        if case .kept = settings.announcement { announces = true } else { announces = false }
         definitions = Dictionary(settings.classes.map { ($0.name, $0) }) { _, last in last }
         super.init(connection: connection, schema: schema)
         shapes = settings.shapes
@@ -94,6 +97,18 @@ public final class StoreTransaction: ObjectReader {
     func takeCommitActions() -> [@Sendable () -> Void] {
         defer { commitActions = [] }
         return commitActions
+    }
+
+    /// Notes an object whose rows are changed, for `ChangeBoard`. Also what is undone later counts.
+    func noteChange(of info: ClassInfo, _ objectId: String) {
+        if announces { changes.note(info.name, objectId) }
+    }
+
+    /// What the jobs of a group changed in objects and classes.
+    func takeChanges(since before: Schema) -> ChangeSet {
+        defer { changes = ChangeSet() }
+        if announces, schema.generation != before.generation { changes.noteEverything() }
+        return changes
     }
 
     // MARK: Own tables

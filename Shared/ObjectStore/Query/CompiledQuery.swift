@@ -9,6 +9,9 @@ struct CompiledQuery {
     let hasScore: Bool
     /// False when the SQL depends on more than the text of the query and the kind of caller.
     let isCacheable: Bool
+    /// False when the answer depends on more than that and the objects of the class; for nearest rows too, which are
+    /// found step by step.
+    let isShareable: Bool
     /// SQL that gives the columns of a cursor for the object of parameter 5; nil unless the query has `after`.
     let positionSQL: String?
     /// The shapes of the page and of the count, for the indexes that they would need; nil for none.
@@ -44,6 +47,7 @@ struct CompiledQuery {
         let sorting = try QueryOrder(order, isRanked: isRanked, isComplete: start != nil, &compiler)
         let joins = compiler.pointed.joins
         isCacheable = compiler.isCacheable
+        isShareable = compiler.isCacheable && compiler.near == nil && joins.isEmpty
         let from = "o\(info.id) o" + joins
         let guarded = GuardedCondition(
             info: info, access: access, userFields: userFields, pointed: compiler.pointed,

@@ -20,7 +20,7 @@ extension ObjectReader {
             body.append(contentsOf: #"{"results":["#.utf8)
             var rows = 0
             var nextCheck = min(ObjectReader.bytesPerCheck, bytesMax)
-            let cursor = try forEachRow(of: query, caller) { statement, selection, score in
+            let found = try forEachRow(of: query, caller) { statement, selection, score in
                 if rows > 0 { body.append(UInt8(ascii: ",")) }
                 rows += 1
                 selection.append(statement.bytes(0), objectId: statement.text(1), to: &body)
@@ -37,13 +37,19 @@ extension ObjectReader {
             }
             guard body.count <= ObjectReader.answerBytesMax else { throw ObjectReader.answerTooLarge }
             body.append(UInt8(ascii: "]"))
-            if query.wantsCount { body.append(contentsOf: #","count":\#(try counted(query, caller))"#.utf8) }
-            if let cursor {
+            var isShareable = found.isShareable
+            if query.wantsCount {
+                let counted = try counted(query, caller)
+                body.append(contentsOf: #","count":\#(counted.count)"#.utf8)
+                isShareable = isShareable && counted.isShareable
+            }
+            if let cursor = found.cursor {
                 body.append(contentsOf: #","cursor":"#.utf8)
                 body.append(contentsOf: JSON.string(cursor).serialized)
             }
             body.append(UInt8(ascii: "}"))
-            return FoundPage(body: body, rows: rows)
+            let sharing = try isShareable ? sharing(of: query, caller) : .nobody
+            return FoundPage(body: body, rows: rows, sharing: sharing)
         }
     }
 
@@ -72,28 +78,48 @@ extension ObjectReader {
     /// The number of matches; limit and skip do not count.
     public func count(_ query: Query, caller: Caller) throws -> Int {
         try reading {
-            return try counted(query, caller)
+            return try counted(query, caller).count
         }
     }
 
-    private func counted(_ query: Query, _ caller: Caller) throws -> Int {
-        guard let compiled = try compiled(query, .count, nil, caller) else { return 0 }
+    private func counted(_ query: Query, _ caller: Caller) throws -> (count: Int, isShareable: Bool) {
+        guard let compiled = try compiled(query, .count, nil, caller) else { return (0, false) }
         let statement = try compiled.prepared(compiled.countSQL, connection, caller)
         defer { end(statement, of: compiled.countShape, caller) }
-        return try statement.step() ? Int(statement.int(0)) : 0
+        return (try statement.step() ? Int(statement.int(0)) : 0, compiled.isShareable)
     }
 
-    /// - Returns: the cursor after the last row, for a query with `after`.
+    /// Who else would get the answer to a query that depends on nothing but its text, its class and what the caller may
+    /// read.
+    private func sharing(of query: Query, _ caller: Caller) throws -> AnswerSharing {
+        guard let info = schema.classes[query.className] else { return .nobody }
+        // A query for one object by its id is a get, as far as permissions go.
+        let onlyCounts = query.limit <= 0 && query.wantsCount
+        let actions: [ClassPermissions.Action] = onlyCounts ? [.count] : [.find, .get]
+        return try AnswerSharing(
+            of: info, to: caller, query.wantsCount ? actions + [.count] : actions, isPublic: { try isPublic(info) })
+    }
+
+    /// The end of a walk over a query's rows.
+    struct WalkedRows {
+        /// The cursor after the last row, for a query with `after`.
+        let cursor: String?
+        /// Whether others would see the same rows if they may read the same objects.
+        let isShareable: Bool
+    }
+
     @discardableResult func forEachRow(
         of query: Query, _ caller: Caller, _ body: (Statement, FieldSelection, _ score: Double?) throws -> Void
-    ) throws -> String? {
+    ) throws -> WalkedRows {
         // No rows and a count is the protocol's way to count, for which the right to find is not needed.
-        if query.limit <= 0, query.wantsCount { return query.after }
+        if query.limit <= 0, query.wantsCount {
+            return WalkedRows(cursor: query.after, isShareable: query.after == nil)
+        }
         let start = try start(of: query, caller)
         // Compiled also for a page without rows, so that a bad query never looks like an empty result.
         guard let compiled = try compiled(query, .find, start, caller), query.limit > 0,
             let info = schema.classes[query.className]
-        else { return query.after }
+        else { return WalkedRows(cursor: query.after, isShareable: false) }
         let excludeKeys = compiled.hasScore ? query.excludeKeys + ["score"] : query.excludeKeys
         let selection = try selection(info, keys: query.keys, excludeKeys: excludeKeys, caller)
         let statement = try compiled.prepared(
@@ -104,10 +130,10 @@ extension ObjectReader {
             try body(statement, selection, compiled.hasScore ? statement.real(2) : nil)
             if start != nil { last = cursor(at: statement, of: query, compiled) }
         }
-        if let last { return try last.text() }
+        if let last { return WalkedRows(cursor: try last.text(), isShareable: false) }
         // Nothing new: the same place is where the next page begins.
-        if case .cursor(let cursor) = start { return try cursor.text() }
-        return query.after
+        if case .cursor(let cursor) = start { return WalkedRows(cursor: try cursor.text(), isShareable: false) }
+        return WalkedRows(cursor: query.after, isShareable: query.after == nil && compiled.isShareable)
     }
 
     /// Remembers a query whose rows took long to find, also one that was interrupted.

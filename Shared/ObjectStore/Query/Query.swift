@@ -75,6 +75,8 @@ public struct FoundPage: Sendable {
     /// 0, or what the answer may have instead of `Query.answerBytesMax`; then there is no body. Estimated by the first
     /// rows.
     public var bytesNeeded = 0
+    /// Who else would get the same page.
+    public var sharing = AnswerSharing.nobody
 }
 
 /// The outcome of a create.

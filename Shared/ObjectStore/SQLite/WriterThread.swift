@@ -32,6 +32,7 @@ final class WriterThread: @unchecked Sendable {
         let allowCustomObjectId: Bool
         let allowance: any SchemaAllowance
         let shapes: ShapeLog
+        let announcement: ChangeAnnouncement
     }
 
     /// The answer to those whose commit ended with another's failure.
@@ -49,10 +50,12 @@ final class WriterThread: @unchecked Sendable {
     private var thread: Thread?
     /// Somebody else has the lock, or the file could not be opened.
     private var hasTried = false
+    private var announcedOn: UInt64 = 0
     /// The writer's thread alone uses what follows.
     private lazy var lock = WriterLock(path: settings.path)
     private var register: BirthRegister?
     private var times = WriteTimes()
+    private var board: ChangeBoard?
 
     init(settings: Settings, logger: Logger) {
         self.settings = settings
@@ -65,6 +68,9 @@ final class WriterThread: @unchecked Sendable {
     var isSettled: Bool { condition.withLock { hasTried || state == .writing || state == .stopped } }
 
     var isWriting: Bool { condition.withLock { state == .writing } }
+
+    /// The board on which this process says what it changes; 0 for none, and before it writes.
+    var boardIdentity: UInt64 { condition.withLock { announcedOn } }
 
     /// - Parameters:
     ///   - refused: the database is not what was left there; this process never writes it.
@@ -156,6 +162,9 @@ final class WriterThread: @unchecked Sendable {
     }
 
     private func write(_ became: @Sendable () -> Void) throws {
+        // Before anything of the file is touched: a log that is read again may bring what nobody has seen yet.
+        board = try settings.announcement.board(beside: settings.path, logger)
+        defer { board?.unsettle() }
         let kept = try DatabaseInspection(
             path: settings.path, synchronous: settings.synchronous, migrator: settings.migrator, logger: logger
         ).inspect(lock.descriptor)
@@ -164,7 +173,11 @@ final class WriterThread: @unchecked Sendable {
         let (schema, certificate) = try connection.exclusively { try prepare(connection, kept) }
         register = try BirthRegister(certificate, beside: settings.path)
         let transaction = StoreTransaction(connection: connection, schema: schema, settings: settings)
-        condition.withLock { state = .writing }
+        board?.settle()
+        condition.withLock {
+            state = .writing
+            announcedOn = board?.identity ?? 0
+        }
         logger.info("store.writer.became", metadata: ["store.path": "\(settings.path)"])
         became()
         while let group = nextGroup(copying: connection) {
@@ -271,6 +284,7 @@ final class WriterThread: @unchecked Sendable {
         let schemaBefore = transaction.schema
         var hasChanged = false
         var noted: Int64?
+        var changes = ChangeSet()
         do {
             try connection.exclusively {
                 try connection.execute("BEGIN IMMEDIATE")
@@ -290,6 +304,8 @@ final class WriterThread: @unchecked Sendable {
                     times.ended(job)
                 }
                 if hasChanged { noted = try noteGeneration(connection) }
+                changes = transaction.takeChanges(since: schemaBefore)
+                board?.begin(changes)
                 try connection.execute("COMMIT")
             }
             if let noted { register?.note(noted) }
@@ -301,9 +317,12 @@ final class WriterThread: @unchecked Sendable {
             _ = transaction.takeCommitActions()
             transaction.schema = schemaBefore
             let told = error is HalfDone ? Self.undone : error
+            _ = transaction.takeChanges(since: schemaBefore)
             failures = failures.map { $0 ?? told }
             actions = []
         }
+        // Before anybody hears of it.
+        board?.end(changes)
         for action in actions { action() }
         for (job, failure) in zip(group, failures) { job.finish(failure.map(health.told)) }
     }

@@ -24,15 +24,21 @@ extension ServiceRoutes {
         }
 
         read(framed: calls.get) { message, request, reader in
-            let body = try reader.get(
+            let object = try reader.read(
                 message.className, message.objectID, keys: message.keys, excludeKeys: message.excludeKeys,
                 caller: caller(request.envelope.principal, message.className))
-            return BusReply(documents: [
-                try completed(
-                    ShownAnswer(
-                        className: message.className, keys: message.keys, excludeKeys: message.excludeKeys, body: body),
-                    request, reader)
-            ])
+            let body = try completed(
+                ShownAnswer(
+                    className: message.className, keys: message.keys, excludeKeys: message.excludeKeys,
+                    body: object.body),
+                request, reader)
+            // What is added for one client is nobody else's.
+            guard completion == nil, object.sharing != .nobody else { return BusReply(documents: [body]) }
+            let reply = GetReply.with {
+                $0.alike = true
+                $0.everybody = object.sharing == .everybody
+            }
+            return try BusReply(reply, documents: [body])
         }
 
         read(framed: calls.find) { message, request, reader in
@@ -50,7 +56,12 @@ extension ServiceRoutes {
                     className: message.className, keys: message.keys, excludeKeys: message.excludeKeys,
                     body: page.body),
                 request, reader)
-            return try BusReply(FindReply.with { $0.rows = UInt32(page.rows) }, documents: [body])
+            let reply = FindReply.with {
+                $0.rows = UInt32(page.rows)
+                $0.alike = completion == nil && page.sharing != .nobody
+                $0.everybody = completion == nil && page.sharing == .everybody
+            }
+            return try BusReply(reply, documents: [body])
         }
 
         installLookups(for: caller)

@@ -64,19 +64,23 @@ final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
     /// - Returns: whether the request is answered here.
     private func begin(_ head: HTTPRequest, _ context: ChannelHandlerContext) -> Bool {
         guard let exchange = front.direct(head, over: context.channel) else { return false }
+        if let answer = front.kept(exchange) {
+            send(exchange, answer, context)
+            return true
+        }
         isAsking = true
         let loop = context.eventLoop
         let bound = NIOLoopBound((reader: self, context: context), eventLoop: loop)
-        front.ask(exchange) { answer in
-            loop.execute { bound.value.reader.finish(exchange, answer, bound.value.context) }
+        front.ask(exchange) { reply in
+            loop.execute { bound.value.reader.finish(exchange, reply, bound.value.context) }
         }
         return true
     }
 
-    private func finish(_ exchange: DirectExchange, _ answer: ParseResponse?, _ context: ChannelHandlerContext) {
+    private func finish(_ exchange: DirectExchange, _ reply: DirectRead.Reply, _ context: ChannelHandlerContext) {
         isAsking = false
         guard context.channel.isActive else { return }
-        if let answer {
+        if let answer = front.answer(exchange, reply) {
             send(exchange, answer, context)
         } else {
             pass(.head(exchange.head), context)
@@ -98,8 +102,8 @@ final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
     private func send(_ exchange: DirectExchange, _ answer: ParseResponse, _ context: ChannelHandlerContext) {
         let (head, body) = front.finish(exchange, answer)
         context.write(wrapOutboundOut(.head(head)), promise: nil)
-        if !body.isEmpty { context.write(wrapOutboundOut(.body(ByteBuffer(bytes: body))), promise: nil) }
-        guard body.count > CapacitySettings.smallBytes else {
+        if let body { context.write(wrapOutboundOut(.body(body)), promise: nil) }
+        guard let body, body.readableBytes > CapacitySettings.smallBytes else {
             return context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
         }
         // What it takes of the memory for answers is given back when the client has it; `ConnectionGuard` closes the

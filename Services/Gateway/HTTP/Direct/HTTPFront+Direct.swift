@@ -6,6 +6,7 @@ import ParseProtocol
 /// A read that is answered without a task, from its HTTP head to the answer's.
 struct DirectExchange: Sendable {
     let head: HTTPRequest
+    let path: String
     let read: DirectRead
     let hold: ByteHold
     let start: ContinuousClock.Instant
@@ -39,27 +40,35 @@ extension HTTPFront {
             let read = router.direct(parsed)
         else { return nil }
         let hold = answers.hold(for: .init(network: parsed.network, isKnown: false), over: connection)
-        return DirectExchange(head: head, read: read, hold: hold, start: start)
+        return DirectExchange(head: head, path: uri.path, read: read, hold: hold, start: start)
     }
 
+    /// The answer that is kept for the question; nil when the service has to be asked.
+    func kept(_ exchange: DirectExchange) -> ParseResponse? { exchange.read.kept }
+
     /// Asks the service.
-    /// - Parameter completion: called on the broker's thread, with nil when the answer is too large.
-    func ask(_ exchange: DirectExchange, completion: @escaping @Sendable (ParseResponse?) -> Void) {
+    /// - Parameter completion: called on the broker's thread.
+    func ask(_ exchange: DirectExchange, completion: @escaping @Sendable (DirectRead.Reply) -> Void) {
         router.ask(exchange.read, exchange.hold, bytesMax: Self.directBytesMax, completion: completion)
     }
 
+    /// The answer that a reply brings; nil when it would be too large.
+    func answer(_ exchange: DirectExchange, _ reply: DirectRead.Reply) -> ParseResponse? {
+        router.answer(exchange.read, reply)
+    }
+
     /// Counts and logs the answer.
-    /// - Returns: what is sent.
-    func finish(_ exchange: DirectExchange, _ answer: ParseResponse) -> (head: HTTPResponse, body: [UInt8]) {
+    /// - Returns: what is sent; no body for a client that has it already.
+    func finish(_ exchange: DirectExchange, _ answer: ParseResponse) -> (head: HTTPResponse, body: ByteBuffer?) {
         let request = exchange.read.request
         router.meter.count(request, answer)
         log(
-            answer, to: exchange.head, path: "/" + request.path.joined(separator: "/"),
-            requestId: request.requestId, since: exchange.start)
+            answer, to: exchange.head, path: exchange.path, requestId: request.requestId,
+            since: exchange.start)
         var (head, body) = self.head(of: answer, to: exchange.head, requestId: request.requestId)
-        if head.status != .notModified {
-            head.headerFields.append(HTTPField(name: .contentLength, value: String(body.count)))
-        }
-        return (head, body)
+        guard head.status != .notModified else { return (head, nil) }
+        let buffer = answer.final?.buffer ?? ByteBuffer(bytes: body)
+        head.headerFields.append(HTTPField(name: .contentLength, value: String(buffer.readableBytes)))
+        return (head, buffer)
     }
 }

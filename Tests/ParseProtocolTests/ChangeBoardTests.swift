@@ -1,0 +1,119 @@
+import Foundation
+import ParseProtocol
+import Testing
+
+/// The counters that say what is about to change: no stamp outlives a change of its subject, however the writer ends.
+@Suite struct ChangeBoardTests {
+    private let folder = NSTemporaryDirectory() + "boards-\(UUID().uuidString)"
+    private var path: String { folder + "/shop.changes" }
+
+    init() throws { try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true) }
+
+    private static let page = ChangeSubject.page(ofClass: "Product")
+    private static let object = ChangeSubject.object(ofClass: "Product", id: "a")
+
+    private static func changes(_ objects: [(String, String)]) -> ChangeSet {
+        objects.reduce(into: ChangeSet()) { $0.note($1.0, $1.1) }
+    }
+
+    /// A board as its writer has it, and as a reader does.
+    private func boards() throws -> (writer: ChangeBoard, reader: ChangeBoard) {
+        let writer = try ChangeBoard.keep(path)
+        return (writer, try #require(ChangeBoard.find(path, identity: writer.identity)))
+    }
+
+    @Test func aStampHoldsUntilItsSubjectChanges() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let (writer, reader) = try boards()
+        writer.settle()
+        let page = try #require(reader.stamp(of: Self.page))
+        let object = try #require(reader.stamp(of: Self.object))
+        let other = try #require(reader.stamp(of: .page(ofClass: "Store")))
+        let changes = Self.changes([("Product", "b")])
+        writer.begin(changes)
+        // From before the commit on, not only from after it.
+        #expect(!page.isCurrent)
+        #expect(reader.stamp(of: Self.page) == nil)
+        #expect(object.isCurrent)
+        writer.end(changes)
+        #expect(!page.isCurrent)
+        #expect(object.isCurrent)
+        #expect(other.isCurrent)
+        #expect(reader.stamp(of: Self.page)?.isCurrent == true)
+        let own = Self.changes([("Product", "a")])
+        writer.begin(own)
+        writer.end(own)
+        #expect(!object.isCurrent)
+        #expect(other.isCurrent)
+    }
+
+    @Test func whatADeadWriterLeftIsUncertainUntilTheNextOneHasBegun() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let (dead, reader) = try boards()
+        dead.settle()
+        let before = try #require(reader.stamp(of: .page(ofClass: "Store")))
+        dead.begin(Self.changes([("Product", "a")]))
+        // Nothing else of the dead one; the file is what is left.
+        #expect(reader.stamp(of: Self.object) == nil)
+        #expect(before.isCurrent)
+        let next = try ChangeBoard.keep(path)
+        #expect(next.identity == reader.identity)
+        #expect(!before.isCurrent)
+        #expect(reader.stamp(of: .page(ofClass: "Store")) == nil)
+        next.settle()
+        #expect(!before.isCurrent)
+        for subject in [Self.page, Self.object, .page(ofClass: "Store")] {
+            #expect(reader.stamp(of: subject)?.isCurrent == true)
+        }
+    }
+
+    @Test func everythingChangesWithAClassAndWithTooManyObjects() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let (writer, reader) = try boards()
+        writer.settle()
+        var classes = ChangeSet()
+        classes.noteEverything()
+        let many = Self.changes((0..<ChangeSet.subjectsMax).map { ("Product", "\($0)") })
+        #expect(many.isEverything)
+        for changes in [classes, many] {
+            let stamp = try #require(reader.stamp(of: .object(ofClass: "Store", id: "x")))
+            writer.begin(changes)
+            #expect(!stamp.isCurrent)
+            writer.end(changes)
+            #expect(!stamp.isCurrent)
+        }
+    }
+
+    @Test func noStampIsGivenOfABoardThatNobodyKeeps() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let (writer, reader) = try boards()
+        #expect(reader.stamp(of: Self.page) == nil)
+        writer.settle()
+        let stamp = try #require(reader.stamp(of: Self.page))
+        writer.unsettle()
+        #expect(!stamp.isCurrent)
+        writer.settle()
+        let again = try #require(reader.stamp(of: Self.page))
+        try ChangeBoard.retire(path)
+        #expect(!again.isCurrent)
+        #expect(reader.stamp(of: Self.page) == nil)
+        writer.settle()
+        let last = try #require(reader.stamp(of: Self.page))
+        reader.forsake()
+        #expect(!last.isCurrent)
+    }
+
+    @Test func anotherFileIsNoBoard() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        #expect(ChangeBoard.find(path, identity: 1) == nil)
+        try ChangeBoard.retire(path)
+        #expect(!FileManager.default.fileExists(atPath: path))
+        try Data("short".utf8).write(to: URL(fileURLWithPath: path))
+        #expect(!ChangeBoard.isThere(path))
+        let writer = try ChangeBoard.keep(path)
+        #expect(ChangeBoard.isThere(path))
+        #expect(ChangeBoard.find(path, identity: writer.identity &+ 1) == nil)
+        #expect(ChangeBoard.find(path, identity: writer.identity) != nil)
+        #expect(throws: ChangeBoard.Unusable.self) { try ChangeBoard.keep(folder) }
+    }
+}
