@@ -173,12 +173,11 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "CZeroMQ", "Cryptography",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                "CZeroMQ", "Cryptography", "ParseProtocol", "SuiteClient",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "scripts/benchmarks"

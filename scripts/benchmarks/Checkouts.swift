@@ -1,8 +1,9 @@
 import ArgumentParser
-import AsyncHTTPClient
 import Foundation
 import NIOCore
-import NIOHTTP1
+import NIOPosix
+import ParseProtocol
+import SuiteClient
 
 /// Customers who fill their bag and pay, again and again: the load of the benchmark of checkouts.
 struct Checkouts: AsyncParsableCommand {
@@ -26,27 +27,23 @@ struct Checkouts: AsyncParsableCommand {
         let tokens = try String(contentsOfFile: sessions, encoding: .utf8).split(separator: "\n").map(String.init)
         let products = products.split(separator: ",").map(String.init)
         guard !tokens.isEmpty, !products.isEmpty else { throw ValidationError("There is nobody, or nothing, to buy.") }
-        var configuration = HTTPClient.Configuration()
-        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = tokens.count
-        let http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        let gateway = try GatewayAddress(url)
         let start = ContinuousClock.now
         let end = start + .seconds(seconds)
-        let latencies: [Duration]
-        do {
-            latencies = try await withThrowingTaskGroup(of: [Duration].self) { group in
-                for (index, token) in tokens.enumerated() {
-                    let customer = BuyingCustomer(
-                        http: http, url: url, session: token, product: products[index % products.count])
-                    group.addTask { try await customer.buy(until: end) }
+        let latencies = try await withThrowingTaskGroup(of: [Duration].self) { group in
+            for (index, token) in tokens.enumerated() {
+                let product = products[index % products.count]
+                group.addTask {
+                    let link = try await Link.open(
+                        gateway, on: MultiThreadedEventLoopGroup.singleton, bodyBytesKept: 4096)
+                    defer { link.close() }
+                    let customer = BuyingCustomer(link: link, gateway: gateway, session: token, product: product)
+                    return try await customer.buy(until: end)
                 }
-                return try await group.reduce(into: []) { $0 += $1 }
             }
-        } catch {
-            try? await http.shutdown()
-            throw error
+            return try await group.reduce(into: []) { $0 += $1 }
         }
         let passed = (ContinuousClock.now - start) / .seconds(1)
-        try await http.shutdown()
         let sorted = latencies.map { $0 / .milliseconds(1) }.sorted()
         let report = Report(
             orders: sorted.count, seconds: passed, p50: Self.quantile(0.5, of: sorted),
@@ -60,10 +57,27 @@ struct Checkouts: AsyncParsableCommand {
     }
 }
 
+/// The gateway of the benchmark's suite, which is on this machine.
+private struct GatewayAddress: Site {
+    let host: String
+    let port: Int
+    let mount: String
+    let applicationId = "satchel"
+
+    init(_ url: String) throws {
+        guard let parts = URLComponents(string: url), let host = parts.host, let port = parts.port else {
+            throw ValidationError("\(url) is no URL with a port.")
+        }
+        (self.host, self.port, mount) = (host, port, parts.path)
+    }
+
+    func address() throws -> SocketAddress { try SocketAddress(ipAddress: host, port: port) }
+}
+
 /// One customer, who does one thing after the other.
 private struct BuyingCustomer: Sendable {
-    let http: HTTPClient
-    let url: String
+    let link: Link
+    let gateway: GatewayAddress
     let session: String
     let product: String
 
@@ -71,21 +85,21 @@ private struct BuyingCustomer: Sendable {
         let description: String
     }
 
-    private static let address = """
-        {"firstName":"Ann","lastName":"Lee","phone":"555-0100","address1":"1 Main St","city":"Springfield",\
-        "state":"IL","zipcode":"62701"}
-        """
+    private static let address: JSON = [
+        "firstName": "Ann", "lastName": "Lee", "phone": "555-0100", "address1": "1 Main St", "city": "Springfield",
+        "state": "IL", "zipcode": "62701",
+    ]
 
     /// The latency of each checkout; one that began in time is waited for.
     func buy(until end: ContinuousClock.Instant) async throws -> [Duration] {
         var latencies: [Duration] = []
         while ContinuousClock.now < end {
-            try await run("addToBag", #"{"productId":"\#(product)","quantity":1}"#)
+            try await run("addToBag", ["productId": .string(product), "quantity": 1])
             let key = UUID().uuidString
             let start = ContinuousClock.now
             try await run(
                 "checkout",
-                #"{"tokenId":"tok_visa","idempotencyKey":"\#(key)","shippingAddress":\#(Self.address)}"#)
+                ["tokenId": "tok_visa", "idempotencyKey": .string(key), "shippingAddress": Self.address])
             latencies.append(ContinuousClock.now - start)
         }
         return latencies
@@ -93,18 +107,12 @@ private struct BuyingCustomer: Sendable {
 
     /// Calls a cloud function.
     /// - Throws: `Refused` for an answer that is not 200.
-    private func run(_ function: String, _ parameters: String) async throws {
-        var request = HTTPClientRequest(url: "\(url)/functions/\(function)")
-        request.method = .POST
-        request.headers = HTTPHeaders([
-            ("X-Parse-Application-Id", "satchel"), ("X-Parse-Session-Token", session),
-            ("Content-Type", "application/json"),
-        ])
-        request.body = .bytes(ByteBuffer(string: parameters))
-        let response = try await http.execute(request, timeout: .seconds(30))
-        let body = try await response.body.collect(upTo: 1 << 20)
-        guard response.status == .ok else {
-            throw Refused(description: "\(function) answered \(response.status.code): \(String(buffer: body))")
+    private func run(_ function: String, _ parameters: JSON) async throws {
+        var request = Request.post("/functions/\(function)", parameters)
+        request.headers["X-Parse-Session-Token"] = session
+        let answer = try await link.send(request.bytes(for: gateway), timeout: .seconds(30))
+        guard answer.status == 200 else {
+            throw Refused(description: "\(function) answered \(answer.status): \(answer.text)")
         }
     }
 }
