@@ -63,8 +63,8 @@ import Testing
         let list = [Self.tables, Self.note(2, "second"), Self.note(3, "third")]
         let first = try await disk.open(list, beside: [kit]) { store in
             let records = try await Self.records(store)
-            let store = ["store.1.tables", "store.2.automaticIndexes"]
-            #expect(records == store + ["kit.1.tables", "shop.1.tables", "shop.2.second", "shop.3.third"])
+            let own = ["store.1.tables", "store.2.automaticIndexes"]
+            #expect(records == own + ["kit.1.tables", "shop.1.tables", "shop.2.second", "shop.3.third"])
             let notes = try await Self.notes(store)
             #expect(notes == ["second", "third"])
         }
