@@ -9,7 +9,8 @@ import Testing
         turns.added(for: "mail")
         #expect(turns.begin(due: []) == ["mail"])
         #expect(turns.begin(due: ["mail", "push"]) == ["push"])
-        #expect(turns.ends(for: "mail"))
+        let over = turns.ends(for: "mail")
+        #expect(over)
         #expect(turns.begin(due: ["mail"]) == ["mail"])
     }
 
@@ -20,9 +21,11 @@ import Testing
         _ = turns.begin(due: [])
         turns.looks(for: "mail")
         turns.added(for: "mail")
-        #expect(!turns.ends(for: "mail"))
+        let again = turns.ends(for: "mail")
+        #expect(!again)
         turns.looks(for: "mail")
-        #expect(turns.ends(for: "mail"))
+        let last = turns.ends(for: "mail")
+        #expect(last)
         #expect(turns.begin(due: []).isEmpty)
     }
 
