@@ -1,4 +1,5 @@
 import MessageBus
+import Messages
 import ParseProtocol
 import Synchronization
 

@@ -56,8 +56,8 @@ final class ByteHold: Sendable {
     func changes() { isChanging.store(true, ordering: .relaxed) }
 
     /// Another one of the same holder, for a part of the answer.
-    /// - Parameter answerBytesMax: the bytes that are left of the whole answer's bound.
-    func part(answerBytesMax: Int) -> ByteHold {
+    /// - Parameter answerBytesMax: the bytes that are left of the whole answer's bound, where it has one.
+    func part(answerBytesMax: Int? = nil) -> ByteHold {
         ByteHold(budget, holder, connection, answerBytesMax: answerBytesMax)
     }
 
