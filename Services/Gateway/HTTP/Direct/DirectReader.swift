@@ -6,23 +6,40 @@ import NIOHTTPTypes
 /// the broker's thread and back. Every other request goes on to Hummingbird and `HTTPFront.respond`.
 ///
 /// A connection has one request under way: what comes behind a read waits here, and no more is taken from the socket.
+/// The same holds for a client that does not take its answers: what it was sent stays as little as its socket holds.
 final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
+    /// Answers from memory in a row, some hundred microseconds: a client that sends thousands of requests at once
+    /// leaves the other connections of the loop their turns.
+    private static let rowMax = 16
+    /// The rest after such a row. A task without a delay would come before what other connections have sent.
+    private static let rest = TimeAmount.milliseconds(1)
+
     private let front: HTTPFront
     /// The head of a request that may be answered here, until it is complete.
     private var held: HTTPRequest?
+    /// A service is asked.
     private var isAsking = false
+    /// The client has yet to take what it was sent.
+    private var isFull = false
+    /// Others have their turn.
+    private var isResting = false
+    private var answeredInRow = 0
     /// Requests that went on and have no answer yet. None is answered here before them.
     private var passed = 0
+    /// A request that went on is the last one of the connection.
+    private var isEnding = false
     private var waiting = CircularBuffer<HTTPRequestPart>()
     /// The client's end of the stream, or what is no HTTP, that comes behind a read.
     private var waitingError: (any Error)?
-    /// The channel asked for more while a read was under way.
+    /// The channel asked for more while it had to wait.
     private var wantsMore = false
+
+    private var mustWait: Bool { isAsking || isFull || isResting }
 
     init(_ front: HTTPFront) { self.front = front }
 
@@ -30,11 +47,16 @@ final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let part = unwrapInboundIn(data)
-        if isAsking { waiting.append(part) } else { take(part, context) }
+        if mustWait { waiting.append(part) } else { take(part, context) }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        answeredInRow = 0
+        context.fireChannelReadComplete()
     }
 
     private func take(_ part: HTTPRequestPart, _ context: ChannelHandlerContext) {
-        if case .head(let head) = part, passed == 0, front.mayBeDirect(head) {
+        if case .head(let head) = part, passed == 0, !isEnding, front.mayBeDirect(head) {
             held = head
             return
         }
@@ -46,17 +68,43 @@ final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private func pass(_ part: HTTPRequestPart, _ context: ChannelHandlerContext) {
-        if case .head = part { passed += 1 }
+        if case .head(let head) = part {
+            passed += 1
+            if head.headerFields[.connection]?.lowercased() == "close" { isEnding = true }
+        }
         context.fireChannelRead(wrapInboundOut(part))
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        if isAsking { waitingError = error } else { context.fireErrorCaught(error) }
+        if mustWait { waitingError = error } else { context.fireErrorCaught(error) }
     }
 
-    /// Reading goes on when the answer is there.
+    /// Reading goes on when there is nothing to wait for.
     func read(context: ChannelHandlerContext) {
-        if isAsking { wantsMore = true } else { context.read() }
+        if mustWait { wantsMore = true } else { context.read() }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        context.fireChannelWritabilityChanged()
+        guard isFull, context.channel.isWritable else { return }
+        isFull = false
+        goOn(context)
+    }
+
+    /// Takes what waits, and asks for more when nothing has to wait any longer.
+    private func goOn(_ context: ChannelHandlerContext) {
+        answeredInRow = 0
+        while !mustWait, let part = waiting.popFirst() { take(part, context) }
+        guard !mustWait else { return }
+        if let error = waitingError {
+            waitingError = nil
+            context.fireErrorCaught(error)
+        }
+        if passed > 0 { context.fireChannelReadComplete() }
+        if wantsMore {
+            wantsMore = false
+            context.read()
+        }
     }
 
     // MARK: The read
@@ -66,6 +114,7 @@ final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
         guard let exchange = front.direct(head, over: context.channel) else { return false }
         if let answer = front.kept(exchange) {
             send(exchange, answer, context)
+            restAfterRow(context)
             return true
         }
         isAsking = true
@@ -86,28 +135,31 @@ final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
             pass(.head(exchange.head), context)
             pass(.end(nil), context)
         }
-        while !isAsking, let part = waiting.popFirst() { take(part, context) }
-        guard !isAsking else { return }
-        if let error = waitingError {
-            waitingError = nil
-            context.fireErrorCaught(error)
-        }
-        if passed > 0 { context.fireChannelReadComplete() }
-        if wantsMore {
-            wantsMore = false
-            context.read()
+        goOn(context)
+    }
+
+    private func restAfterRow(_ context: ChannelHandlerContext) {
+        answeredInRow += 1
+        guard answeredInRow >= Self.rowMax else { return }
+        isResting = true
+        let bound = NIOLoopBound((reader: self, context: context), eventLoop: context.eventLoop)
+        context.eventLoop.scheduleTask(in: Self.rest) {
+            let (reader, context) = bound.value
+            reader.isResting = false
+            if context.channel.isActive { reader.goOn(context) }
         }
     }
 
     private func send(_ exchange: DirectExchange, _ answer: ParseResponse, _ context: ChannelHandlerContext) {
+        // `ConnectionGuard` closes the connection of a client that goes on taking nothing.
+        defer { isFull = !context.channel.isWritable }
         let (head, body) = front.finish(exchange, answer)
         context.write(wrapOutboundOut(.head(head)), promise: nil)
         if let body { context.write(wrapOutboundOut(.body(body)), promise: nil) }
         guard let body, body.readableBytes > CapacitySettings.smallBytes else {
             return context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
         }
-        // What it takes of the memory for answers is given back when the client has it; `ConnectionGuard` closes the
-        // connection of one that does not take it.
+        // What it takes of the memory for answers is given back when the client has it.
         let hold = exchange.hold
         let sent = context.eventLoop.makePromise(of: Void.self)
         sent.futureResult.whenComplete { _ in withExtendedLifetime(hold) {} }

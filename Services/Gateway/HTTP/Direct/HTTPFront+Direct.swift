@@ -18,9 +18,13 @@ extension HTTPFront {
     /// requests.
     static let directBytesMax = 256 << 10
 
+    /// Bytes of a URL whose condition is decoded on an event loop: tens of microseconds. Longer ones take their time
+    /// elsewhere.
+    private static let urlBytesMax = 8 << 10
+
     /// Whether a request may be one that is answered at once, as far as its head tells.
     func mayBeDirect(_ head: HTTPRequest) -> Bool {
-        guard head.method == .get else { return false }
+        guard head.method == .get, head.path?.utf8.count ?? 0 <= Self.urlBytesMax else { return false }
         for field in head.headerFields {
             switch field.name {
             case .contentLength, .transferEncoding, .expect, .upgrade: return false
