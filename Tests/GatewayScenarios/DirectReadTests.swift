@@ -67,6 +67,49 @@ import Testing
         }
     }
 
+    /// Requests by the hundred, of both ways, whose answers are taken slowly: the reading pauses again and again, and
+    /// nothing is lost or passes another.
+    @Test(.timeLimit(.minutes(1))) func manyRequestsAtOnceAreAllAnsweredInTheirOrder() async throws {
+        let suite = try await Suite.shared
+        let text = JSON.string(String(repeating: "x", count: 20_000))
+        let made = try await ParseClient(suite).create("Turn", ["text": text])
+        let kinds: [(path: String, status: String)] = [
+            ("/classes/Turn/\(made.objectId)", "200"), ("/classes/Turn/nobody0000", "404"), ("/health", "200"),
+            ("/classes/Turn?where=no", "400"),
+        ]
+        let order = (0..<300).map { $0 % 50 > 46 ? $0 % 50 - 46 : 0 }
+        let connection = try RawConnection(suite, receiveBytes: 65_536)
+        connection.send(order.flatMap { Array(head("GET", kinds[$0].path).utf8) })
+        connection.send(Array(head("GET", "/health", "Connection: close").utf8))
+        var answers = ""
+        while let more = connection.read(within: 10_000, max: 1 << 20), !more.isEmpty { answers += more }
+        let statuses = answers.components(separatedBy: "HTTP/1.1 ").dropFirst().map { String($0.prefix(3)) }
+        #expect(statuses == order.map { kinds[$0].status } + ["200"])
+    }
+
+    /// Else each request of a hundred bytes would have its answer wait in memory.
+    @Test(.timeLimit(.minutes(1))) func whoTakesNoAnswerIsNotReadOn() async throws {
+        let suite = try await Suite.shared
+        let text = JSON.string(String(repeating: "x", count: 20_000))
+        let made = try await ParseClient(suite).create("Turn", ["text": text])
+        let request = Array(head("GET", "/classes/Turn/\(made.objectId)").utf8)
+        let connection = try RawConnection(suite, receiveBytes: 4096)
+        // Far more than the sockets on both sides hold; the answers to all of it would be 8 GB.
+        let sent = connection.send(Array(repeatElement(request, count: 400_000).joined()), within: 1)
+        #expect(sent < 20 << 20, "\(sent) bytes were taken.")
+        #expect(try await ParseClient(suite).get("/classes/Turn/\(made.objectId)").status == 200)
+    }
+
+    /// What was sent behind the last request of a connection has no answer.
+    @Test func nothingIsAnsweredBehindTheLastRequest() async throws {
+        let suite = try await Suite.shared
+        let made = try await ParseClient(suite).create("Turn", ["number": 1])
+        let one = head("GET", "/classes/Turn/\(made.objectId)")
+        let requests = head("GET", "/health", "Connection: close") + one + one
+        let answers = try await RawRequest.send(suite, Array(requests.utf8), untilClosed: true)
+        #expect(answers.components(separatedBy: "HTTP/1.1 ").count == 2, "\(answers)")
+    }
+
     /// A session is looked up once, by the long way, and its end counts at once on the short one.
     @Test func aRevokedSessionReadsNothingMore() async throws {
         let suite = try await Suite.shared

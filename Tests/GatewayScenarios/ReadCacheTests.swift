@@ -75,6 +75,39 @@ import Testing
         }
     }
 
+    /// What is counted is the memory that an answer takes, which a buffer has in powers of two.
+    @Test func answersAreCountedAsWhatTheyTake() async throws {
+        try await Suite.with { suite in
+            let client = ParseClient(suite)
+            func bytes() async throws -> Int64 {
+                try await ParseClient.master(suite).get("/serverInfo")["readCache"]?["bytes"]?.intValue ?? -1
+            }
+            let text = JSON.string(String(repeating: "x", count: 40_000))
+            let object = try await client.create("Long", ["text": text])
+            let before = try await bytes()
+            try await Self.read(client, "/classes/Long/\(object.objectId)")
+            #expect(try await bytes() >= before + 65_536)
+            // A question that is longer than any app's is not kept, and is answered.
+            let ids = JSON.array((0..<900).map { .string("id\(10_000_000 + $0)") } + [.string(object.objectId)])
+            let kept = try await bytes()
+            let condition: JSON = ["objectId": ["$in": ids]]
+            #expect(try await Self.read(client, "/classes/Long", ["where": condition]).results.count == 1)
+            #expect(try await bytes() == kept)
+        }
+    }
+
+    @Test(arguments: [ParseClient.Style.headers, .tunnelled])
+    func textsThatLookAlikeAreDifferentQuestions(_ style: ParseClient.Style) async throws {
+        let client = ParseClient(try await Suite.shared, style: style)
+        let name = "Kept\(Names.random(8))"
+        let texts = ["caf\u{E9}", "cafe\u{301}"]
+        for text in texts { _ = try await client.create(name, ["name": .string(text)]) }
+        for text in texts + texts {
+            let found = try await Self.read(client, "/classes/\(name)", ["where": ["name": .string(text)]]).results
+            #expect(found.map { Array(($0["name"]?.stringValue ?? "").utf8) } == [Array(text.utf8)])
+        }
+    }
+
     @Test func nothingIsKeptWhenItIsOff() async throws {
         try await Suite.with(settings: ["SATCHEL_READ_CACHE": "off"]) { suite in
             let shelf = try await Shelf.fill(suite, names: ["Balm"])

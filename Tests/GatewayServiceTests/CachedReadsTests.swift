@@ -6,7 +6,7 @@ import Testing
     private typealias Reads = CachedReads<String, Int>
 
     private static func key(_ name: String, isMaster: Bool = false) -> Reads.Key {
-        Reads.Key(isMaster: isMaster, className: "Product", objectId: name, options: "")
+        Reads.Key(isMaster: isMaster, className: "Product", objectId: name, options: [])
     }
 
     /// Looks as an anonymous client while stamps of `version` are current.
@@ -56,6 +56,23 @@ import Testing
         Self.keep(&reads, "b", isMaster: true)
         #expect(Self.find(&reads, "b") == nil)
         #expect(Self.find(&reads, "b", isMaster: true) != nil)
+    }
+
+    /// Swift's texts are equal when they look alike; the database's are not.
+    @Test func textsThatLookAlikeAreDifferentQuestions() {
+        var reads = Reads(bytesMax: 1 << 20, entryBytesMax: 1 << 16)
+        func query(_ options: String) -> Reads.Key {
+            Reads.Key(isMaster: false, className: "Product", objectId: nil, options: Array(options.utf8))
+        }
+        let (composed, accented) = ("caf\u{E9}", "cafe\u{301}")
+        #expect(composed == accented)
+        reads.keep("composed", for: query(composed), bytes: 9, stamp: 1, isForEverybody: true, now: 0)
+        #expect(reads.find(query(accented), isSignedIn: false, now: 0) { $0 == 1 } == nil)
+        #expect(reads.find(query(composed), isSignedIn: false, now: 0) { $0 == 1 } == "composed")
+        // The sign of the unit kelvin.
+        Self.keep(&reads, "K")
+        #expect(Self.find(&reads, "\u{212A}") == nil)
+        #expect(Self.find(&reads, "K") != nil)
     }
 
     @Test func bytesAreBounded() {

@@ -81,7 +81,7 @@ final class Simulation {
 
     private static let subject = ChangeSubject.object(ofClass: "Product", id: "x")
     private static let key = CachedReads<Int64, ChangeStamp>.Key(
-        isMaster: false, className: "Product", objectId: "x", options: "")
+        isMaster: false, className: "Product", objectId: "x", options: [])
 
     private(set) var history = ReadHistory()
     private(set) var cache = CachedReads<Int64, ChangeStamp>(bytesMax: 1 << 20, entryBytesMax: 1 << 16)

@@ -9,24 +9,27 @@ import MessageBus
 /// rest, and one that is asked for again soon after it had to go. So a client that asks a million different questions
 /// throws out its own answers and not those that everybody asks for.
 package struct CachedReads<Answer: Sendable, Stamp: Sendable> {
-    /// A question, as it came.
+    /// A question, byte for byte as it came. Swift's texts are equal when they look alike, such as one with an accented
+    /// letter and one with a letter and its accent, between which the database makes a difference.
     package struct Key: Hashable, Sendable {
-        /// Asked with the master key, which sees more than anybody else.
-        package var isMaster: Bool
-        package var className: String
-        /// Nil for a query.
-        package var objectId: String?
-        /// The options as the client wrote them. The same in another order is another question.
-        package var options: String
+        private let isMaster: Bool
+        private let className: String
+        private let objectId: [UInt8]?
+        private let options: [UInt8]
 
-        package init(isMaster: Bool, className: String, objectId: String?, options: String) {
+        /// - Parameters:
+        ///   - isMaster: asked with the master key, which sees more than anybody else.
+        ///   - className: an identifier.
+        ///   - objectId: nil for a query.
+        ///   - options: as the client wrote them. The same in another order is another question.
+        package init(isMaster: Bool, className: String, objectId: String?, options: [UInt8]) {
             self.isMaster = isMaster
             self.className = className
-            self.objectId = objectId
+            self.objectId = objectId.map { Array($0.utf8) }
             self.options = options
         }
 
-        fileprivate var bytes: Int { className.utf8.count + (objectId?.utf8.count ?? 0) + options.utf8.count }
+        fileprivate var bytes: Int { className.utf8.count + (objectId?.count ?? 0) + options.count }
     }
 
     /// Numbers for the operator. `entries` and `bytes` are of this moment, the others since the start.
@@ -129,13 +132,14 @@ package struct CachedReads<Answer: Sendable, Stamp: Sendable> {
 
     /// Keeps an answer, unless it is too large.
     /// - Parameters:
-    ///   - bytes: of the answer.
+    ///   - bytes: of memory that the answer takes.
     ///   - stamp: taken before the read began.
     ///   - isForEverybody: whether every caller but the master key gets the same.
     package mutating func keep(
         _ answer: Answer, for key: Key, bytes: Int, stamp: Stamp, isForEverybody: Bool, now: BusClock.Milliseconds
     ) {
-        let cost = bytes + key.bytes + Self.entryOverhead
+        // The place in a line may outlive its entry, and its question with it.
+        let cost = bytes + 2 * key.bytes + Self.entryOverhead
         guard cost <= entryBytesMax else { return }
         drop(key)
         lastSerial += 1

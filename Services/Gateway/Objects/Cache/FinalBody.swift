@@ -6,6 +6,9 @@ struct FinalBody: Sendable {
     /// The `ETag`, with its quotes.
     let tag: String
 
+    /// Bytes of memory that it takes, which are up to twice as many as it has: buffers are powers of two.
+    var bytesTaken: Int { buffer.storageCapacity }
+
     /// - Parameter body: with the URLs of its files.
     init(_ body: [UInt8]) {
         buffer = ByteBuffer(bytes: body)

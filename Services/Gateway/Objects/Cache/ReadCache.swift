@@ -26,6 +26,13 @@ final class ReadCache: Sendable {
         case unfit
     }
 
+    /// Answers of more than `CapacitySettings.smallBytes` are counted on their way to the client (`AnswerHold`), which
+    /// those from here are not. One of so many bytes may take twice as many.
+    private static let entryBytesMax = 2 * CapacitySettings.smallBytes + 2 * questionBytesMax + Reads.entryOverhead
+    /// A longer question is a list that somebody made up, which nobody repeats; to compare it would take time that is
+    /// on nobody's account.
+    private static let questionBytesMax = 8 << 10
+
     private let reads: Mutex<Reads>
     /// The boards of the services that have one now.
     private let boards = Mutex<[String: ChangeBoard]>([:])
@@ -35,8 +42,7 @@ final class ReadCache: Sendable {
     /// - Returns: nil for a cache without room, which is none.
     init?(_ configuration: GatewayConfiguration) {
         guard configuration.readCacheBytes > 0 else { return nil }
-        // Larger answers are counted on their way to the client (`AnswerHold`), which those from here are not.
-        reads = Mutex(Reads(bytesMax: configuration.readCacheBytes, entryBytesMax: CapacitySettings.smallBytes))
+        reads = Mutex(Reads(bytesMax: configuration.readCacheBytes, entryBytesMax: Self.entryBytesMax))
         dataDirectory = configuration.start.dataDirectory
         links = configuration.fileLinks
     }
@@ -82,7 +88,8 @@ final class ReadCache: Sendable {
         _ className: String, _ request: ParseRequest, _ principal: Principal
     ) -> Bool {
         guard request.method == .get, !request.isInBatch, className.utf8.first != UInt8(ascii: "_"),
-            !principal.readOnly, !principal.maintenance
+            !principal.readOnly, !principal.maintenance,
+            request.body.count + (request.query?.utf8.count ?? 0) <= questionBytesMax
         else { return false }
         guard let scope = request.hooks else { return true }
         // As long as nobody knows which webhooks there are, each class may have one.
@@ -91,11 +98,11 @@ final class ReadCache: Sendable {
     }
 
     /// The options as they came, in the query, in a body or in both.
-    private static func options(of request: ParseRequest) -> String {
-        let query = request.query ?? ""
+    private static func options(of request: ParseRequest) -> [UInt8] {
+        let query = Array((request.query ?? "").utf8)
         if request.body.isEmpty, request.tunnelled == nil { return query }
         // No query string has a line break in it.
-        return "\(query)\n\(request.isForm)\n" + String(decoding: request.document, as: UTF8.self)
+        return query + Array("\n\(request.isForm)\n".utf8) + request.document
     }
 
     // MARK: Keeping
@@ -107,10 +114,10 @@ final class ReadCache: Sendable {
             return ParseResponse(body: document)
         }
         let body = FinalBody(links.linked(document))
-        if missing.stamp.isCurrent {
+        if missing.stamp.isCurrent, body.buffer.readableBytes <= CapacitySettings.smallBytes {
             reads.withLock {
                 $0.keep(
-                    body, for: missing.key, bytes: body.buffer.readableBytes, stamp: missing.stamp,
+                    body, for: missing.key, bytes: body.bytesTaken, stamp: missing.stamp,
                     isForEverybody: everybody, now: BusClock.now)
             }
         }
