@@ -103,6 +103,34 @@ import Testing
         #expect(!last.isCurrent)
     }
 
+    /// The folder of a shop that was copied while it ran: its writer is another one.
+    @Test func aCopyIsNotTakenForTheBoardOfItsWriter() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let (writer, _) = try boards()
+        writer.settle()
+        let copy = folder + "/copy.changes"
+        try FileManager.default.copyItem(atPath: path, toPath: copy)
+        let other = try ChangeBoard.keep(copy)
+        other.settle()
+        #expect(other.identity != writer.identity)
+        #expect(ChangeBoard.find(path, identity: other.identity) == nil)
+        #expect(ChangeBoard.find(copy, identity: other.identity)?.stamp(of: Self.page) != nil)
+        #expect(ChangeBoard.find(copy, identity: writer.identity) == nil)
+    }
+
+    @Test func aBoardHasAllItsBlocks() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        for bytes in [0, 100, 65_536] {
+            try Data().write(to: URL(fileURLWithPath: path))
+            #expect(truncate(path, off_t(bytes)) == 0)
+            _ = try ChangeBoard.keep(path)
+            var status = stat()
+            #expect(stat(path, &status) == 0)
+            #expect(status.st_size == 65_536)
+            #expect(status.st_blocks * 512 >= 65_536, "A hole needs room when the disk has none.")
+        }
+    }
+
     @Test func anotherFileIsNoBoard() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         #expect(ChangeBoard.find(path, identity: 1) == nil)

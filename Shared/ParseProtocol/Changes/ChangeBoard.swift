@@ -36,7 +36,8 @@ package final class ChangeBoard: @unchecked Sendable {
     private let words: UnsafeMutablePointer<Atomic<UInt64>>
     /// Nobody is known any more who keeps the board.
     private let isForsaken = Atomic<Bool>(false)
-    /// Which board this is: random, never 0.
+    /// Which board this is, and who keeps it: random, never 0, another one with each writer. A copy of the file, such as
+    /// of a folder that was copied while the shop ran, is not taken for the one that its copied database's writer has.
     package var identity: UInt64 { words[Place.identity].load(ordering: .acquiring) }
 
     private init(_ memory: UnsafeMutableRawPointer) {
@@ -71,17 +72,25 @@ package final class ChangeBoard: @unchecked Sendable {
         let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw Unusable(path, "cannot be opened") }
         defer { close(file) }
-        // All of its blocks now: a disk that is full later must not end the process that looks at them. One of another
-        // size nobody has in memory.
-        let isWhole = size(of: file) == bytes || ftruncate(file, 0) == 0 && posix_fallocate(file, 0, off_t(bytes)) == 0
-        guard isWhole, let memory = map(file, PROT_READ | PROT_WRITE) else { throw Unusable(path, "cannot be made") }
+        guard makeWhole(file), let memory = map(file, PROT_READ | PROT_WRITE) else {
+            throw Unusable(path, "cannot be made")
+        }
         let board = ChangeBoard(memory)
         board.unsettle()
-        if board.words[Place.form].load(ordering: .acquiring) != form || board.identity == 0 {
-            board.words[Place.identity].store(.random(in: 1 ... .max), ordering: .releasing)
-            board.words[Place.form].store(form, ordering: .releasing)
-        }
+        board.words[Place.identity].store(.random(in: 1 ... .max), ordering: .releasing)
+        board.words[Place.form].store(form, ordering: .releasing)
         return board
+    }
+
+    /// Gives the file all of its blocks: a disk that is full later must not end the process that looks at them. A copy
+    /// of a board has holes. One of another size nobody has in memory.
+    private static func makeWhole(_ file: Int32) -> Bool {
+        let isBoard = size(of: file) == bytes
+        guard isBoard || ftruncate(file, 0) == 0 else { return false }
+        let problem = posix_fallocate(file, 0, off_t(bytes))
+        errno = problem
+        // Where there is no room for holes, a board is still better than a shop that cannot be written.
+        return problem == 0 || isBoard
     }
 
     /// Whether there is a board that somebody may have in memory.
