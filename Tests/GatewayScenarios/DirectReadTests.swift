@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    /// Requests by the hundred, of both ways, whose answers are taken slowly: the reading pauses again and again, and
+    /// T7e: requests by the hundred, of both ways, whose answers are taken slowly: the reading pauses again and again, and
     /// nothing is lost or passes another.
     @Test(.timeLimit(.minutes(1))) func manyRequestsAtOnceAreAllAnsweredInTheirOrder() async throws {
         let suite = try await Suite.shared
@@ -87,7 +87,7 @@ import Testing
         #expect(statuses == order.map { kinds[$0].status } + ["200"])
     }
 
-    /// Else each request of a hundred bytes would have its answer wait in memory.
+    /// T7e: else each request of a hundred bytes would have its answer wait in memory.
     @Test(.timeLimit(.minutes(1))) func whoTakesNoAnswerIsNotReadOn() async throws {
         let suite = try await Suite.shared
         let text = JSON.string(String(repeating: "x", count: 20_000))
