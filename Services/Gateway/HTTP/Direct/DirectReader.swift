@@ -19,6 +19,9 @@ final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
     /// The rest after such a row. A task without a delay would come before what other connections have sent.
     private static let rest = TimeAmount.milliseconds(1)
 
+    /// Room for parts that a quiet connection keeps; thousands of requests at once leave megabytes.
+    private static let keptParts = 64
+
     private let front: HTTPFront
     /// The head of a request that may be answered here, until it is complete.
     private var held: HTTPRequest?
@@ -96,6 +99,7 @@ final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
         answeredInRow = 0
         while !mustWait, let part = waiting.popFirst() { take(part, context) }
         guard !mustWait else { return }
+        if waiting.capacity > Self.keptParts { waiting = CircularBuffer() }
         if let error = waitingError {
             waitingError = nil
             context.fireErrorCaught(error)
