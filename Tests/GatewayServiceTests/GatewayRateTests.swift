@@ -109,6 +109,8 @@ import Testing
         var pace = RefusalPace()
         for _ in 0..<10 { #expect(pace.pause(for: "office", at: 0) == nil) }
         for _ in 0..<3 { #expect(pace.pause(for: "office", at: Self.second / 2) == .seconds(1)) }
+        #expect(pace.isOver("office", at: Self.second / 2))
+        #expect(!pace.isOver("elsewhere", at: Self.second / 2))
         #expect(pace.pause(for: "elsewhere", at: Self.second / 2) == nil)
         #expect(pace.pause(for: "office", at: Self.second) == nil, "One a second.")
         #expect(pace.pause(for: "office", at: Self.second) == .seconds(1))

@@ -119,13 +119,14 @@ struct AccountsController: Sendable {
         _ call: Call<AccountRequest, AccountReply>, _ request: ParseRequest, _ document: [UInt8],
         _ principal: Principal
     ) async throws(ParseError) -> (account: AccountReply, answer: [UInt8]) {
+        if !principal.master { try refused.admit(request) }
         do throws(ParseError) {
             let reply = try await services.write(
                 call, accountRequest(request, principal), documents: [document], for: principal,
                 trace: request.requestId)
             return (try reply.message, try reply.document)
         } catch {
-            if !principal.master { await refused.slowDown(error, request.network) }
+            if !principal.master { await refused.slowDown(error, of: request) }
             throw error
         }
     }

@@ -21,6 +21,9 @@ package struct RefusalPace {
         buckets.take(from: key, at: now)
         return nil
     }
+
+    /// Whether the network had its share, so that its next refusal would wait.
+    package func isOver(_ network: String, at now: Int64) -> Bool { buckets.wait(for: network.hashValue, at: now) > 0 }
 }
 
 /// The pace of all networks, shared by the gateway's requests.
@@ -28,12 +31,23 @@ final class RefusedSignIns: Sendable {
     private let pace = Mutex(RefusalPace())
     private let start = ContinuousClock.now
 
+    /// A batch is told at once, and past its network's share nobody is asked: with a wait for each of its requests it
+    /// would keep what it brought in memory for minutes.
+    /// - Throws: `.requestLimitExceeded` (155) then.
+    func admit(_ request: ParseRequest) throws(ParseError) {
+        guard request.isInBatch, pace.withLock({ $0.isOver(request.network, at: now) }) else { return }
+        throw .tooManyRequests(
+            "Too many refused sign-ins from this address. Please try again in a moment.", retryAfterSeconds: 1)
+    }
+
     /// Waits before a refusal is told that says when to come again: the others took a hash, a provider's answer or a
     /// look into the store.
-    func slowDown(_ error: ParseError, _ network: String) async {
+    func slowDown(_ error: ParseError, of request: ParseRequest) async {
         guard error.retryAfterSeconds != nil else { return }
-        let now = Int64((ContinuousClock.now - start) / .nanoseconds(1))
+        let pause = pace.withLock { $0.pause(for: request.network, at: now) }
         // The connection waits with it, and a connection has one request under way.
-        if let pause = pace.withLock({ $0.pause(for: network, at: now) }) { try? await Task.sleep(for: pause) }
+        if let pause, !request.isInBatch { try? await Task.sleep(for: pause) }
     }
+
+    private var now: Int64 { Int64((ContinuousClock.now - start) / .nanoseconds(1)) }
 }

@@ -28,12 +28,17 @@ struct IndexWalk {
         guard let best else { return nil }
         index = best.index
         columns = best.columns
-        found = Dictionary(
+        var found = Dictionary(
             uniqueKeysWithValues: best.match.used.map { part, column in
                 // A part with a term begins with its column, which names the row.
                 let rest = parts[part].sql.dropFirst(best.columns[column].count + "o.".count)
                 return (part, "x.\(AutomaticIndex.column(column))\(rest)")
             })
+        // Behind equalities the index has the order in which objects were made, in which pages may go on.
+        for (place, part) in parts.enumerated() where part.term?.row == "o" && part.term?.column == "id" {
+            found[place] = "x.object\(part.sql.dropFirst("o.id".count))"
+        }
+        self.found = found
     }
 
     /// The way to count all objects of a class by a ready index.

@@ -10,6 +10,9 @@ package struct QueryShape: Sendable, Hashable {
 
     /// Fields of an order that an index has; behind them SQLite sorts what is equal so far.
     static let orderMax = 2
+    /// Fields compared by equality, of which an index has the first few. A condition with more has none, so that shapes
+    /// stay small.
+    package static let fieldsMax = 16
 
     package init(className: String, equalities: [String] = [], range: String? = nil, order: [String] = []) {
         self.className = className
@@ -32,6 +35,7 @@ package struct QueryShape: Sendable, Hashable {
             }
             if term.kind == .equality { equalities.insert(field) } else { ranges.append(field) }
         }
+        guard equalities.count <= Self.fieldsMax else { return nil }
         self.equalities = equalities.sorted()
         range = ranges.first { !equalities.contains($0) }
         self.order = counts ? [] : Self.sorted(info, order, fixed: equalities)

@@ -84,17 +84,18 @@ extension StoreTransaction {
         try saveNewFields(draft.newFields, of: draft.info)
         noteChange(of: info, objectId)
 
-        if let createdAt {
-            try connection.execute(
-                "UPDATE o\(info.id) SET createdAt = ? WHERE id = ?", [.int(createdAt.milliseconds), .int(row)])
-        }
+        // One statement, which is carried out as a whole or not at all (`changesAtOnce`).
         let statement = try connection.statement(
-            "UPDATE o\(info.id) SET updatedAt = ?, publicRead = ?, publicWrite = ?, doc = ? WHERE id = ?")
+            """
+            UPDATE o\(info.id) SET \(createdAt == nil ? "" : "createdAt = ?6, ")updatedAt = ?1, publicRead = ?2, \
+            publicWrite = ?3, doc = ?4 WHERE id = ?5
+            """)
         try statement.bind(updatedAt.milliseconds, at: 1)
         try statement.bind(SQLValue.int(draft.access.publicRead ? 1 : 0), at: 2)
         try statement.bind(SQLValue.int(draft.access.publicWrite ? 1 : 0), at: 3)
         try statement.bind(utf8: text, at: 4)
         try statement.bind(row, at: 5)
+        if let createdAt { try statement.bind(createdAt.milliseconds, at: 6) }
         try stepReportingDuplicates(statement)
         let before = JSON.object(stored)
         let document = JSON.object(draft.document)

@@ -23,6 +23,9 @@ final class Connection {
     /// Takes only queries that were quick before: set while others bring slow ones to this thread.
     var takesOnlyProven = false
 
+    /// Milliseconds that one connection waits for another's lock.
+    private static let busyMilliseconds: Int32 = 5000
+
     /// Statements kept prepared. Clients choose the shapes of queries, so the number has to end somewhere.
     static let statementsMax = 256
     /// Longer SQL is prepared each time: it is rare, and a prepared statement takes many times its text.
@@ -37,7 +40,7 @@ final class Connection {
         configuration.readonly = synchronous == nil
         configuration.journalMode = synchronous == nil ? .default : .wal
         configuration.foreignKeysEnabled = false
-        configuration.busyMode = .timeout(5)
+        configuration.busyMode = .timeout(Double(Connection.busyMilliseconds) / 1000)
         configuration.prepareDatabase { database in
             if synchronous != nil {
                 // The log is copied back between commits (`LogCopying`). After a burst its file shrinks to 64 MB.
@@ -82,10 +85,15 @@ final class Connection {
     }
 
     /// Copies what the log has into the database file, as far as no reader needs the pages as they were
-    /// (https://www.sqlite.org/c3ref/wal_checkpoint_v2.html, PASSIVE). Not within a transaction.
+    /// (https://www.sqlite.org/c3ref/wal_checkpoint_v2.html, PASSIVE), or after readers were waited for all of it
+    /// (RESTART). Not within a transaction.
     func copyLog() throws {
-        let code = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
-        log.copying.wasCopied()
+        let patience = log.copying.patience
+        let mode = patience > 0 ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE
+        if patience > 0 { sqlite3_busy_timeout(handle, Int32(patience)) }
+        let code = sqlite3_wal_checkpoint_v2(handle, nil, mode, nil, nil)
+        if patience > 0 { sqlite3_busy_timeout(handle, Connection.busyMilliseconds) }
+        log.copying.wasCopied(hasWaited: patience > 0)
         guard code == SQLITE_OK || code == SQLITE_BUSY else { throw Statement.error(code, handle) }
     }
 

@@ -109,6 +109,15 @@ package struct WriteQueue<Write: QueuedWrite> {
         return group
     }
 
+    /// Takes out everything, in the order in which it came.
+    package mutating func removeAll() -> [Write] {
+        defer {
+            items = []
+            weight = 0
+        }
+        return items.map(\.write)
+    }
+
     /// A write was done.
     /// - Parameters:
     ///   - nanoseconds: of the writer's time.

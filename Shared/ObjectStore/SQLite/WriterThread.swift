@@ -181,7 +181,7 @@ final class WriterThread: @unchecked Sendable {
         logger.info("store.writer.became", metadata: ["store.path": "\(settings.path)"])
         became()
         while let group = nextGroup(copying: connection) {
-            guard lock.isOfTheFile else { throw try abandon(group) }
+            guard lock.isOfTheFile else { throw abandon(group) }
             commit(group, connection, transaction)
             // The answers have left.
             if connection.log.copying.isDue { copyLog(connection) }
@@ -192,9 +192,15 @@ final class WriterThread: @unchecked Sendable {
     }
 
     /// Somebody removed or replaced the file: what is written now would be gone, and another process may write the new
-    /// one.
-    private func abandon(_ group: [Job]) throws -> DatabaseRefused {
-        for job in group { job.finish(ParseError(.serviceUnavailable, "The database is not there any more.")) }
+    /// one. Nobody takes what waits behind the group any more either.
+    private func abandon(_ group: [Job]) -> DatabaseRefused {
+        let waiting = condition.withLock {
+            isStopping = true
+            return jobs.removeAll()
+        }
+        for job in group + waiting {
+            job.finish(ParseError(.serviceUnavailable, "The database is not there any more."))
+        }
         return DatabaseRefused(settings.path, "was removed or replaced while it was written.")
     }
 
@@ -288,6 +294,8 @@ final class WriterThread: @unchecked Sendable {
         do {
             try connection.exclusively {
                 try connection.execute("BEGIN IMMEDIATE")
+                // Here already: GRDB ends the process when a transaction is left open.
+                defer { if connection.isInTransaction { try? connection.execute("ROLLBACK") } }
                 for (index, job) in group.enumerated() {
                     transaction.begin()
                     let changes = connection.totalChanges
@@ -311,9 +319,6 @@ final class WriterThread: @unchecked Sendable {
             if let noted { register?.note(noted) }
         } catch {
             logger.error("store.commit.failed", metadata: ["store.error": "\(error)"])
-            connection.exclusively {
-                if connection.isInTransaction { try? connection.execute("ROLLBACK") }
-            }
             _ = transaction.takeCommitActions()
             transaction.schema = schemaBefore
             let told = error is HalfDone ? Self.undone : error

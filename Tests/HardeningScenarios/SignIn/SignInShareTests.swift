@@ -203,6 +203,27 @@ import Testing
         }
     }
 
+    /// T4d: a batch that waited for each of its refusals would keep what it brought in memory for minutes.
+    @Test func aBatchDoesNotWaitForItsRefusals() async throws {
+        try await Suite.with(settings: PlacedClient.settings) { suite in
+            let name = Names.random(10)
+            _ = try await PlacedClient(suite, at: "203.0.113.1").signUp(name, Self.password)
+            let guesser = PlacedClient(suite, at: "198.51.100.1")
+            for _ in 0..<5 { #expect(try await guesser.signIn(name, "wrong").code == 101) }
+            let item: JSON = [
+                "method": "POST", "path": "/parse/login", "body": ["username": .string(name), "password": "wrong"],
+            ]
+            let start = ContinuousClock.now
+            let answer = try await guesser.call(
+                .POST, "/batch", ["requests": .array(Array(repeating: item, count: 50))])
+            let codes = (answer.json.arrayValue ?? []).map { $0["error"]?["code"]?.intValue ?? 0 }
+            #expect(codes.count == 50)
+            #expect(codes.first == 101)
+            #expect(codes.last == 155, "\(codes)")
+            #expect(ContinuousClock.now - start < .seconds(20), "Held back one by one they would take 40 s.")
+        }
+    }
+
     /// T2h: a batch used to make as many hashes as it has items. The budget here is less than one takes.
     @Test func aBatchMakesNoMoreHashesThanItsBudgetPaysFor() async throws {
         let settings = PlacedClient.settings.merging([

@@ -86,6 +86,27 @@ import Testing
         }
     }
 
+    /// Pages of one brand in the order in which its things were made: each begins where the last one ended.
+    @Test func pagesByCursorsPassOverNothing() async throws {
+        let things = try await IndexedClass(try await TestStore(), objects: 600)
+        try await things.wish(["brand"])
+        try await things.finish()
+        for caller in [Caller.master, ann] {
+            var query = Query(className: "Fast", where: ["brand": .pointer("Brand", "a")], limit: 10)
+            query.after = ""
+            var steps: [Int] = []
+            for _ in 0..<10 {
+                let page = query
+                steps.append(try await things.test.store.read { try $0.work(of: page, caller: caller).steps })
+                let text = try await things.test.store.read { try $0.find(page, caller: caller).body }
+                let body = try JSON(parsing: text)
+                #expect(body["results"]?.arrayValue?.count == 10)
+                query.after = body["cursor"]?.stringValue
+            }
+            #expect(steps[9] < 2 * steps[1], "\(steps)")
+        }
+    }
+
     @Test func aStepEndsWhenItsTimeIsOver() async throws {
         let things = try await IndexedClass(try await TestStore(), objects: 100)
         try await things.wish(["title"])
@@ -249,6 +270,25 @@ import Testing
         #expect(try await Self.schema(test)["automaticIndexes"]?["auto_brand_title_price"]?["madeBy"] == "satchel")
         let after = try await test.store.read { try $0.work(of: query, caller: ann).steps }
         #expect(after * 5 < before, "\(before) instructions, then \(after)")
+    }
+
+    /// Shapes are remembered: a client must not choose how much each of them takes.
+    @Test func aShapeOfManyFieldsIsNotRemembered() async throws {
+        let test = try await TestStore([ClassDefinition("Wide")])
+        try await test.store.write { job in
+            for _ in 0..<2_000 { _ = try job.create("Wide", ["number": 1], caller: .master) }
+            let wide = JSON.object(
+                Dictionary(uniqueKeysWithValues: (0..<QueryShape.fieldsMax).map { ("f\($0)", JSON.int(1)) }))
+            _ = try job.create("Wide", wide, caller: .master)
+        }
+        for count in [QueryShape.fieldsMax - 1, QueryShape.fieldsMax] {
+            var condition: JSON = ["number": 2]
+            for number in 0..<count { condition["f\(number)"] = 1 }
+            let query = Query(className: "Wide", where: condition)
+            for _ in 0..<10 { _ = try await test.store.read { try $0.find(query, caller: .master) } }
+            let widths = test.store.shapes.wanted.keys.map(\.equalities.count)
+            #expect(widths == [QueryShape.fieldsMax])
+        }
     }
 
     @Test func systemClassesSecretsAndLongTextsGetNone() async throws {

@@ -117,6 +117,27 @@ import Testing
         #expect(try await test.names("T", [:]) == ["kept"])
     }
 
+    /// The row with its times is one change, so that a refused one needs no savepoint either.
+    @Test func aRefusedChangeWithItsTimesChangesNothing() async throws {
+        let test = try await TestStore([ClassDefinition("T", fields: ["name": .string], uniqueIndexes: [["name"]])])
+        try await test.create("T", ["name": "taken"])
+        let id = try await test.create("T", ["name": "mine"])
+        let kept: JSON = ["createdAt": "2020-01-01T00:00:00.000Z"]
+        var changes = kept
+        changes["name"] = "taken"
+        let refused = changes
+        try await test.store.write { transaction in
+            #expect(throws: ParseError.self) {
+                try transaction.atOnce {
+                    try transaction.update("T", id, refused, keepsTimes: true, caller: .master)
+                }
+            }
+            _ = try transaction.atOnce { try transaction.update("T", id, kept, keepsTimes: true, caller: .master) }
+        }
+        #expect(try await test.get("T", id)["name"] == "mine")
+        #expect(try await test.names("T", ["createdAt": ["$lt": date("2021-01-01T00:00:00.000Z")]]) == ["mine"])
+    }
+
     @Test func onlyKnownFieldsOfPlainClassesChangeAtOnce() async throws {
         let test = try await TestStore([
             ClassDefinition("Plain", fields: ["name": .string, "count": .number]),

@@ -254,4 +254,27 @@ import Testing
         #expect(refused.withLock { $0?.description.contains("replaced") } == true)
         store.stop()
     }
+
+    /// Not only those of the commit that finds it out: nobody takes what waits behind them.
+    @Test func allWhoWaitHearThatTheFileWasReplaced() async throws {
+        let disk = try Disk()
+        let (store, _) = try await disk.open()
+        let gate = DispatchSemaphore(value: 0)
+        let (held, holding) = AsyncStream<Void>.makeStream()
+        store.submit(
+            { _ in
+                holding.finish()
+                gate.wait()
+            }, completion: { _ in })
+        for await _ in held {}
+        let results = Results()
+        // More than two commits.
+        for _ in 0..<300 { store.submit({ _ in }, completion: { results.add($0) }) }
+        try FileManager.default.moveItem(atPath: disk.path, toPath: disk.path + ".moved")
+        gate.signal()
+        let end = ContinuousClock.now + .seconds(20)
+        while results.count < 300, ContinuousClock.now < end { try await Task.sleep(for: .milliseconds(10)) }
+        #expect(results.failures == 300)
+        store.stop()
+    }
 }

@@ -36,6 +36,15 @@ import Testing
         #expect(queue.nextGroup(now: 0).isEmpty)
     }
 
+    @Test func whatIsTakenOutLeavesRoom() throws {
+        for number in 0..<20 { try enter(1, weight: 200, number: number) }
+        #expect(throws: WriteRefusal.clientHasTooMany) { try self.enter(1, weight: 200) }
+        #expect(queue.removeAll().map(\.number) == Array(0..<20))
+        #expect(queue.isEmpty)
+        try enter(1, weight: 200)
+        #expect(queue.nextGroup(now: 0).count == 1)
+    }
+
     @Test func ofOneClientTheFirstIsFirst() throws {
         for number in 0..<150 { try enter(1, weight: number % 7 + 1, number: number) }
         var numbers: [Int] = []
