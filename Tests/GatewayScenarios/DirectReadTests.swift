@@ -67,8 +67,8 @@ import Testing
         }
     }
 
-    /// T7e: requests by the hundred, of both ways, whose answers are taken slowly: the reading pauses again and again, and
-    /// nothing is lost or passes another.
+    /// T7e: requests by the hundred, of both ways, whose answers are taken slowly: the reading pauses again and again,
+    /// and nothing is lost or passes another.
     @Test(.timeLimit(.minutes(1))) func manyRequestsAtOnceAreAllAnsweredInTheirOrder() async throws {
         let suite = try await Suite.shared
         let text = JSON.string(String(repeating: "x", count: 20_000))

@@ -1,7 +1,7 @@
 import ParseProtocol
 
-/// Automatic indexes in the schemas API: an operator removes one for good, or wishes for one, which is then built in the
-/// background.
+/// Automatic indexes in the schemas API: an operator removes one for good, or wishes for one, which is then built in
+/// the background.
 extension StoreTransaction {
     func changeAutomaticIndex(_ name: String, _ change: JSON, of info: inout ClassInfo) throws {
         let place = info.automatic.firstIndex { $0.isKept && $0.name == name }

@@ -18,8 +18,8 @@ extension AutomaticIndex {
         }
     }
 
-    /// Makes an empty index of a class, which triggers keep current from now on. `StoreTransaction.stepIndexes` adds the
-    /// objects that there are.
+    /// Makes an empty index of a class, which triggers keep current from now on. `StoreTransaction.stepIndexes` adds
+    /// the objects that there are.
     static func begin(
         _ fields: IndexFields, of info: inout ClassInfo, by maker: Maker, at now: Timestamp, _ connection: Connection
     ) throws {

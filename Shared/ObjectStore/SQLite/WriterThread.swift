@@ -3,8 +3,8 @@ import Logging
 import ParseProtocol
 
 /// The one thread that writes a file. It waits for the lock, opens the writing connection and then commits waiting
-/// jobs in groups: a savepoint for each job that could fail half-way, one commit and so one fsync for all. Which jobs are
-/// the next group is `WriteQueue`'s to decide.
+/// jobs in groups: a savepoint for each job that could fail half-way, one commit and so one fsync for all. Which jobs
+/// are the next group is `WriteQueue`'s to decide.
 final class WriterThread: @unchecked Sendable {
     struct Job: QueuedWrite {
         let client: WorkClient
