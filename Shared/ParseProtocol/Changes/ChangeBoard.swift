@@ -37,8 +37,8 @@ package final class ChangeBoard: @unchecked Sendable {
     /// Nobody is known any more who keeps the board.
     private let isForsaken = Atomic<Bool>(false)
     /// Which board this is, and who keeps it: random, never 0, another one with each writer. A copy of the file, such
-    /// as of a folder that was copied while the shop ran, is not taken for the one that the writer of its copied database
-    /// has.
+    /// as of a folder that was copied while the shop ran, is not taken for the one that the writer of its copied
+    /// database has.
     package var identity: UInt64 { words[Place.identity].load(ordering: .acquiring) }
 
     private init(_ memory: UnsafeMutableRawPointer) {
