@@ -10,7 +10,8 @@ const LEVELS = new Set(['log', 'info', 'warn', 'error', 'debug']);
 
 /** Sends a line of the current run, or of the one that is given. */
 function line(level, text, run = currentRun()) {
-  const cut = text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX)}… (${text.length - TEXT_MAX} characters more)` : text;
+  const more = text.length - TEXT_MAX;
+  const cut = more > 0 ? `${text.slice(0, TEXT_MAX)}… (${more} characters more)` : text;
   send({ t: 'log', run: run ? run.id : null, level: LEVELS.has(level) ? level : 'info', text: cut });
 }
 

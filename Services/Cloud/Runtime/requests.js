@@ -104,7 +104,9 @@ function ofTrigger(run) {
     request.count = !!frame.count;
   }
   if (trigger === 'afterFind') request.objects = (frame.objects || []).map((json) => objectOf(json, className));
-  if (frame.object) request.object = trigger === 'beforeSave' ? changedObject(frame) : objectOf(frame.object, className);
+  if (frame.object) {
+    request.object = trigger === 'beforeSave' ? changedObject(frame) : objectOf(frame.object, className);
+  }
   if (frame.original) request.original = objectOf(frame.original, className);
   // An afterSave of an update knows that the object was there before; one of a create, that it was not.
   if (trigger === 'afterSave' && request.object) request.object._state.existed = !!frame.original;

@@ -65,12 +65,11 @@ function start(frame) {
   });
 }
 
-function finish(run, { result, error }) {
+function finish(run, { failed, result, error }) {
   open.delete(run.id);
   if (run.cancelled) return;
-  const frame = error === undefined && result !== undefined ? { t: 'done', id: run.id, result } : { t: 'done', id: run.id };
   try {
-    send(error === undefined ? frame : { t: 'failed', id: run.id, error: wireError(resolved(error)) });
+    send({ id: run.id, ...(failed ? { t: 'failed', error: wireError(resolved(error)) } : { t: 'done', result }) });
   } catch (cause) {
     const code = cause instanceof FrameTooLarge ? ParseError.OBJECT_TOO_LARGE : ParseError.SCRIPT_FAILED;
     send({ t: 'failed', id: run.id, error: wireError(new ParseError(code, cause.message)) });
@@ -82,7 +81,7 @@ function cancel(id) {
   const run = open.get(id);
   if (!run) return;
   run.cancelled = true;
-  run.finish({ result: undefined });
+  run.succeed();
 }
 
 /** The process ends: every run fails with the same error. */

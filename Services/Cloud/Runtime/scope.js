@@ -8,7 +8,7 @@ const storage = new AsyncLocalStorage();
 class Run {
   /**
    * @param frame what the host sent
-   * @param settled called once with `{ result }` or `{ error }`
+   * @param settled called once with `{ failed, result, error }`
    */
   constructor(frame, settled) {
     this.id = frame.id;
@@ -22,11 +22,11 @@ class Run {
   }
 
   succeed(result) {
-    this.finish({ result });
+    this.finish({ failed: false, result });
   }
 
   fail(error) {
-    this.finish({ error });
+    this.finish({ failed: true, error });
   }
 
   finish(outcome) {

@@ -205,7 +205,7 @@ class ParseObject {
 
   dirty(key) {
     if (key !== undefined) return this.dirtyKeys().includes(key);
-    return !this.id || this._state.pending.some((operations) => operations.size) || !!this._state.changedInPlace().length;
+    return !this.id || this.dirtyKeys().length > 0;
   }
 
   dirtyKeys() {

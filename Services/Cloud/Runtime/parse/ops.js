@@ -166,7 +166,8 @@ class RelationOp extends Op {
     if (value && !(value instanceof types.Relation)) throw new Error(`The field ${key} is not a relation.`);
     const relation = value || new types.Relation(object, key);
     if (this.targetClassName && relation.targetClassName && this.targetClassName !== relation.targetClassName) {
-      throw new Error(`The relation ${key} has objects of ${relation.targetClassName}, not of ${this.targetClassName}.`);
+      const [has, given] = [relation.targetClassName, this.targetClassName];
+      throw new Error(`The relation ${key} has objects of ${has}, not of ${given}.`);
     }
     relation.targetClassName = relation.targetClassName || this.targetClassName;
     return relation;

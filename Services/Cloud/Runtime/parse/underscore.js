@@ -2,9 +2,9 @@
 // Parse._: the functions of Underscore that old cloud code used most.
 
 const isObject = (value) => value !== null && (typeof value === 'object' || typeof value === 'function');
-const valuesOf = (list) => (list === null || list === undefined ? [] : isList(list) ? Array.from(list) : Object.values(list));
 const isList = (value) => value !== null && value !== undefined && typeof value !== 'function'
   && typeof value.length === 'number' && value.length >= 0;
+const valuesOf = (list) => (isList(list) ? Array.from(list) : Object.values(list || {}));
 const tag = (name) => (value) => Object.prototype.toString.call(value) === `[object ${name}]`;
 
 /** A function, a field's name or members to match, as a function. */
@@ -42,9 +42,8 @@ function picked(object, keys, wanted) {
 
 function extremum(list, iteratee, better, none) {
   const measure = by(iteratee);
-  return valuesOf(list).reduce(
-    (best, value) => (best.none || better(measure(value), measure(best.value)) ? { value } : best), { none: true, value: none }
-  ).value;
+  const best = (one, value) => (one.none || better(measure(value), measure(one.value)) ? { value } : one);
+  return valuesOf(list).reduce(best, { none: true, value: none }).value;
 }
 
 const ESCAPES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#x27;', '/': '&#x2F;' };
@@ -110,7 +109,9 @@ const _ = {
     const seen = new Set();
     return valuesOf(list).filter((value) => !seen.has(keyOf(value)) && seen.add(keyOf(value)));
   },
-  zip: (...lists) => Array.from({ length: Math.max(0, ...lists.map(_.size)) }, (__, at) => lists.map((list) => list[at])),
+  zip(...lists) {
+    return Array.from({ length: Math.max(0, ...lists.map(_.size)) }, (__, at) => lists.map((list) => list[at]));
+  },
   object: (list, values) => Object.fromEntries(values ? list.map((key, at) => [key, values[at]]) : list),
   indexOf: (list, value) => valuesOf(list).indexOf(value),
   lastIndexOf: (list, value) => valuesOf(list).lastIndexOf(value),
@@ -126,7 +127,9 @@ const _ = {
   functions: (object) => Object.keys(object).filter((key) => typeof object[key] === 'function').sort(),
   extend: (object, ...others) => Object.assign(object, ...others),
   defaults(object, ...others) {
-    for (const other of others) for (const key of _.keys(other)) if (object[key] === undefined) object[key] = other[key];
+    for (const other of others) {
+      for (const key of _.keys(other)) if (object[key] === undefined) object[key] = other[key];
+    }
     return object;
   },
   pick: (object, ...keys) => picked(object, keys, true),
