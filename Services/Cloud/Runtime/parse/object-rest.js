@@ -50,10 +50,15 @@ class Save {
   }
 }
 
-/** Runs one save of an object after the other. */
+/** Runs one save of an object after the other; at once when none is on its way. */
 function inTurn(object, work) {
-  const turn = (object._state.saving || Promise.resolve()).then(work, work);
-  object._state.saving = turn.catch(() => {});
+  const state = object._state;
+  const turn = state.saving ? state.saving.then(work) : work();
+  const ended = () => {
+    if (state.saving === settled) state.saving = null;
+  };
+  const settled = turn.then(ended, ended);
+  state.saving = settled;
   return turn;
 }
 
