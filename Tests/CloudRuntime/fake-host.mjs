@@ -43,7 +43,8 @@ export class FakeHost {
   }
 
   spawn() {
-    this.child = spawn(process.execPath, [path.join(RUNTIME, 'main.js')], { stdio: ['ignore', 'pipe', 'pipe', 'pipe'] });
+    const stdio = ['ignore', 'pipe', 'pipe', 'pipe'];
+    this.child = spawn(process.execPath, [path.join(RUNTIME, 'main.js')], { stdio });
     this.output = '';
     for (const stream of [this.child.stdout, this.child.stderr]) stream.on('data', (data) => (this.output += data));
     this.ended = new Promise((resolve) => this.child.on('exit', (code) => resolve(code)));

@@ -1,115 +1,191 @@
-// Objects and their requests: operations, saves of one and many, fetching, deleting, subclasses, ACLs and relations.
-import { call, hosted, modern, snippets } from './snippets.mjs';
+// Objects, ACLs, places and roles without requests.
+import { call, modern, snippets } from './snippets.mjs';
 
 const failed = (code, message) => ({ error: { code, message } });
 const pointer = (className, objectId) => ({ __type: 'Pointer', className, objectId });
-const created = (objectId) => ({ status: 201, body: { objectId, createdAt: '2024-01-01T00:00:00.000Z' } });
-const game = "const game = Parse.Object.fromJSON({ className: 'Game', objectId: 'g1', score: 5, tags: ['a', 'b'], meta: { a: 1 } });\n";
-const saving = (body) => modern(`${game}${body}\nawait game.save();`);
-const written = (body) => ({ run: call(), answers: { 'PUT /classes/Game/g1': {} }, expectedAsks: [{ method: 'PUT', path: '/classes/Game/g1', body }], expected: { result: undefined } });
+const game = `const game = Parse.Object.fromJSON({
+  className: 'Game', objectId: 'g1', score: 5, tags: ['a', 'b'], meta: { a: 1 },
+});\n`;
+/** A row for the value of an expression. */
+const local = (expression) => ({ code: modern(`${game}return (${expression});`), run: call(), expectedAsks: [] });
 
-snippets('operations on the wire', [
-  { name: 'set', code: saving("game.set('a', 1); game.set({ b: [1], c: { d: null } });"), ...written({ a: 1, b: [1], c: { d: null } }) },
-  { name: 'unset', code: saving("game.unset('score');"), ...written({ score: { __op: 'Delete' } }) },
-  { name: 'increments add up', code: saving("game.increment('score'); game.increment('score', 4); game.decrement('score', 2);"), ...written({ score: { __op: 'Increment', amount: 3 } }) },
-  { name: 'increment after unset', code: saving("game.unset('score'); game.increment('score', 4);"), ...written({ score: 4 }) },
-  { name: 'add', code: saving("game.add('tags', 'c'); game.addAll('tags', ['d', 'e']);"), ...written({ tags: { __op: 'Add', objects: ['c', 'd', 'e'] } }) },
-  { name: 'addUnique', code: saving("game.addUnique('tags', 'a'); game.addAllUnique('tags', ['c', 'c']);"), ...written({ tags: { __op: 'AddUnique', objects: ['a', 'c'] } }) },
-  { name: 'remove', code: saving("game.remove('tags', 'a'); game.removeAll('tags', ['b']);"), ...written({ tags: { __op: 'Remove', objects: ['a', 'b'] } }) },
-  { name: 'remove from what is set', code: saving("game.set('tags', ['x', 'y']); game.remove('tags', 'x');"), ...written({ tags: ['y'] }) },
-  { name: 'dates, places, pointers', code: saving("game.set({ at: new Date(0), where: new Parse.GeoPoint(1, 2), owner: Parse.User.createWithoutData('u1') });"),
-    ...written({ at: { __type: 'Date', iso: '1970-01-01T00:00:00.000Z' }, where: { __type: 'GeoPoint', latitude: 1, longitude: 2 }, owner: pointer('_User', 'u1') }) },
-  { name: 'a polygon', code: saving("game.set('area', new Parse.Polygon([[0, 0], [0, 1], [1, 1]]));"), ...written({ area: { __type: 'Polygon', coordinates: [[0, 0], [0, 1], [1, 1]] } }) },
-  { name: 'relations', code: saving("const p = (id) => Parse.Object.fromJSON({ className: 'P', objectId: id }); const r = game.relation('friends'); r.add([p('a'), p('b')]); r.remove(p('b')); r.remove(p('c'));"),
-    ...written({ friends: { __op: 'Batch', ops: [{ __op: 'AddRelation', objects: [pointer('P', 'a')] }, { __op: 'RemoveRelation', objects: [pointer('P', 'b'), pointer('P', 'c')] }] } }) },
-  { name: 'a change in place', code: saving("game.get('meta').b = 2; game.get('tags').push('z');"), ...written({ meta: { a: 1, b: 2 }, tags: ['a', 'b', 'z'] }) },
-  { name: 'createdAt cannot be set', code: saving("game.set({ createdAt: new Date(), updatedAt: 'x', a: 1 });"), ...written({ a: 1 }) },
-  { name: 'an ACL as JSON', code: saving("game.set('ACL', { '*': { read: true } });"), ...written({ ACL: { '*': { read: true } } }) },
-  { name: 'attributes and options of save', code: modern(`${game}await game.save({ a: 1 }, { useMasterKey: true, context: { k: 1 } });`), run: call(), answers: { 'PUT /classes/Game/g1': {} },
-    expectedAsks: [{ body: { a: 1 }, auth: { master: true, sessionToken: null }, context: { k: 1 } }], expected: { result: undefined } },
-  { name: 'key, value and options of save', code: modern(`${game}await game.save('a', 1, { sessionToken: 'r:x' });`), run: call(), answers: { 'PUT /classes/Game/g1': {} },
-    expectedAsks: [{ body: { a: 1 }, auth: { master: false, sessionToken: 'r:x' } }], expected: { result: undefined } },
-]);
-
-const local = (expression) => ({ code: modern(`${game}return ${expression};`), run: call(), expectedAsks: [] });
 snippets('objects without requests', [
-  { name: 'estimated values', ...local("(game.increment('score'), game.add('tags', 'c'), [game.get('score'), game.get('tags'), game.has('x'), game.has('score')])"), expected: { result: [6, ['a', 'b', 'c'], false, true] } },
-  { name: 'toJSON', ...local('game.toJSON()'), expected: { result: { objectId: 'g1', score: 5, tags: ['a', 'b'], meta: { a: 1 } } } },
+  {
+    name: 'estimated values',
+    ...local(`
+      (game.increment('score'), game.add('tags', 'c'), [game.get('score'), game.get('tags'), game.has('x'),
+      game.has('score')])
+    `),
+    expected: { result: [6, ['a', 'b', 'c'], false, true] },
+  },
+  {
+    name: 'toJSON',
+    ...local('game.toJSON()'),
+    expected: { result: { objectId: 'g1', score: 5, tags: ['a', 'b'], meta: { a: 1 } } },
+  },
   { name: 'toPointer', ...local('game.toPointer()'), expected: { result: pointer('Game', 'g1') } },
-  { name: 'toPointer of a new one', ...local("new Parse.Object('Game').toPointer()"), expected: failed(141, 'Cannot create a pointer to an unsaved ParseObject') },
-  { name: 'dirty', ...local("[game.dirty(), new Parse.Object('Game').dirty(), (game.set('x', 1), game.dirty('x')), game.dirtyKeys()]"), expected: { result: [false, true, true, ['x']] } },
-  { name: 'attributes are frozen', ...local('[Object.isFrozen(game.attributes), game.attributes.score]'), expected: { result: [true, 5] } },
-  { name: 'clone', ...local("((c) => [c.id === undefined, c.get('score'), c.className, c.dirty()])(game.clone())"), expected: { result: [true, 5, 'Game', true] } },
-  { name: 'equals', ...local("[game.equals(Parse.Object.fromJSON({ className: 'Game', objectId: 'g1' })), game.equals(new Parse.Object('Game'))]"), expected: { result: [true, false] } },
-  { name: 'newInstance', ...local("(game.set('score', 1), [game.newInstance().get('score'), game.newInstance().id])"), expected: { result: [1, 'g1'] } },
-  { name: 'op', ...local("(game.increment('score', 2), [game.op('score').toJSON(), game.op('x') === undefined])"), expected: { result: [{ __op: 'Increment', amount: 2 }, true] } },
+  {
+    name: 'toPointer of a new one',
+    ...local("new Parse.Object('Game').toPointer()"),
+    expected: failed(141, 'Cannot create a pointer to an unsaved ParseObject'),
+  },
+  {
+    name: 'dirty',
+    ...local(`
+      [game.dirty(), new Parse.Object('Game').dirty(), (game.set('x', 1), game.dirty('x')), game.dirtyKeys()]
+    `),
+    expected: { result: [false, true, true, ['x']] },
+  },
+  {
+    name: 'attributes are frozen',
+    ...local('[Object.isFrozen(game.attributes), game.attributes.score]'),
+    expected: { result: [true, 5] },
+  },
+  {
+    name: 'clone',
+    ...local("((c) => [c.id === undefined, c.get('score'), c.className, c.dirty()])(game.clone())"),
+    expected: { result: [true, 5, 'Game', true] },
+  },
+  {
+    name: 'equals',
+    ...local(`
+      [game.equals(Parse.Object.fromJSON({ className: 'Game', objectId: 'g1' })),
+      game.equals(new Parse.Object('Game'))]
+    `),
+    expected: { result: [true, false] },
+  },
+  {
+    name: 'newInstance',
+    ...local("(game.set('score', 1), [game.newInstance().get('score'), game.newInstance().id])"),
+    expected: { result: [1, 'g1'] },
+  },
+  {
+    name: 'op',
+    ...local("(game.increment('score', 2), [game.op('score').toJSON(), game.op('x') === undefined])"),
+    expected: { result: [{ __op: 'Increment', amount: 2 }, true] },
+  },
   { name: 'clear', ...local('(game.clear(), Object.keys(game.attributes))'), expected: { result: [] } },
   { name: 'escape', ...local("(game.set('html', '<b>'), game.escape('html'))"), expected: { result: '&lt;b&gt;' } },
-  { name: 'increment by a text', ...local("game.increment('score', 'x')"), expected: failed(141, 'Cannot increment by a non-numeric amount.') },
-  { name: 'add to a number', ...local("game.add('score', 1)"), expected: failed(141, 'Cannot add elements to a non-array value.') },
+  {
+    name: 'increment by a text',
+    ...local("game.increment('score', 'x')"),
+    expected: failed(141, 'Cannot increment by a non-numeric amount.'),
+  },
+  {
+    name: 'add to a number',
+    ...local("game.add('score', 1)"),
+    expected: failed(141, 'Cannot add elements to a non-array value.'),
+  },
   { name: 'a bad key', ...local("game.set('a b', 1)"), expected: { result: false } },
-  { name: 'set with an error callback', ...local("(() => { let said; game.set('a b', 1, { error: (object, error) => { said = [object === game, error.code]; } }); return said; })()"), expected: { result: [true, 105] } },
-  { name: 'an unsaved object in a relation', ...local("game.relation('r').add(new Parse.Object('P'))"), expected: failed(141, /unsaved Parse Object/) },
-  { name: 'two classes in a relation', ...local("game.relation('r').add([Parse.User.createWithoutData('u'), Parse.Role.createWithoutData('r')])"), expected: failed(141, /one class/) },
-  { name: 'fromJSON without a class', ...local('Parse.Object.fromJSON({})'), expected: failed(141, 'Cannot create an object without a className') },
-  { name: 'extend with methods and statics', ...local("(() => { const G = Parse.Object.extend('Game', { twice: function () { return this.get('score') * 2; }, initialize: function (a) { this.began = a && a.score; } }, { best: function () { return 'top'; } }); const g = new G({ score: 2 }); return [g.twice(), g.began, G.best(), g instanceof Parse.Object, Parse.Object.fromJSON({ className: 'Game', score: 4 }).twice(), G.className]; })()"), expected: { result: [4, 2, 'top', true, 8, 'Game'] } },
-  { name: 'extend in the style of Backbone', ...local("(() => { const G = Parse.Object.extend({ className: 'Other', hi: function () { return 1; } }); return [new G().hi(), new G().className]; })()"), expected: { result: [1, 'Other'] } },
-  { name: 'a class of the language', ...local("(() => { class Monster extends Parse.Object { constructor() { super('Monster'); } roar() { return this.get('sound'); } } Parse.Object.registerSubclass('Monster', Monster); return [Parse.Object.fromJSON({ className: 'Monster', sound: 'grr' }).roar(), new Monster().className]; })()"), expected: { result: ['grr', 'Monster'] } },
-  { name: 'validate() of a subclass refuses', ...local("(() => { const G = Parse.Object.extend('V', { validate: function (a) { if (a.score < 0) return 'negative'; } }); return [new G().set('score', -1), new G().set('score', 1) !== false]; })()"), expected: { result: [false, true] } },
-  { name: 'ACL', ...local("(() => { const a = new Parse.ACL(Parse.User.createWithoutData('u1')); a.setPublicReadAccess(true); a.setRoleWriteAccess('admins', true); a.setReadAccess('u2', true); a.setReadAccess('u2', false); return [a.toJSON(), a.getPublicReadAccess(), a.getWriteAccess('u1'), a.getRoleReadAccess('admins'), a.equals(new Parse.ACL(a.toJSON()))]; })()"),
-    expected: { result: [{ u1: { read: true, write: true }, '*': { read: true }, 'role:admins': { write: true } }, true, true, false, true] } },
+  {
+    name: 'set with an error callback',
+    ...local(`
+      (() => { let said; game.set('a b', 1, { error: (object, error) => { said = [object === game, error.code];
+      } }); return said; })()
+    `),
+    expected: { result: [true, 105] },
+  },
+  {
+    name: 'an unsaved object in a relation',
+    ...local("game.relation('r').add(new Parse.Object('P'))"),
+    expected: failed(141, /unsaved Parse Object/),
+  },
+  {
+    name: 'two classes in a relation',
+    ...local("game.relation('r').add([Parse.User.createWithoutData('u'), Parse.Role.createWithoutData('r')])"),
+    expected: failed(141, /one class/),
+  },
+  {
+    name: 'fromJSON without a class',
+    ...local('Parse.Object.fromJSON({})'),
+    expected: failed(141, 'Cannot create an object without a className'),
+  },
+  {
+    name: 'extend with methods and statics',
+    ...local(`
+      (() => { const G = Parse.Object.extend('Game', { twice: function () { return this.get('score') * 2; },
+      initialize: function (a) { this.began = a && a.score; } }, { best: function () { return 'top'; } });
+      const g = new G({ score: 2 }); return [g.twice(), g.began, G.best(), g instanceof Parse.Object,
+      Parse.Object.fromJSON({ className: 'Game', score: 4 }).twice(), G.className]; })()
+    `),
+    expected: { result: [4, 2, 'top', true, 8, 'Game'] },
+  },
+  {
+    name: 'extend in the style of Backbone',
+    ...local(`
+      (() => { const G = Parse.Object.extend({ className: 'Other', hi: function () { return 1; } });
+      return [new G().hi(), new G().className]; })()
+    `),
+    expected: { result: [1, 'Other'] },
+  },
+  {
+    name: 'a class of the language',
+    ...local(`
+      (() => { class Monster extends Parse.Object { constructor() { super('Monster'); } roar() {
+      return this.get('sound'); } } Parse.Object.registerSubclass('Monster', Monster);
+      return [Parse.Object.fromJSON({ className: 'Monster', sound: 'grr' }).roar(), new Monster().className]; })()
+    `),
+    expected: { result: ['grr', 'Monster'] },
+  },
+  {
+    name: 'validate() of a subclass refuses',
+    ...local(`
+      (() => { const G = Parse.Object.extend('V', { validate: function (a) { if (a.score < 0) return 'negative';
+      } }); return [new G().set('score', -1), new G().set('score', 1) !== false]; })()
+    `),
+    expected: { result: [false, true] },
+  },
+  {
+    name: 'ACL',
+    ...local(`
+      (() => { const a = new Parse.ACL(Parse.User.createWithoutData('u1')); a.setPublicReadAccess(true);
+      a.setRoleWriteAccess('admins', true); a.setReadAccess('u2', true); a.setReadAccess('u2', false);
+      return [a.toJSON(), a.getPublicReadAccess(), a.getWriteAccess('u1'), a.getRoleReadAccess('admins'),
+      a.equals(new Parse.ACL(a.toJSON()))]; })()
+    `),
+    expected: {
+      result: [
+        { u1: { read: true, write: true }, '*': { read: true }, 'role:admins': { write: true } },
+        true,
+        true,
+        false,
+        true,
+      ],
+    },
+  },
   { name: 'a bad right of an ACL', ...local("new Parse.ACL({ x: { fly: true } })"), expected: failed(141, /fly/) },
-  { name: 'distances', ...local("((a, b) => [Math.round(a.kilometersTo(b)), Math.round(a.milesTo(b)), a.equals(b)])(new Parse.GeoPoint([0, 0]), new Parse.GeoPoint({ latitude: 0, longitude: 90 }))"), expected: { result: [10008, 6218, false] } },
-  { name: 'a place outside of the world', ...local('new Parse.GeoPoint(91, 0)'), expected: failed(141, /between -90 and 90/) },
-  { name: 'a point in a polygon', ...local("((p) => [p.containsPoint(new Parse.GeoPoint(0.5, 0.5)), p.containsPoint(new Parse.GeoPoint(2, 2))])(new Parse.Polygon([[0, 0], [0, 1], [1, 1], [1, 0]]))"), expected: { result: [true, false] } },
-  { name: 'a role', ...local("(() => { const r = new Parse.Role('admins', new Parse.ACL()); let bad; try { r.setName('a/b'); } catch (e) { bad = e.code; } return [r.getName(), bad, r.getUsers() instanceof Parse.Relation]; })()"), expected: { result: ['admins', -1, true] } },
-  { name: 'a stored role keeps its name', ...local("Parse.Object.fromJSON({ className: '_Role', objectId: 'r', name: 'a' }).set('name', 'b')"), expected: { result: false } },
-]);
-
-snippets('saving', [
-  { name: 'a new object', code: modern("const g = new Parse.Object('Game', { a: 1 }); await g.save(); return [g.id, g.isNew(), g.dirty(), g.createdAt.toISOString(), g.updatedAt.toISOString(), g.get('set')];"), run: call(),
-    answers: { 'POST /classes/Game': { status: 201, body: { objectId: 'g1', createdAt: '2024-01-01T00:00:00.000Z', set: 'by a trigger' } } },
-    expectedAsks: [{ method: 'POST', path: '/classes/Game', body: { a: 1 } }], expected: { result: ['g1', false, false, '2024-01-01T00:00:00.000Z', '2024-01-01T00:00:00.000Z', 'by a trigger'] } },
-  { name: "the server's value of an operation", code: modern(`${game}game.increment('score'); await game.save(); return [game.get('score'), game.dirty()];`), run: call(),
-    answers: { 'PUT /classes/Game/g1': { score: 100 } }, expected: { result: [100, false] } },
-  { name: 'a failed save keeps the changes', code: modern(`${game}game.increment('score'); try { await game.save(); } catch (error) { game.increment('score', 5); return [error.code, game.get('score'), game.op('score').toJSON()]; }`), run: call(),
-    answers: { 'PUT /classes/Game/g1': { status: 404, body: { code: 101, error: 'Object not found.' } } }, expected: { result: [101, 11, { __op: 'Increment', amount: 6 }] } },
-  { name: 'two saves of one object are one after the other', code: modern(`${game}game.set('a', 1); const first = game.save(); game.set('b', 2); await Promise.all([first, game.save()]); return game.dirty();`), run: call(),
-    answers: { 'PUT /classes/Game/g1': {} }, expectedAsks: [{ body: { a: 1 } }, { body: { b: 2 } }], expected: { result: false } },
-  { name: 'an unsaved child first', code: modern("const g = new Parse.Object('Game'); g.set('owner', new Parse.Object('P', { n: 1 })); await g.save(); return g.get('owner').id;"), run: call(),
-    answers: { 'POST /classes/P': created('p1'), 'POST /classes/Game': created('g1') },
-    expectedAsks: [{ path: '/classes/P', body: { n: 1 } }, { path: '/classes/Game', body: { owner: pointer('P', 'p1') } }], expected: { result: 'p1' } },
-  { name: 'an unsaved file first', code: modern("const g = new Parse.Object('Game'); g.set('photo', new Parse.File('a.txt', { base64: 'aGk=' }, 'text/plain')); await g.save();"), run: call(),
-    answers: { 'POST /files/a.txt': { status: 201, body: { name: 'x_a.txt', url: 'http://x/a' } }, 'POST /classes/Game': created('g1') },
-    expectedAsks: [{ path: '/files/a.txt', body: { base64: 'aGk=', _ContentType: 'text/plain', fileData: { metadata: {}, tags: {} } } },
-      { body: { photo: { __type: 'File', name: 'x_a.txt', url: 'http://x/a' } } }], expected: { result: undefined } },
-  { name: 'saveAll in a batch', code: modern("const list = await Parse.Object.saveAll([1, 2].map((n) => new Parse.Object('Game', { n })), { useMasterKey: true }); return list.map((g) => g.id);"), run: call(),
-    answers: { 'POST /batch': [[{ success: { objectId: 'a' } }, { success: { objectId: 'b' } }]] },
-    expectedAsks: [{ method: 'POST', path: '/batch', body: { requests: [1, 2].map((n) => ({ method: 'POST', path: '/parse/classes/Game', body: { n } })) }, auth: { master: true } }], expected: { result: ['a', 'b'] } },
-  { name: 'saveAll as a transaction', code: modern("await Parse.Object.saveAll([1, 2].map((n) => new Parse.Object('Game', { n })), { transaction: true });"), run: call(),
-    answers: { 'POST /batch': (ask) => (ask.body.transaction ? [{ success: {} }, { success: {} }] : { status: 400, body: {} }) }, expected: { result: undefined } },
-  { name: 'saveAll where one fails', code: modern("const list = [1, 2].map((n) => new Parse.Object('Game', { n })); try { await Parse.Object.saveAll(list); } catch (error) { return [error.code, error.message, list[0].id, list[1].isNew()]; }"), run: call(),
-    answers: { 'POST /batch': [[{ success: { objectId: 'a' } }, { error: { code: 142, error: 'no' } }]] }, expected: { result: [142, 'no', 'a', true] } },
-  { name: 'saveAll of many in batches of twenty', code: modern("await Parse.Object.saveAll(Parse._.range(45).map((n) => new Parse.Object('Game', { n })));"), run: call(),
-    answers: { 'POST /batch': (ask) => ask.body.requests.map((_, n) => ({ success: { objectId: `o${n}` } })) }, expectedAsks: [{ path: '/batch' }, { path: '/batch' }, { path: '/batch' }], expected: { result: undefined } },
-  { name: 'saveAll of unchanged objects', code: modern(`${game}await Parse.Object.saveAll([game]);`), run: call(), expectedAsks: [], expected: { result: undefined } },
-  { name: 'a circle of new objects', code: modern("const a = new Parse.Object('A'), b = new Parse.Object('B'); a.set('b', b); b.set('a', a); await Parse.Object.saveAll([a, b]);"), run: call(), expectedAsks: [], expected: failed(-1, 'Tried to save a batch with a cycle.') },
-  { name: 'a new user', code: modern("const u = new Parse.User(); u.set('username', 'ann'); u.set('password', 'p'); await u.signUp(null, { useMasterKey: true }); return [u.id, u.getSessionToken(), u.has('password')];"), run: call(),
-    answers: { 'POST /users': { status: 201, body: { objectId: 'u1', sessionToken: 'r:t' } } }, expectedAsks: [{ path: '/users', body: { username: 'ann', password: 'p' }, auth: { master: true } }], expected: { result: ['u1', 'r:t', false] } },
-]);
-
-snippets('fetching and deleting', [
-  { name: 'fetch', code: modern("const g = Parse.Object.createWithoutData.call(Parse.Object.extend('Game'), 'g1'); g.set('x', 1); await g.fetch({ include: ['a', 'b.c'] }); return [g.get('score'), g.dirty()];"), run: call(),
-    answers: { 'GET /classes/Game/g1': { objectId: 'g1', score: 9 } }, expectedAsks: [{ method: 'GET', path: '/classes/Game/g1', query: { include: 'a,b.c' } }], expected: { result: [9, false] } },
-  { name: 'fetch of a new object', code: modern("return new Parse.Object('Game').fetch();"), run: call(), expectedAsks: [], expected: failed(104, 'Object does not have an ID') },
-  { name: 'fetch with callbacks', code: hosted("new (Parse.Object.extend('Game'))({ id: 'g1' }).fetch({ success: function (g) { response.success(g.get('score')); } });"), run: call(),
-    answers: { 'GET /classes/Game/g1': { objectId: 'g1', score: 9 } }, expected: { result: 9 } },
-  { name: 'fetchAll', code: modern("const [a, b] = ['a', 'b'].map((id) => Parse.Object.fromJSON({ className: 'Game', objectId: id })); await Parse.Object.fetchAll([a, b]); return [a.get('n'), b.get('n')];"), run: call(),
-    answers: { 'GET /classes/Game': { results: [{ objectId: 'b', n: 2 }, { objectId: 'a', n: 1 }] } }, expectedAsks: [{ query: { where: { objectId: { $in: ['a', 'b'] } }, limit: 2 } }], expected: { result: [1, 2] } },
-  { name: 'fetchAll of one that is gone', code: modern("return Parse.Object.fetchAll([Parse.Object.fromJSON({ className: 'Game', objectId: 'a' })]);"), run: call(), answers: { 'GET /classes/Game': { results: [] } }, expected: failed(101, 'All objects must exist on the server.') },
-  { name: 'fetchAllIfNeeded', code: modern(`${game}await Parse.Object.fetchAllIfNeeded([game]);`), run: call(), expectedAsks: [], expected: { result: undefined } },
-  { name: 'destroy', code: modern(`${game}await game.destroy({ useMasterKey: true });`), run: call(), answers: { 'DELETE /classes/Game/g1': {} }, expectedAsks: [{ method: 'DELETE', path: '/classes/Game/g1', auth: { master: true } }], expected: { result: undefined } },
-  { name: 'destroyAll where one fails', code: modern("const list = ['a', 'b'].map((id) => Parse.Object.fromJSON({ className: 'Game', objectId: id })); try { await Parse.Object.destroyAll(list); } catch (e) { return [e.code, e.errors.length, e.errors[0].object.id, e.errors[0].code]; }"), run: call(),
-    answers: { 'POST /batch': [[{ success: {} }, { error: { code: 101, error: 'gone' } }]] }, expected: { result: [600, 1, 'b', 101] } },
-  { name: 'exists', code: modern(`${game}return game.exists();`), run: call(), answers: { 'GET /classes/Game': { results: [] } }, expected: { result: false } },
+  {
+    name: 'distances',
+    ...local(`
+      ((a, b) => [Math.round(a.kilometersTo(b)), Math.round(a.milesTo(b)), a.equals(b)])(new Parse.GeoPoint([0, 0]),
+      new Parse.GeoPoint({ latitude: 0, longitude: 90 }))
+    `),
+    expected: { result: [10008, 6218, false] },
+  },
+  {
+    name: 'a place outside of the world',
+    ...local('new Parse.GeoPoint(91, 0)'),
+    expected: failed(141, /between -90 and 90/),
+  },
+  {
+    name: 'a point in a polygon',
+    ...local(`
+      ((p) => [p.containsPoint(new Parse.GeoPoint(0.5, 0.5)), p.containsPoint(new Parse.GeoPoint(2,
+      2))])(new Parse.Polygon([[0, 0], [0, 1], [1, 1], [1, 0]]))
+    `),
+    expected: { result: [true, false] },
+  },
+  {
+    name: 'a role',
+    ...local(`
+      (() => { const r = new Parse.Role('admins', new Parse.ACL()); let bad; try { r.setName('a/b'); } catch (e) {
+      bad = e.code; } return [r.getName(), bad, r.getUsers() instanceof Parse.Relation]; })()
+    `),
+    expected: { result: ['admins', -1, true] },
+  },
+  {
+    name: 'a stored role keeps its name',
+    ...local("Parse.Object.fromJSON({ className: '_Role', objectId: 'r', name: 'a' }).set('name', 'b')"),
+    expected: { result: false },
+  },
 ]);

@@ -19,8 +19,10 @@ const run = (host, name, more) => host.run({ kind: 'function', name, ...more });
 
 process('the host is told what the code defines', `
   Parse.Cloud.define('a', () => 1); Parse.Cloud.job('j', () => {}); Parse.Cloud.beforeSave('Item', () => {});
-  Parse.Cloud.afterSave(Parse.User, () => {}); Parse.Cloud.beforeSaveFile(() => {}); Parse.Cloud.afterDelete(Parse.File, () => {});
-  Parse.Cloud.beforeLogin(() => {}); Parse.Cloud.afterLogout(() => {}); Parse.Cloud.beforeConnect(() => {});`, async (host) => {
+  Parse.Cloud.afterSave(Parse.User, () => {}); Parse.Cloud.beforeSaveFile(() => {});
+  Parse.Cloud.afterDelete(Parse.File, () => {});
+  Parse.Cloud.beforeLogin(() => {}); Parse.Cloud.afterLogout(() => {}); Parse.Cloud.beforeConnect(() => {});
+`, async (host) => {
   assert.deepEqual(host.loaded, { t: 'loaded', functions: ['a'], jobs: ['j'], error: null, triggers: [
     { trigger: 'beforeSave', className: 'Item' }, { trigger: 'afterSave', className: '_User' },
     { trigger: 'beforeSaveFile', className: '@File' }, { trigger: 'afterDeleteFile', className: '@File' },
@@ -38,7 +40,9 @@ const broken = {
   'a function without a handler': ["Parse.Cloud.define('f');", /needs a function/],
   'a function without a name': ['Parse.Cloud.define(() => {});', /needs a name/],
   'a name with a quotation mark': ["Parse.Cloud.define(\"a'b\", () => {});", /quotation mark/],
-  'a module that hosted Parse had': ["require('underscore');", /Cannot find module 'underscore'.*npm install underscore.*Parse\._/],
+  'a module that hosted Parse had': [
+    "require('underscore');", /Cannot find module 'underscore'.*npm install.*Parse\._/,
+  ],
   'a module that is nowhere': ["require('nowhere');", /Cannot find module 'nowhere'/],
 };
 for (const [name, [files, message]] of Object.entries(broken)) {
@@ -50,8 +54,11 @@ for (const [name, [files, message]] of Object.entries(broken)) {
 
 process("require() finds the SDK, the folder's modules and paths below cloud/", {
   'main.js': `
-    const Sdk = require('parse/node'); const other = require('cloud/other.js'); require('cloud/more'); const _ = require('underscore');
-    Parse.Cloud.define('f', () => [Sdk === Parse, Sdk.Parse === Parse, require('parse') === Parse, other.name, _.mine, require('./data.json').a]);`,
+    const Sdk = require('parse/node'); const other = require('cloud/other.js'); require('cloud/more');
+    const _ = require('underscore');
+    Parse.Cloud.define('f', () => [
+      Sdk === Parse, Sdk.Parse === Parse, require('parse') === Parse, other.name, _.mine, require('./data.json').a,
+    ]);`,
   'other.js': "exports.name = 'other';",
   'more/index.js': '',
   'data.json': '{"a":5}',
@@ -61,7 +68,8 @@ process("require() finds the SDK, the folder's modules and paths below cloud/", 
 });
 
 process('modules of the language', {
-  'main.js': "import fs from 'node:fs'; await null; Parse.Cloud.define('f', () => typeof fs.readFileSync);", 'package.json': '{"type":"module"}',
+  'main.js': "import fs from 'node:fs'; await null; Parse.Cloud.define('f', () => typeof fs.readFileSync);",
+  'package.json': '{"type":"module"}',
 }, async (host) => assert.equal((await run(host, 'f')).result, 'function'));
 
 process('code is loaded once', "Parse.Cloud.define('f', () => 1);", async (host) => {
@@ -82,14 +90,17 @@ process('lines of the log have a level and the run that they belong to', `
   assert.deepEqual(lines[0], { t: 'log', run: null, level: 'log', text: 'at the start { a: 1 }' });
   for (const id of [1, 2]) {
     const own = lines.filter((line) => line.run === id);
-    assert.deepEqual(own.slice(0, 3).map(({ level, text }) => [level, text]), [['warn', `first of ${id}`], ['error', `second of ${id}`], ['info', 'third 3']]);
+    const told = own.slice(0, 3).map(({ level, text }) => [level, text]);
+    assert.deepEqual(told, [['warn', `first of ${id}`], ['error', `second of ${id}`], ['info', 'third 3']]);
     assert.match(own[3].text, /^x{16384}… \(3616 characters more\)$/);
   }
 });
 
-process('a job tells of its progress', "Parse.Cloud.job('j', async (request) => { request.message('one'); request.message(2); });", async (host) => {
+process('a job tells of its progress', `
+  Parse.Cloud.job('j', async (request) => { request.message('one'); request.message(2); });`, async (host) => {
   await host.run({ kind: 'job', name: 'j', jobId: 'x' });
-  assert.deepEqual(host.frames.filter((frame) => frame.t === 'progress'), [{ t: 'progress', id: 1, message: 'one' }, { t: 'progress', id: 1, message: '2' }]);
+  const progress = host.frames.filter((frame) => frame.t === 'progress');
+  assert.deepEqual(progress, ['one', '2'].map((message) => ({ t: 'progress', id: 1, message })));
 });
 
 process('asks name their run, and an answer nobody asked for is passed over', `
@@ -100,7 +111,8 @@ process('asks name their run, and an answer nobody asked for is passed over', `
   assert.equal(new Set(host.asks.map((ask) => ask.ask)).size, 2);
 }, { answers: { 'GET /classes/A': { results: [] } } });
 
-process('code outside of a run may ask too', "new Parse.Query('A').first().then(() => console.log('found'));", async (host) => {
+process('code outside of a run may ask too', `
+  new Parse.Query('A').first().then(() => console.log('found'));`, async (host) => {
   await host.frame((frame) => frame.t === 'log' && frame.text === 'found');
   assert.equal(host.asks[0].run, null);
 }, { answers: { 'GET /classes/A': { results: [] } } });
@@ -132,7 +144,10 @@ process('an unhandled rejection outside of a run is logged, and the process goes
 
 process('an exception that nobody catches fails every run and ends the process', `
   Parse.Cloud.define('waits', () => new Promise(() => {}));
-  Parse.Cloud.define('dies', () => { setTimeout(() => { throw new Error('fatal here'); }, 1); return new Promise(() => {}); });`, async (host) => {
+  Parse.Cloud.define('dies', () => {
+    setTimeout(() => { throw new Error('fatal here'); }, 1);
+    return new Promise(() => {});
+  });`, async (host) => {
   const [first, second] = await Promise.all([run(host, 'waits'), run(host, 'dies')]);
   assert.deepEqual([first.error.code, first.error.message, second.error.message], [141, 'fatal here', 'fatal here']);
   assert.match(second.error.stack, /main\.js/);
@@ -142,17 +157,20 @@ process('an exception that nobody catches fails every run and ends the process',
   assert.equal(await host.ended, 1);
 });
 
-process('the process ends with its host', "Parse.Cloud.define('f', () => setInterval(() => {}, 1000) && 1);", async (host) => {
+process('the process ends with its host', `
+  Parse.Cloud.define('f', () => setInterval(() => {}, 1000) && 1);`, async (host) => {
   await run(host, 'f');
   host.socket.destroy();
   assert.equal(await host.ended, 0);
 });
 
-process('failures have the stack of the code', "Parse.Cloud.define('f', () => { throw new Error('where'); });", async (host) => {
-  assert.match((await run(host, 'f')).error.stack, /where[^]*main\.js:1/);
+process('failures have the stack of the code', `
+  Parse.Cloud.define('f', () => { throw new Error('where'); });`, async (host) => {
+  assert.match((await run(host, 'f')).error.stack, /where[^]*main\.js:2/);
 });
 
-process('frames of many bytes, and in pieces', "Parse.Cloud.define('f', (request) => request.params.text + 'ü');", async (host) => {
+process('frames of many bytes, and in pieces', `
+  Parse.Cloud.define('f', (request) => request.params.text + 'ü');`, async (host) => {
   const text = 'ö'.repeat(300_000);
   const { encodeFrame } = await import('../../Services/Cloud/Runtime/frames.js');
   const bytes = encodeFrame({ t: 'run', id: 50, kind: 'function', name: 'f', params: { text } });

@@ -39,7 +39,8 @@ async function check(row) {
     if (row.expectedAsks) checkAsks(host.asks, row.expectedAsks);
     for (const [level, text] of row.logs || []) {
       const lines = host.logs().filter((line) => line.level === level).map((line) => line.text);
-      assert.ok(lines.some((line) => line.includes(text)), `no ${level} line has “${text}”: ${JSON.stringify(host.logs())}`);
+      const all = JSON.stringify(host.logs());
+      assert.ok(lines.some((line) => line.includes(text)), `no ${level} line has “${text}”: ${all}`);
     }
   } finally {
     await host.stop();
@@ -48,7 +49,8 @@ async function check(row) {
 
 /** Arrays of answers are used up: each run has its own. */
 function structured(answers = {}) {
-  return Object.fromEntries(Object.entries(answers).map(([key, value]) => [key, Array.isArray(value) ? [...value] : value]));
+  const copies = Object.entries(answers).map(([key, value]) => [key, Array.isArray(value) ? [...value] : value]);
+  return Object.fromEntries(copies);
 }
 
 function checkOutcome(outcome, expected) {
