@@ -90,6 +90,17 @@ snippets('saving', [
     expected: { result: undefined },
   },
   {
+    name: 'callbacks are called for the object alone, not for a file that is saved with it',
+    code: hosted(`
+      var game = new Parse.Object('Game');
+      game.set('photo', new Parse.File('a.txt', { base64: 'aGk=' }));
+      game.save(null, { success: function (saved) { response.success(saved.className); } });
+    `),
+    run: call(),
+    answers: { 'POST /files/a.txt': { name: 'n', url: 'u' }, 'POST /classes/Game': created('g1') },
+    expected: { result: 'Game' },
+  },
+  {
     name: 'saveAll in a batch',
     code: modern(`
       const list = await Parse.Object.saveAll([1, 2].map((n) => new Parse.Object('Game', { n })), {

@@ -4,7 +4,7 @@ const types = require('./types');
 const { ParseError } = require('./error');
 const { ParseObject } = require('./object');
 const { RelationOp } = require('./ops');
-const { promised } = require('./promise');
+const { promised, withoutCallbacks } = require('./promise');
 const { request } = require('./rest');
 const { mountPath } = require('../settings');
 
@@ -117,7 +117,7 @@ function holds(value, other) {
 /** Saves objects and files in batches; who refers to an unsaved one waits for it. */
 async function saveMany(list, options) {
   let left = [...new Set(list.flatMap((object) => [...unsavedIn(object), object]))];
-  await Promise.all(left.filter((item) => item instanceof types.File).map((file) => file.save(options)));
+  await Promise.all(left.filter((item) => item instanceof types.File).map((file) => file.save(withoutCallbacks(options))));
   left = left.filter((item) => item instanceof ParseObject && item.dirty());
   let failure = null;
   while (left.length && !failure) {
@@ -256,7 +256,7 @@ const methods = {
   exists(options = {}) {
     if (!this.id) return promised(async () => false, options);
     const query = new types.Query(this.className);
-    const found = query.get(this.id, { ...options, success: undefined, error: undefined });
+    const found = query.get(this.id, withoutCallbacks(options));
     return promised(found.then(() => true, (error) => {
       if (error.code === ParseError.OBJECT_NOT_FOUND) return false;
       throw error;

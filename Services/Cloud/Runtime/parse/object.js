@@ -236,14 +236,18 @@ class ParseObject {
     return this._json(Array.isArray(seen) ? seen : [this], (operation) => operation.toJSON());
   }
 
-  /** The object as JSON in which every field has its value. */
+  /** The object as JSON in which every field has its value. Shares what nobody looked at with the object. */
   _valuesJSON(seen = [this]) {
-    return this._json(seen, (_, key) => encode(this.get(key), { seen }));
+    return this._json(seen, (_, key) => encode(this.get(key), { seen }), true);
   }
 
-  _json(seen, changed) {
+  _json(seen, changed, shared = false) {
     const json = {};
     for (const key of this._state.keys()) {
+      if (shared && this._state.json.has(key)) {
+        json[key] = this._state.json.get(key);
+        continue;
+      }
       const value = this._state.value(key, this);
       json[key] = DATES.has(key) && value instanceof Date ? value.toISOString() : encode(value, { seen });
     }

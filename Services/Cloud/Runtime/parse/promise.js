@@ -139,6 +139,11 @@ function promised(work, options, model) {
   return outcome;
 }
 
+/** The options of a request that a call makes on its way: its callbacks are for the call alone. */
+function withoutCallbacks(options) {
+  return { ...options, success: undefined, error: undefined };
+}
+
 /** A callback whose exception is the run's failure, as nobody else could catch it. */
 function guarded(callback) {
   try {
@@ -150,4 +155,4 @@ function guarded(callback) {
   }
 }
 
-module.exports = { ParsePromise, promised };
+module.exports = { ParsePromise, promised, withoutCallbacks };

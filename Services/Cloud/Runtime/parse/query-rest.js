@@ -3,7 +3,7 @@
 const types = require('./types');
 const { decode } = require('./codec');
 const { ParseError } = require('./error');
-const { promised } = require('./promise');
+const { promised, withoutCallbacks } = require('./promise');
 const { Query } = require('./query');
 const { answerOf } = require('./rest');
 
@@ -13,11 +13,6 @@ const BATCH_OBJECTS = 100;
 /** An object of a query's answer: of a query for some keys, the others are unknown, not missing. */
 function objectOf(json, className) {
   return types.Object.fromJSON(json.className ? json : { ...json, className });
-}
-
-/** The options of a call that are rights, without callbacks: for requests that it makes on the way. */
-function rightsOf({ useMasterKey, sessionToken, context }) {
-  return { useMasterKey, sessionToken, context };
 }
 
 const methods = {
@@ -57,7 +52,7 @@ const methods = {
   get(objectId, options = {}) {
     return promised(async () => {
       this.equalTo('objectId', objectId);
-      const object = await this.first({ ...options, success: undefined, error: undefined });
+      const object = await this.first(withoutCallbacks(options));
       if (!object) throw new ParseError(ParseError.OBJECT_NOT_FOUND, 'Object not found.');
       return object;
     }, options);
@@ -102,7 +97,7 @@ const methods = {
       // The bound that the caller set on ids stays beside ours.
       const where = query._where;
       for (;;) {
-        const objects = await query.find(rightsOf(options));
+        const objects = await query.find(withoutCallbacks(options));
         if (objects.length) await callback(objects);
         if (objects.length < query._limit) return;
         query._where = { ...where };
@@ -116,14 +111,14 @@ const methods = {
   each(callback, options = {}) {
     return promised(this.eachBatch(async (objects) => {
       for (const object of objects) await callback(object);
-    }, { ...options, success: undefined, error: undefined }), options);
+    }, withoutCallbacks(options)), options);
   },
 
   findAll(options = {}) {
     const found = [];
     return promised(this.eachBatch((objects) => {
       found.push(...objects);
-    }, { ...options, success: undefined, error: undefined }).then(() => found), options);
+    }, withoutCallbacks(options)).then(() => found), options);
   },
 
   map(callback, options = {}) {

@@ -3,7 +3,7 @@ const crypto = require('node:crypto');
 const types = require('./types');
 const { ParseError } = require('./error');
 const { ParseObject } = require('./object');
-const { promised } = require('./promise');
+const { promised, withoutCallbacks } = require('./promise');
 const { answerOf, request } = require('./rest');
 const { currentRun } = require('../scope');
 const { settings } = require('../settings');
@@ -76,7 +76,7 @@ class User extends ParseObject {
       if (!this.get('password')) {
         throw new ParseError(ParseError.PASSWORD_MISSING, 'Cannot sign up user with an empty password.');
       }
-      await this.save(null, { ...options, success: undefined, error: undefined });
+      await this.save(null, withoutCallbacks(options));
       this._state.forget('password');
       return this;
     }, options, this);
