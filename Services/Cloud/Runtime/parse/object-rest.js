@@ -117,7 +117,8 @@ function holds(value, other) {
 /** Saves objects and files in batches; who refers to an unsaved one waits for it. */
 async function saveMany(list, options) {
   let left = [...new Set(list.flatMap((object) => [...unsavedIn(object), object]))];
-  await Promise.all(left.filter((item) => item instanceof types.File).map((file) => file.save(withoutCallbacks(options))));
+  const files = left.filter((item) => item instanceof types.File);
+  await Promise.all(files.map((file) => file.save(withoutCallbacks(options))));
   left = left.filter((item) => item instanceof ParseObject && item.dirty());
   let failure = null;
   while (left.length && !failure) {
