@@ -1,0 +1,65 @@
+'use strict';
+// Loads main.js, with what require() means in cloud code.
+const fs = require('node:fs');
+const Module = require('node:module');
+const path = require('node:path');
+const { pathToFileURL } = require('node:url');
+const { Parse } = require('./parse');
+const { settings } = require('./settings');
+
+/** The names under which code requires the SDK. */
+const SDK = new Set(['parse', 'parse/node', 'parse/node.js', 'parse/dist/parse']);
+/** Modules that hosted Parse had built in. */
+const HOSTED = {
+  underscore: 'Install it beside main.js (npm install underscore), or use Parse._, which has the most used functions.',
+  lodash: 'Install it beside main.js (npm install lodash).',
+  stripe: "Hosted Parse's module is not built in. Install the provider's own beside main.js (npm install stripe).",
+  mailgun: "Hosted Parse's module is not built in. Use Parse.Cloud.httpRequest, or install one beside main.js.",
+};
+
+/** Makes require() know the SDK, and the paths below `cloud/` that hosted Parse's code uses. */
+function hookRequire() {
+  const load = Module._load;
+  Module._load = function (request, ...others) {
+    return SDK.has(request) ? Parse : load.call(this, request, ...others);
+  };
+  const resolve = Module._resolveFilename;
+  Module._resolveFilename = function (request, ...others) {
+    try {
+      return resolve.call(this, inFolder(request), ...others);
+    } catch (error) {
+      if (error.code === 'MODULE_NOT_FOUND' && HOSTED[request]) {
+        error.message = `Cannot find module '${request}'. ${HOSTED[request]}`;
+      }
+      throw error;
+    }
+  };
+}
+
+/** `cloud/names.js` is the file names.js of the folder, where there is one. */
+function inFolder(request) {
+  if (!request.startsWith('cloud/')) return request;
+  const file = path.join(settings.folder, request.slice('cloud/'.length));
+  return ['', '.js', '.json', '/index.js'].some((end) => fs.existsSync(file + end)) ? file : request;
+}
+
+let loaded = false;
+
+/** Loads the code of a folder, once a process. Rejects with what main.js threw. */
+async function load({ folder, applicationId, serverURL, config }) {
+  if (loaded) throw new Error('This process has loaded its code already.');
+  loaded = true;
+  Object.assign(settings, { folder, applicationId, serverURL, config: config || {} });
+  globalThis.Parse = Parse;
+  hookRequire();
+  const main = path.join(folder, 'main.js');
+  try {
+    // Code that exports a promise is loaded when that is done.
+    await Module.createRequire(main)(main);
+  } catch (error) {
+    if (error.code !== 'ERR_REQUIRE_ESM' && error.code !== 'ERR_REQUIRE_ASYNC_MODULE') throw error;
+    await import(pathToFileURL(main).href);
+  }
+}
+
+module.exports = { load };

@@ -1,0 +1,68 @@
+'use strict';
+// The process in which cloud code runs: a child of the cloud service, which it speaks to over file descriptor 3.
+const net = require('node:net');
+const { FrameReader } = require('./frames');
+const host = require('./host');
+const { load } = require('./loader');
+const { captureConsole, line } = require('./log');
+const { ParseError } = require('./parse/error');
+const { ParsePromise } = require('./parse/promise');
+const { summary } = require('./registry');
+const runner = require('./runner');
+
+const HOST_DESCRIPTOR = 3;
+/** How long the last frames may take to leave, in milliseconds. */
+const FLUSH_MAX = 1000;
+
+async function loadCode(frame) {
+  let error = null;
+  try {
+    await load(frame);
+  } catch (thrown) {
+    const isError = thrown instanceof Error;
+    error = { message: isError ? thrown.message : String(thrown), stack: isError ? String(thrown.stack) : '' };
+  }
+  host.send({ t: 'loaded', ...summary(), error });
+}
+
+function received(frame) {
+  switch (frame && frame.t) {
+    case 'load': loadCode(frame); break;
+    case 'run': runner.start(frame); break;
+    case 'cancel': runner.cancel(frame.id); break;
+    case 'answer': host.answered(frame); break;
+    default: line('error', `The host sent a message of an unknown kind: ${frame && frame.t}`, null);
+  }
+}
+
+const socket = new net.Socket({ fd: HOST_DESCRIPTOR, readable: true, writable: true });
+const reader = new FrameReader(received, (error) => line('error', error.message, null));
+host.attach((bytes) => socket.write(bytes));
+socket.on('data', (chunk) => reader.push(chunk));
+// Without the host there is nobody to work for.
+socket.on('close', () => process.exit(0));
+socket.on('error', () => process.exit(0));
+captureConsole();
+
+/**
+ * A rejection that nobody handles is logged. In promises of the SDK an exception of the code itself is also the end of
+ * its run: code with callbacks would otherwise never answer.
+ */
+process.on('unhandledRejection', (reason, promise) => {
+  const run = ParsePromise.runOf(promise);
+  const text = reason instanceof Error ? reason.stack : String(reason);
+  line('error', `Nobody handled a rejection: ${text}`, run);
+  if (run && reason instanceof Error && !(reason instanceof ParseError)) run.fail(reason);
+});
+
+process.on('uncaughtException', (error) => {
+  const stack = error instanceof Error ? error.stack : String(error);
+  process.exitCode = 1;
+  try {
+    line('error', `Nobody caught an exception, and the process ends: ${stack}`);
+    runner.failAll(error);
+  } finally {
+    setTimeout(() => process.exit(1), FLUSH_MAX);
+    socket.end(() => process.exit(1));
+  }
+});

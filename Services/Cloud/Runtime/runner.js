@@ -1,0 +1,92 @@
+'use strict';
+// Runs what the host asks for: every run ends in one "done" or "failed" frame, unless it was cancelled.
+const { resolved, wireError } = require('./errors');
+const { FrameTooLarge } = require('./frames');
+const { call } = require('./handlers');
+const { send } = require('./host');
+const { encode } = require('./parse/codec');
+const { ParseError } = require('./parse/error');
+const registry = require('./registry');
+const requests = require('./requests');
+const results = require('./results');
+const { Run, within } = require('./scope');
+const { isSkipped, validate } = require('./validator');
+
+const open = new Map();
+
+/** What an error that says nothing of itself means in a trigger. */
+const UNKNOWN = { code: ParseError.SCRIPT_FAILED, message: 'Script failed. Unknown error.' };
+
+async function runFunction(run) {
+  const { name } = run.frame;
+  const entry = registry.functionNamed(name);
+  if (!entry) throw new ParseError(ParseError.SCRIPT_FAILED, `Invalid function: "${name}"`);
+  const request = requests.ofFunction(run);
+  await validate(entry.validator, request);
+  return encode(await call(entry.handler, request));
+}
+
+async function runJob(run) {
+  const entry = registry.jobNamed(run.frame.name);
+  if (!entry) throw new ParseError(ParseError.SCRIPT_FAILED, 'Invalid job.');
+  const request = requests.ofJob(run);
+  const result = await call(entry.handler, request, request.message);
+  return result === undefined || result === null ? null : typeof result === 'string' ? result : encode(result);
+}
+
+async function runTrigger(run) {
+  const { frame } = run;
+  const entry = registry.triggerOf(frame.trigger, frame.className);
+  if (!entry) return {};
+  const request = requests.ofTrigger(run);
+  try {
+    await validate(entry.validator, request);
+    const returned = isSkipped(entry.validator, request) ? undefined : await call(entry.handler, request);
+    return results.ofTrigger(frame, returned, request);
+  } catch (error) {
+    throw resolved(error, UNKNOWN);
+  }
+}
+
+const KINDS = { function: runFunction, job: runJob, trigger: runTrigger };
+
+/** Begins a run. */
+function start(frame) {
+  const run = new Run(frame, (outcome) => finish(run, outcome));
+  open.set(run.id, run);
+  const work = KINDS[run.kind];
+  within(run, async () => {
+    try {
+      if (!work) throw new ParseError(ParseError.INVALID_JSON, `There are no runs of the kind ${run.kind}.`);
+      run.succeed(await work(run));
+    } catch (error) {
+      run.fail(error);
+    }
+  });
+}
+
+function finish(run, { failed, result, error }) {
+  open.delete(run.id);
+  if (run.cancelled) return;
+  try {
+    send({ id: run.id, ...(failed ? { t: 'failed', error: wireError(resolved(error)) } : { t: 'done', result }) });
+  } catch (cause) {
+    const code = cause instanceof FrameTooLarge ? ParseError.OBJECT_TOO_LARGE : ParseError.SCRIPT_FAILED;
+    send({ t: 'failed', id: run.id, error: wireError(new ParseError(code, cause.message)) });
+  }
+}
+
+/** Nobody waits for a run any more: it can ask for nothing more, and its end is not told. */
+function cancel(id) {
+  const run = open.get(id);
+  if (!run) return;
+  run.cancelled = true;
+  run.succeed();
+}
+
+/** The process ends: every run fails with the same error. */
+function failAll(error) {
+  for (const run of [...open.values()]) run.fail(error);
+}
+
+module.exports = { cancel, failAll, start };
