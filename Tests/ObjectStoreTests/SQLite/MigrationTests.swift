@@ -172,7 +172,7 @@ import Testing
             let notes = try await Self.notes(store)
             #expect(notes == ["second"])
             let records = try await Self.records(store)
-            #expect(records == ["store.1.tables", "shop.1.tables", "shop.2.second"])
+            #expect(records == ["store.1.tables", "store.2.automaticIndexes", "shop.1.tables", "shop.2.second"])
             let hasThing = try await store.read { $0.hasClass("Thing") }
             #expect(!hasThing)
         }
