@@ -157,7 +157,8 @@ prompt_ctl() {
     done 9>&- &
     nudger=$!
     ctl "$@" || status=$?
-    kill "$nudger" 2>/dev/null || true
+    # Whoever starts a script may have SIGTERM ignored, which its processes inherit.
+    kill -KILL "$nudger" 2>/dev/null || true
     wait "$nudger" 2>/dev/null || true
     return "$status"
 }
