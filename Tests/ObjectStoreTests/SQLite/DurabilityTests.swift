@@ -29,10 +29,17 @@ import Testing
         /// Opens it; nil once it is the writer, or why it is refused.
         func open() async throws -> (ClassStore, DatabaseRefused?) {
             let store = try store()
-            let refusal = await withCheckedContinuation { continuation in
-                store.startWriting(refused: { continuation.resume(returning: $0) }) {
-                    continuation.resume(returning: nil)
+            // A file may also be refused later on, when somebody removes it.
+            let isTold = Mutex(false)
+            let refusal: DatabaseRefused? = await withCheckedContinuation { continuation in
+                @Sendable func tell(_ refusal: DatabaseRefused?) {
+                    let isFirst = isTold.withLock { told in
+                        defer { told = true }
+                        return !told
+                    }
+                    if isFirst { continuation.resume(returning: refusal) }
                 }
+                store.startWriting(refused: { tell($0) }) { tell(nil) }
             }
             return (store, refusal)
         }
