@@ -7,8 +7,8 @@ import ParseProtocol
 struct BatchAnswer {
     private var output: [UInt8] = [UInt8(ascii: "[")]
     private let bytesMax: Int
-    /// Whether a part did not fit.
-    private(set) var isFull = false
+    /// Why a part had no room, here or in the memory for all answers. What only reads is not asked for any more.
+    private(set) var refusal: ParseError?
 
     init(bytesMax: Int) { self.bytesMax = bytesMax }
 
@@ -17,7 +17,7 @@ struct BatchAnswer {
 
     static let full = ParseError(
         .invalidQuery, "The answer of the batch is too large; use a smaller limit or keys, or fewer requests.")
-    private static let fullBody = full.body.serialized
+    private static let refusals = [full, AnswerHold.full].map { (error: $0, body: $0.body.serialized) }
 
     /// The whole answer.
     consuming func finished() -> [UInt8] {
@@ -41,8 +41,8 @@ struct BatchAnswer {
         if answer.headers[.contentType] != nil, (try? JSON(parsing: answer.body)) == nil {
             return append(.internalError)
         }
-        // A service was told how much is left, and has more.
-        if answer.body == Self.fullBody { isFull = true }
+        // A service was told how much room there is, and has more.
+        if let refusal = Self.refusals.first(where: { $0.body == answer.body }) { self.refusal = refusal.error }
         append(isSuccess ? "success" : "error", answer.body)
     }
 
@@ -62,11 +62,11 @@ struct BatchAnswer {
         output.append(contentsOf: "{\"\(name)\":".utf8)
         output.append(contentsOf: body)
         output.append(UInt8(ascii: "}"))
-        if output.count > bytesMax { isFull = true }
+        if output.count > bytesMax { refusal = Self.full }
     }
 
     private mutating func refuse(_ error: ParseError) {
-        isFull = true
+        refusal = error
         append(error)
     }
 }

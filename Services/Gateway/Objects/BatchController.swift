@@ -39,8 +39,8 @@ struct BatchController: Sendable {
                 continue
             }
             // Nobody could be told what it brings.
-            if answer.isFull, isOnlyRead(requests[index]) {
-                answer.append(BatchAnswer.full)
+            if let refusal = answer.refusal, isOnlyRead(requests[index]) {
+                answer.append(refusal)
                 index += 1
                 continue
             }
