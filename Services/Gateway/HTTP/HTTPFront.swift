@@ -28,7 +28,7 @@ final class HTTPFront: HTTPResponder {
     let bodies: BodyReader
     let turns: LargeBodyTurns
     let answers: ByteBudget
-    private let date = HTTPDate()
+    let date = HTTPDate()
     private let logger: Logger
 
     init(
@@ -176,7 +176,6 @@ final class HTTPFront: HTTPResponder {
             headers[.accessControlAllowHeaders] = Self.allowedHeaders
         }
         headers.append(HTTPField(name: Self.requestIdName, value: requestId))
-        headers.append(HTTPField(name: .date, value: date.text))
         if let location = answer.location { headers[.location] = location }
         if let seconds = answer.retryAfterSeconds { headers[.retryAfter] = String(seconds) }
         for field in answer.headers { headers[field.name] = field.value }

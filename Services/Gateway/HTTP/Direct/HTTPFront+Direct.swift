@@ -70,6 +70,8 @@ extension HTTPFront {
             answer, to: exchange.head, path: exchange.path, requestId: request.requestId,
             since: exchange.start)
         var (head, body) = self.head(of: answer, to: exchange.head, requestId: request.requestId)
+        // On the way of all other requests it is Hummingbird's.
+        head.headerFields.append(HTTPField(name: .date, value: date.text))
         guard head.status != .notModified else { return (head, nil) }
         let buffer = answer.final?.buffer ?? ByteBuffer(bytes: body)
         head.headerFields.append(HTTPField(name: .contentLength, value: String(buffer.readableBytes)))
