@@ -115,25 +115,33 @@ final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// - Returns: whether the request is answered here.
     private func begin(_ head: HTTPRequest, _ context: ChannelHandlerContext) -> Bool {
-        guard let exchange = front.direct(head, over: context.channel) else { return false }
-        if let answer = front.kept(exchange) {
+        guard let (exchange, read) = front.direct(head, over: context.channel) else { return false }
+        switch read {
+        case .answer(let answer):
             send(exchange, answer, context)
             restAfterRow(context)
-            return true
-        }
-        isAsking = true
-        let loop = context.eventLoop
-        let bound = NIOLoopBound((reader: self, context: context), eventLoop: loop)
-        front.ask(exchange) { reply in
-            loop.execute { bound.value.reader.finish(exchange, reply, bound.value.context) }
+        case .question(let question): ask(question, of: exchange, context)
         }
         return true
     }
 
-    private func finish(_ exchange: DirectExchange, _ reply: DirectRead.Reply, _ context: ChannelHandlerContext) {
+    private func ask(_ question: DirectRead.Question, of exchange: DirectExchange, _ context: ChannelHandlerContext) {
+        isAsking = true
+        let loop = context.eventLoop
+        let bound = NIOLoopBound((reader: self, context: context), eventLoop: loop)
+        front.ask(question, of: exchange) { reply in
+            loop.execute {
+                let (reader, context) = bound.value
+                reader.finish(exchange, reader.front.router.answer(question, reply), context)
+            }
+        }
+    }
+
+    /// - Parameter answer: nil when it is too large to be sent from here.
+    private func finish(_ exchange: DirectExchange, _ answer: ParseResponse?, _ context: ChannelHandlerContext) {
         isAsking = false
         guard context.channel.isActive else { return }
-        if let answer = front.answer(exchange, reply) {
+        if let answer {
             send(exchange, answer, context)
         } else {
             pass(.head(exchange.head), context)

@@ -7,7 +7,7 @@ import ParseProtocol
 struct DirectExchange: Sendable {
     let head: HTTPRequest
     let path: String
-    let read: DirectRead
+    let request: ParseRequest
     let hold: ByteHold
     let start: ContinuousClock.Instant
 }
@@ -36,35 +36,32 @@ extension HTTPFront {
     }
 
     /// The exchange that a request begins; nil when it takes the way of all others.
-    func direct(_ head: HTTPRequest, over connection: any Channel) -> DirectExchange? {
+    func direct(_ head: HTTPRequest, over connection: any Channel) -> (exchange: DirectExchange, read: DirectRead)? {
         let start = ContinuousClock.now
         let uri = URI(head.path ?? "")
         guard
-            let parsed = try? parse(head, uri, from: connection.remoteAddress, requestId: RequestIds.next()),
-            let read = router.direct(parsed)
+            var parsed = try? parse(head, uri, from: connection.remoteAddress, requestId: RequestIds.next()),
+            let read = router.direct(&parsed)
         else { return nil }
         let hold = answers.hold(for: .init(network: parsed.network, isKnown: false), over: connection)
-        return DirectExchange(head: head, path: uri.path, read: read, hold: hold, start: start)
+        return (DirectExchange(head: head, path: uri.path, request: parsed, hold: hold, start: start), read)
     }
-
-    /// The answer that is kept for the question; nil when the service has to be asked.
-    func kept(_ exchange: DirectExchange) -> ParseResponse? { exchange.read.kept }
 
     /// Asks the service.
     /// - Parameter completion: called on the broker's thread.
-    func ask(_ exchange: DirectExchange, completion: @escaping @Sendable (DirectRead.Reply) -> Void) {
-        router.ask(exchange.read, exchange.hold, bytesMax: Self.directBytesMax, completion: completion)
-    }
-
-    /// The answer that a reply brings; nil when it would be too large.
-    func answer(_ exchange: DirectExchange, _ reply: DirectRead.Reply) -> ParseResponse? {
-        router.answer(exchange.read, reply)
+    func ask(
+        _ question: DirectRead.Question, of exchange: DirectExchange,
+        completion: @escaping @Sendable (DirectRead.Reply) -> Void
+    ) {
+        router.ask(
+            question, trace: exchange.request.requestId, exchange.hold, bytesMax: Self.directBytesMax,
+            completion: completion)
     }
 
     /// Counts and logs the answer.
     /// - Returns: what is sent; no body for a client that has it already.
     func finish(_ exchange: DirectExchange, _ answer: ParseResponse) -> (head: HTTPResponse, body: ByteBuffer?) {
-        let request = exchange.read.request
+        let request = exchange.request
         router.meter.count(request, answer)
         log(
             answer, to: exchange.head, path: exchange.path, requestId: request.requestId,
