@@ -23,6 +23,7 @@ final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
     private static let keptParts = 64
 
     private let front: HTTPFront
+    private let outlet = AnswerOutlet()
     /// The head of a request that may be answered here, until it is complete.
     private var held: HTTPRequest?
     /// A service is asked.
@@ -45,6 +46,11 @@ final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
     private var mustWait: Bool { isAsking || isFull || isResting }
 
     init(_ front: HTTPFront) { self.front = front }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        // Fails for a connection that is closed already, over which nothing will be sent.
+        try? context.pipeline.syncOperations.addHandler(outlet, position: .first)
+    }
 
     // MARK: In
 
@@ -165,17 +171,22 @@ final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
     private func send(_ exchange: DirectExchange, _ answer: ParseResponse, _ context: ChannelHandlerContext) {
         // `ConnectionGuard` closes the connection of a client that goes on taking nothing.
         defer { isFull = !context.channel.isWritable }
-        let (head, body) = front.finish(exchange, answer)
-        context.write(wrapOutboundOut(.head(head)), promise: nil)
-        if let body { context.write(wrapOutboundOut(.body(body)), promise: nil) }
-        guard let body, body.readableBytes > CapacitySettings.smallBytes else {
-            return context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        let answer = front.finish(exchange, answer)
+        var sent: EventLoopPromise<Void>?
+        if answer.count > CapacitySettings.smallBytes {
+            // What it takes of the memory for answers is given back when the client has it.
+            let hold = exchange.hold
+            sent = context.eventLoop.makePromise()
+            sent?.futureResult.whenComplete { _ in withExtendedLifetime(hold) {} }
         }
-        // What it takes of the memory for answers is given back when the client has it.
-        let hold = exchange.hold
-        let sent = context.eventLoop.makePromise(of: Void.self)
-        sent.futureResult.whenComplete { _ in withExtendedLifetime(hold) {} }
-        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: sent)
+        switch answer {
+        case .bytes(let first, let more):
+            outlet.send(first, more, promise: sent) { context.write(wrapOutboundOut(.end(nil)), promise: nil) }
+        case .parts(let head, let body):
+            context.write(wrapOutboundOut(.head(head)), promise: nil)
+            if let body { context.write(wrapOutboundOut(.body(body)), promise: nil) }
+            context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: sent)
+        }
     }
 
     // MARK: Out

@@ -59,19 +59,68 @@ extension HTTPFront {
     }
 
     /// Counts and logs the answer.
-    /// - Returns: what is sent; no body for a client that has it already.
-    func finish(_ exchange: DirectExchange, _ answer: ParseResponse) -> (head: HTTPResponse, body: ByteBuffer?) {
+    /// - Returns: what is sent.
+    func finish(_ exchange: DirectExchange, _ answer: ParseResponse) -> DirectAnswer {
         let request = exchange.request
         router.meter.count(request, answer)
         log(
             answer, to: exchange.head, path: exchange.path, requestId: request.requestId,
             since: exchange.start)
+        if let heads = heads(of: answer, to: exchange.head) { return bytes(of: answer, to: exchange, heads) }
         var (head, body) = self.head(of: answer, to: exchange.head, requestId: request.requestId)
         // On the way of all other requests it is Hummingbird's.
         head.headerFields.append(HTTPField(name: .date, value: date.text))
-        guard head.status != .notModified else { return (head, nil) }
+        guard head.status != .notModified else { return .parts(head, nil) }
         let buffer = answer.final?.buffer ?? ByteBuffer(bytes: body)
         head.headerFields.append(HTTPField(name: .contentLength, value: String(buffer.readableBytes)))
-        return (head, buffer)
+        return .parts(head, buffer)
+    }
+
+    /// The heads that are ready for such an answer; nil when it has headers of its own.
+    private func heads(of answer: ParseResponse, to request: HTTPRequest) -> AnswerHeads? {
+        guard answer.status == 200, answer.headers.isEmpty, answer.stream == nil, answer.location == nil,
+            answer.retryAfterSeconds == nil
+        else { return nil }
+        return request.headerFields[.origin] == nil ? heads.usual : heads.inBrowsers
+    }
+
+    private func bytes(of answer: ParseResponse, to exchange: DirectExchange, _ heads: AnswerHeads) -> DirectAnswer {
+        let body = answer.final == nil ? configuration.fileLinks.linked(answer.body) : []
+        let tag = answer.final?.tag ?? EntityTag.of(body)
+        let bodyBytes = answer.final?.buffer.readableBytes ?? body.count
+        let known = exchange.head.headerFields[.ifNoneMatch]
+        let isKnown = known.map { EntityTag.isNamed(tag, in: $0) } ?? false
+        let isJoined = !isKnown && bodyBytes <= (answer.final == nil ? Self.joinedBytesMax : Self.copiedBytesMax)
+        var buffer = ByteBuffer()
+        buffer.reserveCapacity(heads.bytesMax + (isJoined ? bodyBytes : 0))
+        heads.write(
+            requestId: exchange.request.requestId, date: date.text, tag: tag, length: isKnown ? nil : bodyBytes,
+            to: &buffer)
+        guard isJoined else {
+            return .bytes(buffer, more: isKnown ? nil : answer.final?.buffer ?? ByteBuffer(bytes: body))
+        }
+        if let final = answer.final { buffer.writeImmutableBuffer(final.buffer) } else { buffer.writeBytes(body) }
+        return .bytes(buffer, more: nil)
+    }
+
+    /// Bodies that are copied to stand behind their heads: of those that have to be copied anyway, and of those that are
+    /// kept. What is larger would take up to twice the memory that it is counted for, or longer than a second buffer.
+    private static let joinedBytesMax = 64 << 10
+    private static let copiedBytesMax = 4 << 10
+}
+
+/// An answer as it is sent.
+enum DirectAnswer {
+    /// All of it as it goes out, in one or two pieces.
+    case bytes(ByteBuffer, more: ByteBuffer?)
+    /// No body for a client that has it already.
+    case parts(HTTPResponse, ByteBuffer?)
+
+    /// Bytes, of which those of the head may be a part.
+    var count: Int {
+        switch self {
+        case .bytes(let first, let more): first.readableBytes + (more?.readableBytes ?? 0)
+        case .parts(_, let body): body?.readableBytes ?? 0
+        }
     }
 }
