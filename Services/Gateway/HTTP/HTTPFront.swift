@@ -28,6 +28,7 @@ final class HTTPFront: HTTPResponder {
     let bodies: BodyReader
     let turns: LargeBodyTurns
     let answers: ByteBudget
+    let traffic: BusTraffic
     let date = HTTPDate()
     /// The heads of usual answers; those for browsers where the same is said to all of them.
     let heads: (usual: AnswerHeads, inBrowsers: AnswerHeads?)
@@ -35,13 +36,14 @@ final class HTTPFront: HTTPResponder {
 
     init(
         router: ParseRouter, configuration: GatewayConfiguration, bodies: BodyReader, turns: LargeBodyTurns,
-        answers: ByteBudget, logger: Logger
+        answers: ByteBudget, traffic: BusTraffic, logger: Logger
     ) {
         self.router = router
         self.configuration = configuration
         self.bodies = bodies
         self.turns = turns
         self.answers = answers
+        self.traffic = traffic
         let origins = configuration.admission.origins
         heads = (
             Self.heads(origin: nil, origins), origins.isForAll ? Self.heads(origin: "null", origins) : nil

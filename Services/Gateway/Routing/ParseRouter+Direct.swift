@@ -81,7 +81,7 @@ extension ParseRouter {
         return message.foreignClasses.isEmpty ? .find(message) : nil
     }
 
-    /// Asks the service.
+    /// Asks the service. `broker.wake` has to follow.
     /// - Parameters:
     ///   - bytesMax: the largest page that is wanted.
     ///   - completion: called on the broker's thread.

@@ -25,6 +25,7 @@ final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
 
     private let front: HTTPFront
     private let outlet = AnswerOutlet()
+    private var traffic: LoopTraffic?
     /// The head of a request that may be answered here, until it is complete.
     private var held: HTTPRequest?
     /// A service is asked.
@@ -52,6 +53,7 @@ final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
     init(_ front: HTTPFront) { self.front = front }
 
     func handlerAdded(context: ChannelHandlerContext) {
+        traffic = front.traffic(of: context.eventLoop)
         // Fails for a connection that is closed already, over which nothing will be sent.
         try? context.pipeline.syncOperations.addHandler(outlet, position: .first)
     }
@@ -125,26 +127,20 @@ final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// - Returns: whether the request is answered here.
     private func begin(_ head: HTTPRequest, _ context: ChannelHandlerContext) -> Bool {
-        guard let (exchange, read) = front.direct(head, over: context.channel) else { return false }
+        guard let traffic, let (exchange, read) = front.direct(head, over: context.channel) else { return false }
         switch read {
         case .answer(let answer):
             send(exchange, answer, context)
             restAfterRow(context)
-        case .question(let question): ask(question, of: exchange, context)
-        }
-        return true
-    }
-
-    private func ask(_ question: DirectRead.Question, of exchange: DirectExchange, _ context: ChannelHandlerContext) {
-        isAsking = true
-        let loop = context.eventLoop
-        let bound = NIOLoopBound((reader: self, context: context), eventLoop: loop)
-        front.ask(question, of: exchange) { reply in
-            loop.execute {
+        case .question(let question):
+            isAsking = true
+            let bound = NIOLoopBound((reader: self, context: context), eventLoop: context.eventLoop)
+            front.ask(question, of: exchange, over: traffic) { reply in
                 let (reader, context) = bound.value
                 reader.finish(exchange, reader.front.router.answer(question, reply), context)
             }
         }
+        return true
     }
 
     /// - Parameter answer: nil when it is too large to be sent from here.

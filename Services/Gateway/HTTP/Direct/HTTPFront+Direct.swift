@@ -47,15 +47,21 @@ extension HTTPFront {
         return (DirectExchange(head: head, path: uri.path, request: parsed, hold: hold, start: start), read)
     }
 
+    /// The way of an event loop's questions and replies. Called on the loop.
+    func traffic(of loop: any EventLoop) -> LoopTraffic {
+        traffic.of(loop, with: router.controllers.objects.services.broker)
+    }
+
     /// Asks the service.
-    /// - Parameter completion: called on the broker's thread.
+    /// - Parameter completion: called on the event loop whose traffic it is.
     func ask(
-        _ question: DirectRead.Question, of exchange: DirectExchange,
+        _ question: DirectRead.Question, of exchange: DirectExchange, over traffic: LoopTraffic,
         completion: @escaping @Sendable (DirectRead.Reply) -> Void
     ) {
-        router.ask(
-            question, trace: exchange.request.requestId, exchange.hold, bytesMax: Self.directBytesMax,
-            completion: completion)
+        router.ask(question, trace: exchange.request.requestId, exchange.hold, bytesMax: Self.directBytesMax) { reply in
+            traffic.replied { completion(reply) }
+        }
+        traffic.madeRequest()
     }
 
     /// Counts and logs the answer.
