@@ -29,6 +29,7 @@ final class HTTPFront: HTTPResponder {
     let turns: LargeBodyTurns
     let answers: ByteBudget
     let traffic: BusTraffic
+    let lookedReads = LookedReads()
     let date = HTTPDate()
     /// The heads of usual answers; those for browsers where the same is said to all of them.
     let heads: (usual: AnswerHeads, inBrowsers: AnswerHeads?)
@@ -58,7 +59,8 @@ final class HTTPFront: HTTPResponder {
         let answer: ParseResponse
         var hold: ByteHold?
         do {
-            let parsed = try parse(request.head, request.uri, from: context.clientAddress, requestId: requestId)
+            var parsed = try parse(request.head, request.uri, from: context.clientAddress, requestId: requestId)
+            parsed.looked = lookedReads.take(request.head)
             hold = answers.hold(
                 for: .init(network: parsed.network, isKnown: false), over: context.connection)
             answer = try await AnswerHold.$current.withValue(hold) { try await self.answer(request, parsed) }

@@ -20,6 +20,9 @@ enum DirectRead: Sendable {
         let principal: Principal
         /// The place where the answer may be kept.
         let missing: ReadCache.Missing?
+
+        /// What is known when its answer turns out to be too large.
+        var looked: LookedRead { LookedRead(missing.map { .missing($0) } ?? .unfit, nil) }
     }
 
     /// A service's answer.
@@ -35,7 +38,7 @@ enum DirectRead: Sendable {
 extension ParseRouter {
     /// A read that every stage lets pass without having to ask anybody. Nil for every other request: one that a stage
     /// would refuse, one whose session is not in the cache, one that webhooks, includes, sub-queries or limits have to
-    /// do with. `passed` decides about those, and nothing has been done for them here.
+    /// do with. `passed` decides about those, and for them no more was done here than `ParseRequest.looked` has.
     /// - Parameter request: becomes one that is counted, with its path under the mount, when it is such a read.
     func direct(_ request: inout ParseRequest) -> DirectRead? {
         guard request.method == .get, !request.isHead, request.credentials.context == nil, admission.isOpen,
@@ -49,11 +52,15 @@ extension ParseRouter {
         else { return nil }
         let objectId = path.count == 3 ? String(path[2]) : nil
         let read: DirectRead
-        switch controllers.objects.cache?.look(className, objectId, request, principal) {
-        case .found(let answer)?: read = .answer(answer)
+        switch controllers.objects.cache?.look(className, objectId, request, principal) ?? .unfit {
+        case .found(let answer): read = .answer(answer)
         case let look:
-            guard let message = message(request, className, objectId) else { return nil }
-            let missing: ReadCache.Missing? = if case .missing(let place)? = look { place } else { nil }
+            let options = options(of: request, isGet: objectId != nil)
+            guard let options, let message = message(options, className, objectId) else {
+                request.looked = LookedRead(look, options)
+                return nil
+            }
+            let missing: ReadCache.Missing? = if case .missing(let place) = look { place } else { nil }
             read = .question(
                 .init(message: message, className: className, principal: principal, missing: missing))
         }
@@ -62,20 +69,21 @@ extension ParseRouter {
         return read
     }
 
+    /// The options of a read; nil when they cannot be, which its route will say.
+    private func options(of request: ParseRequest, isGet: Bool) -> QueryOptions? {
+        guard let options = try? request.options() else { return nil }
+        return isGet
+            ? try? QueryOptions(get: options)
+            : try? QueryOptions(find: options, limitMax: configuration.limitMax, skipMax: configuration.skipMax)
+    }
+
     /// What the service is asked; nil when the answer takes more than that.
     private func message(
-        _ request: ParseRequest, _ className: String, _ objectId: String?
+        _ options: QueryOptions, _ className: String, _ objectId: String?
     ) -> DirectRead.Question.Message? {
-        guard let options = try? request.options() else { return nil }
-        if let objectId {
-            guard let options = try? QueryOptions(get: options), options.include.isEmpty else { return nil }
-            return .get(ObjectsController.message(className, objectId, options))
-        }
-        guard
-            let options = try? QueryOptions(
-                find: options, limitMax: configuration.limitMax, skipMax: configuration.skipMax),
-            options.include.isEmpty, options.redirectKey == nil, !SubQueries.mayOccur(in: options.filter)
-        else { return nil }
+        guard options.include.isEmpty else { return nil }
+        if let objectId { return .get(ObjectsController.message(className, objectId, options)) }
+        guard options.redirectKey == nil, !SubQueries.mayOccur(in: options.filter) else { return nil }
         let message = Federation.message(className, options, filter: options.filter, hooks: nil)
         // A name with a dot leads to other classes, which may have webhooks.
         return message.foreignClasses.isEmpty ? .find(message) : nil

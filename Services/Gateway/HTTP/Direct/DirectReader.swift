@@ -75,9 +75,9 @@ final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
             held = head
             return
         }
-        guard let head = held else { return pass(part, context) }
+        guard var head = held else { return pass(part, context) }
         held = nil
-        if case .end(nil) = part, begin(head, context) { return }
+        if case .end(nil) = part, begin(&head, context) { return }
         pass(.head(head), context)
         pass(part, context)
     }
@@ -126,8 +126,8 @@ final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
     // MARK: The read
 
     /// - Returns: whether the request is answered here.
-    private func begin(_ head: HTTPRequest, _ context: ChannelHandlerContext) -> Bool {
-        guard let traffic, let (exchange, read) = front.direct(head, over: context.channel) else { return false }
+    private func begin(_ head: inout HTTPRequest, _ context: ChannelHandlerContext) -> Bool {
+        guard let traffic, let (exchange, read) = front.direct(&head, over: context.channel) else { return false }
         switch read {
         case .answer(let answer):
             send(exchange, answer, context)
@@ -137,20 +137,25 @@ final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
             let bound = NIOLoopBound((reader: self, context: context), eventLoop: context.eventLoop)
             front.ask(question, of: exchange, over: traffic) { reply in
                 let (reader, context) = bound.value
-                reader.finish(exchange, reader.front.router.answer(question, reply), context)
+                reader.finish(exchange, question, reply, context)
             }
         }
         return true
     }
 
-    /// - Parameter answer: nil when it is too large to be sent from here.
-    private func finish(_ exchange: DirectExchange, _ answer: ParseResponse?, _ context: ChannelHandlerContext) {
+    private func finish(
+        _ exchange: DirectExchange, _ question: DirectRead.Question, _ reply: DirectRead.Reply,
+        _ context: ChannelHandlerContext
+    ) {
         isAsking = false
         guard context.channel.isActive else { return }
-        if let answer {
+        if let answer = front.router.answer(question, reply) {
             send(exchange, answer, context)
         } else {
-            pass(.head(exchange.head), context)
+            // Too large to be sent from here.
+            var head = exchange.head
+            front.lookedReads.leave(question.looked, with: &head)
+            pass(.head(head), context)
             pass(.end(nil), context)
         }
         goOn(context)

@@ -36,13 +36,19 @@ extension HTTPFront {
     }
 
     /// The exchange that a request begins; nil when it takes the way of all others.
-    func direct(_ head: HTTPRequest, over connection: any Channel) -> (exchange: DirectExchange, read: DirectRead)? {
+    /// - Parameter head: has what was found out about it then.
+    func direct(
+        _ head: inout HTTPRequest, over connection: any Channel
+    ) -> (exchange: DirectExchange, read: DirectRead)? {
         let start = ContinuousClock.now
         let uri = URI(head.path ?? "")
-        guard
-            var parsed = try? parse(head, uri, from: connection.remoteAddress, requestId: RequestIds.next()),
-            let read = router.direct(&parsed)
-        else { return nil }
+        guard var parsed = try? parse(head, uri, from: connection.remoteAddress, requestId: RequestIds.next()) else {
+            return nil
+        }
+        guard let read = router.direct(&parsed) else {
+            if let looked = parsed.looked { lookedReads.leave(looked, with: &head) }
+            return nil
+        }
         let hold = answers.hold(for: .init(network: parsed.network, isKnown: false), over: connection)
         return (DirectExchange(head: head, path: uri.path, request: parsed, hold: hold, start: start), read)
     }
