@@ -8,8 +8,8 @@ enum DirectRead: Sendable {
     case answer(ParseResponse)
     case question(Question)
 
-    /// The question to the service.
-    struct Question: Sendable {
+    /// The question to the service. A class, because it goes to the broker's thread and back.
+    final class Question: Sendable {
         enum Message: Sendable {
             case get(GetRequest)
             case find(FindRequest)
@@ -20,6 +20,13 @@ enum DirectRead: Sendable {
         let principal: Principal
         /// The place where the answer may be kept.
         let missing: ReadCache.Missing?
+
+        init(_ message: Message, _ className: String, _ principal: Principal, _ missing: ReadCache.Missing?) {
+            self.message = message
+            self.className = className
+            self.principal = principal
+            self.missing = missing
+        }
 
         /// What is known when its answer turns out to be too large.
         var looked: LookedRead { LookedRead(missing.map { .missing($0) } ?? .unfit, nil) }
@@ -61,8 +68,7 @@ extension ParseRouter {
                 return nil
             }
             let missing: ReadCache.Missing? = if case .missing(let place) = look { place } else { nil }
-            read = .question(
-                .init(message: message, className: className, principal: principal, missing: missing))
+            read = .question(.init(message, className, principal, missing))
         }
         request.path = path
         request.isCounted = true

@@ -3,13 +3,24 @@ import HummingbirdCore
 import NIOCore
 import ParseProtocol
 
-/// A read that is answered without a task, from its HTTP head to the answer's.
-struct DirectExchange: Sendable {
+/// A read that is answered without a task, from its HTTP head to the answer's. A class, because it goes to the broker's
+/// thread and back.
+final class DirectExchange: Sendable {
     let head: HTTPRequest
     let path: String
     let request: ParseRequest
     let hold: ByteHold
     let start: ContinuousClock.Instant
+
+    init(
+        _ head: HTTPRequest, path: String, _ request: ParseRequest, _ hold: ByteHold, start: ContinuousClock.Instant
+    ) {
+        self.head = head
+        self.path = path
+        self.request = request
+        self.hold = hold
+        self.start = start
+    }
 }
 
 /// The way of a read that `DirectReader` answers: the same pieces as `respond`, none of which waits.
@@ -50,7 +61,7 @@ extension HTTPFront {
             return nil
         }
         let hold = answers.hold(for: .init(network: parsed.network, isKnown: false), over: connection)
-        return (DirectExchange(head: head, path: uri.path, request: parsed, hold: hold, start: start), read)
+        return (DirectExchange(head, path: uri.path, parsed, hold, start: start), read)
     }
 
     /// The way of an event loop's questions and replies. Called on the loop.
