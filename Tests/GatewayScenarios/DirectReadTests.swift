@@ -79,6 +79,19 @@ import Testing
         #expect(parts[0].hasSuffix("}"), "\(parts[0])")
     }
 
+    @Test func namesOfAListMayHaveSpacesAroundThem() async throws {
+        let suite = try await Suite.shared
+        let client = ParseClient(suite)
+        _ = try await client.create("Spaced", ["one": 1, "two": 2, "three": 3])
+        for keys in ["%20one%20,%20%20two", "+one,two+", "one,two"] {
+            let page = try await client.get("/classes/Spaced?keys=\(keys)&order=%20-createdAt%20&limit=1")
+            let object = try #require(page.results.first, "\(page.text)")
+            #expect(object["one"] == 1)
+            #expect(object["two"] == 2)
+            #expect(object["three"] == nil)
+        }
+    }
+
     /// Past what is sent in one go an answer takes the long way, and is whole.
     @Test func aLargePageIsWhole() async throws {
         let suite = try await Suite.shared
