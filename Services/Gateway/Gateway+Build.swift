@@ -16,9 +16,10 @@ func runGateway() async throws {
 
     let sessions = SessionCache()
     let cache = ReadCache(configuration)
+    let traffic = BusTraffic()
     let broker = try Broker(
         configuration: configuration.bus, logger: logger, onForget: { sessions.forget($0) },
-        onStates: { cache?.servicesChanged($0) })
+        onStates: { cache?.servicesChanged($0) }, onBatchEnd: { traffic.deliver() })
     let services = ServiceClient(broker: broker)
     let meter = RequestMeter()
     let outbound = OutboundClient(authorities: configuration.cloud.authorities)
@@ -38,7 +39,7 @@ func runGateway() async throws {
     let front = HTTPFront(
         router: router, configuration: configuration, bodies: BodyReader(configuration.capacity),
         turns: LargeBodyTurns(share: configuration.capacity.largeBodyShare),
-        answers: configuration.capacity.answers(), logger: logger)
+        answers: configuration.capacity.answers(), traffic: traffic, logger: logger)
     let application = Application(
         responder: front,
         server: .http1(

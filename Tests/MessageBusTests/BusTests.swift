@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import MessageBus
 import Messages
+import Synchronization
 import Testing
 
 /// The bus over real sockets: a broker and services in one process, on ipc and on tcp with CURVE keys.
@@ -19,6 +20,10 @@ import Testing
             }
             request.reply(.success(BusReply(body: request.body, documents: request.documents)))
         }
+    }
+
+    private final class Counter: Sendable {
+        let count = Atomic(0)
     }
 
     private let logger: Logger = {
@@ -70,6 +75,36 @@ import Testing
             #expect(reply.body == Array("body".utf8))
             #expect(reply.documents == [[], big])
         }
+    }
+
+    /// What is handed over in batches must not be left behind: no completion without an end of its batch after it.
+    @Test func requestsThatWakeNobodyLeaveWithTheWakeAndTheirBatchHasAnEnd() async throws {
+        let configuration = try ipc()
+        let completed = Counter()
+        let (ends, told) = AsyncStream.makeStream(of: Int.self)
+        let broker = try Broker(
+            configuration: configuration, logger: logger,
+            onBatchEnd: { told.yield(completed.count.load(ordering: .sequentiallyConsistent)) })
+        try await broker.start()
+        let catalog = try await endpoint(configuration, "catalog")
+        defer { catalog.stop() }
+        for number in 0..<100 {
+            broker.call(request("catalog.echo.v1", "\(number)"), wakes: false) { result in
+                if case .success(let reply) = result, reply.body == Array("\(number)".utf8) {
+                    completed.count.add(1, ordering: .sequentiallyConsistent)
+                }
+            }
+        }
+        broker.wake()
+        for await count in ends where count == 100 { break }
+        // Of those that are left when it stops, too.
+        let silent = try await endpoint(configuration, "payments", isSilent: true)
+        defer { silent.stop() }
+        broker.call(request("payments.echo.v1"), wakes: false) { _ in
+            completed.count.add(1, ordering: .sequentiallyConsistent)
+        }
+        broker.stop()
+        for await count in ends where count == 101 { break }
     }
 
     @Test func aServiceCallsAnotherOverTheSameRoad() async throws {

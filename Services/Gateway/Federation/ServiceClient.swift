@@ -73,7 +73,7 @@ struct ServiceClient: Sendable {
 }
 
 extension ServiceClient {
-    /// A read from where there is no task.
+    /// A read from where there is no task. `broker.wake` has to follow.
     /// - Parameters:
     ///   - budget: microseconds of processor time.
     ///   - hold: the memory that the answer is held in.
@@ -86,7 +86,7 @@ extension ServiceClient {
             return completion(.failure(.internalError))  // Only a message that does not encode, which ours always do.
         }
         request.budget = budget
-        broker.call(request) { result in
+        broker.call(request, wakes: false) { result in
             switch AnswerHold.admit(result, hold, reserved: 0, isDone: false) {
             case .success(let reply): completion(.success(ServiceReply(body: reply.body, documents: reply.documents)))
             case .failure(let failure): completion(.failure(ParseError(failure)))

@@ -28,18 +28,27 @@ final class HTTPFront: HTTPResponder {
     let bodies: BodyReader
     let turns: LargeBodyTurns
     let answers: ByteBudget
-    private let date = HTTPDate()
+    let traffic: BusTraffic
+    let lookedReads = LookedReads()
+    let date = HTTPDate()
+    /// The heads of usual answers; those for browsers where the same is said to all of them.
+    let heads: (usual: AnswerHeads, inBrowsers: AnswerHeads?)
     private let logger: Logger
 
     init(
         router: ParseRouter, configuration: GatewayConfiguration, bodies: BodyReader, turns: LargeBodyTurns,
-        answers: ByteBudget, logger: Logger
+        answers: ByteBudget, traffic: BusTraffic, logger: Logger
     ) {
         self.router = router
         self.configuration = configuration
         self.bodies = bodies
         self.turns = turns
         self.answers = answers
+        self.traffic = traffic
+        let origins = configuration.admission.origins
+        heads = (
+            Self.heads(origin: nil, origins), origins.isForAll ? Self.heads(origin: "null", origins) : nil
+        )
         self.logger = logger
     }
 
@@ -50,7 +59,8 @@ final class HTTPFront: HTTPResponder {
         let answer: ParseResponse
         var hold: ByteHold?
         do {
-            let parsed = try parse(request.head, request.uri, from: context.clientAddress, requestId: requestId)
+            var parsed = try parse(request.head, request.uri, from: context.clientAddress, requestId: requestId)
+            parsed.looked = lookedReads.take(request.head)
             hold = answers.hold(
                 for: .init(network: parsed.network, isKnown: false), over: context.connection)
             answer = try await AnswerHold.$current.withValue(hold) { try await self.answer(request, parsed) }
@@ -167,16 +177,8 @@ final class HTTPFront: HTTPResponder {
         of answer: ParseResponse, to request: HTTPRequest, requestId: String
     ) -> (head: HTTPResponse, body: [UInt8]) {
         let asked = request.headerFields
-        var headers = Self.commonHeaders
-        let origin = asked[.origin]
-        configuration.admission.origins.apply(to: &headers, origin: origin)
-        // PARSE_PROTOCOL 1.3 has these on every answer. Only browsers, which say where they are, look at them.
-        if origin != nil {
-            headers[.accessControlAllowMethods] = Self.allowedMethods
-            headers[.accessControlAllowHeaders] = Self.allowedHeaders
-        }
+        var headers = Self.headers(origin: asked[.origin], configuration.admission.origins)
         headers.append(HTTPField(name: Self.requestIdName, value: requestId))
-        headers.append(HTTPField(name: .date, value: date.text))
         if let location = answer.location { headers[.location] = location }
         if let seconds = answer.retryAfterSeconds { headers[.retryAfter] = String(seconds) }
         for field in answer.headers { headers[field.name] = field.value }
@@ -196,6 +198,26 @@ final class HTTPFront: HTTPResponder {
             }
         }
         return (HTTPResponse(status: .init(code: answer.status), headerFields: headers), body)
+    }
+
+    /// The headers that every answer to somebody on a page of this origin has.
+    private static func headers(origin: String?, _ rule: OriginRule) -> HTTPFields {
+        var headers = commonHeaders
+        rule.apply(to: &headers, origin: origin)
+        // PARSE_PROTOCOL 1.3 has these on every answer. Only browsers, which say where they are, look at them.
+        if origin != nil {
+            headers[.accessControlAllowMethods] = allowedMethods
+            headers[.accessControlAllowHeaders] = allowedHeaders
+        }
+        return headers
+    }
+
+    /// The heads of answers that may be kept by who asked.
+    private static func heads(origin: String?, _ rule: OriginRule) -> AnswerHeads {
+        var headers = headers(origin: origin, rule)
+        headers.append(cacheControl)
+        headers.append(vary)
+        return AnswerHeads(headers)
     }
 
     private func preflight(_ request: Request) -> Response {
@@ -220,7 +242,7 @@ final class HTTPFront: HTTPResponder {
     private static let vary = HTTPField(
         name: .vary, value: "X-Parse-Application-Id, X-Parse-Session-Token, X-Parse-Master-Key, Authorization")
 
-    private static let requestIdName = headerName("X-Satchel-Request-Id")
+    static let requestIdName = headerName("X-Satchel-Request-Id")
     private static let forwardedForName = headerName("X-Forwarded-For")
     private static let contentTypeOptionsName = headerName("X-Content-Type-Options")
 

@@ -39,6 +39,8 @@ struct ParseRequest: Sendable {
     var context: JSON?
     /// The webhooks that may have a say in it; nil before its route is known, and while there are none at all.
     var hooks: HookScope?
+    /// A read of objects that was begun on the way of plain reads.
+    var looked: LookedRead?
     /// True inside a batch, where another batch is refused.
     var isInBatch = false
 

@@ -37,21 +37,26 @@ public final class Broker: Sendable {
     private let logger: Logger
     private let onForget: @Sendable (Forget) -> Void
     private let onStates: @Sendable ([String: ServiceState]) -> Void
+    private let onBatchEnd: @Sendable () -> Void
     private let states = Mutex<[String: ServiceState]>([:])
     private let endpointLock = Mutex<Int32?>(nil)
 
     /// - Parameters:
     ///   - onForget: called on the broker's thread before the reply that carried it goes anywhere.
     ///   - onStates: called on the broker's thread when `services` changed.
+    ///   - onBatchEnd: called on the broker's thread after completions that were called one after the other, before it
+    ///     waits for anything.
     public init(
         configuration: BusConfiguration, logger: Logger, onForget: @escaping @Sendable (Forget) -> Void = { _ in },
-        onStates: @escaping @Sendable ([String: ServiceState]) -> Void = { _ in }
+        onStates: @escaping @Sendable ([String: ServiceState]) -> Void = { _ in },
+        onBatchEnd: @escaping @Sendable () -> Void = {}
     ) throws {
         thread = try SocketThread()
         self.configuration = configuration
         self.logger = logger
         self.onForget = onForget
         self.onStates = onStates
+        self.onBatchEnd = onBatchEnd
     }
 
     /// Binds the endpoint and starts.
@@ -76,7 +81,7 @@ public final class Broker: Sendable {
                     onStates: { [self] new in
                         states.withLock { $0 = new }
                         onStates(new)
-                    })
+                    }, onBatchEnd: onBatchEnd)
             } started: {
                 once.resume($0)
             } ended: { [self] in
@@ -92,15 +97,20 @@ public final class Broker: Sendable {
     /// Ends the thread; requests under way fail.
     public func stop() { thread.mailbox.post(.stop) }
 
-    /// Sends a request and calls `completion` exactly once.
-    public func call(_ request: BusRequest, completion: @escaping Completion) {
+    /// Sends a request and calls `completion` exactly once: on the broker's thread, or at once when the broker has
+    /// stopped.
+    /// - Parameter wakes: false when `wake` follows, after all requests that are made in one go.
+    public func call(_ request: BusRequest, wakes: Bool = true, completion: @escaping Completion) {
         logger.debug(
             "Asks a service.", metadata: ["bus.kind": "\(request.kind)", "request.id": "\(request.traceId)"])
         let message = BusMessage(envelope: request.envelope, body: request.body, documents: request.documents)
-        if !thread.mailbox.post(.request(message, completion)) {
+        if !thread.mailbox.post(.request(message, completion), wakes: wakes) {
             completion(.failure(.unavailable("Satchel is stopping.")))
         }
     }
+
+    /// Wakes the broker's thread for requests that were made without.
+    public func wake() { thread.mailbox.wakeForWork() }
 
     /// Sends a request and waits for its answer.
     /// - Throws: `BusFailure`.

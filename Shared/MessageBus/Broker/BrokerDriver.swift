@@ -16,17 +16,22 @@ final class BrokerDriver: SocketDriver {
     private let logger: Logger
     private let onForget: @Sendable (Forget) -> Void
     private let onStates: @Sendable ([String: Broker.ServiceState]) -> Void
+    private let onBatchEnd: @Sendable () -> Void
+    /// A completion was called since the end of the last batch.
+    private var hasCompleted = false
     /// Sweeps still to do: a peer's pipe may live a little longer than the event that says it is gone.
     private var sweepsLeft = 0
 
     init(
         socket: ZeroMQSocket, logger: Logger, onForget: @escaping @Sendable (Forget) -> Void,
-        onStates: @escaping @Sendable ([String: Broker.ServiceState]) -> Void
+        onStates: @escaping @Sendable ([String: Broker.ServiceState]) -> Void,
+        onBatchEnd: @escaping @Sendable () -> Void
     ) {
         self.socket = socket
         self.logger = logger
         self.onForget = onForget
         self.onStates = onStates
+        self.onBatchEnd = onBatchEnd
     }
 
     func perform(_ work: Broker.Work) {
@@ -110,6 +115,7 @@ final class BrokerDriver: SocketDriver {
         case .answer(let origin, let message):
             switch origin {
             case .gateway(let completion):
+                hasCompleted = true
                 completion(Result { () throws(BusFailure) in try BusReply(message) })
             case .lane(let lane):
                 sendReply(message, to: lane)
@@ -165,7 +171,14 @@ final class BrokerDriver: SocketDriver {
         }
     }
 
+    func batchEnded() {
+        guard hasCompleted else { return }
+        hasCompleted = false
+        onBatchEnd()
+    }
+
     func stopped(left: [Broker.Work]) {
+        hasCompleted = true
         for work in left {
             switch work {
             case .request(_, let completion): completion(.failure(.unavailable("Satchel is stopping.")))

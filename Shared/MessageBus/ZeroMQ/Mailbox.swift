@@ -24,11 +24,14 @@ final class Mailbox<Item: Sendable>: Sendable {
     deinit { Glibc.close(wakeDescriptor) }
 
     /// Hands `item` over; false when the owner has stopped.
+    /// - Parameter wakes: false when `wakeForWork` follows; else the item waits for the next one, or until the owner
+    ///   looks by itself.
     @discardableResult
-    func post(_ item: Item) -> Bool {
+    func post(_ item: Item, wakes: Bool = true) -> Bool {
         let (accepted, mustWake) = state.withLock { state in
             guard !state.isClosed else { return (false, false) }
             state.items.append(item)
+            guard wakes else { return (true, false) }
             defer { state.ownerSleeps = false }
             return (true, state.ownerSleeps)
         }
@@ -36,7 +39,17 @@ final class Mailbox<Item: Sendable>: Sendable {
         return accepted
     }
 
-    func wake() {
+    /// Wakes the owner when it sleeps although there is something for it.
+    func wakeForWork() {
+        let mustWake = state.withLock { state in
+            guard state.ownerSleeps, !state.items.isEmpty else { return false }
+            state.ownerSleeps = false
+            return true
+        }
+        if mustWake { wake() }
+    }
+
+    private func wake() {
         var one: UInt64 = 1
         // A full counter (EAGAIN) means that a wake-up is pending already.
         _ = write(wakeDescriptor, &one, MemoryLayout<UInt64>.size)

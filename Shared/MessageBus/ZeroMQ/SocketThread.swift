@@ -12,10 +12,16 @@ protocol SocketDriver<Work>: AnyObject {
     func peersChanged()
     /// Called about ten times a second, less often while one message takes longer.
     func tick()
+    /// All that was there to be done was done, for now. Called before the thread sleeps and before it ends.
+    func batchEnded()
     /// False ends the thread.
     var isRunning: Bool { get }
     /// The thread is about to end; `left` was posted and not performed.
     func stopped(left: [Work])
+}
+
+extension SocketDriver {
+    func batchEnded() {}
 }
 
 /// Runs one socket on one thread: work posted by others, messages from the wire and monitor events, each drained in
@@ -44,6 +50,7 @@ final class SocketThread<Work: Sendable>: Sendable {
                     // Without its socket the process is deaf but looks alive; the supervisor starts a better one.
                     logger.critical("A bus thread failed.", metadata: ["thread": "\(name)", "error": "\(error)"])
                     driver.stopped(left: mailbox.close())
+                    driver.batchEnded()
                     exit(1)
                 }
             } catch {
@@ -79,6 +86,7 @@ final class SocketThread<Work: Sendable>: Sendable {
                 lastTick = now
                 driver.tick()
             }
+            driver.batchEnded()
             if received > 0 || !work.isEmpty { continue }
             guard mailbox.prepareToSleep() else { continue }
             var items = [
@@ -94,6 +102,7 @@ final class SocketThread<Work: Sendable>: Sendable {
             }
         }
         driver.stopped(left: mailbox.close())
+        driver.batchEnded()
     }
 }
 
