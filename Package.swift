@@ -43,11 +43,14 @@ let package = Package(
         .executable(name: "crash", targets: ["CrashService"]),
         .executable(name: "satchel-setup", targets: ["Setup"]),
     ],
+    // SwiftPM passes a package's traits to the compiler in an order that changes from plan to plan, and a command that
+    // changed compiles the package anew (swiftlang/swift-package-manager#10525). With one trait at most there is but one
+    // order; none of these packages' traits is needed.
     dependencies: [
-        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1", traits: []),
         .package(url: "https://github.com/hummingbird-project/swift-mustache", exact: "2.1.1"),
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
-        .package(url: "https://github.com/apple/swift-protobuf", exact: "1.39.0"),
+        .package(url: "https://github.com/apple/swift-protobuf", exact: "1.39.0", traits: []),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
