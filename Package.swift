@@ -143,13 +143,11 @@ let package = Package(
         service("Analytics"),
         service("Crash", dependencies: ["CZlib", "Cryptography"]),
 
-        // The tool behind scripts/up and scripts/load-demo.
+        // The tool behind scripts/up and scripts/load-demo. A dozen options are not worth a minute of ArgumentParser in
+        // every first build.
         .executableTarget(
             name: "Setup",
-            dependencies: [
-                "Outbound", "ParseProtocol",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
+            dependencies: ["Outbound", "ParseProtocol"],
             path: "scripts/setup"
         ),
     ]
@@ -160,9 +158,12 @@ let package = Package(
 // compiled in the same way, so that going from one to the other plans anew and compiles only what was left out.
 // `--product` would not do: SwiftPM takes one at a time and plans anew for each.
 //
-// Both need the same packages, and tests compile nothing of them that the shop does not. No target may have
-// AsyncHTTPClient or HummingbirdTLS behind it: with them comes a TLS library of four hundred C files. They are fetched
-// all the same, because Hummingbird's package names them.
+// Both ask for the same packages but a small one: SwiftPM removes the sources of a package that is no longer asked for,
+// and compiles them once more when they come back. So ArgumentParser is asked for above, though only the tools of this
+// section use it.
+//
+// No target may have AsyncHTTPClient or HummingbirdTLS behind it: with them comes a TLS library of four hundred C files.
+// They are fetched all the same, because Hummingbird's package names them.
 if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
     package.dependencies += [
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0")
