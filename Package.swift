@@ -122,10 +122,13 @@ let package = Package(
             dependencies: [
                 "Cryptography", "MessageBus", "Messages", "Outbound", "ParseProtocol", "ProcessKit",
                 .product(name: "DequeModule", package: "swift-collections"),
-                .product(name: "Hummingbird", package: "hummingbird"),
+                // The HTTP server alone: Hummingbird's router brings a file system and tracing along, half a minute
+                // of every first build.
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Mustache", package: "swift-mustache"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             path: "Services/Gateway",
             resources: [.copy("Resources/Pages"), .copy("Resources/OpenAPI")]
