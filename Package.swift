@@ -44,8 +44,8 @@ let package = Package(
         .executable(name: "satchel-setup", targets: ["Setup"]),
     ],
     // SwiftPM passes a package's traits to the compiler in an order that changes from plan to plan, and a command that
-    // changed compiles the package anew (swiftlang/swift-package-manager#10525). With one trait at most there is but one
-    // order; none of these packages' traits is needed.
+    // changed compiles the package anew (swiftlang/swift-package-manager#10525). One trait has but one order; of those
+    // that these packages have by default none is needed.
     dependencies: [
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1", traits: []),
         .package(url: "https://github.com/hummingbird-project/swift-mustache", exact: "2.1.1"),
@@ -54,7 +54,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
-        .package(url: "https://github.com/apple/swift-configuration", exact: "1.4.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
     ],
@@ -100,7 +99,6 @@ let package = Package(
             name: "ProcessKit",
             dependencies: [
                 "MessageBus", "Messages", "ParseProtocol",
-                .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Shared/ProcessKit"
@@ -165,8 +163,8 @@ let package = Package(
 // and compiles them once more when they come back. So ArgumentParser is asked for above, though only the tools of this
 // section use it.
 //
-// No target may have AsyncHTTPClient or HummingbirdTLS behind it: with them comes a TLS library of four hundred C files.
-// They are fetched all the same, because Hummingbird's package names them.
+// No target may have AsyncHTTPClient or HummingbirdTLS behind it: with them comes a TLS library of four hundred C
+// files. They are fetched all the same, because Hummingbird's package names them.
 if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
     package.dependencies += [
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0")
