@@ -43,15 +43,17 @@ let package = Package(
         .executable(name: "crash", targets: ["CrashService"]),
         .executable(name: "satchel-setup", targets: ["Setup"]),
     ],
+    // SwiftPM passes a package's traits to the compiler in an order that changes from plan to plan, and a command that
+    // changed compiles the package anew (swiftlang/swift-package-manager#10525). One trait has but one order; of those
+    // that these packages have by default none is needed.
     dependencies: [
-        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1", traits: []),
         .package(url: "https://github.com/hummingbird-project/swift-mustache", exact: "2.1.1"),
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
-        .package(url: "https://github.com/apple/swift-protobuf", exact: "1.39.0"),
+        .package(url: "https://github.com/apple/swift-protobuf", exact: "1.39.0", traits: []),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
-        .package(url: "https://github.com/apple/swift-configuration", exact: "1.4.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
     ],
@@ -97,7 +99,6 @@ let package = Package(
             name: "ProcessKit",
             dependencies: [
                 "MessageBus", "Messages", "ParseProtocol",
-                .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Shared/ProcessKit"
@@ -119,10 +120,13 @@ let package = Package(
             dependencies: [
                 "Cryptography", "MessageBus", "Messages", "Outbound", "ParseProtocol", "ProcessKit",
                 .product(name: "DequeModule", package: "swift-collections"),
-                .product(name: "Hummingbird", package: "hummingbird"),
+                // The HTTP server alone: Hummingbird's router brings a file system and tracing along, half a minute
+                // of every first build.
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Mustache", package: "swift-mustache"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             path: "Services/Gateway",
             resources: [.copy("Resources/Pages"), .copy("Resources/OpenAPI")]
@@ -140,13 +144,11 @@ let package = Package(
         service("Analytics"),
         service("Crash", dependencies: ["CZlib", "Cryptography"]),
 
-        // The tool behind scripts/up and scripts/load-demo.
+        // The tool behind scripts/up and scripts/load-demo. A dozen options are not worth a minute of ArgumentParser in
+        // every first build.
         .executableTarget(
             name: "Setup",
-            dependencies: [
-                "Outbound", "ParseProtocol",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
+            dependencies: ["Outbound", "ParseProtocol"],
             path: "scripts/setup"
         ),
     ]
@@ -157,9 +159,12 @@ let package = Package(
 // compiled in the same way, so that going from one to the other plans anew and compiles only what was left out.
 // `--product` would not do: SwiftPM takes one at a time and plans anew for each.
 //
-// Both need the same packages, and tests compile nothing of them that the shop does not. No target may have
-// AsyncHTTPClient or HummingbirdTLS behind it: with them comes a TLS library of four hundred C files. They are fetched
-// all the same, because Hummingbird's package names them.
+// Both ask for the same packages but a small one: SwiftPM removes the sources of a package that is no longer asked for,
+// and compiles them once more when they come back. So ArgumentParser is asked for above, though only the tools of this
+// section use it.
+//
+// No target may have AsyncHTTPClient or HummingbirdTLS behind it: with them comes a TLS library of four hundred C
+// files. They are fetched all the same, because Hummingbird's package names them.
 if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
     package.dependencies += [
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0")

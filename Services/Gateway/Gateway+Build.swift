@@ -1,8 +1,8 @@
 import Foundation
-import Hummingbird
 import HummingbirdCore
 import Logging
 import MessageBus
+import NIOPosix
 import Outbound
 import ProcessKit
 import ServiceLifecycle
@@ -40,25 +40,37 @@ func runGateway() async throws {
         router: router, configuration: configuration, bodies: BodyReader(configuration.capacity),
         turns: LargeBodyTurns(share: configuration.capacity.largeBodyShare),
         answers: configuration.capacity.answers(), traffic: traffic, logger: logger)
-    let application = Application(
-        responder: front,
-        server: .http1(
-            configuration: .init(
-                additionalChannelHandlers: [
-                    ConnectionGuard(gate), ContinueHandler(),
-                    // Before the reader, so that it sees every request; Hummingbird's own has no time limit then.
-                    HTTPConnectionStateHandler(idleTimeout: .seconds(75), logger: logger), DirectReader(front),
-                ])),
+    // The last one ends first: no request is taken any more, those under way are answered, then the broker stops.
+    let group = ServiceGroup(
         configuration: .init(
-            address: .hostname(configuration.host, port: configuration.port), serverName: nil, backlog: 1024),
-        services: [
-            BrokerService(broker: broker), RequestReporter(meter: meter, services: services, logger: logger),
-        ],
-        onServerRunning: { channel in
-            logger.notice("Listening.", metadata: ["url": "\(configuration.publicURL)"])
+            services: [
+                BrokerService(broker: broker), RequestReporter(meter: meter, services: services, logger: logger),
+                try listener(front, gate, configuration, logger),
+            ], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+    try await group.run()
+}
+
+/// The HTTP server. It is HummingbirdCore's, the part of Hummingbird below its router, for which we have our own.
+private func listener(
+    _ front: HTTPFront, _ gate: ConnectionGate, _ configuration: GatewayConfiguration, _ logger: Logger
+) throws -> any Service {
+    let builder = HTTPServerBuilder.http1(
+        configuration: .init(
+            additionalChannelHandlers: [
+                ConnectionGuard(gate), ContinueHandler(),
+                // Before the reader, so that it sees every request; Hummingbird's own has no time limit then.
+                HTTPConnectionStateHandler(idleTimeout: .seconds(75), logger: logger), DirectReader(front),
+            ]))
+    return try builder.buildServer(
+        configuration: .init(address: .hostname(configuration.host, port: configuration.port), backlog: 1024),
+        eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
+        logger: logger,
+        responder: { (request, writer: consuming ResponseWriter, connection) in
+            try await front.serve(request, writer, over: connection)
         },
-        logger: logger)
-    try await application.runService()
+        onServerRunning: { _ in
+            logger.notice("Listening.", metadata: ["url": "\(configuration.publicURL)"])
+        })
 }
 
 extension Controllers {

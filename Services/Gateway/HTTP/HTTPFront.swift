@@ -1,28 +1,15 @@
 import HTTPTypes
-import Hummingbird
 import HummingbirdCore
 import Logging
 import NIOCore
+import NIOHTTP1
 import ParseProtocol
 import Synchronization
-
-/// The connection, as far as a handler needs to know it.
-struct GatewayContext: RequestContext {
-    var coreContext: CoreRequestContextStorage
-    let connection: any Channel
-
-    init(source: ApplicationRequestContextSource) {
-        coreContext = .init(source: source)
-        connection = source.channel
-    }
-
-    var clientAddress: SocketAddress? { connection.remoteAddress }
-}
 
 /// HTTP in, HTTP out: turns each request into a `ParseRequest` and the answer back into bytes and headers.
 ///
 /// A class, because every connection has it at hand.
-final class HTTPFront: HTTPResponder {
+final class HTTPFront: Sendable {
     let router: ParseRouter
     let configuration: GatewayConfiguration
     let bodies: BodyReader
@@ -52,17 +39,38 @@ final class HTTPFront: HTTPResponder {
         self.logger = logger
     }
 
-    func respond(to request: Request, context: GatewayContext) async throws -> Response {
+    /// Answers one request of a connection.
+    /// - Throws: `HTTPParserError` when the rest of the request is no HTTP, which the server answers and ends the
+    ///   connection; anything else ends it without an answer.
+    func serve(_ request: Request, _ writer: consuming ResponseWriter, over connection: any Channel) async throws {
+        let response: Response
+        do {
+            response = try await respond(to: request, over: connection)
+        } catch let error as HTTPParserError {
+            throw error
+        } catch {
+            logger.debug("A request ended without an answer.", metadata: ["error": "\(error)"])
+            response = Response(status: .internalServerError, headers: [.date: date.text])
+        }
+        do {
+            try await writer.write(response: response.head, body: response.body)
+        } catch is HTTPParserError {
+            // A second answer would go into the middle of this one.
+            throw AnswerInterrupted()
+        }
+    }
+
+    private func respond(to request: Request, over connection: any Channel) async throws -> Response {
         if request.method == .options { return preflight(request) }
         let requestId = RequestIds.next()
         let start = ContinuousClock.now
         let answer: ParseResponse
         var hold: ByteHold?
         do {
-            var parsed = try parse(request.head, request.uri, from: context.clientAddress, requestId: requestId)
+            var parsed = try parse(request.head, request.uri, from: connection.remoteAddress, requestId: requestId)
             parsed.looked = lookedReads.take(request.head)
             hold = answers.hold(
-                for: .init(network: parsed.network, isKnown: false), over: context.connection)
+                for: .init(network: parsed.network, isKnown: false), over: connection)
             answer = try await AnswerHold.$current.withValue(hold) { try await self.answer(request, parsed) }
         } catch let error as ParseError {
             answer = ParseResponse(error)
@@ -80,7 +88,8 @@ final class HTTPFront: HTTPResponder {
                 body: ParseError(.objectTooLarge, "The request has too many or too long headers.").body.serialized)
         }
         log(answer, to: request.head, path: request.uri.path, requestId: requestId, since: start)
-        let (head, body) = self.head(of: answer, to: request.head, requestId: requestId)
+        var (head, body) = self.head(of: answer, to: request.head, requestId: requestId)
+        head.headerFields.append(HTTPField(name: .date, value: date.text))
         if head.status == .notModified { return Response(status: head.status, headers: head.headerFields) }
         let response = Response(
             status: head.status, headers: head.headerFields,
@@ -222,12 +231,14 @@ final class HTTPFront: HTTPResponder {
 
     private func preflight(_ request: Request) -> Response {
         var headers = Self.preflightHeaders
+        headers.append(HTTPField(name: .date, value: date.text))
         configuration.admission.origins.apply(to: &headers, origin: request.headers[.origin])
         return Response(status: .ok, headers: headers)
     }
 
     private struct TooManyHeaders: Error {}
     private struct BodyTooLarge: Error {}
+    private struct AnswerInterrupted: Error {}
 
     /// Browsers and proxies together send about thirty.
     private static let headersMax = 100
