@@ -25,10 +25,18 @@ final class Mailbox<Item: Sendable>: Sendable {
 
     /// Hands `item` over; false when the owner has stopped.
     @discardableResult
-    func post(_ item: Item) -> Bool {
+    func post(_ item: Item) -> Bool { add { $0.append(item) } }
+
+    /// Hands some items over, with one wake-up; false when the owner has stopped.
+    @discardableResult
+    func post(contentsOf items: [Item]) -> Bool {
+        items.isEmpty || add { $0.append(contentsOf: items) }
+    }
+
+    private func add(_ append: (inout [Item]) -> Void) -> Bool {
         let (accepted, mustWake) = state.withLock { state in
             guard !state.isClosed else { return (false, false) }
-            state.items.append(item)
+            append(&state.items)
             defer { state.ownerSleeps = false }
             return (true, state.ownerSleeps)
         }
