@@ -33,6 +33,12 @@ import Testing
         #expect(Names.isObjectId(Names.objectId(at: Timestamp(milliseconds: -1))))
     }
 
+    @Test(arguments: ["", "short", "é, and a text that no string keeps within itself", String(repeating: "x", count: 600)])
+    func theCharacterNullIsFoundAnywhereInAText(_ text: String) {
+        #expect(!text.hasNull)
+        for text in ["\0\(text)", "\(text)\0", "\(text)\0\(text)"] { #expect(text.hasNull) }
+    }
+
     @Test func objectIdsAreTenLettersAndDigits() {
         let ids = (0..<1000).map { _ in Names.objectId() }
         #expect(Set(ids).count == 1000)

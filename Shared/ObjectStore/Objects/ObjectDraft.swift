@@ -51,7 +51,9 @@ struct ObjectDraft {
             default: try apply(value, to: key)
             }
         }
-        for (name, target) in info.relationFields { document[name] = .relation(target) }
+        for (name, type) in info.fields {
+            if case .relation(let target) = type { document[name] = .relation(target) }
+        }
         try applyOptions(changes)
     }
 
