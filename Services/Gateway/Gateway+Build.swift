@@ -56,7 +56,7 @@ func runGateway() async throws {
         onServerRunning: { channel in
             logger.notice("Listening.", metadata: ["url": "\(configuration.publicURL)"])
         },
-        logger: logger)
+        logger: Logger(label: logger.label) { _ in RequestLogHandler(logger) })
     try await application.runService()
 }
 

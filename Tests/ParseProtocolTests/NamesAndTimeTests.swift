@@ -33,7 +33,7 @@ import Testing
         #expect(Names.isObjectId(Names.objectId(at: Timestamp(milliseconds: -1))))
     }
 
-    @Test(arguments: ["", "short", "é, and a text that no string keeps within itself", String(repeating: "x", count: 600)])
+    @Test(arguments: ["", "short", "é", "a text that is too long to be kept within the string itself"])
     func theCharacterNullIsFoundAnywhereInAText(_ text: String) {
         #expect(!text.hasNull)
         for text in ["\0\(text)", "\(text)\0", "\(text)\0\(text)"] { #expect(text.hasNull) }
