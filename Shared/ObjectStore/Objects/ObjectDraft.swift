@@ -59,6 +59,7 @@ struct ObjectDraft {
 
     /// Fills in defaults and refuses what lacks a required field. An update is only asked about the fields it changes.
     private mutating func applyOptions(_ changes: [String: JSON]) throws {
+        guard !info.fieldOptions.isEmpty else { return }
         for (name, options) in info.fieldOptions.sorted(by: { $0.key < $1.key }) {
             if isNew, document[name] == nil, let value = options.defaultValue {
                 document[name] = try WireValue.normalized(value)
