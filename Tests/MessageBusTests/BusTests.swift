@@ -107,6 +107,72 @@ import Testing
         for await count in ends where count == 101 { break }
     }
 
+    /// Keeps requests until there are `count` of them, then answers all in one batch.
+    private final class Gatherer: LaneHandler {
+        private let count: Int
+        private var kept: [ServiceRequest] = []
+        init(count: Int) { self.count = count }
+
+        func handle(_ request: ServiceRequest) {
+            kept.append(request)
+            guard kept.count == count else { return }
+            ReplyBatch.gather {
+                for request in kept { request.reply(.success(BusReply(body: request.body))) }
+            }
+            kept = []
+        }
+    }
+
+    @Test func repliesThatLeaveTogetherReachWhoAskedForThem() async throws {
+        let configuration = try ipc()
+        let count = 100
+        try await withBus(configuration) { broker in
+            // One lane, which has all of them at once; more than leave in one piece.
+            let catalog = try BusEndpoint(
+                configuration: configuration, service: "catalog", replica: "catalog-one", release: "test", laneCount: 1,
+                logger: logger)
+            try await catalog.start { _ in Gatherer(count: count) }
+            defer { catalog.stop() }
+            try await withThrowingTaskGroup(of: Bool.self) { group in
+                for number in 0..<count {
+                    group.addTask {
+                        let request = self.request("catalog.echo.v1", "\(number)")
+                        return try await broker.call(request).body == request.body
+                    }
+                }
+                for try await isOwn in group { #expect(isOwn) }
+            }
+        }
+    }
+
+    @Test func aReplyAfterItsBatchHasLeftIsSentAtOnce() async throws {
+        /// Begins a task within the batch, which it outlives.
+        final class Late: LaneHandler {
+            func handle(_ request: ServiceRequest) {
+                ReplyBatch.gather {
+                    let left = AsyncStream<Void>.makeStream()
+                    Task {
+                        for await _ in left.stream {}
+                        request.reply(.success(BusReply(body: request.body)))
+                    }
+                    ended = left.continuation
+                }
+                ended?.finish()
+            }
+            private var ended: AsyncStream<Void>.Continuation?
+        }
+        let configuration = try ipc()
+        try await withBus(configuration) { broker in
+            let catalog = try BusEndpoint(
+                configuration: configuration, service: "catalog", replica: "catalog-one", release: "test", laneCount: 1,
+                logger: logger)
+            try await catalog.start { _ in Late() }
+            defer { catalog.stop() }
+            let reply = try await broker.call(request("catalog.echo.v1"))
+            #expect(reply.body == Array("body".utf8))
+        }
+    }
+
     @Test func aServiceCallsAnotherOverTheSameRoad() async throws {
         let configuration = try ipc()
         try await withBus(configuration) { broker in

@@ -88,8 +88,7 @@ final class HTTPFront: Sendable {
                 body: ParseError(.objectTooLarge, "The request has too many or too long headers.").body.serialized)
         }
         log(answer, to: request.head, path: request.uri.path, requestId: requestId, since: start)
-        var (head, body) = self.head(of: answer, to: request.head, requestId: requestId)
-        head.headerFields.append(HTTPField(name: .date, value: date.text))
+        let (head, body) = self.head(of: answer, to: request.head, requestId: requestId)
         if head.status == .notModified { return Response(status: head.status, headers: head.headerFields) }
         let response = Response(
             status: head.status, headers: head.headerFields,
@@ -187,6 +186,7 @@ final class HTTPFront: Sendable {
     ) -> (head: HTTPResponse, body: [UInt8]) {
         let asked = request.headerFields
         var headers = Self.headers(origin: asked[.origin], configuration.admission.origins)
+        headers.append(HTTPField(name: .date, value: date.text))
         headers.append(HTTPField(name: Self.requestIdName, value: requestId))
         if let location = answer.location { headers[.location] = location }
         if let seconds = answer.retryAfterSeconds { headers[.retryAfter] = String(seconds) }

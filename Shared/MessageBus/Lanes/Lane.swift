@@ -59,7 +59,11 @@ final class LaneLink: Sendable {
 
     init() throws { thread = try SocketThread() }
 
-    func send(_ message: BusMessage) { thread.mailbox.post(.send(message)) }
+    /// Sends a reply, together with others where some are gathered.
+    func send(_ message: BusMessage) {
+        if let batch = ReplyBatch.current, batch.add(message, to: self) { return }
+        thread.mailbox.post(.send(message))
+    }
 }
 
 /// One DEALER socket of a service and the thread that owns it.

@@ -39,6 +39,14 @@ final class Mailbox<Item: Sendable>: Sendable {
         return accepted
     }
 
+    /// Hands some items over, with one wake-up; false when the owner has stopped.
+    @discardableResult
+    func post(contentsOf items: [Item]) -> Bool {
+        let accepted = items.allSatisfy { post($0, wakes: false) }
+        wakeForWork()
+        return accepted
+    }
+
     /// Wakes the owner when it sleeps although there is something for it.
     func wakeForWork() {
         let mustWake = state.withLock { state in

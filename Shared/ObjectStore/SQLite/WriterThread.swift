@@ -33,6 +33,8 @@ final class WriterThread: @unchecked Sendable {
         let allowance: any SchemaAllowance
         let shapes: ShapeLog
         let announcement: ChangeAnnouncement
+        /// Called with the answers to the jobs of a commit, which it runs.
+        let answering: @Sendable (_ answers: () -> Void) -> Void
     }
 
     /// The answer to those whose commit ended with another's failure.
@@ -329,6 +331,8 @@ final class WriterThread: @unchecked Sendable {
         // Before anybody hears of it.
         board?.end(changes)
         for action in actions { action() }
-        for (job, failure) in zip(group, failures) { job.finish(failure.map(health.told)) }
+        settings.answering {
+            for (job, failure) in zip(group, failures) { job.finish(failure.map(health.told)) }
+        }
     }
 }

@@ -91,8 +91,6 @@ extension HTTPFront {
             since: exchange.start)
         if let heads = heads(of: answer, to: exchange.head) { return bytes(of: answer, to: exchange, heads) }
         var (head, body) = self.head(of: answer, to: exchange.head, requestId: request.requestId)
-        // On the way of all other requests it is Hummingbird's.
-        head.headerFields.append(HTTPField(name: .date, value: date.text))
         guard head.status != .notModified else { return .parts(head, nil) }
         let buffer = answer.final?.buffer ?? ByteBuffer(bytes: body)
         head.headerFields.append(HTTPField(name: .contentLength, value: String(buffer.readableBytes)))
