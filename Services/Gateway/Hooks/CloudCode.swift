@@ -5,8 +5,10 @@ import ParseProtocol
 struct HookAnswer: Sendable {
     /// A function's result, or what a trigger makes of what it was told; null for nothing.
     var value: JSON
-    /// The request's context, where the code changed it.
+    /// The request's context, as the code left it; nil where it said nothing of it.
     var context: JSON?
+    /// The fields of the client's change that the code took back.
+    var takenBack: Set<String> = []
 }
 
 /// Calls functions and triggers of cloud code: what a webhook would be told, in the words of the protocol with Node
@@ -47,15 +49,17 @@ struct CodeCall: Sendable {
     let message: RunCode
     let members: [String: JSON]
     private let told: JSON?
+    /// The member by which the code hears which fields the client writes.
+    static let written = "dirtyKeys"
 
     /// - Parameters:
-    ///   - body: what a webhook is told.
+    ///   - body: what a webhook is told, and `written`.
     ///   - sessionToken: the user's; empty when there is none.
     init(_ body: [String: JSON], sessionToken: String) {
         var user = body["user"] ?? .null
         if !sessionToken.isEmpty, !user.isNull { user["sessionToken"] = .string(sessionToken) }
         let request: JSON = [
-            "master": body["master"] ?? false, "user": user, "installationId": body["installationId"] ?? "",
+            "master": body["master"] ?? false, "user": user, "installationId": body["installationId"] ?? .null,
             "ip": body["ip"] ?? "", "headers": body["headers"] ?? [:], "context": body["context"] ?? [:],
         ]
         if let name = body["functionName"]?.stringValue {
@@ -73,7 +77,7 @@ struct CodeCall: Sendable {
             "kind": "trigger", "trigger": .string(trigger), "className": .string(className), "request": request,
             "isGet": body["isGet"] ?? false, "count": body["count"] ?? false,
         ]
-        for name in ["object", "original", "query", "objects"] { members[name] = body[name] }
+        for name in ["object", "original", "query", "objects", Self.written] { members[name] = body[name] }
         self.members = members
         message = .with {
             $0.kind = "trigger"
@@ -90,7 +94,16 @@ struct CodeCall: Sendable {
         try WebhookAnswer.check(result)
         switch message.name {
         case _ where message.kind == "function": return HookAnswer(value: result)
-        case "beforeSave": return HookAnswer(value: result["object"] ?? told ?? [:], context: result["context"])
+        case "beforeSave":
+            guard let object = result["object"] else {
+                return HookAnswer(value: told ?? [:], context: result["context"])
+            }
+            // The result has every field that is to be written.
+            let written = Set((members[Self.written]?.arrayValue ?? []).compactMap(\.stringValue))
+            return HookAnswer(
+                value: object, context: result["context"],
+                takenBack: written.subtracting((object.objectValue ?? [:]).keys))
+        case "beforeDelete": return HookAnswer(value: .null, context: result["context"])
         case "beforeFind":
             // Not taken for a query that was left as it was: the code meant to keep the stored objects back.
             guard result["objects"] == nil else {

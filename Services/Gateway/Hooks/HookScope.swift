@@ -84,8 +84,11 @@ final class HookScope: Sendable {
         _ target: HookTarget, _ body: [String: JSON], _ principal: Principal
     ) async throws(ParseError) -> HookAnswer {
         switch target {
-        case .webhook(let url): HookAnswer(value: try await webhooks.call(url, body))
-        case .code: try await code.call(body, principal, of: request)
+        case .webhook(let url):
+            // Webhooks are told what Parse Server tells them.
+            let told = body.filter { $0.key != CodeCall.written }
+            return HookAnswer(value: try await webhooks.call(url, told))
+        case .code: return try await code.call(body, principal, of: request)
         }
     }
 

@@ -46,8 +46,10 @@ struct HookedAccounts: Sendable {
         let object = HookedObject.merged(document, into: nil, of: "_User")
         body["triggerName"] = "beforeSave"
         body["object"] = object
-        let fields = HookedObject.replaced(by: try await scope.call(target, body, principal).value, told: object)
-        return (HookedObject.document(document, replacing: fields), fields)
+        body[CodeCall.written] = .array(HookedObject.written(by: document).sorted().map(JSON.string))
+        let answer = try await scope.call(target, body, principal)
+        let fields = HookedObject.replaced(by: answer.value, told: object)
+        return (HookedObject.document(document, replacing: fields, without: answer.takenBack), fields)
     }
 
     func afterSave(_ userId: String) async throws(ParseError) {

@@ -23,7 +23,7 @@ struct HookedWrite: Sendable {
         var original: JSON?
         /// Fields that the webhook set.
         var replaced: [String: JSON] = [:]
-        /// The context, as `beforeSave` left it for `afterSave`; nil where it left the request's.
+        /// The context, as the trigger before left it for the one after; nil where it left the request's.
         var context: JSON?
         var isConcerned = false
     }
@@ -107,7 +107,7 @@ struct HookedWrite: Sendable {
         if isDelete {
             body["triggerName"] = "beforeDelete"
             body["object"] = told
-            _ = try await scope.call(target, body, principal)
+            decided.context = try await scope.call(target, body, principal).context
             return decided
         }
         let document = try JSON(clientText: item.document)
@@ -115,10 +115,12 @@ struct HookedWrite: Sendable {
         body["triggerName"] = "beforeSave"
         body["object"] = object
         body["original"] = told
+        body[CodeCall.written] = .array(HookedObject.written(by: document).sorted().map(JSON.string))
         let answer = try await scope.call(target, body, principal)
         decided.context = answer.context
         let fields = HookedObject.replaced(by: answer.value, told: object)
-        decided.item.document = HookedObject.document(document, replacing: fields).serialized
+        decided.item.document =
+            HookedObject.document(document, replacing: fields, without: answer.takenBack).serialized
         decided.replaced = fields
         return decided
     }
