@@ -3,6 +3,7 @@ import Hummingbird
 import HummingbirdCore
 import Logging
 import MessageBus
+import Messages
 import Outbound
 import ProcessKit
 import ServiceLifecycle
@@ -16,15 +17,20 @@ func runGateway() async throws {
 
     let sessions = SessionCache()
     let cache = ReadCache(configuration)
+    let known = HookCache()
     let broker = try Broker(
-        configuration: configuration.bus, logger: logger, onForget: { sessions.forget($0) },
+        configuration: configuration.bus, logger: logger,
+        onForget: {
+            sessions.forget($0)
+            if $0.hooks { known.forget() }
+        },
         onStates: { cache?.servicesChanged($0) })
     let services = ServiceClient(broker: broker)
     let meter = RequestMeter()
     let outbound = OutboundClient(authorities: configuration.cloud.authorities)
     let hooks = HookScopes(
-        registry: HookRegistry(services: services),
-        webhooks: Webhooks(client: outbound, settings: configuration.cloud, logger: logger), services: services)
+        registry: HookRegistry(cache: known, services: services),
+        webhooks: Webhooks(client: outbound, settings: configuration.cloud, logger: logger))
     let router = ParseRouter(
         configuration: configuration,
         admission: Admission(
@@ -35,10 +41,11 @@ func runGateway() async throws {
         meter: meter)
 
     let gate = ConnectionGate(configuration.capacity, proxies: configuration.admission.trustedProxies)
+    let answers = configuration.capacity.answers()
     let front = HTTPFront(
         router: router, configuration: configuration, bodies: BodyReader(configuration.capacity),
         turns: LargeBodyTurns(share: configuration.capacity.largeBodyShare),
-        answers: configuration.capacity.answers(), logger: logger)
+        answers: answers, logger: logger)
     let application = Application(
         responder: front,
         server: .http1(
@@ -51,7 +58,8 @@ func runGateway() async throws {
         configuration: .init(
             address: .hostname(configuration.host, port: configuration.port), serverName: nil, backlog: 1024),
         services: [
-            BrokerService(broker: broker), RequestReporter(meter: meter, services: services, logger: logger),
+            BrokerService(broker: broker, code: CodeRequests(router: router, answers: answers)),
+            RequestReporter(meter: meter, services: services, logger: logger),
         ],
         onServerRunning: { channel in
             logger.notice("Listening.", metadata: ["url": "\(configuration.publicURL)"])
@@ -77,7 +85,7 @@ extension Controllers {
             schemas: SchemasController(services: services),
             accounts: accounts,
             functions: FunctionsController(services: services),
-            jobs: JobsController(services: services, objects: objects),
+            jobs: JobsController(services: services, objects: objects, registry: registry),
             hooks: HooksController(registry: registry, services: services),
             files: FilesController(services: services, configuration: configuration),
             exports: ExportController(
@@ -98,7 +106,7 @@ extension Controllers {
             security: SecurityController(
                 configuration: configuration, settings: cloud, services: services, registry: registry),
             system: SystemController(
-                broker: broker, cache: cache,
+                broker: broker, cache: cache, hooks: registry.cache,
                 document: try OpenAPIDocument(
                     routes: RouteTable.mounted.routes, outside: RouteTable.outside.routes,
                     publicURL: configuration.publicURL)))
@@ -108,9 +116,10 @@ extension Controllers {
 /// The broker's life: it starts before the listener and stops after it.
 private struct BrokerService: Service {
     let broker: Broker
+    let code: CodeRequests
 
     func run() async throws {
-        try await broker.start()
+        try await broker.start(answering: [CloudCalls.ask.kind: { code.take($0) }])
         try? await gracefulShutdown()
         broker.stop()
     }

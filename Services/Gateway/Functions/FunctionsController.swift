@@ -2,7 +2,8 @@ import MessageBus
 import Messages
 import ParseProtocol
 
-/// `/functions/<name>`: cloud functions at the service that has them.
+/// `/functions/<name>`: Satchel's own functions at the service that has them, then those of cloud code, then those at
+/// other hosts.
 struct FunctionsController: Sendable {
     let services: ServiceClient
 
@@ -12,7 +13,7 @@ struct FunctionsController: Sendable {
     func call(_ name: String, _ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse
     {
         guard let owner = ServiceDirectory.service(ofFunction: name) else {
-            // A function at another host. It cannot have the name of one of ours.
+            // Cloud code's, or one at another host. Neither takes the place of one of ours.
             if let result = try await request.hooks?.call(function: name, request, principal) {
                 return ParseResponse(["result": result])
             }
