@@ -24,7 +24,8 @@ package struct CloudConfiguration: Sendable {
     /// - Throws: `StartupProblem`.
     package init(_ settings: Settings, dataDirectory: String) throws(StartupProblem) {
         let path = settings.text("satchel.cloud.code", default: dataDirectory + "/cloud")
-        folder = URL(fileURLWithPath: path).standardizedFileURL.path
+        // A version that is deployed is reached by a link (scripts/cloud), which may name another one before this ends.
+        folder = URL(fileURLWithPath: path).resolvingSymlinksInPath().standardizedFileURL.path
         node = settings.text("satchel.cloud.node", default: "node")
         processes = try settings.number("satchel.cloud.processes", 1...16, default: 2)
         heapMegabytes = try settings.number("satchel.cloud.heap.mb", 32...16_384, default: 128)

@@ -42,6 +42,8 @@ final class CloudRunner: Sendable {
             publish(CodeDefinitions())
             return
         }
+        // Until the first process has loaded it, so that whoever deploys can tell (scripts/cloud).
+        host.bus.setProblem("The cloud code is being loaded.")
         host.logger.notice("Starting cloud code.", metadata: ["code.folder": "\(configuration.folder)"])
         pool.start(
             .init(
@@ -52,6 +54,7 @@ final class CloudRunner: Sendable {
     // MARK: What the code defines
 
     private func loaded(_ definitions: CodeDefinitions) {
+        host.bus.setProblem("")
         var known = definitions
         known.triggers = definitions.triggers.filter { Hook.triggers.contains($0.triggerName) }
         // Each process says the same.

@@ -77,4 +77,14 @@ import Testing
         }
         #expect(failure.code == 141)
     }
+
+    @Test func aRequestOrALineThatCannotBeTakenHarmsNothingElse() throws {
+        let brackets = String(repeating: "[", count: 2000) + String(repeating: "]", count: 2000)
+        let ask = try NodeMessage(frame: Array(#"{"t":"ask","ask":4,"run":7,"body":\#(brackets)}"#.utf8))
+        #expect(ask == .unreadableAsk(4, run: 7))
+        let own = try NodeMessage(frame: Array(#"{"t":"ask","ask":5,"run":null,"body":\#(brackets)}"#.utf8))
+        #expect(own == .unreadableAsk(5, run: nil))
+        let line = try NodeMessage(frame: Array(#"{"t":"log","run":1,"text":\#(brackets)}"#.utf8))
+        #expect(line == .unreadableLine)
+    }
 }

@@ -3,6 +3,9 @@ package struct FrameReader {
     /// As much as a frame of the bus.
     package static let bytesMax = 64 << 20
 
+    /// Bytes of an object that a frame has room for beside the members in front of it.
+    package static let textMax = bytesMax - 1024
+
     /// A frame that says it is longer than a frame may be. What follows it cannot be read.
     package struct TooLarge: Error, Equatable {}
 

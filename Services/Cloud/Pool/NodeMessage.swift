@@ -11,6 +11,10 @@ package enum NodeMessage: Equatable {
     /// A request of the code's own, by its number; of no call when it is made outside of any.
     case ask(Int64, run: PoolMachine.RunID?, text: [UInt8])
     case log(run: PoolMachine.RunID?, level: String, text: String)
+    /// A request that cannot be taken: it is nested too deep or has too many values.
+    case unreadableAsk(Int64, run: PoolMachine.RunID?)
+    /// A line of the log that cannot be taken.
+    case unreadableLine
     /// How far a job is.
     case progress
 
@@ -20,10 +24,7 @@ package enum NodeMessage: Equatable {
     /// - Throws: `Malformed`.
     package init(frame: [UInt8]) throws(Malformed) {
         guard let json = try? JSON(parsing: frame) else {
-            // A result that cannot be taken ends its own call alone.
-            guard let id = Self.doneId(frame) else { throw Malformed() }
-            self = .failed(
-                id, CodeFailure(message: "The result is nested too deep, has too many values or is no JSON."))
+            self = try Self.unreadable(frame)
             return
         }
         let run = Self.id(json["run"])
@@ -52,15 +53,32 @@ package enum NodeMessage: Equatable {
         value?.intValue.flatMap(PoolMachine.RunID.init(exactly:))
     }
 
-    private static func doneId(_ frame: [UInt8]) -> PoolMachine.RunID? {
+    /// What cannot be taken harms its own call or request alone: the members beside it are read without it.
+    private static func unreadable(_ frame: [UInt8]) throws(Malformed) -> NodeMessage {
+        let members = Self.members(of: frame)
+        let number = members["id"].flatMap { PoolMachine.RunID($0) }
+        switch members["t"] {
+        case "\"done\"":
+            guard let number else { throw Malformed() }
+            return .failed(
+                number, CodeFailure(message: "The result is nested too deep, has too many values or is no JSON."))
+        case "\"ask\"":
+            guard let ask = members["ask"].flatMap({ Int64($0) }) else { throw Malformed() }
+            return .unreadableAsk(ask, run: members["run"].flatMap { PoolMachine.RunID($0) })
+        case "\"log\"": return .unreadableLine
+        default: throw Malformed()
+        }
+    }
+
+    /// The short members of a frame, as they stand in it.
+    private static func members(of frame: [UInt8]) -> [String: String] {
         frame.withUnsafeBufferPointer { bytes in
-            guard let members = JSONMembers.scan(bytes) else { return nil }
-            func value(_ name: String) -> String? {
-                members.first { bytes[$0.name].elementsEqual(name.utf8) }
-                    .map { String(decoding: bytes[$0.value], as: UTF8.self) }
+            var found: [String: String] = [:]
+            for member in JSONMembers.scan(bytes) ?? [] where member.value.count <= 20 {
+                found[String(decoding: bytes[member.name], as: UTF8.self)] = String(
+                    decoding: bytes[member.value], as: UTF8.self)
             }
-            guard value("t") == "\"done\"" else { return nil }
-            return value("id").flatMap { PoolMachine.RunID($0) }
+            return found
         }
     }
 

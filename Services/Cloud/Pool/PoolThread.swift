@@ -98,6 +98,10 @@ final class PoolThread {
         case .start(let id): start(id)
         case .send(let id, let process):
             guard let text = runs[id]?.run.text else { return }
+            guard text.count <= FrameReader.textMax else {
+                let failure = CodeFailure(message: "The call is larger than \(FrameReader.textMax) bytes.")
+                return machine.answered(id, by: process, .failed(failure), now: BusClock.now, &actions)
+            }
             send(FrameReader.frame("\"t\":\"run\",\"id\":\(id)", before: text), to: process)
         case .cancel(let id, let process):
             send(FrameReader.frame(Array("{\"t\":\"cancel\",\"id\":\(id)}".utf8)), to: process)
@@ -199,6 +203,11 @@ final class PoolThread {
             ask(CodeAsk(process: id, number: number, runId: runId ?? 0, run: run, text: text))
         case .log(let runId, let level, let text):
             log.line(text, level: level, of: runId.flatMap { runs[$0]?.run ?? ended[$0] })
+        case .unreadableAsk(let number, let runId):
+            let run = runId.flatMap { runs[$0]?.run ?? ended[$0] }
+            send(
+                Self.unreadable, answering: CodeAsk(process: id, number: number, runId: runId ?? 0, run: run, text: []))
+        case .unreadableLine: break
         case .progress: break  // Of jobs, which are not run yet.
         }
     }
@@ -219,9 +228,14 @@ final class PoolThread {
     }
 
     private func send(_ text: [UInt8], answering ask: CodeAsk) {
+        let text = text.count <= FrameReader.textMax ? text : Self.tooLarge
         send(FrameReader.frame("\"t\":\"answer\",\"ask\":\(ask.number)", before: text), to: ask.process)
     }
 
+    private static let tooLarge = CodeAnswerText.text(
+        of: ParseError(.objectTooLarge, "The answer is larger than cloud code can be given."))
+    private static let unreadable = CodeAnswerText.text(
+        of: ParseError(.invalidJSON, "The request is nested too deep, has too many values or is no JSON."))
     private static let tooMany = CodeAnswerText.text(
         of: .tooManyRequests("The code makes too many requests at once.", retryAfterSeconds: 1))
 }

@@ -109,9 +109,19 @@ struct CodeCall: Sendable {
             guard result["objects"] == nil else {
                 throw ParseError(.scriptFailed, "A beforeFind that answers objects is not built yet.")
             }
-            return HookAnswer(value: ["query": result["query"] ?? [:]])
+            return HookAnswer(value: ["query": query(result["query"] ?? [:])])
         case "afterFind": return HookAnswer(value: result["objects"] ?? [:])
         default: return HookAnswer(value: .null)
         }
+    }
+
+    /// The query with what the code took out of it: the result is the whole query, and what it lacks is meant so.
+    private func query(_ result: JSON) -> JSON {
+        var query = result
+        let without: [String: JSON] = ["where": [:], "skip": 0, "order": "", "excludeKeys": ""]
+        for (name, nothing) in without where members["query"]?[name] != nil && query[name] == nil {
+            query[name] = nothing
+        }
+        return query
     }
 }

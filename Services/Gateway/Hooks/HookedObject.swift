@@ -51,6 +51,18 @@ package enum HookedObject {
         }
     }
 
+    /// An object that `merged` made, with those operators of the change in it that depend on what is stored: what another
+    /// client writes meanwhile is then not lost where code has added to the field as well.
+    static func withOperators(of changes: JSON, _ object: JSON) -> JSON {
+        var object = object
+        for (key, value) in changes.objectValue ?? [:] where !key.contains(".") && !secrets.contains(key) {
+            if let name = value["__op"]?.stringValue, addingOperators.contains(name) { object[key] = value }
+        }
+        return object
+    }
+
+    private static let addingOperators: Set<String> = ["Increment", "Add", "AddUnique", "Remove"]
+
     /// The operators that `merged` shows the outcome of.
     private static let shownOperators: Set<String> = [
         "Delete", "Increment", "Add", "AddUnique", "Remove", "SetOnInsert",

@@ -111,7 +111,9 @@ struct HookedWrite: Sendable {
             return decided
         }
         let document = try JSON(clientText: item.document)
-        let object = HookedObject.merged(document, into: original, of: className)
+        var object = HookedObject.merged(document, into: original, of: className)
+        // Cloud code has the operators themselves, so that its own and the client's become one.
+        if target == .code { object = HookedObject.withOperators(of: document, object) }
         body["triggerName"] = "beforeSave"
         body["object"] = object
         body["original"] = told
