@@ -18,6 +18,9 @@ package struct CloudConfiguration: Sendable {
     package let serverURL: String
     /// Whether requests of the code carry the caller's session unless it says otherwise, as hosted Parse had it.
     package let actsAsCaller: Bool
+    /// Where hosted Parse's modules for Stripe and Mailgun find their providers; nil for the providers' own addresses.
+    package let stripeURL: String?
+    package let mailgunURL: String?
     /// The script that each process runs, which loads the code.
     package var runtime = Bundle.module.bundleURL.appendingPathComponent("Runtime/main.js").path
 
@@ -36,6 +39,8 @@ package struct CloudConfiguration: Sendable {
         triggerLimit = .seconds(triggerSeconds)
         applicationId = settings.text("satchel.app.id", default: "satchel")
         serverURL = PublicURL { settings[$0] }.text
+        stripeURL = settings["satchel.stripe.url"]
+        mailgunURL = settings["satchel.mailgun.url"]
         actsAsCaller = try settings.flag("satchel.cloud.as.caller", default: false)
     }
 
@@ -52,9 +57,12 @@ package struct CloudConfiguration: Sendable {
 
     /// The first frame of a process.
     var load: JSON {
-        [
+        var config: JSON = ["actAsCaller": .bool(actsAsCaller)]
+        if let stripeURL { config["stripeURL"] = .string(stripeURL) }
+        if let mailgunURL { config["mailgunURL"] = .string(mailgunURL) }
+        return [
             "t": "load", "folder": .string(folder), "applicationId": .string(applicationId),
-            "serverURL": .string(serverURL), "config": ["actAsCaller": .bool(actsAsCaller)],
+            "serverURL": .string(serverURL), "config": config,
         ]
     }
 

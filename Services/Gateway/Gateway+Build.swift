@@ -15,6 +15,10 @@ func runGateway() async throws {
     let configuration = try GatewayConfiguration()
     let logger = configuration.start.makeLogger("gateway-1")
 
+    if configuration.cloud.codeReplacesFunctions {
+        logger.warning("Functions of cloud code take the place of Satchel's own of the same name.")
+    }
+
     let sessions = SessionCache()
     let cache = ReadCache(configuration)
     let known = HookCache()
@@ -84,7 +88,7 @@ extension Controllers {
             aggregates: AggregateController(services: services, federation: federation),
             schemas: SchemasController(services: services),
             accounts: accounts,
-            functions: FunctionsController(services: services),
+            functions: FunctionsController(services: services, codeReplacesOwn: cloud.codeReplacesFunctions),
             jobs: JobsController(services: services, objects: objects, registry: registry),
             hooks: HooksController(registry: registry, services: services),
             files: FilesController(services: services, configuration: configuration),

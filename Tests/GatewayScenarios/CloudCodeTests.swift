@@ -17,6 +17,23 @@ import Testing
           new Parse.Query('CodeSecret').count({ useMasterKey: request.params.master === true }));
         Parse.Cloud.define('mine', request =>
           new Parse.Query('CodeSecret').count({ sessionToken: request.user.getSessionToken() }));
+        Parse.Cloud.define('held', async () => {
+          await new Parse.Object('CodeHeld').save({ pid: process.pid }, { useMasterKey: true });
+          return new Promise(() => {});
+        });
+        Parse.Cloud.beforeSave('CodeCount', request => {
+          request.object.increment('count');
+          request.object.add('marks', 'code');
+        });
+        Parse.Cloud.beforeDelete('CodeNote', request => {
+          if (request.object.get('kept')) throw new Parse.Error(9001, 'It is kept.');
+        });
+        Parse.Cloud.afterDelete('CodeNote', request =>
+          new Parse.Object('CodeGone').save({ note: request.object.id }, { useMasterKey: true }));
+        Parse.Cloud.afterFind('CodeFound', request => {
+          for (const object of request.objects) object.set('seen', request.objects.length);
+          return request.objects;
+        });
         Parse.Cloud.beforeSave('CodeNote', request => {
           if (request.object.get('text') === 'bad') throw new Parse.Error(142, 'No bad notes.');
           request.object.set('checked', true);
@@ -31,19 +48,8 @@ import Testing
         Parse.Cloud.job('sweep', () => {});
         """
 
-    /// A suite with the code, which every function below is there in.
     private static func start() async throws -> Suite {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "code-\(Names.random(12))").path
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        try code.write(toFile: folder + "/main.js", atomically: true, encoding: .utf8)
-        let suite = try await Suite.start(settings: [
-            "SATCHEL_CLOUD_CODE": folder, "SATCHEL_CLOUD_FUNCTION_SECONDS": "3",
-        ])
-        let client = ParseClient(suite)
-        try await eventually("the code is loaded") {
-            try await client.call(.POST, "/functions/hello", ["name": "you"]).status == 200
-        }
-        return suite
+        try await CloudSuite.start(code, settings: ["SATCHEL_CLOUD_FUNCTION_SECONDS": "3"])
     }
 
     /// The suite that the tests share, but for those that harm it.
@@ -107,13 +113,64 @@ import Testing
         try await eventually("afterSave heard of the one that was saved") {
             try await master.find("CodeHeard", ["note": .string(saved.objectId)]).results.count == 2
         }
-        #expect(try await master.find("CodeHeard", [:]).results.count == 2)
     }
 
     @Test func aQueryIsWhatBeforeFindMakesOfIt() async throws {
         let client = ParseClient(try await Self.suite)
         for shown in [true, false] { _ = try await client.create("CodeFound", ["shown": .bool(shown)]) }
-        #expect(try await client.find("CodeFound", [:]).results.map { $0["shown"] } == [true])
+        let found = try await client.find("CodeFound", [:]).results
+        #expect(found.map { $0["shown"] } == [true])
+        #expect(found.map { $0["seen"] } == [1], "afterFind had its say.")
+        // The same questions again, which a cache might know by now.
+        #expect(try await client.find("CodeFound", [:]).results == found)
+        let id = try #require(found.first?["objectId"]?.stringValue)
+        #expect(try await client.get("/classes/CodeFound/\(id)")["seen"] == 1)
+    }
+
+    @Test func operatorsOfTheClientAndTheCodeBecomeOne() async throws {
+        let client = ParseClient(try await Self.suite)
+        let made = try await client.create("CodeCount", ["count": 10])
+        #expect(made.status == 201, "\(made.text)")
+        let path = "/classes/CodeCount/\(made.objectId)"
+        let change: JSON = [
+            "count": ["__op": "Increment", "amount": 5], "marks": ["__op": "Add", "objects": ["client"]],
+        ]
+        #expect(try await client.call(.PUT, path, change).status == 200)
+        let counted = try await client.get(path)
+        #expect(counted["count"] == 17, "10 and 1, 5 and 1: \(counted.text)")
+        #expect(counted["marks"] == ["code", "client", "code"])
+    }
+
+    @Test func beforeDeleteRefusesAndAfterDeleteHears() async throws {
+        let suite = try await Self.suite
+        let (client, master) = (ParseClient(suite), ParseClient.master(suite))
+        let kept = try await client.create("CodeNote", ["text": "good", "kept": true])
+        let refused = try await client.call(.DELETE, "/classes/CodeNote/\(kept.objectId)")
+        #expect(refused.code == 9001)
+        #expect(refused["error"] == "It is kept.")
+        let other = try await client.create("CodeNote", ["text": "good"])
+        #expect(try await client.call(.DELETE, "/classes/CodeNote/\(other.objectId)").status == 200)
+        try await eventually("afterDelete heard of it") {
+            try await master.find("CodeGone", [:]).results.compactMap { $0["note"] } == [.string(other.objectId)]
+        }
+    }
+
+    @Test func aProcessThatDiesInAFunctionFailsThatCallAloneAndOnce() async throws {
+        let suite = try await Self.start()
+        let (client, master) = (ParseClient(suite), ParseClient.master(suite))
+        async let held = call("held", by: client)
+        try await eventually("the function is under way") {
+            try await master.find("CodeHeld", [:]).results.count == 1
+        }
+        let note = try await master.find("CodeHeld", [:]).results.first
+        let pid = pid_t(try #require(note?["pid"]?.intValue))
+        #expect(kill(pid, SIGKILL) == 0)
+        let died = try await held
+        #expect(died.code == 141)
+        #expect(died["error"] == "The process of the cloud code ended while it worked on this.")
+        #expect(try await call("hello", ["name": "you"], by: client).status == 200)
+        #expect(try await master.find("CodeHeld", [:]).results.count == 1, "It is not called again.")
+        await suite.stop()
     }
 
     @Test func codeThatCallsItselfForEverIsStopped() async throws {

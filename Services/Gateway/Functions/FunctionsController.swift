@@ -6,12 +6,17 @@ import ParseProtocol
 /// other hosts.
 struct FunctionsController: Sendable {
     let services: ServiceClient
+    /// Whether functions of cloud code take the place of Satchel's own of the same name.
+    let codeReplacesOwn: Bool
 
     /// A checkout waits for a payment provider; everything else answers within a fraction of it.
     private static let timeout = Duration.seconds(30)
 
     func call(_ name: String, _ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse
     {
+        if codeReplacesOwn, let result = try await request.hooks?.call(codeFunction: name, request, principal) {
+            return ParseResponse(["result": result])
+        }
         guard let owner = ServiceDirectory.service(ofFunction: name) else {
             // Cloud code's, or one at another host. Neither takes the place of one of ours.
             if let result = try await request.hooks?.call(function: name, request, principal) {

@@ -105,6 +105,20 @@ final class HookScope: Sendable {
         function name: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> JSON? {
         guard let target = try await registry.table().target(ofFunction: name) else { return nil }
+        return try await call(target, function: name, request, principal)
+    }
+
+    /// The result of a function of cloud code; nil when it has none of that name.
+    func call(
+        codeFunction name: String, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> JSON? {
+        guard try await registry.table().target(ofFunction: name) == .code else { return nil }
+        return try await call(.code, function: name, request, principal)
+    }
+
+    private func call(
+        _ target: HookTarget, function name: String, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> JSON {
         var body = try await subject(principal)
         body["functionName"] = .string(name)
         body["params"] = .object(try request.parameters(asTexts: true))
