@@ -8,7 +8,7 @@ import Testing
     private static let code = """
         var Stripe = require('stripe');
         var Mailgun = require('mailgun');
-        Stripe.initialize('\(StripeDouble.secretKey)');
+        Stripe.initialize('sk_test_1');
         Mailgun.initialize('shop.example', 'key-1');
 
         Parse.Cloud.define("hello", function(request, response) {
@@ -64,7 +64,7 @@ import Testing
         """
 
     @Test(.timeLimit(.minutes(2))) func codeOfHostedParseRunsAsItIs() async throws {
-        try await StripeDouble.with { stripe in
+        try await Peer.with("webhook.py") { stripe in
             let suite = try await CloudSuite.start(
                 Self.code,
                 settings: [
@@ -100,10 +100,15 @@ import Testing
             #expect(asMaster.result == 2, "\(asMaster.text)")
 
             // Satchel has a function of the name; the code's is asked, and speaks to Stripe itself.
-            let made = try await client.call(
-                .POST, "/functions/createStripeCustomer", ["tokenId": "tok_visa", "customerEmail": "ann@example.com"])
-            #expect(made.status == 200, "\(made.text)")
-            #expect(made.result.stringValue?.hasPrefix("cus_") == true, "\(made.text)")
+            let card: JSON = ["tokenId": "tok_visa", "customerEmail": "ann@example.com"]
+            _ = try await stripe.control("v1/customers", ["json": ["id": "cus_of_code"]])
+            let made = try await client.call(.POST, "/functions/createStripeCustomer", card)
+            #expect(made.result == "cus_of_code", "\(made.text)")
+            let error: JSON = ["error": ["type": "card_error", "message": "Your card was declined."]]
+            _ = try await stripe.control("v1/customers", ["status": 402, "json": error])
+            let declined = try await client.call(.POST, "/functions/createStripeCustomer", card)
+            #expect(declined.code == 141)
+            #expect(declined["error"] == "Your card was declined.")
             await suite.stop()
         }
     }

@@ -1,4 +1,4 @@
-// Cloud code to begin with (docs/cloud-code.md): cp -r scripts/demo/cloud data/cloud && scripts/restart cloud
+// Cloud code to begin with (docs/cloud-code.md): scripts/cloud deploy scripts/demo/cloud
 
 // POST /parse/functions/hello {"name": "Ann"}
 Parse.Cloud.define('hello', (request) => `Hello ${request.params.name || 'world'}`);
