@@ -3,12 +3,13 @@ import PackageDescription
 
 /// A service: an executable of its own that speaks to the others only through the message bus.
 func service(_ name: String, dependencies: [Target.Dependency] = []) -> Target {
-    .executableTarget(
+    let resources = ["Mail": "Templates", "Cloud": "Runtime"]
+    return .executableTarget(
         name: "\(name)Service",
         dependencies: ["ServiceKit", "ProcessKit", "ObjectStore", "MessageBus", "Messages", "ParseProtocol"]
             + dependencies,
         path: "Services/\(name)",
-        resources: name == "Mail" ? [.copy("Templates")] : []
+        resources: resources[name].map { [Resource.copy($0)] } ?? []
     )
 }
 
@@ -41,6 +42,7 @@ let package = Package(
         .executable(name: "push", targets: ["PushService"]),
         .executable(name: "analytics", targets: ["AnalyticsService"]),
         .executable(name: "crash", targets: ["CrashService"]),
+        .executable(name: "cloud", targets: ["CloudService"]),
         .executable(name: "satchel-setup", targets: ["Setup"]),
     ],
     // SwiftPM passes a package's traits to the compiler in an order that changes from plan to plan, and a command that
@@ -144,6 +146,7 @@ let package = Package(
             ]),
         service("Analytics"),
         service("Crash", dependencies: ["CZlib", "Cryptography"]),
+        service("Cloud"),
 
         // The tool behind scripts/up and scripts/load-demo. A dozen options are not worth a minute of ArgumentParser in
         // every first build.
@@ -267,12 +270,13 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         serviceTests("Push", dependencies: ["TestSupport"]),
         serviceTests("Analytics", dependencies: ["GatewayService"]),
         serviceTests("Crash", dependencies: ["TestSupport"]),
+        serviceTests("Cloud", dependencies: ["TestSupport"]),
         .testTarget(
             name: "ServiceTests",
             dependencies: [
                 "ServiceKit", "ProcessKit", "ObjectStore", "MessageBus", "Messages", "ParseProtocol", "TestSupport",
-                "AnalyticsService", "BagService", "CatalogService", "CrashService", "GatewayService", "MailService",
-                "PaymentsService", "PushService", "UsersService",
+                "AnalyticsService", "BagService", "CatalogService", "CloudService", "CrashService", "GatewayService",
+                "MailService", "PaymentsService", "PushService", "UsersService",
             ]),
         .testTarget(
             name: "SuiteClientTests", dependencies: ["SuiteClient", .product(name: "NIOCore", package: "swift-nio")]),

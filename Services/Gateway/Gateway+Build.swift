@@ -2,6 +2,7 @@ import Foundation
 import HummingbirdCore
 import Logging
 import MessageBus
+import Messages
 import NIOPosix
 import Outbound
 import ProcessKit
@@ -14,18 +15,27 @@ func runGateway() async throws {
     let configuration = try GatewayConfiguration()
     let logger = configuration.start.makeLogger("gateway-1")
 
+    if configuration.cloud.codeReplacesFunctions {
+        logger.warning("Functions of cloud code take the place of Satchel's own of the same name.")
+    }
+
     let sessions = SessionCache()
     let cache = ReadCache(configuration)
     let traffic = BusTraffic()
+    let known = HookCache()
     let broker = try Broker(
-        configuration: configuration.bus, logger: logger, onForget: { sessions.forget($0) },
+        configuration: configuration.bus, logger: logger,
+        onForget: {
+            sessions.forget($0)
+            if $0.hooks { known.forget() }
+        },
         onStates: { cache?.servicesChanged($0) }, onBatchEnd: { traffic.deliver() })
     let services = ServiceClient(broker: broker)
     let meter = RequestMeter()
     let outbound = OutboundClient(authorities: configuration.cloud.authorities)
     let hooks = HookScopes(
-        registry: HookRegistry(services: services),
-        webhooks: Webhooks(client: outbound, settings: configuration.cloud, logger: logger), services: services)
+        registry: HookRegistry(cache: known, services: services),
+        webhooks: Webhooks(client: outbound, settings: configuration.cloud, logger: logger))
     let router = ParseRouter(
         configuration: configuration,
         admission: Admission(
@@ -36,15 +46,17 @@ func runGateway() async throws {
         meter: meter)
 
     let gate = ConnectionGate(configuration.capacity, proxies: configuration.admission.trustedProxies)
+    let answers = configuration.capacity.answers()
     let front = HTTPFront(
         router: router, configuration: configuration, bodies: BodyReader(configuration.capacity),
         turns: LargeBodyTurns(share: configuration.capacity.largeBodyShare),
-        answers: configuration.capacity.answers(), traffic: traffic, logger: logger)
+        answers: answers, traffic: traffic, logger: logger)
     // The last one ends first: no request is taken any more, those under way are answered, then the broker stops.
     let group = ServiceGroup(
         configuration: .init(
             services: [
-                BrokerService(broker: broker), RequestReporter(meter: meter, services: services, logger: logger),
+                BrokerService(broker: broker, code: CodeRequests(router: router, answers: answers)),
+                RequestReporter(meter: meter, services: services, logger: logger),
                 try listener(front, gate, configuration, logger),
             ], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
     try await group.run()
@@ -89,8 +101,8 @@ extension Controllers {
             aggregates: AggregateController(services: services, federation: federation),
             schemas: SchemasController(services: services),
             accounts: accounts,
-            functions: FunctionsController(services: services),
-            jobs: JobsController(services: services, objects: objects),
+            functions: FunctionsController(services: services, codeReplacesOwn: cloud.codeReplacesFunctions),
+            jobs: JobsController(services: services, objects: objects, registry: registry),
             hooks: HooksController(registry: registry, services: services),
             files: FilesController(services: services, configuration: configuration),
             exports: ExportController(
@@ -111,7 +123,7 @@ extension Controllers {
             security: SecurityController(
                 configuration: configuration, settings: cloud, services: services, registry: registry),
             system: SystemController(
-                broker: broker, cache: cache,
+                broker: broker, cache: cache, hooks: registry.cache,
                 document: try OpenAPIDocument(
                     routes: RouteTable.mounted.routes, outside: RouteTable.outside.routes,
                     publicURL: configuration.publicURL)))
@@ -121,9 +133,10 @@ extension Controllers {
 /// The broker's life: it starts before the listener and stops after it.
 private struct BrokerService: Service {
     let broker: Broker
+    let code: CodeRequests
 
     func run() async throws {
-        try await broker.start()
+        try await broker.start(answering: [CloudCalls.ask.kind: { code.take($0) }])
         try? await gracefulShutdown()
         broker.stop()
     }

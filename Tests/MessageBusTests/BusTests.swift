@@ -195,6 +195,32 @@ import Testing
         }
     }
 
+    @Test func theGatewayAnswersWhatItIsAskedItself() async throws {
+        let configuration = try ipc()
+        let broker = try Broker(configuration: configuration, logger: logger)
+        try await broker.start(answering: [
+            "gateway.echo.v1": { request in
+                // On another thread, as an answer that takes its time.
+                Task { request.reply(.success(BusReply(body: request.body, documents: request.documents)), used: 7) }
+            }
+        ])
+        defer { broker.stop() }
+        let cloud = try await endpoint(configuration, "cloud")
+        defer { cloud.stop() }
+        let answers = try await withThrowingTaskGroup(of: String.self) { group in
+            for n in 0..<100 {
+                group.addTask { [self] in
+                    String(decoding: try await cloud.call(request("gateway.echo.v1", "\(n)")).body, as: UTF8.self)
+                }
+            }
+            return try await group.reduce(into: Set()) { $0.insert($1) }
+        }
+        #expect(answers.count == 100)
+        let reply = try await cloud.call(request("gateway.echo.v1", documents: [[1], [2]]))
+        #expect(reply.documents == [[1], [2]])
+        #expect(reply.used == 7)
+    }
+
     @Test func aFailureArrivesAsAFailure() async throws {
         let configuration = try ipc()
         try await withBus(configuration) { broker in

@@ -9,9 +9,13 @@ public final class Broker: Sendable {
     /// The answer to a request of the gateway itself; called on the broker's thread, so it must only hand
     /// over.
     public typealias Completion = @Sendable (Result<BusReply, BusFailure>) -> Void
+    /// Answers a request that a service makes of the gateway itself, by `ServiceRequest.reply`, now or later. Called on
+    /// the broker's thread, so it must only hand over.
+    public typealias Answerer = @Sendable (ServiceRequest) -> Void
 
     enum Work: Sendable {
         case request(BusMessage, Completion)
+        case answer(BusMessage, lane: [UInt8])
         case countRequests(@Sendable ([String: Int]) -> Void)
         case stop
     }
@@ -60,9 +64,11 @@ public final class Broker: Sendable {
     }
 
     /// Binds the endpoint and starts.
+    /// - Parameter answering: the requests that the gateway answers itself, by kind. They are handed over as they come,
+    ///   in no line and with no limit on how many are under way.
     /// - Throws: `BusConfiguration.Problem` when another broker holds the endpoint, `ZeroMQError` when it cannot be
     ///   bound.
-    public func start() async throws {
+    public func start(answering: [String: Answerer] = [:]) async throws {
         let lock = try configuration.lockEndpoint()
         endpointLock.withLock { $0 = lock }
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
@@ -77,7 +83,7 @@ public final class Broker: Sendable {
                 try socket.set(ZMQ_ROUTER_HANDOVER, 1)
                 try socket.bind(configuration.endpoint)
                 return BrokerDriver(
-                    socket: socket, logger: logger, onForget: onForget,
+                    socket: socket, answering: answering, mailbox: thread.mailbox, logger: logger, onForget: onForget,
                     onStates: { [self] new in
                         states.withLock { $0 = new }
                         onStates(new)
@@ -136,6 +142,14 @@ public final class Broker: Sendable {
 
     /// The services that are there, by name.
     public var services: [String: ServiceState] { states.withLock { $0 } }
+}
+
+/// The way of the gateway's own answer to the lane that asked.
+struct BrokerReplyWay: ReplyWay {
+    let mailbox: ThreadMailbox<Broker.Work>
+    let lane: [UInt8]
+
+    func send(_ message: BusMessage) { mailbox.post(.answer(message, lane: lane)) }
 }
 
 /// Resumes a continuation at the first call and ignores later ones.

@@ -13,6 +13,8 @@ final class BrokerDriver: SocketDriver {
     private(set) var isRunning = true
     private var dispatcher = Dispatcher<Origin>()
     private var actions: [Dispatcher<Origin>.Action] = []
+    private let answering: [String: Broker.Answerer]
+    private let mailbox: ThreadMailbox<Broker.Work>
     private let logger: Logger
     private let onForget: @Sendable (Forget) -> Void
     private let onStates: @Sendable ([String: Broker.ServiceState]) -> Void
@@ -23,11 +25,14 @@ final class BrokerDriver: SocketDriver {
     private var sweepsLeft = 0
 
     init(
-        socket: ZeroMQSocket, logger: Logger, onForget: @escaping @Sendable (Forget) -> Void,
+        socket: ZeroMQSocket, answering: [String: Broker.Answerer], mailbox: ThreadMailbox<Broker.Work>, logger: Logger,
+        onForget: @escaping @Sendable (Forget) -> Void,
         onStates: @escaping @Sendable ([String: Broker.ServiceState]) -> Void,
         onBatchEnd: @escaping @Sendable () -> Void
     ) {
         self.socket = socket
+        self.answering = answering
+        self.mailbox = mailbox
         self.logger = logger
         self.onForget = onForget
         self.onStates = onStates
@@ -38,6 +43,9 @@ final class BrokerDriver: SocketDriver {
         switch work {
         case .stop: isRunning = false
         case .countRequests(let completion): completion(dispatcher.requestsByReplica)
+        case .answer(let message, let lane):
+            sendReply(message, to: lane)
+            act()
         case .request(let message, let completion):
             dispatcher.request(message, from: .gateway(completion), now: BusClock.now, &actions)
             act()
@@ -55,7 +63,14 @@ final class BrokerDriver: SocketDriver {
         }
         switch message.envelope.form {
         case .request:
-            dispatcher.request(message, from: .lane(lane), now: BusClock.now, &actions)
+            guard let answerer = answering[message.envelope.kind] else {
+                dispatcher.request(message, from: .lane(lane), now: BusClock.now, &actions)
+                break
+            }
+            answerer(
+                ServiceRequest(
+                    envelope: message.envelope, body: message.body, documents: message.documents,
+                    way: BrokerReplyWay(mailbox: mailbox, lane: lane)))
         case .reply:
             // Also when nobody waits for the answer any more: what was revoked is revoked.
             if message.envelope.hasForget { onForget(message.envelope.forget) }
@@ -183,7 +198,7 @@ final class BrokerDriver: SocketDriver {
             switch work {
             case .request(_, let completion): completion(.failure(.unavailable("Satchel is stopping.")))
             case .countRequests(let completion): completion([:])
-            case .stop: break
+            case .stop, .answer: break
             }
         }
         dispatcher.abandon(&actions)

@@ -27,9 +27,9 @@ extension SocketDriver {
 /// Runs one socket on one thread: work posted by others, messages from the wire and monitor events, each drained in
 /// batches.
 final class SocketThread<Work: Sendable>: Sendable {
-    let mailbox: Mailbox<Work>
+    let mailbox: ThreadMailbox<Work>
 
-    init() throws { mailbox = try Mailbox() }
+    init() throws { mailbox = try ThreadMailbox() }
 
     /// Starts the thread. `makeDriver` runs on it, so that the socket is created by the thread that uses it.
     func start(
@@ -66,8 +66,9 @@ final class SocketThread<Work: Sendable>: Sendable {
     /// them replies and heartbeats leave.
     private static var batchDurationMax: Duration { .milliseconds(5) }
 
-    private static func drive<D: SocketDriver<Work>>(_ driver: D, monitor: ZeroMQSocket, mailbox: Mailbox<Work>) throws
-    {
+    private static func drive<D: SocketDriver<Work>>(
+        _ driver: D, monitor: ZeroMQSocket, mailbox: ThreadMailbox<Work>
+    ) throws {
         var work: [Work] = []
         let clock = ContinuousClock()  // Not the wall clock, which may be set back.
         var lastTick = clock.now
