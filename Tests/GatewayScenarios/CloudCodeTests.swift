@@ -48,8 +48,8 @@ import Testing
         Parse.Cloud.job('sweep', () => {});
         """
 
-    private static func start() async throws -> Suite {
-        try await CloudSuite.start(code, settings: ["SATCHEL_CLOUD_FUNCTION_SECONDS": "3"])
+    private static func start(functionSeconds: Int = 3) async throws -> Suite {
+        try await CloudSuite.start(code, settings: ["SATCHEL_CLOUD_FUNCTION_SECONDS": "\(functionSeconds)"])
     }
 
     /// The suite that the tests share, but for those that harm it.
@@ -156,7 +156,8 @@ import Testing
     }
 
     @Test func aProcessThatDiesInAFunctionFailsThatCallAloneAndOnce() async throws {
-        let suite = try await Self.start()
+        // Far more than it takes to find the process.
+        let suite = try await Self.start(functionSeconds: 25)
         let (client, master) = (ParseClient(suite), ParseClient.master(suite))
         async let held = call("held", by: client)
         try await eventually("the function is under way") {

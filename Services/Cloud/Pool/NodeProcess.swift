@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
 
-/// A child process with a socket to it as its descriptor 3, no input, and its outputs in a pipe. Owned by one thread, by
-/// whose end it ends as well.
+/// A child process with a socket to it as its descriptor 3, no input, and its outputs in a pipe. Owned by one thread,
+/// by whose end it ends as well.
 final class NodeProcess {
     /// The reason why a process cannot be started: what failed, and the error's number.
     struct Failure: Error, CustomStringConvertible {

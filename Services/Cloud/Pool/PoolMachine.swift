@@ -1,5 +1,5 @@
-/// The decisions of the pool of Node processes, without I/O: which process gets which call, what becomes of the calls of
-/// one that dies or stands still, and when the next one is started.
+/// The decisions of the pool of Node processes, without I/O: which process gets which call, what becomes of the calls
+/// of one that dies or stands still, and when the next one is started.
 ///
 /// Each event appends what must be done to `actions`. Times are milliseconds of a clock that only goes on.
 package struct PoolMachine {

@@ -240,8 +240,8 @@ final class PoolThread {
         of: .tooManyRequests("The code makes too many requests at once.", retryAfterSeconds: 1))
 }
 
-/// The calls that ended last: code may go on after it has answered, and what it asks for then is still on the account of
-/// the call.
+/// The calls that ended last: code may go on after it has answered, and what it asks for then is still on the account
+/// of the call.
 struct EndedRuns {
     private static let countMax = 256
     private var runs: [PoolMachine.RunID: CodeRun] = [:]

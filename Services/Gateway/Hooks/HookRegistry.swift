@@ -43,8 +43,8 @@ final class HookCache: Sendable {
     }
 }
 
-/// The webhooks and the cloud code there are. Until they are known nothing that one of them may have a say in is done: a
-/// gateway that has just started must not skip one.
+/// The webhooks and the cloud code there are. Until they are known nothing that one of them may have a say in is done:
+/// a gateway that has just started must not skip one.
 struct HookRegistry: Sendable {
     let cache: HookCache
     let services: ServiceClient

@@ -3,8 +3,8 @@ import Messages
 import ParseProtocol
 
 /// The state that the webhooks and the cloud code of one request have in common. The request carries it along
-/// (`ParseRequest.hooks`) while there may be any at all, so that reads deep in an include or a sub-query come past them; a suite without
-/// webhooks pays for one look.
+/// (`ParseRequest.hooks`) while there may be any at all, so that reads deep in an include or a sub-query come past
+/// them; a suite without webhooks pays for one look.
 ///
 /// A class, because the request that it is about carries it.
 final class HookScope: Sendable {

@@ -51,8 +51,8 @@ package enum HookedObject {
         }
     }
 
-    /// An object that `merged` made, with those operators of the change in it that depend on what is stored: what another
-    /// client writes meanwhile is then not lost where code has added to the field as well.
+    /// An object that `merged` made, with those operators of the change in it that depend on what is stored: what
+    /// another client writes meanwhile is then not lost where code has added to the field as well.
     static func withOperators(of changes: JSON, _ object: JSON) -> JSON {
         var object = object
         for (key, value) in changes.objectValue ?? [:] where !key.contains(".") && !secrets.contains(key) {

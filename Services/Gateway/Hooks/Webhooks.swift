@@ -50,8 +50,8 @@ final class Webhooks: Sendable {
         }
     }
 
-    /// Makes a call that has no say any more, and waits for it where the operator wants the answer to come after it. Its
-    /// own failures are in the log; the change it is told of stands.
+    /// Makes a call that has no say any more, and waits for it where the operator wants the answer to come after it.
+    /// Its own failures are in the log; the change it is told of stands.
     func afterwards(_ call: @escaping @Sendable () async throws -> Void) async {
         guard awaitsAfter else { return later(call) }
         try? await call()

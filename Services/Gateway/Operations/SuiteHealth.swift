@@ -4,8 +4,8 @@ import ParseProtocol
 /// The answer of `/health`: each service's state, and whether a load balancer should send customers here.
 ///
 /// It should as long as those services are well without which nothing works. Any other service that is missing is
-/// named, and only its own functions are missed: a stopped crash service must not close the shop. `cloud` is missed only
-/// where there is code for it.
+/// named, and only its own functions are missed: a stopped crash service must not close the shop. `cloud` is missed
+/// only where there is code for it.
 package struct SuiteHealth {
     package enum State: String {
         case ok

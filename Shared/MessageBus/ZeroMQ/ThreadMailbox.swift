@@ -4,8 +4,8 @@ import Synchronization
 
 /// Work that any thread or task hands to the one thread that owns a socket or several.
 ///
-/// The owner sleeps in `zmq_poll` or `poll` on `wakeDescriptor`; a post writes to it only when the owner really sleeps, so
-/// that under load a wake-up serves a whole batch.
+/// The owner sleeps in `zmq_poll` or `poll` on `wakeDescriptor`; a post writes to it only when the owner really sleeps,
+/// so that under load a wake-up serves a whole batch.
 package final class ThreadMailbox<Item: Sendable>: Sendable {
     private struct State {
         var items: [Item] = []
