@@ -5,9 +5,9 @@ import NIOHTTPTypes
 /// Answers plain reads of objects where their connection lives: on its event loop, without a task. The only hops are to
 /// the broker's thread and back. Every other request goes on to Hummingbird and `HTTPFront.respond`.
 ///
-/// A connection has one request under way: what comes behind a read waits here, and no more is taken from the socket once
-/// something does. The same holds for a client that does not take its answers: what it was sent stays as little as its
-/// socket holds.
+/// A connection has one request under way: what comes behind a read waits here, and no more is taken from the socket
+/// once something does. The same holds for a client that does not take its answers: what it was sent stays as little as
+/// its socket holds.
 final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -46,8 +46,8 @@ final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
     private var wantsMore = false
 
     private var mustWait: Bool { isAsking || isFull || isResting }
-    /// Whether the socket may be read. To stop and begin again would be two calls of the kernel for every read, for clients
-    /// that send nothing before they have their answer: what others send meanwhile is read once.
+    /// Whether the socket may be read. To stop and begin again would be two calls of the kernel for every read, for
+    /// clients that send nothing before they have their answer: what others send meanwhile is read once.
     private var mayRead: Bool { !isFull && !isResting && (!isAsking || waiting.isEmpty && waitingError == nil) }
 
     init(_ front: HTTPFront) { self.front = front }

@@ -124,8 +124,9 @@ extension HTTPFront {
         return .bytes(buffer, more: nil)
     }
 
-    /// Bodies that are copied to stand behind their heads: of those that have to be copied anyway, and of those that are
-    /// kept. What is larger would take up to twice the memory that it is counted for, or longer than a second buffer.
+    /// Bodies that are copied to stand behind their heads: of those that have to be copied anyway, and of those that
+    /// are kept. What is larger would take up to twice the memory that it is counted for, or longer than a second
+    /// buffer.
     private static let joinedBytesMax = 64 << 10
     private static let copiedBytesMax = 4 << 10
 }

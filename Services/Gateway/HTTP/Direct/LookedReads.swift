@@ -17,8 +17,8 @@ final class LookedRead: Sendable {
 /// What was found out on the way of plain reads about those that go on to the way of all requests, so that it is not
 /// found out twice.
 ///
-/// The request's head has the number of a place here, as a pseudo-header that HTTP/1 has not, so that no client can send
-/// one. Nobody asks for what belongs to a connection that ended in between: a later read takes its place.
+/// The request's head has the number of a place here, as a pseudo-header that HTTP/1 has not, so that no client can
+/// send one. Nobody asks for what belongs to a connection that ended in between: a later read takes its place.
 final class LookedReads: Sendable {
     /// More than that go on at a time only under a load where the last of them may as well look twice.
     private static let placesMax = 256

@@ -22,8 +22,8 @@ final class BusTraffic: Sendable {
     }
 }
 
-/// The traffic of one event loop with the broker's thread, in batches both ways: each side is woken for several messages
-/// and not for each, which under load is most of what a message costs.
+/// The traffic of one event loop with the broker's thread, in batches both ways: each side is woken for several
+/// messages and not for each. Under load that is much of what a message costs.
 final class LoopTraffic: Sendable {
     /// Messages that wake the other side although more may come at once: so many take about a quarter of a millisecond.
     private static let batchMax = 16
