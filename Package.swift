@@ -9,9 +9,14 @@ func service(_ name: String, dependencies: [Target.Dependency] = []) -> Target {
         dependencies: ["ServiceKit", "ProcessKit", "ObjectStore", "MessageBus", "Messages", "ParseProtocol"]
             + dependencies,
         path: "Services/\(name)",
-        resources: resources[name].map { [Resource.copy($0)] } ?? []
+        resources: resources[name].map { [Resource.copy($0)] } ?? [],
+        // Nothing of the shop imports a service, so that what others could inline of it need not be prepared.
+        swiftSettings: [.unsafeFlags(["-disable-cmo"])]
     )
 }
+
+/// For tests that mostly wait for processes: optimising them would take longer than they run.
+let unoptimised: [SwiftSetting] = [.unsafeFlags(["-Onone"])]
 
 /// Tests of one service that keeps objects or tables, in process.
 func serviceTests(_ name: String, dependencies: [Target.Dependency] = []) -> Target {
@@ -21,13 +26,15 @@ func serviceTests(_ name: String, dependencies: [Target.Dependency] = []) -> Tar
         dependencies: [
             tested, "ServiceSupport", "ServiceKit", "ProcessKit", "ObjectStore", "MessageBus", "Messages",
             "ParseProtocol",
-        ] + dependencies
+        ] + dependencies,
+        swiftSettings: unoptimised
     )
 }
 
 /// Scenarios of one area, over HTTP against real processes.
 func scenarios(_ name: String, exclude: [String] = []) -> Target {
-    .testTarget(name: name, dependencies: ["TestSupport", "ParseProtocol"], exclude: exclude)
+    .testTarget(
+        name: name, dependencies: ["TestSupport", "ParseProtocol"], exclude: exclude, swiftSettings: unoptimised)
 }
 
 let package = Package(
@@ -261,7 +268,8 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
             ]),
         .testTarget(
             name: "GatewayServiceTests",
-            dependencies: ["GatewayService", "MessageBus", "ParseProtocol", "ProcessKit", "TestSupport"]),
+            dependencies: ["GatewayService", "MessageBus", "ParseProtocol", "ProcessKit", "TestSupport"],
+            swiftSettings: unoptimised),
         serviceTests("Catalog"),
         serviceTests("Users"),
         serviceTests("Bag", dependencies: ["TestSupport"]),
@@ -277,7 +285,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
                 "ServiceKit", "ProcessKit", "ObjectStore", "MessageBus", "Messages", "ParseProtocol", "TestSupport",
                 "AnalyticsService", "BagService", "CatalogService", "CloudService", "CrashService", "GatewayService",
                 "MailService", "PaymentsService", "PushService", "UsersService",
-            ]),
+            ], swiftSettings: unoptimised),
         .testTarget(
             name: "SuiteClientTests", dependencies: ["SuiteClient", .product(name: "NIOCore", package: "swift-nio")]),
         .testTarget(name: "AttackTests", dependencies: ["Attack"]),
