@@ -263,6 +263,8 @@ missing_services() {
     local body=$1 service part wanted missing=()
     [[ -n $body ]] || { say gateway && return 0; }
     for service in "${SERVICES[@]:1}"; do
+        # The gateway of an earlier build does not know a service that is new; it is the last to be restarted.
+        [[ $body != *'"services"'* || $body == *"\"$service\""* ]] || continue
         part=''
         [[ $body =~ \"$service\"[[:space:]]*:[[:space:]]*(\{[^}]*\}) ]] && part=${BASH_REMATCH[1]}
         wanted=$(replicas_of "$service")
