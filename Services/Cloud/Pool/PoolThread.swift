@@ -119,8 +119,8 @@ final class PoolThread {
 
     private func start(_ id: ProcessID) {
         do throws(NodeProcess.Failure) {
-            let environment = CloudConfiguration.environment(ProcessInfo.processInfo.environment)
-            children[id] = Child(process: try NodeProcess(configuration.command, environment: environment))
+            children[id] = Child(
+                process: try NodeProcess(configuration.command, environment: configuration.environment))
             send(FrameReader.frame(configuration.load.serialized), to: id)
         } catch {
             log.cannotStart("\(error)")
