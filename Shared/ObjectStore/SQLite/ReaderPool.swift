@@ -48,9 +48,8 @@ final class ReaderPool: @unchecked Sendable {
                 }
             }
             startThreads()
-            // One is enough: each thread takes a read that is short as yet. Whichever makes it a long one, and wakes
-            // all for that, looks itself what else there is.
-            condition.signal()
+            // Not each thread takes each read.
+            condition.broadcast()
             return nil
         }
         if let refusal { job.finish(refusal) }
