@@ -29,7 +29,7 @@ package struct HashingQueue<Job> {
     }
 
     private struct Line {
-        var jobs: [Job] = []
+        var jobs: [(job: Job, since: Double)] = []
         /// Number of the oldest job's arrival.
         var arrival = 0
     }
@@ -83,12 +83,12 @@ package struct HashingQueue<Job> {
                 let longest = lines.filter({ !$0.key.isKnown }).max(by: { $0.value.jobs.count < $1.value.jobs.count }),
                 client.isKnown || longest.value.jobs.count > own + 1
             else { return .refuse }
-            evicted = lines[longest.key]?.jobs.popLast()
+            evicted = lines[longest.key]?.jobs.popLast()?.job
             if lines[longest.key]?.jobs.isEmpty ?? true { lines[longest.key] = nil }
             waiting -= 1
         }
         arrivals += 1
-        lines[client, default: Line(arrival: arrivals)].jobs.append(job)
+        lines[client, default: Line(arrival: arrivals)].jobs.append((job, now))
         waiting += 1
         return evicted.map(Admission.waitInsteadOf) ?? .wait
     }
@@ -99,7 +99,7 @@ package struct HashingQueue<Job> {
         running.all -= 1
         if !isKnown { running.strangers -= 1 }
         guard let client = next(at: now), var line = lines[client], !line.jobs.isEmpty else { return nil }
-        let job = line.jobs.removeFirst()
+        let job = line.jobs.removeFirst().job
         arrivals += 1
         line.arrival = arrivals
         lines[client] = line.jobs.isEmpty ? nil : line
@@ -107,6 +107,21 @@ package struct HashingQueue<Job> {
         knownTurns = client.isKnown ? knownTurns + 1 : 0
         begin(client, at: now)
         return job
+    }
+
+    /// The jobs that wait since before `time`, which do so no longer.
+    package mutating func overdue(since time: Double) -> [Job] {
+        var overdue: [Job] = []
+        for (client, line) in lines {
+            // Those of a line are in the order of their arrival.
+            let count = line.jobs.prefix { $0.since < time }.count
+            guard count > 0 else { continue }
+            overdue += line.jobs.prefix(count).map(\.job)
+            waiting -= count
+            lines[client]?.jobs.removeFirst(count)
+            if count == line.jobs.count { lines[client] = nil }
+        }
+        return overdue
     }
 
     private func hasThread(isKnown: Bool) -> Bool {

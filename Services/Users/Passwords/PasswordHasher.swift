@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import MessageBus
 import ObjectStore
@@ -32,6 +31,9 @@ package struct PasswordHashers: Sendable {
 
 /// Hashes and checks passwords on threads of its own, so that a rush of sign-ins leaves the rest of the service its
 /// cores. Each hash is on the account of its request (`RequestBudget`).
+///
+/// A thread is begun where `HashingQueue` has a place for it, and no pool is in between: one with as many threads as
+/// there are processors was filled by strangers' rushes, and the place kept for known devices was none.
 package final class PasswordHasher: Sendable {
     private struct Job: Sendable {
         let isKnown: Bool
@@ -43,12 +45,13 @@ package final class PasswordHasher: Sendable {
     /// 32 of a client wait: at 0.2 s each, a lone client's last turn comes within `patience`. Of all 512, at some KB
     /// each.
     private let queue: Mutex<HashingQueue<Job>>
-    private let threads = DispatchQueue(label: "satchel.passwords", qos: .utility, attributes: .concurrent)
     /// The hash that a sign-in to an unknown account is checked against, so that it takes as long as any other.
     private let nobody: Mutex<PasswordHash?> = Mutex(nil)
 
     /// A client waits 10 s. Whoever waited this long is told to come again; hashing would only keep others waiting.
-    private static let patience = Duration.seconds(7)
+    private static let patience = 7.0
+    /// The priority of the threads (nice 2): processors that are scarce go to what is short.
+    private static let niceness: Int32 = 2
     package static let busy = ParseError.tooManyRequests(
         "Too many sign-ins at this moment. Please try again.", retryAfterSeconds: 2)
 
@@ -109,11 +112,9 @@ package final class PasswordHasher: Sendable {
     ) async throws -> T {
         let budget = RequestBudget.current
         return try await withCheckedThrowingContinuation { continuation in
-            let patienceEnds = ContinuousClock.now + Self.patience
             let job = Job(
                 isKnown: client.isKnown,
                 run: {
-                    guard ContinuousClock.now <= patienceEnds else { return continuation.resume(throwing: Self.busy) }
                     let start = ThreadTime.nanoseconds
                     let result = Result(catching: work)
                     // Before the answer, which says what was used.
@@ -121,7 +122,7 @@ package final class PasswordHasher: Sendable {
                     continuation.resume(with: result)
                 }, refuse: { continuation.resume(throwing: Self.busy) })
             switch queue.withLock({ $0.submitted(job, by: client, at: Self.seconds) }) {
-            case .run(let job): threads.async { self.work(from: job) }
+            case .run(let job): begin(with: job)
             case .wait: break
             case .refuse: job.refuse()
             case .waitInsteadOf(let other): other.refuse()
@@ -129,11 +130,26 @@ package final class PasswordHasher: Sendable {
         }
     }
 
+    private func begin(with first: Job) {
+        let thread = Thread { [self] in
+            ThreadPriority.lower(to: Self.niceness)
+            work(from: first)
+        }
+        thread.name = "password"
+        thread.start()
+    }
+
     private func work(from first: Job) {
         var next: Job? = first
         while let job = next {
             job.run()
-            next = queue.withLock { $0.ended(isKnown: job.isKnown, at: Self.seconds) }
+            let now = Self.seconds
+            let (following, overdue) = queue.withLock { queue in
+                let overdue = queue.overdue(since: now - Self.patience)
+                return (queue.ended(isKnown: job.isKnown, at: now), overdue)
+            }
+            overdue.forEach { $0.refuse() }
+            next = following
         }
     }
 

@@ -1,5 +1,4 @@
 import Foundation
-import Glibc
 import ParseProtocol
 
 /// A few threads with a reader each, for code that waits with `await` and for reads that are too long for a lane. The
@@ -70,8 +69,7 @@ final class ReaderPool: @unchecked Sendable {
         running = Self.kinds.count
         for (index, kind) in Self.kinds.enumerated() {
             let thread = Thread { [self] in
-                // Of this thread alone, which Linux allows (sched(7)); without it reads are right and others slower.
-                _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, Self.niceness)
+                ThreadPriority.lower(to: Self.niceness)
                 run(kind)
             }
             thread.name = "store-reader-\(index)"

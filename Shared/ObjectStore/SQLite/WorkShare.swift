@@ -1,3 +1,5 @@
+import Glibc
+
 /// On whose account a piece of work is done, and what it may still cost. Bound to the task of a request, or passed
 /// along with the work.
 public struct WorkShare: Sendable {
@@ -32,6 +34,16 @@ public enum WorkClient: Hashable, Sendable {
 package enum ThreadTime {
     /// Nanoseconds that the calling thread has had so far.
     package static var nanoseconds: UInt64 { TimeLimit.processor }
+}
+
+/// The priority of threads whose work is long.
+package enum ThreadPriority {
+    /// Lowers the calling thread's priority, which Linux allows for one thread (sched(7)). Without it the work is right
+    /// and others slower.
+    /// - Parameter niceness: 1 to 19; at 10 others get nine times as much where processors are scarce.
+    package static func lower(to niceness: Int32) {
+        _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, niceness)
+    }
 }
 
 /// A request's budget of processor time.

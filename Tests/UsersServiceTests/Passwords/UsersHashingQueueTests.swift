@@ -54,6 +54,20 @@ import UsersService
         #expect((0..<10).map { _ in queue.ended(isKnown: false, at: 0) } == [10, 9, 1, 2, 3, 4, 5, 6, 7, 8])
     }
 
+    @Test func whoWaitedTooLongWaitsNoLonger() {
+        var queue = Queue(runningMax: 1, waitingMax: 3, perClientMax: 9)
+        _ = queue.submitted(0, by: HashingClient("other"), at: 0)
+        _ = queue.submitted(1, by: ann, at: 1)
+        _ = queue.submitted(2, by: ann, at: 2)
+        _ = queue.submitted(3, by: ben, at: 2)
+        #expect(queue.overdue(since: 1) == [])
+        #expect(queue.overdue(since: 2) == [1])
+        #expect(outcome(queue.submitted(4, by: ann, at: 3)) == "wait", "There is room again.")
+        #expect(queue.overdue(since: 3).sorted() == [2, 3])
+        #expect(queue.ended(isKnown: false, at: 4) == 4)
+        #expect(queue.ended(isKnown: false, at: 4) == nil)
+    }
+
     @Test func clientsTakeTurns() {
         var queue = Queue(runningMax: 1, waitingMax: 99, perClientMax: 9)
         _ = queue.submitted(0, by: HashingClient("other"), at: 0)

@@ -1,5 +1,7 @@
+import Foundation
 import MessageBus
 import ParseProtocol
+import Synchronization
 import Testing
 import UsersService
 
@@ -51,6 +53,34 @@ import UsersService
         #expect(try await !hasher.verify("secret", against: "damaged", for: client))
         let hash = try await hasher.hash("secret", for: client)
         #expect(try await hasher.verify("secret", against: hash, for: client))
+    }
+
+    /// Id T4d of docs/hardening.md: strangers who sign up and sign in keep as many threads busy as they may.
+    @Test func aKnownDeviceHasAThreadBesideEveryRush() async throws {
+        let processors = ProcessInfo.processInfo.activeProcessorCount
+        let hashers = PasswordHashers(cost: Self.cost, threads: processors)
+        let (ended, count) = (Atomic(0), 20 * processors)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            // On a busy machine some of them are told to come again.
+            for number in 0..<count {
+                let stranger = HashingClient("network:\(number)")
+                group.addTask {
+                    _ = try? await hashers.signIns.verify("wrong", against: nil, for: stranger)
+                    ended.add(1, ordering: .relaxed)
+                }
+                group.addTask {
+                    _ = try? await hashers.newPasswords.hash("new", for: stranger)
+                    ended.add(1, ordering: .relaxed)
+                }
+            }
+            // Each of the rushes is on its way.
+            while ended.load(ordering: .relaxed) < 2 { await Task.yield() }
+            let known = HashingClient("device:ann:phone", isKnown: true)
+            let isRight = try await hashers.signIns.verify("wrong", against: nil, for: known)
+            #expect(!isRight)
+            #expect(ended.load(ordering: .relaxed) < count, "It did not wait for the end of a rush.")
+            try await group.waitForAll()
+        }
     }
 
     /// Id T2h of docs/hardening.md.
