@@ -27,6 +27,26 @@ import Testing
         #expect(throws: ParseError.self) { try OptionValue.condition([1]) }
     }
 
+    /// Id T2s of docs/hardening.md: no service decodes a condition that it would refuse.
+    @Test func patternsAreCountedBeforeAConditionIsSentOn() throws {
+        func condition(_ count: Int, of pattern: JSON) -> JSON {
+            ["$or": .array((0..<count).map { _ in ["name": ["$regex": pattern]] })]
+        }
+        for value in [condition(40, of: "a"), condition(8, of: .string(String(repeating: "a", count: 1000)))] {
+            #expect(try OptionValue.condition(value) != nil)
+            #expect(try OptionValue.condition(.string(value.serializedText)) != nil)
+        }
+        let tooLong = condition(9, of: .string(String(repeating: "a", count: 1000)))
+        for value in [condition(41, of: "a"), condition(41, of: ""), tooLong] {
+            #expect(throws: ParseError.self) { try OptionValue.condition(value) }
+            #expect(throws: ParseError.self) { try OptionValue.condition(.string(value.serializedText)) }
+        }
+        let inner: JSON = ["className": "Brand", "where": condition(30, of: "a")]
+        let outer: JSON = ["$and": [condition(30, of: "a"), ["brand": ["$inQuery": inner]]]]
+        #expect(try OptionValue.condition(outer) != nil, "A sub-query is a query of its own.")
+        #expect(try OptionValue.condition(["$regex": .int(1), "text": .string(#"{"$regex":"a"}"#)]) != nil)
+    }
+
     @Test func aRepetitionIsTheSameRequestUnderTheSameId() {
         func key(_ id: String, _ method: String, _ path: String, _ query: String, _ body: String) -> String {
             OnceKeys(masterKey: "master").key(id: id, method: method, path: path, query: query, body: Array(body.utf8))

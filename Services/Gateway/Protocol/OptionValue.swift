@@ -54,13 +54,30 @@ package enum OptionValue {
 
     /// The JSON text of a condition, which may come as an object, as its text, or as that text in JSON quotes; nil when
     /// there is none.
-    /// - Throws: `.invalidQuery` (102) for anything else.
+    /// - Throws: `.invalidQuery` (102) for anything else, and for more patterns than a query may have.
     package static func condition(_ value: JSON) throws(ParseError) -> [UInt8]? {
         switch value {
         case .null, "", "null": return nil
-        case .object: return value.serialized
-        case .string(let text): return Array(unquoted(text).utf8)
+        case .object:
+            try checkPatterns(of: value)
+            return value.serialized
+        case .string(let text):
+            let condition = Array(unquoted(text).utf8)
+            if condition.count > patternedBytesMin, condition.contains(text: "$regex"),
+                let value = try? JSON(parsing: condition)
+            {
+                try checkPatterns(of: value)
+            }
+            return condition
         default: throw ParseError(.invalidQuery, "where must be an object.")
         }
+    }
+
+    /// Bytes that more patterns than a query may have take at least, each in `{"$regex":""}`.
+    private static let patternedBytesMin = PatternAllowance.countMax * 13
+
+    private static func checkPatterns(of condition: JSON) throws(ParseError) {
+        var patterns = PatternAllowance()
+        try patterns.take(allOf: condition)
     }
 }

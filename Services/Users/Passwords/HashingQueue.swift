@@ -55,8 +55,8 @@ package struct HashingQueue<Job> {
     /// Clients whose work is remembered, at about 100 bytes each.
     private static var usagesMax: Int { 8192 }
     private static var knownTurnsMax: Int { 3 }
-    /// Newcomers that wait in order: at 0.2 s each, the last one for less than 2 s.
-    private static var newcomersMax: Int { 8 }
+    /// Newcomers that wait in order: at 0.2 to 0.4 s each, the last one for less than 2 s.
+    private static var newcomersMax: Int { 4 }
 
     /// - Parameters:
     ///   - runningMax: jobs that run at once; of strangers no more in any case.

@@ -50,8 +50,8 @@ import UsersService
     @Test func ofACrowdOfNewcomersTheLastGoesFirst() {
         var queue = Queue(runningMax: 1, waitingMax: 99, perClientMax: 9)
         _ = queue.submitted(0, by: HashingClient("other"), at: 0)
-        for newcomer in 1...10 { _ = queue.submitted(newcomer, by: HashingClient("n\(newcomer)"), at: 0) }
-        #expect((0..<10).map { _ in queue.ended(isKnown: false, at: 0) } == [10, 9, 1, 2, 3, 4, 5, 6, 7, 8])
+        for newcomer in 1...6 { _ = queue.submitted(newcomer, by: HashingClient("n\(newcomer)"), at: 0) }
+        #expect((0..<6).map { _ in queue.ended(isKnown: false, at: 0) } == [6, 5, 1, 2, 3, 4])
     }
 
     @Test func whoWaitedTooLongWaitsNoLonger() {

@@ -29,17 +29,13 @@ struct ConditionCompiler {
     /// False when the result depends on more than the text of the query, such as the time.
     var isCacheable = true
     private var constraintCount = 0
-    private var patternCount = 0
-    private var patternBytes = 0
+    private var patterns = PatternAllowance()
     /// Conditions of which an index answers the first half, by their SQL.
     private var halves: [String: (found: String, test: String)] = [:]
 
     static let depthMax = 16
     static let constraintsMax = 1000
     static let listMax = 10_000
-    /// Patterns of one query, and their bytes together. Each may be run on every row.
-    static let patternsMax = 40
-    static let patternBytesMax = 8_000
     /// Parameters before it are the caller's and the page's: user id, grants, limit, skip.
     static let firstArgument = 5
 
@@ -197,19 +193,7 @@ struct ConditionCompiler {
     }
 
     /// - Throws: `.invalidQuery` (102) for more patterns than a query may have.
-    mutating func countPattern(_ pattern: String) throws {
-        patternCount += 1
-        patternBytes += pattern.utf8.count
-        guard patternCount <= ConditionCompiler.patternsMax, patternBytes <= ConditionCompiler.patternBytesMax else {
-            throw ParseError(
-                .invalidQuery,
-                """
-                A query may have \(ConditionCompiler.patternsMax) patterns of \(ConditionCompiler.patternBytesMax) \
-                bytes at most.
-                """
-            )
-        }
-    }
+    mutating func countPattern(_ pattern: String) throws(ParseError) { try patterns.take(pattern) }
 
     /// Joins as a balanced tree: SQLite limits the depth of an expression, and a chain is as deep as it is long.
     static func joined(_ parts: [String], _ separator: String) -> String {
