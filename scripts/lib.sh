@@ -81,7 +81,33 @@ build() {
 }
 
 # What scripts/up starts, without tests, benchmarks and attacks; Package.swift says why that is another package.
-build_shop() { SATCHEL_SHOP_ONLY=1 build; }
+# SwiftPM takes seconds to see that there is nothing to do, and ten where the other package was built before: it is asked
+# only when a source, the toolchain or an executable is not what it was after the last build.
+build_shop() {
+    local built=$ROOT/.build/release/shop.built sources
+    sources=$(shop_sources)
+    if [[ -e $built && $(<"$built") == "$sources" ]] && shop_is_whole "$built"; then return; fi
+    SATCHEL_SHOP_ONLY=1 build
+    printf '%s\n' "$sources" >"$built"
+}
+
+# One line that is another when a file that the shop is built of is added, removed or changed.
+shop_sources() {
+    {
+        (cd "$ROOT" && find Package.swift Services Shared scripts/setup -type f -printf '%p %s %T@\n' | LC_ALL=C sort)
+        realpath -- "$(command -v swift)"
+        declare -f build
+    } | sha256sum
+}
+
+# Whether every executable is there and older than file $1: a newer one may be somebody else's build.
+shop_is_whole() {
+    local service program
+    for service in "${SERVICES[@]}" satchel-setup; do
+        program=$ROOT/.build/release/$service
+        [[ -x $program && ! $program -nt $1 ]] || return 1
+    done
+}
 
 # Where it does not overwrite its line of progress, SwiftPM writes thousands of them: passes on one in 20 seconds.
 thin_progress() {

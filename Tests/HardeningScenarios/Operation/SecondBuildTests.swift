@@ -1,0 +1,52 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `scripts/up` again: SwiftPM is asked only when there may be something to build.
+@Suite struct SecondBuildTests {
+    /// A checkout with a source, and a `swift` that makes executables and counts its calls.
+    private static let script = """
+        set -euo pipefail
+        cd "$1"
+        mkdir -p scripts/setup Services Shared bin .build/release
+        cp "$2/scripts/lib.sh" scripts/
+        : >Package.swift
+        : >Services/a.swift
+        cat >bin/swift <<'END'
+        #!/bin/bash
+        echo built >>calls
+        for name in gateway catalog users bag payments mail push analytics crash cloud satchel-setup; do
+            install -m 755 /dev/null .build/release/$name
+        done
+        END
+        chmod 755 bin/swift
+        export PATH=$PWD/bin:$PATH
+        . scripts/lib.sh
+        calls() { wc -l <calls; }
+        build_shop; echo "first $(calls)"
+        build_shop; echo "again $(calls)"
+        echo 'let a = 1' >Services/a.swift
+        build_shop; echo "changed $(calls)"
+        : >Shared/b.swift
+        build_shop; echo "added $(calls)"
+        rm Shared/b.swift
+        build_shop; echo "removed $(calls)"
+        rm .build/release/mail
+        build_shop; echo "lost $(calls)"
+        touch -d '+1 minute' .build/release/bag
+        build_shop; echo "replaced $(calls)"
+        build_shop; echo "again $(calls)"
+        """
+
+    @Test func nothingIsPlannedWhereNothingChanged() async throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/satchel-build-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let told = try await Command.run(["/bin/bash", "-c", Self.script, "build", folder, checkoutDirectory])
+        let lines = told.split(separator: "\n").map(String.init)
+        #expect(
+            lines == [
+                "first 1", "again 1", "changed 2", "added 3", "removed 4", "lost 5", "replaced 6", "again 6",
+            ])
+    }
+}
