@@ -14,6 +14,7 @@ package struct CloudConfiguration: Sendable {
     package let heapMegabytes: Int
     package let functionLimit: Duration
     package let triggerLimit: Duration
+    package let jobLimit: Duration
     package let applicationId: String
     package let serverURL: String
     /// Whether requests of the code carry the caller's session unless it says otherwise, as hosted Parse had it.
@@ -39,6 +40,9 @@ package struct CloudConfiguration: Sendable {
         let triggerSeconds = try settings.number("satchel.cloud.trigger.seconds", 1...25, default: 5)
         functionLimit = .seconds(functionSeconds)
         triggerLimit = .seconds(triggerSeconds)
+        // A day: what takes longer is no job of a process that is replaced by every deployment.
+        let jobSeconds = try settings.number("satchel.cloud.job.seconds", 1...86_400, default: 1_800)
+        jobLimit = .seconds(jobSeconds)
         applicationId = settings.text("satchel.app.id", default: "satchel")
         serverURL = PublicURL { settings[$0] }.text
         stripeURL = settings["satchel.stripe.url"]

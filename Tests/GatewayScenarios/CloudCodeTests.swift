@@ -45,7 +45,6 @@ import Testing
           new Parse.Object('CodeHeard').save({ note: request.object.id }, { useMasterKey: true }));
         Parse.Cloud.beforeSave('CodeLoop', () => new Parse.Object('CodeLoop').save(null, { useMasterKey: true }));
         Parse.Cloud.beforeFind('CodeFound', request => { request.query.equalTo('shown', true); });
-        Parse.Cloud.job('sweep', () => {});
         """
 
     private static func start(functionSeconds: Int = 3) async throws -> Suite {
@@ -180,12 +179,6 @@ import Testing
         #expect(refused.code == 141)
         #expect(refused["error"]?.stringValue?.contains("8 levels") == true, "\(refused.text)")
         #expect(try await client.find("CodeLoop", [:]).results == [])
-    }
-
-    @Test func aJobOfTheCodeIsSaidNotToRun() async throws {
-        let started = try await ParseClient.master(try await Self.suite).call(.POST, "/jobs/sweep", [:])
-        #expect(started.code == 141)
-        #expect(started["error"]?.stringValue?.contains("not run yet") == true, "\(started.text)")
     }
 
     @Test(.timeLimit(.minutes(2))) func codeThatStandsStillOrDiesHarmsItselfAlone() async throws {

@@ -200,6 +200,21 @@ package struct PoolMachine {
         sendWaiting(now: now, &actions)
     }
 
+    /// Nobody waits for a call any more: it is ended, wherever it is.
+    package mutating func cancel(
+        _ id: RunID, _ outcome: RunOutcome, now: Milliseconds, _ actions: inout [Action]
+    ) {
+        guard let run = runs[id] else { return }
+        guard let process = run.process else {
+            waiting.removeAll { $0 == id }
+            return finish(id, outcome, &actions)
+        }
+        processes[process]?.runs.remove(id)
+        actions.append(.cancel(id, in: process))
+        finish(id, outcome, &actions)
+        retire(process, now: now, &actions)
+    }
+
     private func process(isNested: Bool, now: Milliseconds) -> ProcessID? {
         func rank(_ id: ProcessID, _ process: Process) -> (Int, Int, ProcessID) {
             let isSilent = !process.runs.isEmpty && now - process.lastHeard > Self.silenceMax
@@ -241,15 +256,11 @@ package struct PoolMachine {
     /// Ends what takes too long and starts what is due. To be called several times a second while `isWatching`.
     package mutating func tick(now: Milliseconds, _ actions: inout [Action]) {
         for (id, run) in runs.sorted(by: { $0.key < $1.key }) where run.deadline <= now {
-            guard let process = run.process else {
-                waiting.removeAll { $0 == id }
-                finish(id, .notRun("The cloud code could not be started in time; try again."), &actions)
-                continue
-            }
-            processes[process]?.runs.remove(id)
-            actions.append(.cancel(id, in: process))
-            finish(id, .ended("The cloud code took longer than it may and was ended."), &actions)
-            retire(process, now: now, &actions)
+            let outcome =
+                run.process == nil
+                ? RunOutcome.notRun("The cloud code could not be started in time; try again.")
+                : .ended("The cloud code took longer than it may and was ended.")
+            cancel(id, outcome, now: now, &actions)
         }
         for (id, process) in processes.sorted(by: { $0.key < $1.key }) {
             switch process.phase {

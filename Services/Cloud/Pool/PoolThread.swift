@@ -78,6 +78,9 @@ final class PoolThread {
             machine.call(
                 lastRun, deadline: run.deadline, isNested: run.depth > 0, now: BusClock.now, &actions)
         case .answer(let ask, let text): answer(ask, text)
+        case .cancelJob(let job):
+            guard let id = runs.first(where: { $0.value.run.jobId == job })?.key else { return }
+            machine.cancel(id, .ended("The job was stopped."), now: BusClock.now, &actions)
         case .stop:
             isRunning = false
             machine.stop(&actions)
@@ -212,7 +215,7 @@ final class PoolThread {
             send(
                 Self.unreadable, answering: CodeAsk(process: id, number: number, runId: runId ?? 0, run: run, text: []))
         case .unreadableLine: break
-        case .progress: break  // Of jobs, which are not run yet.
+        case .progress(let run, let text): runs[run]?.run.told?(text)
         }
     }
 
