@@ -41,6 +41,7 @@ import Testing
             (#"{"t":"done","id":3}"#, .done(3, Array("null".utf8))),
             (#"{"t":"log","run":null,"level":"warn","text":"x"}"#, .log(run: nil, level: "warn", text: "x")),
             (#"{"t":"progress","id":3,"message":"half"}"#, .progress(3, "half")),
+            (#"{"t":"pong"}"#, .pong),
         ])
     func messagesAreRead(_ text: String, _ message: NodeMessage) throws {
         #expect(try NodeMessage(frame: Array(text.utf8)) == message)

@@ -15,6 +15,8 @@ package enum NodeMessage: Equatable {
     case unreadableAsk(Int64, run: PoolMachine.RunID?)
     /// A line of the log that cannot be taken.
     case unreadableLine
+    /// The answer to a ping.
+    case pong
     /// What a job says of its progress.
     case progress(PoolMachine.RunID, String)
 
@@ -44,6 +46,7 @@ package enum NodeMessage: Equatable {
         case "log":
             self = .log(
                 run: run, level: json["level"]?.stringValue ?? "info", text: json["text"]?.stringValue ?? "")
+        case "pong": self = .pong
         case "progress":
             guard let id = Self.id(json["id"]) else { throw Malformed() }
             self = .progress(id, json["message"]?.stringValue ?? "")

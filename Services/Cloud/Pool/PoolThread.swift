@@ -110,6 +110,7 @@ final class PoolThread {
             send(FrameReader.frame("\"t\":\"run\",\"id\":\(id)", before: text), to: process)
         case .cancel(let id, let process):
             send(FrameReader.frame(Array("{\"t\":\"cancel\",\"id\":\(id)}".utf8)), to: process)
+        case .ping(let process): send(Self.ping, to: process)
         case .kill(let id): children[id]?.process.kill()
         case .finish(let id, let outcome):
             guard let (run, completion) = runs.removeValue(forKey: id) else { return }
@@ -214,7 +215,8 @@ final class PoolThread {
             let run = runId.flatMap { runs[$0]?.run ?? ended[$0] }
             send(
                 Self.unreadable, answering: CodeAsk(process: id, number: number, runId: runId ?? 0, run: run, text: []))
-        case .unreadableLine: break
+        // That it says something is all that it says.
+        case .unreadableLine, .pong: break
         case .progress(let run, let text): runs[run]?.run.told?(text)
         }
     }
@@ -239,6 +241,7 @@ final class PoolThread {
         send(FrameReader.frame("\"t\":\"answer\",\"ask\":\(ask.number)", before: text), to: ask.process)
     }
 
+    private static let ping = FrameReader.frame(Array(#"{"t":"ping"}"#.utf8))
     private static let tooLarge = CodeAnswerText.text(
         of: ParseError(.objectTooLarge, "The answer is larger than cloud code can be given."))
     private static let unreadable = CodeAnswerText.text(
