@@ -60,7 +60,7 @@ final class CloudRunner: Sendable {
     private func loaded(_ definitions: CodeDefinitions) {
         host.bus.setProblem("")
         var known = definitions
-        known.triggers = definitions.triggers.filter { Hook.triggers.contains($0.triggerName) }
+        known.triggers = definitions.triggers.filter(\.isCalledOfCode)
         // Each process says the same.
         guard publish(known) else { return }
         host.logger.notice(
@@ -69,7 +69,7 @@ final class CloudRunner: Sendable {
                 "code.functions": "\(known.functions.count)", "code.triggers": "\(known.triggers.count)",
                 "code.jobs": "\(known.jobs.count)",
             ])
-        for trigger in definitions.triggers where !Hook.triggers.contains(trigger.triggerName) {
+        for trigger in definitions.triggers where !trigger.isCalledOfCode {
             host.logger.warning(
                 "A trigger of the cloud code is never called: Satchel has none of the kind yet.",
                 metadata: ["code.trigger": "\(trigger.triggerName)", "code.class": "\(trigger.className)"])

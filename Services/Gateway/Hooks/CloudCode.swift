@@ -77,7 +77,9 @@ package struct CodeCall: Sendable {
             "kind": "trigger", "trigger": .string(trigger), "className": .string(className), "request": request,
             "isGet": body["isGet"] ?? false, "count": body["count"] ?? false,
         ]
-        for name in ["object", "original", "query", "objects", Self.written] { members[name] = body[name] }
+        for name in ["object", "original", "query", "objects", "fileSize", "contentLength", Self.written] {
+            members[name] = body[name]
+        }
         self.members = members
         message = .with {
             $0.kind = "trigger"
@@ -92,6 +94,10 @@ package struct CodeCall: Sendable {
     ///   `.scriptFailed` (141) for objects in place of a query.
     package func answer(to result: JSON) throws(ParseError) -> HookAnswer {
         try WebhookAnswer.check(result)
+        // It has triggers of the same names as objects have.
+        if message.className == Hook.configClass {
+            return HookAnswer(value: message.name == "beforeSave" ? result : .null)
+        }
         switch message.name {
         case _ where message.kind == "function": return HookAnswer(value: result)
         case "beforeSave":
@@ -103,6 +109,7 @@ package struct CodeCall: Sendable {
             return HookAnswer(
                 value: object, context: result["context"],
                 takenBack: written.subtracting((object.objectValue ?? [:]).keys))
+        case "beforeSaveFile": return HookAnswer(value: result["file"] ?? .null)
         case "beforeDelete": return HookAnswer(value: .null, context: result["context"])
         case "beforeFind":
             // Not taken for a query that was left as it was: the code meant to keep the stored objects back.

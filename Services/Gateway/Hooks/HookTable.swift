@@ -15,7 +15,7 @@ enum HookTarget: Sendable, Hashable {
 struct HookTable: Sendable {
     enum Trigger: String, Sendable {
         case beforeSave, afterSave, beforeDelete, afterDelete, beforeFind, afterFind, beforeLogin, afterLogin,
-            afterLogout
+            afterLogout, beforeSaveFile, afterSaveFile, beforeDeleteFile, afterDeleteFile
     }
 
     /// The webhooks, in the order in which they were told.
