@@ -44,6 +44,15 @@ import Testing
         Parse.Cloud.afterSave('CodeNote', request =>
           new Parse.Object('CodeHeard').save({ note: request.object.id }, { useMasterKey: true }));
         Parse.Cloud.beforeSave('CodeLoop', () => new Parse.Object('CodeLoop').save(null, { useMasterKey: true }));
+        Parse.Cloud.beforeFind('CodeAnswered', request => {
+          const { where } = request.query.toJSON();
+          const made = new Parse.Object('CodeAnswered');
+          made.set('text', 'made');
+          if (where.kind === 'made' || where.objectId === 'thereisnone') return [made];
+          if (where.kind === 'none') return [];
+          const master = { useMasterKey: true };
+          if (where.kind === 'all') return new Parse.Query('CodeAnswered').equalTo('kind', 'stored').find(master);
+        });
         Parse.Cloud.beforeFind('CodeFound', request => { request.query.equalTo('shown', true); });
         """
 
@@ -124,6 +133,23 @@ import Testing
         #expect(try await client.find("CodeFound", [:]).results == found)
         let id = try #require(found.first?["objectId"]?.stringValue)
         #expect(try await client.get("/classes/CodeFound/\(id)")["seen"] == 1)
+    }
+
+    @Test func aBeforeFindMayAnswerObjectsItself() async throws {
+        let suite = try await Self.suite
+        let (client, master) = (ParseClient(suite), ParseClient.master(suite))
+        let open = try await master.create("CodeAnswered", ["kind": "stored", "n": 1])
+        let closed = try await master.create("CodeAnswered", ["kind": "stored", "n": 2, "ACL": [:]])
+        #expect(closed.status == 201, "\(closed.text)")
+        #expect(try await client.find("CodeAnswered", ["kind": "made"]).results.map { $0["text"] } == ["made"])
+        #expect(try await client.find("CodeAnswered", ["kind": "none"]).results == [])
+        let made = try await client.get("/classes/CodeAnswered/thereisnone")
+        #expect(made["text"] == "made", "\(made.text)")
+        // What is stored he gets only as far as he may read it.
+        let his = try await client.find("CodeAnswered", ["kind": "all"]).results
+        #expect(his.map { $0["objectId"] } == [.string(open.objectId)])
+        let all = try await master.find("CodeAnswered", ["kind": "all"]).results
+        #expect(Set(all.compactMap { $0["n"]?.intValue }) == [1, 2])
     }
 
     @Test func operatorsOfTheClientAndTheCodeBecomeOne() async throws {
