@@ -34,7 +34,7 @@ final class CodeJobs: Sendable {
             name: question.name, depth: 0, text: text.serialized, deadline: BusClock.now + limit.milliseconds)
         run.jobId = question.id
         run.told = { [self] message in book.withLock { $0.tell(question.id, message) } }
-        Task { [run] in
+        Task { [self, run] in
             let outcome = await pool.run(run)
             book.withLock { $0.end(question.id, outcome) }
         }
@@ -56,7 +56,7 @@ package struct JobBook {
     /// - Returns: false for one that is known already.
     package mutating func begin(_ id: String) -> Bool {
         guard states[id] == nil else { return false }
-        states[id] = .with { $0.phase = .running }
+        states[id] = CodeJobState.with { $0.phase = .running }
         return true
     }
 

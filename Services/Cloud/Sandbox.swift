@@ -55,8 +55,9 @@ package struct Sandbox: Sendable {
     /// The file of a program that is called by a name or a path.
     /// - Parameter path: the folders where names are looked for, with colons between them.
     package static func file(of program: String, path: String) -> String {
-        let folders = program.contains("/") ? [""] : path.split(separator: ":").map { $0 + "/" }
-        let found = folders.map { $0 + program }.first(where: FileManager.default.isExecutableFile(atPath:))
+        let candidates: [String] =
+            program.contains("/") ? [program] : path.split(separator: ":").map { "\($0)/\(program)" }
+        let found = candidates.first { FileManager.default.isExecutableFile(atPath: $0) }
         return found.map { URL(fileURLWithPath: $0).resolvingSymlinksInPath().path } ?? program
     }
 }
