@@ -27,8 +27,12 @@ import Testing
         });
         """
 
-    private static func start(jobSeconds: Int = 60) async throws -> Suite {
-        try await CloudSuite.start(code, settings: ["SATCHEL_CLOUD_JOB_SECONDS": "\(jobSeconds)"])
+    private static func start(jobSeconds: Int = 60, together: Bool = false) async throws -> Suite {
+        try await CloudSuite.start(
+            code,
+            settings: [
+                "SATCHEL_CLOUD_JOB_SECONDS": "\(jobSeconds)", "SATCHEL_CLOUD_JOBS_TOGETHER": "\(together)",
+            ])
     }
 
     /// The suite of the tests that harm nothing.
@@ -131,6 +135,18 @@ import Testing
         }
         #expect(try await marks("held", in: suite).count == 1, "The second one never began.")
         #expect(try await master.call(.DELETE, "/jobs/held").code == 101)
+        await suite.stop()
+    }
+
+    @Test func runsOfOneJobMayBeTogether() async throws {
+        let suite = try await Self.start(together: true)
+        let ids = [try await begin("held", in: suite), try await begin("held", in: suite)]
+        try await eventually("both run") { try await marks("held", in: suite).count == 2 }
+        // One of them alone.
+        #expect(try await ParseClient.master(suite).call(.DELETE, "/jobs/\(ids[0])").status == 200)
+        let ended = try await end(of: ids[0], in: suite)
+        #expect(ended["message"] == "The job was stopped.")
+        #expect(try await status(ids[1], in: suite)["status"] == "running")
         await suite.stop()
     }
 

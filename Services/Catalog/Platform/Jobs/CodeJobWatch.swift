@@ -22,7 +22,7 @@ package struct CodeJobWatch {
 
     /// The pause between two looks grows to a second, so that a short job is short and a long one costs little.
     private static let pauses: ClosedRange<Duration> = .milliseconds(20)...(.seconds(1))
-    /// Questions in a row that reach nobody: five minutes.
+    /// Questions in a row that reach nobody, a second apart at least.
     package static let awayMax = 300
 
     private var begins: Bool

@@ -6,9 +6,9 @@ import ServiceKit
 let catalogJobs: Set<String> = [RatingRecount.name, "sweepFiles"]
 
 /// The kinds about jobs (Shared/Messages/Protos/jobs.proto), and the jobs themselves.
-func installJobs(_ host: ServiceHost, _ keeper: FileKeeper, _ routes: inout ServiceRoutes) {
+func installJobs(_ host: ServiceHost, _ keeper: FileKeeper, _ routes: inout ServiceRoutes) throws {
     let recount = RatingRecount(store: host.store)
-    let runner = JobRunner(
+    let runner = try JobRunner(
         [
             Job(name: RatingRecount.name, run: recount.run),
             // What crashes and broken uploads leave goes by itself in time; this is for a disk that is full now.

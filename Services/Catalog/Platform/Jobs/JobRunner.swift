@@ -5,14 +5,16 @@ import ServiceKit
 import Synchronization
 
 /// Starts jobs and writes down how each went: Satchel's own one after the other, those of cloud code beside them, of
-/// each name one at a time. What is asked for is stored first, so that it happens although a process dies; only the
-/// writer runs it.
+/// each name one at a time unless a setting says otherwise. What is asked for is stored first, so that it happens
+/// although a process dies; only the writer runs it.
 final class JobRunner: Sendable {
     let jobs: [String: Job]
     private let host: ServiceHost
     /// The bells of the workers: the first one's runs Satchel's own jobs, the others' those of the code.
     private let wakeUps: [WakeUp]
-    /// The names of the code's jobs that are under way.
+    /// Whether runs of one job of the code may be under way together.
+    private let runsTogether: Bool
+    /// The names of the code's jobs that are under way; where they may be together, the numbers of their runs.
     private let underWay = Mutex<Set<String>>([])
 
     /// Jobs of the code that run at once. They share its processes with functions and triggers.
@@ -24,7 +26,9 @@ final class JobRunner: Sendable {
     private static let parametersBytesMax = 16_384
     private static let stopped = "The job was stopped."
 
-    init(_ jobs: [Job], host: ServiceHost) {
+    /// - Throws: `StartupProblem`.
+    init(_ jobs: [Job], host: ServiceHost) throws {
+        runsTogether = try host.configuration.settings.flag("satchel.cloud.jobs.together", default: false)
         self.jobs = Dictionary(uniqueKeysWithValues: jobs.map { ($0.name, $0) })
         self.host = host
         wakeUps = (0...Self.codeJobsMax).map { _ in WakeUp() }
@@ -138,15 +142,21 @@ final class JobRunner: Sendable {
     /// Runs the job that waits longest.
     /// - Returns: false when there is none.
     private func runNext(isOwn: Bool) async throws -> Bool {
+        let isEach = runsTogether && !isOwn
         let rows = try await host.store.read {
-            try $0.rows("SELECT min(id) AS id, name FROM jobRuns GROUP BY name ORDER BY 1")
+            try $0.rows(
+                isEach
+                    ? "SELECT id, name FROM jobRuns ORDER BY id LIMIT 1000"
+                    : "SELECT min(id) AS id, name FROM jobRuns GROUP BY name ORDER BY 1")
         }
         for row in rows {
-            let name = try row.text("name")
+            let (id, name) = (try row.int("id"), try row.text("name"))
             guard (jobs[name] != nil) == isOwn else { continue }
-            guard isOwn || underWay.withLock({ $0.insert(name).inserted }) else { continue }
-            defer { if !isOwn { _ = underWay.withLock { $0.remove(name) } } }
-            guard let run = try await begin(row.int("id")) else { continue }
+            let key = isEach ? String(id) : name
+            guard isOwn || underWay.withLock({ $0.insert(key).inserted }) else { continue }
+            defer { if !isOwn { _ = underWay.withLock { $0.remove(key) } } }
+            // Ended meanwhile. Another worker may have passed by the next one of the name: looked at again.
+            guard let run = try await begin(id) else { return true }
             return try await perform(run)
         }
         return false
