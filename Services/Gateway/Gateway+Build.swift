@@ -102,7 +102,7 @@ extension Controllers {
             schemas: SchemasController(services: services),
             accounts: accounts,
             functions: FunctionsController(services: services, codeReplacesOwn: cloud.codeReplacesFunctions),
-            jobs: JobsController(services: services, objects: objects, registry: registry),
+            jobs: JobsController(services: services, objects: objects),
             hooks: HooksController(registry: registry, services: services),
             files: FilesController(services: services, configuration: configuration),
             exports: ExportController(
