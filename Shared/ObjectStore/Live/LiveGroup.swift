@@ -1,0 +1,127 @@
+import ParseProtocol
+
+/// The subscriptions with one condition.
+final class LiveGroup {
+    /// Subscriptions that differ in who has them only.
+    private struct View {
+        var ids: [Caller: Set<UInt64>] = [:]
+    }
+
+    private let condition: JSON
+    private let namesOne: Bool
+    private var views: [LiveQuery: View] = [:]
+    private var subscribers: [UInt64: LiveMatcher.Subscriber] = [:]
+    private var clientCounts: [Int: Int] = [:]
+    /// The condition for a class as it was last seen.
+    private var compiled: (generation: Int64, result: Result<LiveCondition, ParseError>)?
+
+    init(_ condition: [UInt8]) throws {
+        self.condition = try JSON(parsing: condition)
+        namesOne = Query.namesOneObject(self.condition)
+    }
+
+    var isEmpty: Bool { subscribers.isEmpty }
+    var clients: Set<Int> { Set(clientCounts.keys) }
+
+    func ids(of clients: Set<Int>) -> [UInt64] { subscribers.values.filter { clients.contains($0.client) }.map(\.id) }
+
+    func add(_ subscriber: LiveMatcher.Subscriber, to query: LiveQuery) {
+        subscribers[subscriber.id] = subscriber
+        clientCounts[subscriber.client, default: 0] += 1
+        views[query, default: View()].ids[Self.rights(of: subscriber.caller), default: []].insert(subscriber.id)
+    }
+
+    func remove(_ id: UInt64, from query: LiveQuery) {
+        guard let subscriber = subscribers.removeValue(forKey: id) else { return }
+        let count = clientCounts[subscriber.client, default: 1] - 1
+        clientCounts[subscriber.client] = count > 0 ? count : nil
+        let rights = Self.rights(of: subscriber.caller)
+        views[query]?.ids[rights]?.remove(id)
+        if views[query]?.ids[rights]?.isEmpty == true { views[query]?.ids[rights] = nil }
+        if views[query]?.ids.isEmpty == true { views[query] = nil }
+    }
+
+    /// The caller without what gives no right to objects, so that those with the same rights are one.
+    private static func rights(of caller: Caller) -> Caller {
+        caller.isMaster ? .master : Caller(userId: caller.userId, roles: caller.roles.sorted())
+    }
+
+    func match(_ showing: LiveShowing, only id: UInt64?, _ outcome: inout LiveOutcome) {
+        let test: LiveCondition
+        switch compile(showing.change) {
+        case .success(let condition): test = condition
+        case .failure(let error): return outcome.ended.append((id.map { [$0] } ?? Array(subscribers.keys), error))
+        }
+        let before = showing.before.map { test.holds(for: $0.stored.fields) }
+        let after = showing.after.map { test.holds(for: $0.stored.fields) }
+        guard before == true || after == true else { return }
+        var events = LiveEvents()
+        let roots = test.roots
+        for (query, view) in views {
+            let asked = roots.union(query.watch.compactMap { try? FieldPath($0).root })
+            let hasChanged = query.watch.isEmpty || showing.hasChanged(query.watch)
+            if showing.isForAll {
+                let ids = view.ids.values.reduce(into: Set()) { $0.formUnion($1) }
+                guard let wanted = Self.wanted(ids, id), let kind = LiveEvent.Kind(before: before, after: after),
+                    kind != .update || hasChanged
+                else { continue }
+                events.add(kind, showing.shown(kind, query.keys, .anonymous, (true, true)), wanted)
+                continue
+            }
+            for (caller, ids) in view.ids {
+                guard let wanted = Self.wanted(ids, id) else { continue }
+                do {
+                    let rights = try LiveRights(caller, showing.change.info, asked: asked, namesOne: namesOne)
+                    let readable = (before: rights.mayRead(showing.before), after: rights.mayRead(showing.after))
+                    guard
+                        let kind = LiveEvent.Kind(
+                            before: before.map { $0 && readable.before }, after: after.map { $0 && readable.after }),
+                        kind != .update || hasChanged
+                    else { continue }
+                    events.add(kind, showing.shown(kind, query.keys, caller, readable), wanted)
+                } catch {
+                    outcome.ended.append((Array(wanted), error as? ParseError ?? .internalError))
+                }
+            }
+        }
+        outcome.events += events.all
+    }
+
+    private static func wanted(_ ids: Set<UInt64>, _ id: UInt64?) -> Set<UInt64>? {
+        guard let id else { return ids }
+        return ids.contains(id) ? [id] : nil
+    }
+
+    private func compile(_ change: StoredChange) -> Result<LiveCondition, ParseError> {
+        if let compiled, compiled.generation == change.generation { return compiled.result }
+        let result: Result<LiveCondition, ParseError>
+        do {
+            result = .success(try LiveCondition(condition, of: change.info))
+        } catch {
+            result = .failure(error as? ParseError ?? .internalError)
+        }
+        compiled = (change.generation, result)
+        return result
+    }
+}
+
+/// Events of one condition, those with the same content together.
+private struct LiveEvents {
+    private struct Content: Hashable {
+        let kind: LiveEvent.Kind
+        let object: [UInt8]
+        let original: [UInt8]?
+    }
+
+    private var ids: [Content: Set<UInt64>] = [:]
+
+    mutating func add(
+        _ kind: LiveEvent.Kind, _ shown: (object: [UInt8], original: [UInt8]?), _ ids: Set<UInt64>
+    ) {
+        self.ids[Content(kind: kind, object: shown.object, original: shown.original), default: []].formUnion(ids)
+    }
+
+    var all: [LiveEvent] {
+        ids.map { LiveEvent(kind: $0.kind, ids: Array($1), object: $0.object, original: $0.original) }
+    }
+}
