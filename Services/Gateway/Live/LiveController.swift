@@ -15,6 +15,10 @@ struct LiveController: Sendable {
         -> ParseResponse
     {
         guard !request.isInBatch else { throw ParseRouter.noRoute }
+        // Whoever does not know that the answer has no end would wait for it.
+        guard request.headers[.accept]?.lowercased().contains(Self.mediaType) == true else {
+            throw ParseError(.invalidQuery, "Changes are told as \(Self.mediaType), which the header Accept must name.")
+        }
         guard hub.access.settings.isOn else { throw ParseError(.commandUnavailable, "Live queries are off.") }
         guard hub.enter() else { throw .tooManyRequests("There are too many connections.", retryAfterSeconds: 10) }
         // From here on it gives the place back, whatever becomes of the answer.
@@ -31,12 +35,14 @@ struct LiveController: Sendable {
         try await hub.subscribe(subscription, after: cursor)
         var response = ParseResponse(body: [])
         response.headers = [
-            .contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store",
+            .contentType: "\(Self.mediaType); charset=utf-8", .cacheControl: "no-store",
             Self.buffering: "no",
         ]
         response.stream = ResponseBody { writer in try await stream.send(through: &writer) }
         return response
     }
+
+    private static let mediaType = "text/event-stream"
 
     /// The client without its session, which the hub looks up each time.
     private static func admitted(_ principal: Principal) -> Principal {

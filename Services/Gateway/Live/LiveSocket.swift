@@ -120,7 +120,9 @@ final class LiveSocket: ChannelDuplexHandler {
     }
 
     private func received(_ text: [UInt8], _ context: ChannelHandlerContext) {
-        guard let action = session.received(text, now: Int64(clamping: NIODeadline.now().uptimeNanoseconds)) else { return }
+        guard let action = session.received(text, now: Int64(clamping: NIODeadline.now().uptimeNanoseconds)) else {
+            return
+        }
         switch action {
         case .connect(let connect): self.connect(connect, context)
         case .subscribe(let subscribing): subscribe(subscribing)
