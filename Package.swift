@@ -226,6 +226,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
             ],
             path: "Tests/Support"
         ),
@@ -276,6 +277,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         scenarios("ScenarioTests", exclude: ["Fixtures"]),
         scenarios("GatewayScenarios"),
         scenarios("HardeningScenarios"),
+        scenarios("LiveScenarios"),
         scenarios("ProtocolScenarios"),
         scenarios("SDKScenarios"),
         scenarios("ShopScenarios"),
