@@ -254,7 +254,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
             ]),
         .testTarget(
             name: "GatewayServiceTests",
-            dependencies: ["GatewayService", "MessageBus", "ParseProtocol", "ProcessKit", "TestSupport"]),
+            dependencies: ["GatewayService", "MessageBus", "Messages", "ParseProtocol", "ProcessKit", "TestSupport"]),
         serviceTests("Catalog"),
         serviceTests("Users"),
         serviceTests("Bag", dependencies: ["TestSupport"]),

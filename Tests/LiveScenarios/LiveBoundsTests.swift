@@ -81,7 +81,7 @@ import Testing
         #expect(live.waiting.isEmpty)
     }
 
-    /// CVE-2026-30925 and 32770: patterns that take long, and patterns that are none.
+    /// CVE-2026-30925 and CVE-2026-32770: patterns that take long, and patterns that are none.
     @Test func advisory2026_30925_aQueryThatTakesLongIsEnded() async throws {
         let suite = try await Self.narrow.value
         let name = "Live\(Names.random(8))"

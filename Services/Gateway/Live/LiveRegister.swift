@@ -7,7 +7,7 @@ import ParseProtocol
 /// A service's number is used once. When the rights of a client may have changed, its number is forgotten at once, so
 /// that nothing that was decided before goes out any more; under its new rights it gets another number and begins where
 /// the old one stopped.
-struct LiveRegister {
+package struct LiveRegister {
     /// What a service knows of the subscription.
     private struct Entry {
         let subscription: LiveSubscription
@@ -33,13 +33,12 @@ struct LiveRegister {
     }
 
     /// Where a subscription goes on under other rights.
-    struct Renewal {
-        let subscription: LiveSubscription
-        /// Nil when it had not begun yet.
-        let after: LiveCursor?
+    package struct Renewal {
+        package let subscription: LiveSubscription
+        package let after: LiveCursor
     }
 
-    typealias Told = [(subscription: LiveSubscription, message: LiveMessage)]
+    package typealias Told = [(subscription: LiveSubscription, message: LiveMessage)]
 
     /// Messages that may wait for the answer to a subscription.
     private static let waitingMax = 1000
@@ -52,12 +51,14 @@ struct LiveRegister {
     private var services: [String: Service] = [:]
     private var last: UInt64 = 0
 
-    var count: Int { entries.count }
+    package init() {}
+
+    package var count: Int { entries.count }
 
     // MARK: Beginning
 
     /// - Returns: the number under which the service is asked.
-    mutating func begin(_ subscription: LiveSubscription, after cursor: LiveCursor?) -> UInt64 {
+    package mutating func begin(_ subscription: LiveSubscription, after cursor: LiveCursor?) -> UInt64 {
         last += 1
         entries[last] = Entry(subscription: subscription, seen: cursor?.position)
         numbers[ObjectIdentifier(subscription)] = last
@@ -66,7 +67,7 @@ struct LiveRegister {
     }
 
     /// Whether the news of a service have to be asked for from now on; then the caller does.
-    mutating func startsAsking(_ service: String) -> Bool {
+    package mutating func startsAsking(_ service: String) -> Bool {
         guard services[service]?.isAsking == false else { return false }
         services[service]?.isAsking = true
         return true
@@ -74,7 +75,7 @@ struct LiveRegister {
 
     /// Says whose session it is. Until then any change of sessions may be its own.
     /// - Returns: false when the rights may have changed meanwhile.
-    mutating func identify(_ number: UInt64, _ userId: String) -> Bool {
+    package mutating func identify(_ number: UInt64, _ userId: String) -> Bool {
         guard let entry = entries[number], !entry.isStale else { return false }
         entries[number]?.userId = userId
         byUser[userId, default: []].insert(number)
@@ -84,7 +85,7 @@ struct LiveRegister {
     /// The service has answered.
     /// - Parameter told: whether the client is told that its subscription has begun.
     /// - Returns: what is told, or where it begins anew because the rights may have changed meanwhile.
-    mutating func began(
+    package mutating func began(
         _ number: UInt64, _ answer: LiveSubscribed, tells told: Bool
     ) -> (told: Told, renewal: Renewal?) {
         guard var entry = entries[number] else { return ([], nil) }
@@ -127,7 +128,7 @@ struct LiveRegister {
 
     /// - Returns: the number that the service may forget.
     @discardableResult
-    mutating func end(_ subscription: LiveSubscription) -> UInt64? {
+    package mutating func end(_ subscription: LiveSubscription) -> UInt64? {
         guard let number = numbers[ObjectIdentifier(subscription)] else { return nil }
         remove(number)
         return number
@@ -145,7 +146,9 @@ struct LiveRegister {
 
     /// Sessions have to be looked up again.
     /// - Returns: the subscriptions that go on when that is done, and the numbers that their services may forget.
-    mutating func forget(_ forget: Forget) -> (renewals: [Renewal], numbers: [(service: String, number: UInt64)]) {
+    package mutating func forget(
+        _ forget: Forget
+    ) -> (renewals: [Renewal], numbers: [(service: String, number: UInt64)]) {
         var affected = Set<UInt64>()
         if forget.everything {
             affected = Set(entries.keys)
@@ -188,7 +191,7 @@ struct LiveRegister {
     // MARK: News
 
     /// The next question for news of a service; nil when nobody wants any.
-    mutating func question(_ service: String) -> (feed: UInt64, taken: UInt64)? {
+    package mutating func question(_ service: String) -> (feed: UInt64, taken: UInt64)? {
         guard let state = services[service], state.count > 0 else {
             services[service] = nil
             return nil
@@ -201,7 +204,7 @@ struct LiveRegister {
     ///   - documents: what notices show, with the URLs of files.
     ///   - isHooked: whether a class has got a webhook that changes what may be shown.
     /// - Returns: what is told, and numbers that the service may forget.
-    mutating func take(
+    package mutating func take(
         _ news: LiveNews, _ documents: [[UInt8]], of service: String, isHooked: (String) -> Bool
     ) -> (told: Told, strangers: [UInt64]) {
         guard var state = services[service] else { return ([], []) }

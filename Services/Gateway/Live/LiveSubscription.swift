@@ -3,8 +3,8 @@ import NIOCore
 import Synchronization
 
 /// One subscription of one connection.
-final class LiveSubscription: Sendable {
-    let requestId: Int64
+package final class LiveSubscription: Sendable {
+    package let requestId: Int64
     let wish: LiveWish
     /// The service that owns the class.
     let service: String
@@ -28,6 +28,14 @@ final class LiveSubscription: Sendable {
         self.sink = sink
     }
 
+    /// One of a client of which only its session is known.
+    package convenience init(requestId: Int64, wish: LiveWish, sessionToken: String?, sink: any LiveSink) {
+        var credentials = Credentials()
+        credentials.sessionToken = sessionToken
+        self.init(
+            requestId: requestId, wish: wish, admitted: Principal(), credentials: credentials, from: nil, sink: sink)
+    }
+
     private let over = Atomic<Bool>(false)
 
     /// Whether nobody wants it any more.
@@ -37,7 +45,7 @@ final class LiveSubscription: Sendable {
 }
 
 /// What a subscription is told, in its order.
-enum LiveMessage: Sendable {
+package enum LiveMessage: Sendable {
     /// It has begun.
     /// - Parameter missed: what came after the client's cursor is not known any more.
     case subscribed(LiveCursor, missed: Bool)
@@ -47,7 +55,7 @@ enum LiveMessage: Sendable {
 }
 
 /// A client's connection, to which events go.
-protocol LiveSink: AnyObject, Sendable {
+package protocol LiveSink: AnyObject, Sendable {
     /// Takes messages in the order in which they shall arrive. It must only hand over.
     func deliver(_ messages: [(subscription: LiveSubscription, message: LiveMessage)])
     /// The gateway stops.

@@ -57,11 +57,11 @@ enum LiveText {
 }
 
 /// One event as all connections that get it have it.
-struct LiveDelivery: Sendable {
-    let kind: LiveNotice.Kind
-    let cursor: LiveCursor
-    let object: [UInt8]
-    let original: [UInt8]?
+package struct LiveDelivery: Sendable {
+    package let kind: LiveNotice.Kind
+    package let cursor: LiveCursor
+    package let object: [UInt8]
+    package let original: [UInt8]?
 }
 
 extension LiveNotice.Kind {

@@ -52,13 +52,16 @@ final class LiveGroup {
         case .success(let condition): test = condition
         case .failure(let error): return outcome.ended.append((id.map { [$0] } ?? Array(subscribers.keys), error))
         }
+        let roots = test.roots
+        // What somebody may not ask about is not matched for him: that his subscription ends must not tell that it fits.
+        guard showing.hidesNothing || mayAnybodyAsk(showing, roots, only: id, &outcome) else { return }
         let before = showing.before.map { test.holds(for: $0.stored.fields) }
         let after = showing.after.map { test.holds(for: $0.stored.fields) }
         guard before == true || after == true else { return }
         var events = LiveEvents()
-        let roots = test.roots
+        let over = Set(outcome.ended.flatMap(\.ids))
         for (query, view) in views {
-            let asked = roots.union(query.watch.compactMap { try? FieldPath($0).root })
+            let asked = Self.asked(query, roots)
             let hasChanged = query.watch.isEmpty || showing.hasChanged(query.watch)
             if showing.isForAll {
                 let ids = view.ids.values.reduce(into: Set()) { $0.formUnion($1) }
@@ -69,7 +72,7 @@ final class LiveGroup {
                 continue
             }
             for (caller, ids) in view.ids {
-                guard let wanted = Self.wanted(ids, id) else { continue }
+                guard let wanted = Self.wanted(ids, id), over.isDisjoint(with: wanted) else { continue }
                 do {
                     let rights = try LiveRights(caller, showing.change.info, asked: asked, namesOne: namesOne)
                     let readable = (before: rights.mayRead(showing.before), after: rights.mayRead(showing.after))
@@ -85,6 +88,31 @@ final class LiveGroup {
             }
         }
         outcome.events += events.all
+    }
+
+    private static func asked(_ query: LiveQuery, _ roots: Set<String>) -> Set<String> {
+        roots.union(query.watch.compactMap { try? FieldPath($0).root })
+    }
+
+    /// Ends the subscriptions of those who may not ask any more.
+    /// - Returns: whether one is left.
+    private func mayAnybodyAsk(
+        _ showing: LiveShowing, _ roots: Set<String>, only id: UInt64?, _ outcome: inout LiveOutcome
+    ) -> Bool {
+        var isOneLeft = false
+        for (query, view) in views {
+            let asked = Self.asked(query, roots)
+            for (caller, ids) in view.ids {
+                guard let wanted = Self.wanted(ids, id) else { continue }
+                do {
+                    _ = try LiveRights(caller, showing.change.info, asked: asked, namesOne: namesOne)
+                    isOneLeft = true
+                } catch {
+                    outcome.ended.append((Array(wanted), error as? ParseError ?? .internalError))
+                }
+            }
+        }
+        return isOneLeft
     }
 
     private static func wanted(_ ids: Set<UInt64>, _ id: UInt64?) -> Set<UInt64>? {

@@ -14,7 +14,8 @@ final class LiveShowing {
     let after: LiveImage?
     /// Whether everybody may ask the class about anything and read both sides: then nobody's rights need a look.
     let isForAll: Bool
-    private let hidesNothing: Bool
+    /// Whether all who may read an object see all of it.
+    let hidesNothing: Bool
     private var forms: [Form: [UInt8]] = [:]
 
     init(_ change: StoredChange) {

@@ -113,6 +113,7 @@ import Testing
         #expect(changed[3] == nil)
     }
 
+    /// CVE-2026-34363: what one subscriber may not see is not lost for another, nor the other way round.
     @Test func protectedFieldsAreNeitherShownNorAskedAbout() async throws {
         let hidden = ClassPermissions.open.protecting(["*": ["secret"], "role:staff": []])
         let watched = try await Watched([

@@ -1,0 +1,174 @@
+import GatewayService
+import Messages
+import ParseProtocol
+import Testing
+
+/// Who is told what, whatever order the answers, the news and the ends of sessions come in.
+@Suite struct LiveRegisterTests {
+    private final class Sink: LiveSink {
+        func deliver(_ messages: [(subscription: LiveSubscription, message: LiveMessage)]) {}
+        func stop() {}
+    }
+
+    private static func subscription(token: String? = "r:1", _ requestId: Int64 = 1) -> LiveSubscription {
+        LiveSubscription(
+            requestId: requestId, wish: LiveWish(className: "Note", condition: Array("{}".utf8), keys: [], watch: []),
+            sessionToken: token, sink: Sink())
+    }
+
+    private static func answer(_ position: UInt64, feed: UInt64 = 5, sent: UInt64 = 0) -> LiveSubscribed {
+        .with {
+            $0.feed = feed
+            $0.position = position
+            $0.sent = sent
+        }
+    }
+
+    private static func news(
+        _ notices: [(position: UInt64, numbers: [UInt64])], feed: UInt64 = 5, sent: UInt64 = 1, position: UInt64
+    ) -> LiveNews {
+        .with { news in
+            news.feed = feed
+            news.sent = sent
+            news.position = position
+            news.notices = notices.map { notice in
+                .with {
+                    $0.kind = .create
+                    $0.position = notice.position
+                    $0.subscriptions = notice.numbers
+                    $0.object = 1
+                }
+            }
+        }
+    }
+
+    private static func take(
+        _ register: inout LiveRegister, _ news: LiveNews
+    ) -> (told: LiveRegister.Told, strangers: [UInt64]) {
+        register.take(news, [Array("{}".utf8)], of: "catalog", isHooked: { _ in false })
+    }
+
+    /// `s` for subscribed, the position of an event, `e` for the end.
+    private static func short(_ told: LiveRegister.Told) -> [String] {
+        told.map { _, message in
+            switch message {
+            case .subscribed: "s"
+            case .event(let event): String(event.cursor.position)
+            case .ended(let problem): problem.reconnects ? "reconnect" : "e\(problem.code)"
+            }
+        }
+    }
+
+    @Test func whatComesBeforeTheAnswerIsToldAfterIt() {
+        var register = LiveRegister()
+        let number = register.begin(Self.subscription(), after: nil)
+        let (first, second) = (register.startsAsking("catalog"), register.startsAsking("catalog"))
+        #expect(first && !second)
+        let isKnown = register.identify(number, "ann")
+        #expect(isKnown)
+        let early = Self.take(&register, Self.news([(1, [number])], position: 1)).told
+        #expect(early.isEmpty)
+        let began = register.began(number, Self.answer(0), tells: true)
+        #expect(Self.short(began.told) == ["s", "1"])
+        #expect(began.renewal == nil)
+        let later = Self.take(&register, Self.news([(2, [number])], sent: 2, position: 2)).told
+        #expect(Self.short(later) == ["2"])
+        let question = register.question("catalog")
+        #expect(question.map { [$0.feed, $0.taken] } == [5, 2])
+    }
+
+    /// What was decided under the old rights goes nowhere, and the new ones begin where the old ones stopped.
+    @Test func aSessionThatIsLookedUpAgainGoesOnWhereItWas() {
+        var register = LiveRegister()
+        let (ann, guest) = (Self.subscription(), Self.subscription(token: nil, 2))
+        let number = register.begin(ann, after: nil)
+        let other = register.begin(guest, after: nil)
+        _ = register.identify(number, "ann")
+        _ = register.identify(other, "")
+        _ = register.began(number, Self.answer(0), tells: true)
+        _ = register.began(other, Self.answer(0), tells: true)
+        _ = Self.take(&register, Self.news([(3, [number])], position: 7))
+        let others = register.forget(.with { $0.userIds = ["bob"] }).renewals
+        #expect(others.isEmpty)
+        let (renewals, numbers) = register.forget(.with { $0.everything = true })
+        #expect(renewals.map(\.after) == [LiveCursor(feed: 5, position: 7)])
+        #expect(numbers.map(\.number) == [number])
+        let later = Self.take(&register, Self.news([(8, [number, other])], sent: 2, position: 8))
+        #expect(Self.short(later.told) == ["8"])
+        #expect(later.told.first?.subscription === guest)
+        #expect(later.strangers == [number])
+        // Under the new rights: not told that it has begun, but all that followed.
+        let renewed = register.begin(ann, after: LiveCursor(feed: 5, position: 7))
+        _ = register.identify(renewed, "ann")
+        let silent = register.began(renewed, Self.answer(8), tells: false).told
+        #expect(silent.isEmpty)
+        let again = Self.take(&register, Self.news([(8, [renewed])], sent: 3, position: 8)).told
+        #expect(Self.short(again) == ["8"])
+    }
+
+    @Test func whatItBeganWithIsNotLostWhenTheSessionIsLookedUpAgain() {
+        var register = LiveRegister()
+        let number = register.begin(Self.subscription(), after: LiveCursor(feed: 5, position: 2))
+        _ = register.identify(number, "ann")
+        // The changes 3 to 9 are on their way in the news up to 4.
+        _ = register.began(number, Self.answer(9, sent: 4), tells: true)
+        _ = Self.take(&register, Self.news([(3, [number])], sent: 3, position: 9))
+        let renewals = register.forget(.with { $0.userIds = ["ann"] }).renewals
+        #expect(renewals.map(\.after.position) == [3])
+    }
+
+    @Test func rightsThatMayChangeWhileTheServiceIsAskedCount() {
+        var register = LiveRegister()
+        let subscription = Self.subscription()
+        let early = register.begin(subscription, after: nil)
+        _ = register.forget(.with { $0.userIds = ["anybody"] })
+        let isKnown = register.identify(early, "ann")
+        #expect(!isKnown, "It was not known yet whose session it is.")
+        register.end(subscription)
+        let number = register.begin(subscription, after: nil)
+        _ = register.identify(number, "ann")
+        _ = register.forget(.with { $0.userIds = ["ann"] })
+        _ = Self.take(&register, Self.news([(5, [number])], position: 5))
+        let (told, renewal) = register.began(number, Self.answer(4), tells: true)
+        #expect(Self.short(told) == ["s"])
+        #expect(renewal?.after == LiveCursor(feed: 5, position: 4))
+        #expect(register.count == 0)
+    }
+
+    @Test func anotherFeedSendsItsClientsBack() {
+        var register = LiveRegister()
+        let (first, second) = (Self.subscription(), Self.subscription(token: nil, 2))
+        let number = register.begin(first, after: nil)
+        _ = register.identify(number, "ann")
+        _ = register.began(number, Self.answer(0), tells: true)
+        let asking = register.begin(second, after: nil)
+        _ = register.identify(asking, "")
+        let told = Self.take(&register, Self.news([], feed: 6, sent: 0, position: 0)).told
+        #expect(Self.short(told) == ["reconnect"])
+        #expect(told.first?.subscription === first)
+        // Who was being asked for meanwhile is of the new one.
+        let began = register.began(asking, Self.answer(0, feed: 6), tells: true).told
+        #expect(Self.short(began) == ["s"])
+        // A renewal of which something is missed may not go on as if nothing were.
+        let renewed = register.begin(first, after: LiveCursor(feed: 5, position: 1))
+        _ = register.identify(renewed, "ann")
+        var missed = Self.answer(3, feed: 6)
+        missed.missed = true
+        let end = register.began(renewed, missed, tells: false).told
+        #expect(Self.short(end) == ["reconnect"])
+    }
+
+    @Test func whoeverLeavesHearsNothingAndTheServiceIsTold() {
+        var register = LiveRegister()
+        let subscription = Self.subscription()
+        let number = register.begin(subscription, after: nil)
+        _ = register.identify(number, "ann")
+        _ = register.began(number, Self.answer(0), tells: true)
+        let (ended, again) = (register.end(subscription), register.end(subscription))
+        #expect(ended == number && again == nil)
+        let later = Self.take(&register, Self.news([(1, [number])], position: 1))
+        #expect(later.told.isEmpty && later.strangers == [number])
+        let question = register.question("catalog")
+        #expect(question == nil, "Nobody asks for news any more.")
+    }
+}
