@@ -46,7 +46,8 @@ package struct LiveProblem: Error, Sendable, Equatable {
 
     init(_ error: ParseError, requestId: Int64?) {
         self.init(
-            error.code.rawValue, error.message, requestId: requestId, reconnects: error.code == .serviceUnavailable)
+            error.code.rawValue, error.message, requestId: requestId,
+            reconnects: error.code == .serviceUnavailable || error.code == .timeout)
     }
 
     static func schema(_ message: String) -> LiveProblem { LiveProblem(1, message) }
