@@ -9,8 +9,8 @@ import Synchronization
 /// it.
 ///
 /// Rights are those of the moment. When `users` says that sessions have to be looked up again, the broker tells the hub
-/// before the reply that carried it goes anywhere: from then on nothing goes out to their subscriptions until they are
-/// known again.
+/// before the reply that carried it goes anywhere: what is written by somebody who knows of it is matched with their new
+/// rights or not at all.
 final class LiveHub: Service {
     let access: LiveAccess
     private let broker: Broker
@@ -56,43 +56,57 @@ final class LiveHub: Service {
     /// Begins a subscription. Its sink is told when it has begun, before the first event.
     /// - Throws: as a find of the query would.
     func subscribe(_ subscription: LiveSubscription, after cursor: LiveCursor?) async throws(ParseError) {
-        try await begin(subscription, after: cursor, tells: true)
+        try await begin(subscription, after: cursor, replacing: 0)
     }
 
+    /// - Parameter former: the number whose place it takes; 0 for a subscription that the client has just asked for.
     private func begin(
-        _ subscription: LiveSubscription, after cursor: LiveCursor?, tells: Bool
+        _ subscription: LiveSubscription, after cursor: LiveCursor?, replacing former: UInt64
     ) async throws(ParseError) {
-        let number = register.withLock { $0.begin(subscription, after: cursor) }
+        while true {
+            let number = register.withLock { $0.begin(subscription, after: cursor, replacing: former) }
+            do throws(ParseError) {
+                guard try await hasBegun(subscription, number, after: cursor, replacing: former) else { continue }
+                if former != 0 { forget([(subscription.service, former)]) }
+                return
+            } catch {
+                if register.withLock({ $0.end(number) }) { forget([(subscription.service, number)]) }
+                throw error
+            }
+        }
+    }
+
+    /// - Returns: false when it has to be asked again, because the rights may have changed meanwhile.
+    private func hasBegun(
+        _ subscription: LiveSubscription, _ number: UInt64, after cursor: LiveCursor?, replacing former: UInt64
+    ) async throws(ParseError) -> Bool {
         // Whoever ended it before it was there left a sign.
         guard !subscription.isOver else {
-            _ = register.withLock { $0.end(subscription) }
-            return
+            forget(register.withLock { $0.end(subscription) }.map { (subscription.service, $0) })
+            return true
         }
-        do throws(ParseError) {
-            let principal = try await access.signIn(subscription.admitted, subscription.credentials)
-            if tells { try access.count(subscription.wish.className, principal, from: subscription.address) }
-            try await access.check(subscription.wish.className)
-            guard register.withLock({ $0.identify(number, principal.userID) }) else {
-                // It was ended, or the session is another by now: that one is asked for.
-                guard register.withLock({ $0.end(subscription) }) != nil else { return }
-                return try await begin(subscription, after: cursor, tells: tells)
-            }
-            startAsking(subscription.service)
-            let answer = try await ask(subscription, number, principal, after: cursor)
-            let renewal = register.withLock { register in
-                let (told, renewal) = register.began(number, answer, tells: tells)
+        let principal = try await access.signIn(subscription.admitted, subscription.credentials)
+        if former == 0 { try access.count(subscription.wish.className, principal, from: subscription.address) }
+        try await access.check(subscription.wish.className)
+        guard register.withLock({ $0.identify(number, principal.userID) }) else {
+            // Ended, or asked for again.
+            return !register.withLock { $0.end(number) }
+        }
+        startAsking(subscription.service)
+        let answer = try await ask(subscription, number, principal, after: cursor, replacing: former)
+        return register.withLock { register in
+            switch register.began(number, answer) {
+            case .again: return false
+            case .told(let told):
                 if !told.isEmpty { subscription.sink.deliver(told) }
-                return renewal
+                return true
             }
-            if let renewal { renew([renewal]) }
-        } catch {
-            if register.withLock({ $0.end(subscription) }) != nil { forget([(subscription.service, number)]) }
-            throw error
         }
     }
 
     private func ask(
-        _ subscription: LiveSubscription, _ number: UInt64, _ principal: Principal, after cursor: LiveCursor?
+        _ subscription: LiveSubscription, _ number: UInt64, _ principal: Principal, after cursor: LiveCursor?,
+        replacing former: UInt64
     ) async throws(ParseError) -> LiveSubscribed {
         let wish = subscription.wish
         let message = LiveSubscribe.with {
@@ -104,6 +118,7 @@ final class LiveHub: Service {
             $0.resumes = cursor != nil
             $0.feed = cursor?.feed ?? 0
             $0.after = cursor?.position ?? 0
+            $0.replaces = former
         }
         do {
             let call = ObjectCalls(of: subscription.service).liveSubscribe
@@ -125,7 +140,7 @@ final class LiveHub: Service {
         guard !subscriptions.isEmpty else { return }
         for subscription in subscriptions { subscription.end() }
         let numbers = register.withLock { register in
-            subscriptions.compactMap { subscription in
+            subscriptions.flatMap { subscription in
                 register.end(subscription).map { (service: subscription.service, number: $0) }
             }
         }
@@ -149,9 +164,18 @@ final class LiveHub: Service {
 
     /// On the broker's thread, before the reply that carried it goes anywhere.
     func forget(_ forget: Forget) {
-        let (renewals, numbers) = register.withLock { $0.forget(forget) }
+        let renewals = register.withLock { $0.forget(forget) }
         guard !renewals.isEmpty else { return }
-        self.forget(numbers)
+        for (service, renewals) in Dictionary(grouping: renewals, by: \.subscription.service) {
+            let message = LiveHold.with {
+                $0.gateway = gateway
+                $0.subscriptions = renewals.map(\.replaces)
+            }
+            guard var request = try? BusRequest(ObjectCalls(of: service).liveHold, message) else { continue }
+            // It goes the way of writes, before those that somebody sends who knows of the change.
+            request.writes = true
+            broker.call(request) { _ in }
+        }
         renew(renewals)
     }
 
@@ -169,7 +193,7 @@ final class LiveHub: Service {
 
     private func renew(_ renewal: LiveRegister.Renewal) async {
         do throws(ParseError) {
-            try await begin(renewal.subscription, after: renewal.after, tells: false)
+            try await begin(renewal.subscription, after: nil, replacing: renewal.replaces)
         } catch {
             end(renewal.subscription, error)
         }

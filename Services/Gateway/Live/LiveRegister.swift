@@ -4,41 +4,49 @@ import ParseProtocol
 /// The subscriptions of this gateway, by the numbers under which services know them. Pure: `LiveHub` guards it and
 /// sends what it decides.
 ///
-/// A service's number is used once. When the rights of a client may have changed, its number is forgotten at once, so
-/// that nothing that was decided before goes out any more; under its new rights it gets another number and begins where
-/// the old one stopped.
+/// A service's number is used once. When the rights of a client may have changed, the service is told at once to hold its
+/// number: what it decided before still goes out, nothing is decided under it any more. Under its new rights the
+/// subscription gets another number and begins where the old one was held.
 package struct LiveRegister {
     /// What a service knows of the subscription.
     private struct Entry {
         let subscription: LiveSubscription
+        /// Where the client stopped listening.
+        let cursor: LiveCursor?
+        /// The number whose place this one takes; 0 for none.
+        let replaces: UInt64
         /// Nil until the service has answered.
         var feed: UInt64?
         /// What came while the service had not answered.
         var waiting: [LiveMessage] = []
-        /// Of changes up to it everything was told; nil before it is known where it begins.
-        var seen: UInt64?
-        /// The number of the news with which all is told that the subscription began with.
-        var completeAt: UInt64 = 0
         var userId = ""
         /// The rights may be others than those with which the service was asked.
         var isStale = false
+        /// The number of the news with which all is told that there is to tell under this one; nil while it goes on.
+        var retiresAt: UInt64?
     }
 
     private struct Service {
         var feed: UInt64 = 0
         var taken: UInt64 = 0
-        var position: UInt64 = 0
         var count = 0
         var isAsking = false
     }
 
-    /// Where a subscription goes on under other rights.
+    /// A subscription that goes on in the place of a number.
     package struct Renewal {
         package let subscription: LiveSubscription
-        package let after: LiveCursor
+        package let replaces: UInt64
     }
 
     package typealias Told = [(subscription: LiveSubscription, message: LiveMessage)]
+
+    /// What follows from a service's answer.
+    package enum Beginning {
+        case told(Told)
+        /// The rights may have changed meanwhile: it has to be asked again.
+        case again
+    }
 
     /// Messages that may wait for the answer to a subscription.
     private static let waitingMax = 1000
@@ -46,8 +54,10 @@ package struct LiveRegister {
         2, "Something may have been missed. Connect again and ask for the objects anew.", reconnects: true)
 
     private var entries: [UInt64: Entry] = [:]
-    private var numbers: [ObjectIdentifier: UInt64] = [:]
+    private var numbers: [ObjectIdentifier: Set<UInt64>] = [:]
     private var byUser: [String: Set<UInt64>] = [:]
+    /// Numbers that are over when the news up to theirs are taken.
+    private var retiring: Set<UInt64> = []
     private var services: [String: Service] = [:]
     private var last: UInt64 = 0
 
@@ -57,11 +67,16 @@ package struct LiveRegister {
 
     // MARK: Beginning
 
+    /// - Parameters:
+    ///   - cursor: where the client stopped listening.
+    ///   - replaces: the number whose place it takes; 0 for none.
     /// - Returns: the number under which the service is asked.
-    package mutating func begin(_ subscription: LiveSubscription, after cursor: LiveCursor?) -> UInt64 {
+    package mutating func begin(
+        _ subscription: LiveSubscription, after cursor: LiveCursor?, replacing replaces: UInt64 = 0
+    ) -> UInt64 {
         last += 1
-        entries[last] = Entry(subscription: subscription, seen: cursor?.position)
-        numbers[ObjectIdentifier(subscription)] = last
+        entries[last] = Entry(subscription: subscription, cursor: cursor, replaces: replaces)
+        numbers[ObjectIdentifier(subscription), default: []].insert(last)
         services[subscription.service, default: Service()].count += 1
         return last
     }
@@ -74,7 +89,7 @@ package struct LiveRegister {
     }
 
     /// Says whose session it is. Until then any change of sessions may be its own.
-    /// - Returns: false when the rights may have changed meanwhile.
+    /// - Returns: false when the rights may have changed meanwhile, or it was ended.
     package mutating func identify(_ number: UInt64, _ userId: String) -> Bool {
         guard let entry = entries[number], !entry.isStale else { return false }
         entries[number]?.userId = userId
@@ -83,72 +98,81 @@ package struct LiveRegister {
     }
 
     /// The service has answered.
-    /// - Parameter told: whether the client is told that its subscription has begun.
-    /// - Returns: what is told, or where it begins anew because the rights may have changed meanwhile.
-    package mutating func began(
-        _ number: UInt64, _ answer: LiveSubscribed, tells told: Bool
-    ) -> (told: Told, renewal: Renewal?) {
-        guard var entry = entries[number] else { return ([], nil) }
+    package mutating func began(_ number: UInt64, _ answer: LiveSubscribed) -> Beginning {
+        guard var entry = entries[number] else { return .told([]) }
         let subscription = entry.subscription
         let service = services[subscription.service] ?? Service()
-        guard service.feed == 0 || service.feed == answer.feed, entry.waiting.count <= Self.waitingMax,
-            told || !answer.missed
-        else {
+        // Nothing was promised yet; what waits was decided under rights that may be others by now.
+        guard !entry.isStale else {
             remove(number)
-            return ([(subscription, .ended(Self.reconnect))], nil)
+            return .again
+        }
+        let isRenewal = entry.replaces != 0
+        guard service.feed == 0 || service.feed == answer.feed, entry.waiting.count <= Self.waitingMax,
+            !(isRenewal && answer.missed)
+        else {
+            for number in numbers[ObjectIdentifier(subscription)] ?? [] { remove(number) }
+            return .told([(subscription, .ended(Self.reconnect))])
         }
         if service.feed == 0 { services[subscription.service]?.feed = answer.feed }
-        if entry.isStale {
-            let seen = answer.missed ? answer.position : entry.seen ?? answer.position
-            let cursor = LiveCursor(feed: answer.feed, position: seen)
-            remove(number)
-            // The client has heard nothing of it yet; what it has to know is where it begins.
-            let messages: Told = told ? [(subscription, .subscribed(cursor, missed: answer.missed))] : []
-            return (messages, Renewal(subscription: subscription, after: cursor))
-        }
         entry.feed = answer.feed
-        entry.completeAt = answer.sent
-        let seen = answer.missed ? answer.position : entry.seen ?? answer.position
-        entry.seen = seen
         var messages: Told = []
-        if told {
-            let cursor = LiveCursor(feed: answer.feed, position: seen)
+        if isRenewal {
+            retire(entry.replaces, at: answer.sent)
+        } else {
+            let position = answer.missed ? answer.position : entry.cursor?.position ?? answer.position
+            let cursor = LiveCursor(feed: answer.feed, position: position)
             messages.append((subscription, .subscribed(cursor, missed: answer.missed)))
         }
         messages += entry.waiting.map { (subscription, $0) }
-        for case .event(let event) in entry.waiting { entry.seen = max(entry.seen ?? 0, event.cursor.position) }
         let isOver = entry.waiting.contains { if case .ended = $0 { true } else { false } }
         entry.waiting = []
         entries[number] = entry
         if isOver { remove(number) }
-        return (messages, nil)
+        return .told(messages)
     }
 
     // MARK: Ending
 
-    /// - Returns: the number that the service may forget.
+    /// - Returns: the numbers that the service may forget.
     @discardableResult
-    package mutating func end(_ subscription: LiveSubscription) -> UInt64? {
-        guard let number = numbers[ObjectIdentifier(subscription)] else { return nil }
-        remove(number)
-        return number
+    package mutating func end(_ subscription: LiveSubscription) -> [UInt64] {
+        let all = numbers[ObjectIdentifier(subscription)] ?? []
+        all.forEach { remove($0) }
+        return all.sorted()
+    }
+
+    /// - Returns: whether the number was there.
+    @discardableResult
+    package mutating func end(_ number: UInt64) -> Bool {
+        defer { remove(number) }
+        return entries[number] != nil
+    }
+
+    private mutating func retire(_ number: UInt64, at sent: UInt64) {
+        guard let entry = entries[number] else { return }
+        guard services[entry.subscription.service]?.taken ?? 0 < sent else { return remove(number) }
+        entries[number]?.retiresAt = sent
+        retiring.insert(number)
     }
 
     private mutating func remove(_ number: UInt64) {
         guard let entry = entries.removeValue(forKey: number) else { return }
-        numbers[ObjectIdentifier(entry.subscription)] = nil
+        let identity = ObjectIdentifier(entry.subscription)
+        numbers[identity]?.remove(number)
+        if numbers[identity]?.isEmpty == true { numbers[identity] = nil }
         byUser[entry.userId]?.remove(number)
         if byUser[entry.userId]?.isEmpty == true { byUser[entry.userId] = nil }
+        retiring.remove(number)
         services[entry.subscription.service]?.count -= 1
     }
 
     // MARK: Rights
 
     /// Sessions have to be looked up again.
-    /// - Returns: the subscriptions that go on when that is done, and the numbers that their services may forget.
-    package mutating func forget(
-        _ forget: Forget
-    ) -> (renewals: [Renewal], numbers: [(service: String, number: UInt64)]) {
+    /// - Returns: the subscriptions that go on when that is done, each in the place of a number that its service has to
+    ///   hold now.
+    package mutating func forget(_ forget: Forget) -> [Renewal] {
         var affected = Set<UInt64>()
         if forget.everything {
             affected = Set(entries.keys)
@@ -158,22 +182,15 @@ package struct LiveRegister {
             for (number, entry) in entries where entry.feed == nil && entry.userId.isEmpty { affected.insert(number) }
         }
         var renewals: [Renewal] = []
-        var numbers: [(service: String, number: UInt64)] = []
-        for number in affected {
-            guard let entry = entries[number], entry.subscription.credentials.sessionToken != nil else { continue }
-            guard let feed = entry.feed else {
-                entries[number]?.isStale = true
-                continue
-            }
-            let service = services[entry.subscription.service] ?? Service()
-            // News of all before are told once those are taken that it began with.
-            let told = entry.seen ?? 0
-            let seen = service.taken >= entry.completeAt ? max(told, service.position) : told
-            renewals.append(Renewal(subscription: entry.subscription, after: LiveCursor(feed: feed, position: seen)))
-            numbers.append((entry.subscription.service, number))
-            remove(number)
+        for number in affected.sorted() {
+            guard let entry = entries[number], !entry.isStale, entry.retiresAt == nil,
+                entry.subscription.credentials.sessionToken != nil
+            else { continue }
+            entries[number]?.isStale = true
+            // One that is being asked for is asked for again by whoever asks.
+            if entry.feed != nil { renewals.append(Renewal(subscription: entry.subscription, replaces: number)) }
         }
-        return (renewals, numbers)
+        return renewals
     }
 
     /// Every subscription with a session.
@@ -218,7 +235,6 @@ package struct LiveRegister {
             }
             services[service]?.feed = news.feed
             services[service]?.taken = 0
-            services[service]?.position = 0
             return (told, [])
         }
         var strangers: [UInt64] = []
@@ -230,26 +246,27 @@ package struct LiveRegister {
                     continue
                 }
                 let message = isHooked(entry.subscription.wish.className) ? Self.hooked(entry.subscription) : message
-                deliver(message, to: number, entry, at: notice.position, &told)
+                deliver(message, to: number, entry, &told)
             }
         }
         state = services[service] ?? state
         state.feed = news.feed
         state.taken = news.sent
-        state.position = max(state.position, news.position)
         services[service] = state
+        for number in retiring where entries[number]?.subscription.service == service {
+            if let end = entries[number]?.retiresAt, end <= news.sent { remove(number) }
+        }
         return (told, strangers)
     }
 
     private mutating func deliver(
-        _ message: LiveMessage, to number: UInt64, _ entry: Entry, at position: UInt64, _ told: inout Told
+        _ message: LiveMessage, to number: UInt64, _ entry: Entry, _ told: inout Told
     ) {
         guard entry.feed != nil else {
             if entry.waiting.count <= Self.waitingMax { entries[number]?.waiting.append(message) }
             return
         }
         told.append((entry.subscription, message))
-        entries[number]?.seen = max(entry.seen ?? 0, position)
         if case .ended = message { remove(number) }
     }
 

@@ -33,6 +33,8 @@ public struct ObjectCalls: Sendable {
     // Live queries. Sender: gateway.
     /// Begins or replaces a client's subscription.
     public var liveSubscribe: Call<LiveSubscribe, LiveSubscribed> { Call("\(service).liveSubscribe.v1") }
+    /// Stops matching for subscriptions whose rights may have changed.
+    public var liveHold: Call<LiveHold, Accepted> { Call("\(service).liveHold.v1") }
     /// Ends subscriptions.
     public var liveUnsubscribe: Call<LiveUnsubscribe, Accepted> { Call("\(service).liveUnsubscribe.v1") }
     /// What is new for the subscriptions, answered when there is something.
@@ -48,8 +50,8 @@ public struct ObjectCalls: Sendable {
 
     private var ofObjects: [any DeclaredCall] {
         [
-            get, find, fetch, lookup, aggregate, write, preview, schemas, schema, purge, liveSubscribe, liveUnsubscribe,
-            liveNext,
+            get, find, fetch, lookup, aggregate, write, preview, schemas, schema, purge, liveSubscribe, liveHold,
+            liveUnsubscribe, liveNext,
         ]
     }
 

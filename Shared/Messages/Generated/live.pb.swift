@@ -52,6 +52,26 @@ public nonisolated struct LiveSubscribe: Sendable {
 
   public var after: UInt64 = 0
 
+  /// A subscription that is held and whose place this one takes: it begins where that one was held. 0 for none.
+  public var replaces: UInt64 = 0
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// Kind `<service>.liveHold.v1`. Sender: gateway, when sessions have to be looked up again. Receiver: the writer, on the lane that
+/// brings it writes: what arrives after it is matched with these subscriptions no more. What they were told before stays to be
+/// taken. Reply: Accepted.
+public nonisolated struct LiveHold: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var gateway: UInt64 = 0
+
+  public var subscriptions: [UInt64] = []
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -71,7 +91,7 @@ public nonisolated struct LiveSubscribed: Sendable {
   /// The changes after the wanted position are not there any more: the subscription begins now.
   public var missed: Bool = false
 
-  /// Whoever has taken the news up to it has all that the subscription began with.
+  /// Whoever has taken the news up to it has all that a subscription was told whose place this one takes.
   public var sent: UInt64 = 0
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -228,7 +248,7 @@ fileprivate nonisolated let _protobuf_package = "satchel"
 
 nonisolated extension LiveSubscribe: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".LiveSubscribe"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}gateway\0\u{1}subscription\0\u{3}class_name\0\u{1}keys\0\u{1}watch\0\u{1}resumes\0\u{1}feed\0\u{1}after\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}gateway\0\u{1}subscription\0\u{3}class_name\0\u{1}keys\0\u{1}watch\0\u{1}resumes\0\u{1}feed\0\u{1}after\0\u{1}replaces\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -244,6 +264,7 @@ nonisolated extension LiveSubscribe: SwiftProtobuf.Message, SwiftProtobuf._Messa
       case 6: try { try decoder.decodeSingularBoolField(value: &self.resumes) }()
       case 7: try { try decoder.decodeSingularFixed64Field(value: &self.feed) }()
       case 8: try { try decoder.decodeSingularUInt64Field(value: &self.after) }()
+      case 9: try { try decoder.decodeSingularUInt64Field(value: &self.replaces) }()
       default: break
       }
     }
@@ -274,6 +295,9 @@ nonisolated extension LiveSubscribe: SwiftProtobuf.Message, SwiftProtobuf._Messa
     if self.after != 0 {
       try visitor.visitSingularUInt64Field(value: self.after, fieldNumber: 8)
     }
+    if self.replaces != 0 {
+      try visitor.visitSingularUInt64Field(value: self.replaces, fieldNumber: 9)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -286,6 +310,42 @@ nonisolated extension LiveSubscribe: SwiftProtobuf.Message, SwiftProtobuf._Messa
     if lhs.resumes != rhs.resumes {return false}
     if lhs.feed != rhs.feed {return false}
     if lhs.after != rhs.after {return false}
+    if lhs.replaces != rhs.replaces {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveHold: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".LiveHold"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}gateway\0\u{1}subscriptions\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularFixed64Field(value: &self.gateway) }()
+      case 2: try { try decoder.decodeRepeatedUInt64Field(value: &self.subscriptions) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.gateway != 0 {
+      try visitor.visitSingularFixed64Field(value: self.gateway, fieldNumber: 1)
+    }
+    if !self.subscriptions.isEmpty {
+      try visitor.visitPackedUInt64Field(value: self.subscriptions, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: LiveHold, rhs: LiveHold) -> Bool {
+    if lhs.gateway != rhs.gateway {return false}
+    if lhs.subscriptions != rhs.subscriptions {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -51,6 +51,9 @@ package final class LiveMatcher {
         if classes[query.className]?.isEmpty == true { classes[query.className] = nil }
     }
 
+    /// The class of a subscription; nil when it is not there.
+    package func className(of id: UInt64) -> String? { queries[id]?.className }
+
     package func removeAll() {
         classes = [:]
         queries = [:]

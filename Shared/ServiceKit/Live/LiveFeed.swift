@@ -41,6 +41,8 @@ package final class LiveFeed {
     private var lastHeard: Int64 = 0
     /// The moments at which classes lost their last subscription.
     private var left: [String: Int64] = [:]
+    /// Subscriptions whose rights may have changed, with the position from which on they are told nothing.
+    private var held: [UInt64: (position: UInt64, className: String, at: Int64)] = [:]
     /// The classes whose every later change is told: the writer has begun a job since they are watched.
     private var settled: Set<String> = []
 
@@ -68,15 +70,13 @@ package final class LiveFeed {
         }
         let id = wish.message.subscription
         let className = wish.query.className
-        let missed =
-            wish.message.resumes
-            ? wish.message.feed != feed || wish.message.after > position
-                || window.changes(of: className, after: wish.message.after) == nil : false
+        let start = start(of: wish.message, className)
+        let missed = start?.isKnown == false
         try matcher.add(.init(id: id, caller: wish.caller, client: wish.client), to: wish.query)
         left[className] = nil
         window.watch(classes, from: position)
-        if wish.message.resumes, !missed {
-            for entry in window.changes(of: className, after: wish.message.after) ?? [] {
+        if let start, start.isKnown {
+            for entry in window.changes(of: className, after: start.position) ?? [] {
                 tell(matcher.outcome(of: entry.change, for: id), of: entry.position)
             }
         }
@@ -89,6 +89,30 @@ package final class LiveFeed {
         return (answer, settled.contains(className))
     }
 
+    /// Where a subscription begins that does not begin now, and whether all that followed is known.
+    private func start(of message: LiveSubscribe, _ className: String) -> (position: UInt64, isKnown: Bool)? {
+        if message.replaces != 0 {
+            guard let place = held[message.replaces], place.className == className else { return (0, false) }
+            return (place.position, window.changes(of: className, after: place.position) != nil)
+        }
+        guard message.resumes else { return nil }
+        let isKnown =
+            message.feed == feed && message.after <= position
+            && window.changes(of: className, after: message.after) != nil
+        return (message.after, isKnown)
+    }
+
+    /// Stops matching for subscriptions until others take their places.
+    package func hold(_ message: LiveHold) {
+        guard message.gateway == gateway else { return }
+        for id in message.subscriptions {
+            guard let className = matcher.className(of: id) else { continue }
+            held[id] = (position, className, clock())
+            matcher.remove(id)
+        }
+        noteLeft()
+    }
+
     /// A job of the writer has begun and ended since the class is watched.
     package func settle(_ className: String) {
         if classes.contains(className) { settled.insert(className) }
@@ -96,7 +120,10 @@ package final class LiveFeed {
 
     package func unsubscribe(_ message: LiveUnsubscribe) {
         guard message.gateway == gateway else { return }
-        message.subscriptions.forEach(matcher.remove)
+        for id in message.subscriptions {
+            matcher.remove(id)
+            held[id] = nil
+        }
         noteLeft()
     }
 
@@ -111,6 +138,7 @@ package final class LiveFeed {
         lastHeard = clock()
         guard other != gateway else { return }
         gateway = other
+        held = [:]
         matcher.removeAll()
         outbox.removeAll()
         noteLeft()
@@ -130,6 +158,7 @@ package final class LiveFeed {
     /// Something was lost: all subscriptions are over, which whoever asks next hears.
     package func lose() {
         feed = makeFeed()
+        held = [:]
         matcher.removeAll()
         outbox.removeAll()
         window.removeAll()
@@ -191,6 +220,7 @@ package final class LiveFeed {
         let now = clock()
         // Should it come back, it must hear that its subscriptions are gone.
         if matcher.count > 0, now - lastHeard > Self.silenceNanoseconds { lose() }
+        held = held.filter { now - $0.value.at < Self.lingerNanoseconds }
         left = left.filter { now - $0.value < Self.lingerNanoseconds }
         window.watch(classes, from: position)
         window.makeRoom(now)

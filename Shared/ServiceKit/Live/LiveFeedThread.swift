@@ -9,6 +9,7 @@ package final class LiveFeedThread: @unchecked Sendable {
     private enum Work {
         case subscribe(LiveFeed.Wish, @Sendable (Result<Subscribed, any Error>) -> Void)
         case settle(String)
+        case hold(LiveHold)
         case unsubscribe(LiveUnsubscribe)
         case next(LiveNext, @Sendable (Result<News, any Error>) -> Void)
         case changes([StoredChange])
@@ -54,6 +55,9 @@ package final class LiveFeedThread: @unchecked Sendable {
     }
 
     package func settle(_ className: String) { post(.settle(className)) {} }
+
+    /// Takes effect between what was committed before and what the calling thread hands to the writer after.
+    package func hold(_ message: LiveHold) { post(.hold(message)) {} }
 
     package func unsubscribe(_ message: LiveUnsubscribe) { post(.unsubscribe(message)) {} }
 
@@ -131,7 +135,7 @@ package final class LiveFeedThread: @unchecked Sendable {
             switch item {
             case .subscribe(_, let completion): completion(.failure(Self.stopping))
             case .next(_, let completion): completion(.failure(Self.stopping))
-            case .changes, .settle, .unsubscribe: break
+            case .changes, .settle, .hold, .unsubscribe: break
             }
         }
     }
@@ -153,6 +157,7 @@ package final class LiveFeedThread: @unchecked Sendable {
         switch item {
         case .changes(let changes): changes.forEach(feed.changed)
         case .settle(let className): feed.settle(className)
+        case .hold(let message): feed.hold(message)
         case .unsubscribe(let message): feed.unsubscribe(message)
         case .subscribe(let wish, let completion):
             let result = Result { () throws -> Subscribed in try feed.subscribe(wish) }

@@ -32,6 +32,12 @@ extension ServiceRoutes {
             return answer
         }
 
+        // On the lane itself, which hands over the writes that follow after it.
+        read(calls.liveHold) { message, _, _ in
+            feed.hold(message)
+            return Accepted()
+        }
+
         task(calls.liveUnsubscribe) { message, _ in
             feed.unsubscribe(message)
             return Accepted()
