@@ -59,6 +59,13 @@ import Testing
         }
     }
 
+    private static func told(_ beginning: LiveRegister.Beginning) -> [String] {
+        switch beginning {
+        case .told(let told): short(told)
+        case .again: ["again"]
+        }
+    }
+
     @Test func whatComesBeforeTheAnswerIsToldAfterIt() {
         var register = LiveRegister()
         let number = register.begin(Self.subscription(), after: nil)
@@ -68,53 +75,41 @@ import Testing
         #expect(isKnown)
         let early = Self.take(&register, Self.news([(1, [number])], position: 1)).told
         #expect(early.isEmpty)
-        let began = register.began(number, Self.answer(0), tells: true)
-        #expect(Self.short(began.told) == ["s", "1"])
-        #expect(began.renewal == nil)
+        let began = Self.told(register.began(number, Self.answer(0)))
+        #expect(began == ["s", "1"])
         let later = Self.take(&register, Self.news([(2, [number])], sent: 2, position: 2)).told
         #expect(Self.short(later) == ["2"])
         let question = register.question("catalog")
         #expect(question.map { [$0.feed, $0.taken] } == [5, 2])
     }
 
-    /// What was decided under the old rights goes nowhere, and the new ones begin where the old ones stopped.
-    @Test func aSessionThatIsLookedUpAgainGoesOnWhereItWas() {
+    /// What was decided before still goes out, and what is decided under the new rights comes after it.
+    @Test func aSessionThatIsLookedUpAgainGoesOnWhereItWasHeld() {
         var register = LiveRegister()
         let (ann, guest) = (Self.subscription(), Self.subscription(token: nil, 2))
         let number = register.begin(ann, after: nil)
         let other = register.begin(guest, after: nil)
         _ = register.identify(number, "ann")
         _ = register.identify(other, "")
-        _ = register.began(number, Self.answer(0), tells: true)
-        _ = register.began(other, Self.answer(0), tells: true)
-        _ = Self.take(&register, Self.news([(3, [number])], position: 7))
-        let others = register.forget(.with { $0.userIds = ["bob"] }).renewals
+        _ = register.began(number, Self.answer(0))
+        _ = register.began(other, Self.answer(0))
+        let others = register.forget(.with { $0.userIds = ["bob"] })
         #expect(others.isEmpty)
-        let (renewals, numbers) = register.forget(.with { $0.everything = true })
-        #expect(renewals.map(\.after) == [LiveCursor(feed: 5, position: 7)])
-        #expect(numbers.map(\.number) == [number])
-        let later = Self.take(&register, Self.news([(8, [number, other])], sent: 2, position: 8))
-        #expect(Self.short(later.told) == ["8"])
-        #expect(later.told.first?.subscription === guest)
-        #expect(later.strangers == [number])
-        // Under the new rights: not told that it has begun, but all that followed.
-        let renewed = register.begin(ann, after: LiveCursor(feed: 5, position: 7))
+        let renewals = register.forget(.with { $0.everything = true })
+        #expect(renewals.map(\.replaces) == [number], "A guest has no rights that could change.")
+        let again = register.forget(.with { $0.everything = true })
+        #expect(again.isEmpty, "It is being looked up.")
+        let renewed = register.begin(ann, after: nil, replacing: number)
         _ = register.identify(renewed, "ann")
-        let silent = register.began(renewed, Self.answer(8), tells: false).told
-        #expect(silent.isEmpty)
-        let again = Self.take(&register, Self.news([(8, [renewed])], sent: 3, position: 8)).told
-        #expect(Self.short(again) == ["8"])
-    }
-
-    @Test func whatItBeganWithIsNotLostWhenTheSessionIsLookedUpAgain() {
-        var register = LiveRegister()
-        let number = register.begin(Self.subscription(), after: LiveCursor(feed: 5, position: 2))
-        _ = register.identify(number, "ann")
-        // The changes 3 to 9 are on their way in the news up to 4.
-        _ = register.began(number, Self.answer(9, sent: 4), tells: true)
-        _ = Self.take(&register, Self.news([(3, [number])], sent: 3, position: 9))
-        let renewals = register.forget(.with { $0.userIds = ["ann"] }).renewals
-        #expect(renewals.map(\.after.position) == [3])
+        // The news up to 3 hold the last of the old ones; the answer overtakes them.
+        let silent = Self.told(register.began(renewed, Self.answer(8, sent: 3)))
+        #expect(silent.isEmpty, "The client knows that it has begun.")
+        let last = Self.take(&register, Self.news([(7, [number])], sent: 3, position: 8)).told
+        #expect(Self.short(last) == ["7"])
+        let next = Self.take(&register, Self.news([(9, [number, renewed])], sent: 4, position: 9))
+        #expect(Self.short(next.told) == ["9"])
+        #expect(next.strangers == [number])
+        #expect(register.count == 2)
     }
 
     @Test func rightsThatMayChangeWhileTheServiceIsAskedCount() {
@@ -124,14 +119,14 @@ import Testing
         _ = register.forget(.with { $0.userIds = ["anybody"] })
         let isKnown = register.identify(early, "ann")
         #expect(!isKnown, "It was not known yet whose session it is.")
-        register.end(subscription)
+        register.end(early)
         let number = register.begin(subscription, after: nil)
         _ = register.identify(number, "ann")
-        _ = register.forget(.with { $0.userIds = ["ann"] })
+        let renewals = register.forget(.with { $0.userIds = ["ann"] })
+        #expect(renewals.isEmpty, "Whoever asks asks again.")
         _ = Self.take(&register, Self.news([(5, [number])], position: 5))
-        let (told, renewal) = register.began(number, Self.answer(4), tells: true)
-        #expect(Self.short(told) == ["s"])
-        #expect(renewal?.after == LiveCursor(feed: 5, position: 4))
+        let began = Self.told(register.began(number, Self.answer(4)))
+        #expect(began == ["again"])
         #expect(register.count == 0)
     }
 
@@ -140,22 +135,22 @@ import Testing
         let (first, second) = (Self.subscription(), Self.subscription(token: nil, 2))
         let number = register.begin(first, after: nil)
         _ = register.identify(number, "ann")
-        _ = register.began(number, Self.answer(0), tells: true)
+        _ = register.began(number, Self.answer(0))
         let asking = register.begin(second, after: nil)
         _ = register.identify(asking, "")
         let told = Self.take(&register, Self.news([], feed: 6, sent: 0, position: 0)).told
         #expect(Self.short(told) == ["reconnect"])
         #expect(told.first?.subscription === first)
         // Who was being asked for meanwhile is of the new one.
-        let began = register.began(asking, Self.answer(0, feed: 6), tells: true).told
-        #expect(Self.short(began) == ["s"])
+        let began = Self.told(register.began(asking, Self.answer(0, feed: 6)))
+        #expect(began == ["s"])
         // A renewal of which something is missed may not go on as if nothing were.
-        let renewed = register.begin(first, after: LiveCursor(feed: 5, position: 1))
+        let renewed = register.begin(first, after: nil, replacing: number)
         _ = register.identify(renewed, "ann")
         var missed = Self.answer(3, feed: 6)
         missed.missed = true
-        let end = register.began(renewed, missed, tells: false).told
-        #expect(Self.short(end) == ["reconnect"])
+        let end = Self.told(register.began(renewed, missed))
+        #expect(end == ["reconnect"])
     }
 
     @Test func whoeverLeavesHearsNothingAndTheServiceIsTold() {
@@ -163,9 +158,9 @@ import Testing
         let subscription = Self.subscription()
         let number = register.begin(subscription, after: nil)
         _ = register.identify(number, "ann")
-        _ = register.began(number, Self.answer(0), tells: true)
+        _ = register.began(number, Self.answer(0))
         let (ended, again) = (register.end(subscription), register.end(subscription))
-        #expect(ended == number && again == nil)
+        #expect(ended == [number] && again == [])
         let later = Self.take(&register, Self.news([(1, [number])], position: 1))
         #expect(later.told.isEmpty && later.strangers == [number])
         let question = register.question("catalog")

@@ -40,7 +40,8 @@ import Testing
     }
 
     private static func wish(
-        _ id: UInt64, gateway: UInt64 = 1, after: (feed: UInt64, position: UInt64)? = nil
+        _ id: UInt64, gateway: UInt64 = 1, after: (feed: UInt64, position: UInt64)? = nil,
+        replaces: UInt64 = 0
     ) throws -> LiveFeed.Wish {
         let message = LiveSubscribe.with {
             $0.gateway = gateway
@@ -49,6 +50,7 @@ import Testing
             $0.resumes = after != nil
             $0.feed = after?.feed ?? 0
             $0.after = after?.position ?? 0
+            $0.replaces = replaces
         }
         let query = try LiveQuery(className: "Note", condition: [], keys: [], watch: [])
         return LiveFeed.Wish(message, query, .anonymous, client: 0)
@@ -132,6 +134,27 @@ import Testing
         feed.tidy()
         #expect(feed.subscriptionCount == 0)
         #expect(try #require(feed.next(Self.question(feed: before, taken: 0))).news.feed != before)
+    }
+
+    /// What follows the moment of the hold is matched with whoever takes the place, and with nobody before.
+    @Test func aHeldSubscriptionIsContinuedByAnother() async throws {
+        let writer = try await Writer()
+        let feed = LiveFeed(clock: { 0 }, makeFeed: { 5 })
+        _ = try feed.subscribe(try Self.wish(1))
+        for change in try await writer.create(1) { feed.changed(change) }
+        feed.hold(
+            .with {
+                $0.gateway = 1
+                $0.subscriptions = [1]
+            })
+        for change in try await writer.create(2) { feed.changed(change) }
+        let answer = try feed.subscribe(try Self.wish(2, replaces: 1)).answer
+        #expect(!answer.missed)
+        for change in try await writer.create(3) { feed.changed(change) }
+        let news = try #require(feed.next(Self.question(feed: 5, taken: 0))).news
+        #expect(news.notices.map(\.position) == [1, 2, 3])
+        #expect(news.notices.map(\.subscriptions) == [[1], [2], [2]])
+        #expect(try feed.subscribe(try Self.wish(3, replaces: 9)).answer.missed, "Nobody of that number is held.")
     }
 
     @Test func anotherGatewayBeginsWithNothing() throws {
