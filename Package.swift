@@ -3,14 +3,20 @@ import PackageDescription
 
 /// A service: an executable of its own that speaks to the others only through the message bus.
 func service(_ name: String, dependencies: [Target.Dependency] = []) -> Target {
-    .executableTarget(
+    let resources = ["Mail": "Templates", "Cloud": "Runtime"]
+    return .executableTarget(
         name: "\(name)Service",
         dependencies: ["ServiceKit", "ProcessKit", "ObjectStore", "MessageBus", "Messages", "ParseProtocol"]
             + dependencies,
         path: "Services/\(name)",
-        resources: name == "Mail" ? [.copy("Templates")] : []
+        resources: resources[name].map { [Resource.copy($0)] } ?? [],
+        // Nothing of the shop imports a service, so that what others could inline of it need not be prepared.
+        swiftSettings: [.unsafeFlags(["-disable-cmo"])]
     )
 }
+
+/// For tests that mostly wait for processes: optimising them would take longer than they run.
+let unoptimised: [SwiftSetting] = [.unsafeFlags(["-Onone"])]
 
 /// Tests of one service that keeps objects or tables, in process.
 func serviceTests(_ name: String, dependencies: [Target.Dependency] = []) -> Target {
@@ -20,13 +26,15 @@ func serviceTests(_ name: String, dependencies: [Target.Dependency] = []) -> Tar
         dependencies: [
             tested, "ServiceSupport", "ServiceKit", "ProcessKit", "ObjectStore", "MessageBus", "Messages",
             "ParseProtocol",
-        ] + dependencies
+        ] + dependencies,
+        swiftSettings: unoptimised
     )
 }
 
 /// Scenarios of one area, over HTTP against real processes.
 func scenarios(_ name: String, exclude: [String] = []) -> Target {
-    .testTarget(name: name, dependencies: ["TestSupport", "ParseProtocol"], exclude: exclude)
+    .testTarget(
+        name: name, dependencies: ["TestSupport", "ParseProtocol"], exclude: exclude, swiftSettings: unoptimised)
 }
 
 let package = Package(
@@ -41,17 +49,20 @@ let package = Package(
         .executable(name: "push", targets: ["PushService"]),
         .executable(name: "analytics", targets: ["AnalyticsService"]),
         .executable(name: "crash", targets: ["CrashService"]),
+        .executable(name: "cloud", targets: ["CloudService"]),
         .executable(name: "satchel-setup", targets: ["Setup"]),
     ],
+    // SwiftPM passes a package's traits to the compiler in an order that changes from plan to plan, and a command that
+    // changed compiles the package anew (swiftlang/swift-package-manager#10525). One trait has but one order; of those
+    // that these packages have by default none is needed.
     dependencies: [
-        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1", traits: []),
         .package(url: "https://github.com/hummingbird-project/swift-mustache", exact: "2.1.1"),
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
-        .package(url: "https://github.com/apple/swift-protobuf", exact: "1.39.0"),
+        .package(url: "https://github.com/apple/swift-protobuf", exact: "1.39.0", traits: []),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
-        .package(url: "https://github.com/apple/swift-configuration", exact: "1.4.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
     ],
@@ -60,6 +71,7 @@ let package = Package(
         .systemLibrary(name: "CZeroMQ", path: "Shared/CZeroMQ", providers: [.apt(["libzmq3-dev"])]),
         .systemLibrary(
             name: "CPCRE2", path: "Shared/CPCRE2", pkgConfig: "libpcre2-8", providers: [.apt(["libpcre2-dev"])]),
+        .systemLibrary(name: "CSQLite", path: "Shared/CSQLite", providers: [.apt(["libsqlite3-dev"])]),
 
         .systemLibrary(name: "CCurl", path: "Shared/CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CZlib", path: "Shared/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
@@ -87,7 +99,7 @@ let package = Package(
         .target(
             name: "ObjectStore",
             dependencies: [
-                "CPCRE2", "ParseProtocol",
+                "CPCRE2", "CSQLite", "ParseProtocol",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -97,7 +109,6 @@ let package = Package(
             name: "ProcessKit",
             dependencies: [
                 "MessageBus", "Messages", "ParseProtocol",
-                .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Shared/ProcessKit"
@@ -119,10 +130,13 @@ let package = Package(
             dependencies: [
                 "Cryptography", "MessageBus", "Messages", "Outbound", "ParseProtocol", "ProcessKit",
                 .product(name: "DequeModule", package: "swift-collections"),
-                .product(name: "Hummingbird", package: "hummingbird"),
+                // The HTTP server alone: Hummingbird's router brings a file system and tracing along, half a minute
+                // of every first build.
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Mustache", package: "swift-mustache"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOWebSocket", package: "swift-nio"),
             ],
             path: "Services/Gateway",
@@ -140,14 +154,13 @@ let package = Package(
             ]),
         service("Analytics"),
         service("Crash", dependencies: ["CZlib", "Cryptography"]),
+        service("Cloud"),
 
-        // The tool behind scripts/up and scripts/load-demo.
+        // The tool behind scripts/up and scripts/load-demo. A dozen options are not worth a minute of ArgumentParser in
+        // every first build.
         .executableTarget(
             name: "Setup",
-            dependencies: [
-                "Outbound", "ParseProtocol",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
+            dependencies: ["Outbound", "ParseProtocol"],
             path: "scripts/setup"
         ),
     ]
@@ -158,9 +171,12 @@ let package = Package(
 // compiled in the same way, so that going from one to the other plans anew and compiles only what was left out.
 // `--product` would not do: SwiftPM takes one at a time and plans anew for each.
 //
-// Both need the same packages, and tests compile nothing of them that the shop does not. No target may have
-// AsyncHTTPClient or HummingbirdTLS behind it: with them comes a TLS library of four hundred C files. They are fetched
-// all the same, because Hummingbird's package names them.
+// Both ask for the same packages but a small one: SwiftPM removes the sources of a package that is no longer asked for,
+// and compiles them once more when they come back. So ArgumentParser is asked for above, though only the tools of this
+// section use it.
+//
+// No target may have AsyncHTTPClient or HummingbirdTLS behind it: with them comes a TLS library of four hundred C
+// files. They are fetched all the same, because Hummingbird's package names them.
 if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
     package.dependencies += [
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0")
@@ -254,7 +270,8 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
             ]),
         .testTarget(
             name: "GatewayServiceTests",
-            dependencies: ["GatewayService", "MessageBus", "Messages", "ParseProtocol", "ProcessKit", "TestSupport"]),
+            dependencies: ["GatewayService", "MessageBus", "Messages", "ParseProtocol", "ProcessKit", "TestSupport"],
+            swiftSettings: unoptimised),
         serviceTests("Catalog"),
         serviceTests("Users"),
         serviceTests("Bag", dependencies: ["TestSupport"]),
@@ -263,13 +280,14 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         serviceTests("Push", dependencies: ["TestSupport"]),
         serviceTests("Analytics", dependencies: ["GatewayService"]),
         serviceTests("Crash", dependencies: ["TestSupport"]),
+        serviceTests("Cloud", dependencies: ["TestSupport"]),
         .testTarget(
             name: "ServiceTests",
             dependencies: [
                 "ServiceKit", "ProcessKit", "ObjectStore", "MessageBus", "Messages", "ParseProtocol", "TestSupport",
-                "AnalyticsService", "BagService", "CatalogService", "CrashService", "GatewayService", "MailService",
-                "PaymentsService", "PushService", "UsersService",
-            ]),
+                "AnalyticsService", "BagService", "CatalogService", "CloudService", "CrashService", "GatewayService",
+                "MailService", "PaymentsService", "PushService", "UsersService",
+            ], swiftSettings: unoptimised),
         .testTarget(
             name: "SuiteClientTests", dependencies: ["SuiteClient", .product(name: "NIOCore", package: "swift-nio")]),
         .testTarget(name: "AttackTests", dependencies: ["Attack"]),

@@ -7,7 +7,7 @@
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # Order of start and of every table; the gateway comes first because the services dial it.
-SERVICES=(gateway catalog users bag payments mail push analytics crash)
+SERVICES=(gateway catalog users bag payments mail push analytics crash cloud)
 REPLICAS_MAX=16
 SWIFT_VERSION_MIN=6.2 # the dependencies' manifests demand it
 BUILD_PACKAGES=(libzmq3-dev libsqlite3-dev libcurl4-openssl-dev libssl-dev libpcre2-dev zlib1g-dev pkg-config)
@@ -51,6 +51,12 @@ need_packages() {
     "${sudo[@]}" apt-get -qq -o DPkg::Lock::Timeout=300 update </dev/null
     "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends \
         -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300 install "${missing[@]}" </dev/null >/dev/null
+}
+
+# Node, where there is cloud code and no other program for it is set.
+need_node() {
+    [[ -e ${SATCHEL_CLOUD_CODE:-$SATCHEL_DATA/cloud}/main.js && -z ${SATCHEL_CLOUD_NODE-} ]] || return 0
+    command -v node >/dev/null || need_packages nodejs
 }
 
 need_swift() {

@@ -5,6 +5,7 @@ import ObjectStore
 let catalogMigrations = [
     Migration(1, "tables", catalogTables),
     Migration(2, "authorRenames", authorRenameTables),
+    Migration(3, "codeHooks", codeHookTables),
 ]
 
 /// The tables of release 0.1.0, whose files record no migrations: what they have already is left as it is.
@@ -92,6 +93,14 @@ private let catalogTables = [
     // When a schedule is due next; no row for one that is not due any more.
     "CREATE TABLE IF NOT EXISTS jobTimes(schedule TEXT PRIMARY KEY, dueAt INTEGER NOT NULL)",
     "CREATE INDEX IF NOT EXISTS jobTimesDue ON jobTimes(dueAt)",
+]
+
+/// What cloud code defines (`CodeHooks`): functions and jobs have no class.
+private let codeHookTables = [
+    """
+    CREATE TABLE codeHooks(kind TEXT NOT NULL, className TEXT NOT NULL, name TEXT NOT NULL,
+    PRIMARY KEY(kind, className, name)) WITHOUT ROWID
+    """
 ]
 
 private let authorRenameTables = [

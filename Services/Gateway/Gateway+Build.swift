@@ -1,9 +1,9 @@
 import Foundation
-import Hummingbird
 import HummingbirdCore
 import Logging
 import MessageBus
 import Messages
+import NIOPosix
 import Outbound
 import ProcessKit
 import ServiceLifecycle
@@ -16,22 +16,29 @@ func runGateway() async throws {
     let configuration = try GatewayConfiguration()
     let logger = configuration.start.makeLogger("gateway-1")
 
+    if configuration.cloud.codeReplacesFunctions {
+        logger.warning("Functions of cloud code take the place of Satchel's own of the same name.")
+    }
+
     let sessions = SessionCache()
     let cache = ReadCache(configuration)
     let hearers = LiveHearers()
+    let traffic = BusTraffic()
+    let known = HookCache()
     let broker = try Broker(
         configuration: configuration.bus, logger: logger,
         onForget: {
             sessions.forget($0)
             hearers.forget($0)
+            if $0.hooks { known.forget() }
         },
-        onStates: { cache?.servicesChanged($0) })
+        onStates: { cache?.servicesChanged($0) }, onBatchEnd: { traffic.deliver() })
     let services = ServiceClient(broker: broker)
     let meter = RequestMeter()
     let outbound = OutboundClient(authorities: configuration.cloud.authorities)
     let hooks = HookScopes(
-        registry: HookRegistry(services: services),
-        webhooks: Webhooks(client: outbound, settings: configuration.cloud, logger: logger), services: services)
+        registry: HookRegistry(cache: known, services: services),
+        webhooks: Webhooks(client: outbound, settings: configuration.cloud, logger: logger))
     let admission = Admission(
         settings: configuration.admission, masterKey: configuration.masterKey, services: services)
     let principals = PrincipalResolver(configuration: configuration, sessions: sessions, services: services)
@@ -46,30 +53,47 @@ func runGateway() async throws {
         meter: meter)
 
     let gate = ConnectionGate(configuration.capacity, proxies: configuration.admission.trustedProxies)
+    let answers = configuration.capacity.answers()
     let front = HTTPFront(
         router: router, configuration: configuration, bodies: BodyReader(configuration.capacity),
         turns: LargeBodyTurns(share: configuration.capacity.largeBodyShare),
-        answers: configuration.capacity.answers(), logger: logger)
-    let application = Application(
-        responder: front,
-        server: .http1(
-            configuration: .init(
-                additionalChannelHandlers: [
-                    ConnectionGuard(gate), ContinueHandler(),
-                    // Before the reader, so that it sees every request; Hummingbird's own has no time limit then.
-                    HTTPConnectionStateHandler(idleTimeout: .seconds(75), logger: logger),
-                    LiveUpgrade(hub, configuration, router.mount), DirectReader(front),
-                ])),
+        answers: answers, traffic: traffic, logger: logger)
+    // The last one ends first: no request is taken any more, those under way are answered, then the broker stops.
+    let group = ServiceGroup(
         configuration: .init(
-            address: .hostname(configuration.host, port: configuration.port), serverName: nil, backlog: 1024),
-        services: [
-            BrokerService(broker: broker), RequestReporter(meter: meter, services: services, logger: logger), hub,
-        ],
-        onServerRunning: { channel in
-            logger.notice("Listening.", metadata: ["url": "\(configuration.publicURL)"])
+            services: [
+                BrokerService(broker: broker, code: CodeRequests(router: router, answers: answers)),
+                RequestReporter(meter: meter, services: services, logger: logger),
+                try listener(front, gate, configuration, hub, router.mount, logger),
+                // First of all: its streams have no end of their own.
+                hub,
+            ], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+    try await group.run()
+}
+
+/// The HTTP server. It is HummingbirdCore's, the part of Hummingbird below its router, for which we have our own.
+private func listener(
+    _ front: HTTPFront, _ gate: ConnectionGate, _ configuration: GatewayConfiguration, _ hub: LiveHub, _ mount: Mount,
+    _ logger: Logger
+) throws -> any Service {
+    let builder = HTTPServerBuilder.http1(
+        configuration: .init(
+            additionalChannelHandlers: [
+                ConnectionGuard(gate), ContinueHandler(),
+                // Before the reader, so that it sees every request; Hummingbird's own has no time limit then.
+                HTTPConnectionStateHandler(idleTimeout: .seconds(75), logger: logger),
+                LiveUpgrade(hub, configuration, mount), DirectReader(front),
+            ]))
+    return try builder.buildServer(
+        configuration: .init(address: .hostname(configuration.host, port: configuration.port), backlog: 1024),
+        eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
+        logger: logger,
+        responder: { (request, writer: consuming ResponseWriter, connection) in
+            try await front.serve(request, writer, over: connection)
         },
-        logger: logger)
-    try await application.runService()
+        onServerRunning: { _ in
+            logger.notice("Listening.", metadata: ["url": "\(configuration.publicURL)"])
+        })
 }
 
 extension Controllers {
@@ -88,8 +112,8 @@ extension Controllers {
             aggregates: AggregateController(services: services, federation: federation),
             schemas: SchemasController(services: services),
             accounts: accounts,
-            functions: FunctionsController(services: services),
-            jobs: JobsController(services: services, objects: objects),
+            functions: FunctionsController(services: services, codeReplacesOwn: cloud.codeReplacesFunctions),
+            jobs: JobsController(services: services, objects: objects, registry: registry),
             hooks: HooksController(registry: registry, services: services),
             files: FilesController(services: services, configuration: configuration),
             exports: ExportController(
@@ -111,7 +135,7 @@ extension Controllers {
             security: SecurityController(
                 configuration: configuration, settings: cloud, services: services, registry: registry),
             system: SystemController(
-                broker: broker, cache: cache,
+                broker: broker, cache: cache, hooks: registry.cache,
                 document: try OpenAPIDocument(
                     routes: RouteTable.mounted.routes, outside: RouteTable.outside.routes,
                     publicURL: configuration.publicURL)))
@@ -130,9 +154,10 @@ private final class LiveHearers: Sendable {
 /// The broker's life: it starts before the listener and stops after it.
 private struct BrokerService: Service {
     let broker: Broker
+    let code: CodeRequests
 
     func run() async throws {
-        try await broker.start()
+        try await broker.start(answering: [CloudCalls.ask.kind: { code.take($0) }])
         try? await gracefulShutdown()
         broker.stop()
     }

@@ -18,7 +18,8 @@ package struct MailConfiguration: Sendable {
     package let shopName: String
     /// `SATCHEL_MAIL_TEMPLATES`: a folder with files in place of the installed templates.
     package let templatesFolder: String?
-    /// `SATCHEL_MAIL_RETRY_SECONDS`, `SATCHEL_MAIL_GIVE_UP_HOURS` and `SATCHEL_MAIL_CONNECTIONS`.
+    /// `SATCHEL_MAIL_RETRY_SECONDS`, `SATCHEL_MAIL_GIVE_UP_HOURS` and `SATCHEL_MAIL_CONNECTIONS`, which the spool does
+    /// not have.
     package let sending: MailSender.Settings
     /// `SATCHEL_MAILS_PER_RECIPIENT`, `SATCHEL_MAILS_PER_USER` and `SATCHEL_MAILS_PER_NETWORK`.
     package let quotas: MailQuotas.Limits
@@ -36,9 +37,7 @@ package struct MailConfiguration: Sendable {
         self.sender = sender
         let retry = Duration.seconds(try settings.number("satchel.mail.retry.seconds", 1...3600, default: 60))
         let hours = Duration.seconds(3600 * (try settings.number("satchel.mail.give.up.hours", 1...720, default: 72)))
-        sending = MailSender.Settings(
-            schedule: RetrySchedule(first: retry, giveUpAfter: hours),
-            connections: try settings.number("satchel.mail.connections", 1...16, default: 4))
+        let connections = try settings.number("satchel.mail.connections", 1...16, default: 4)
         var quotas = MailQuotas.Limits()
         let perDay = 0...10_000_000
         quotas.perRecipient = try settings.number(
@@ -58,6 +57,10 @@ package struct MailConfiguration: Sendable {
             case "mailgun": .mailgun(try Self.mailgun(settings, timeout))
             case let name: throw StartupProblem("SATCHEL_MAIL=\(name) is unknown; it is spool, smtp or mailgun.")
             }
+        let isSpool = if case .spool = provider { true } else { false }
+        sending = MailSender.Settings(
+            schedule: RetrySchedule(first: retry, giveUpAfter: hours),
+            connections: isSpool ? SpoolTransport.mailsMax : connections)
     }
 
     private static func smtp(_ settings: Settings, _ timeout: Duration) throws(StartupProblem) -> SMTPTransport.Settings

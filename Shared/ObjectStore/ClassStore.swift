@@ -33,10 +33,13 @@ public final class ClassStore: Sendable {
     ///   - allowance: what clients may add to classes beyond that.
     ///   - announcement: whether other processes are told beforehand what is changed.
     ///   - migrations: of the tables beside the classes; what the file does not record of them, a new writer does.
+    ///   - answering: called on the writer's thread after each commit with what answers its jobs, which it runs: so that
+    ///     answers which leave in a row can leave together.
     public init(
         path: String, classes: [ClassDefinition], synchronous: Synchronous = .full, allowClassCreation: Bool,
         allowCustomObjectId: Bool, allowance: any SchemaAllowance = OpenSchema(),
-        announcement: ChangeAnnouncement = .none, migrations: [Migrations] = [], logger: Logger
+        announcement: ChangeAnnouncement = .none, migrations: [Migrations] = [],
+        answering: @escaping @Sendable (_ answers: () -> Void) -> Void = { $0() }, logger: Logger
     ) throws {
         try FileManager.default.createDirectory(
             at: URL(fileURLWithPath: path).deletingLastPathComponent(), withIntermediateDirectories: true)
@@ -51,7 +54,7 @@ public final class ClassStore: Sendable {
             settings: .init(
                 path: path, classes: classes, migrator: migrator, synchronous: synchronous,
                 allowClassCreation: allowClassCreation, allowCustomObjectId: allowCustomObjectId,
-                allowance: allowance, shapes: shapes, announcement: announcement, watch: watch),
+                allowance: allowance, shapes: shapes, announcement: announcement, watch: watch, answering: answering),
             logger: logger)
         let isStopped = StopFlag()
         self.isStopped = isStopped

@@ -1,4 +1,3 @@
-import Configuration
 import Foundation
 
 /// The settings of a process, which are environment variables: the one place where they are read and checked.
@@ -7,19 +6,16 @@ import Foundation
 /// as not set, since that is how container engines pass variables that nobody set. A value that cannot work ends the
 /// start: nothing is put in its place.
 public struct Settings: Sendable {
-    private let reader: ConfigReader
+    private let variables: [String: String]
 
     /// The environment of this process.
     public static let environment = Settings(ProcessInfo.processInfo.environment)
 
     /// - Parameter variables: by name.
-    public init(_ variables: [String: String]) {
-        let set = variables.filter { !$0.value.isEmpty }
-        reader = ConfigReader(provider: EnvironmentVariablesProvider(environmentVariables: set))
-    }
+    public init(_ variables: [String: String]) { self.variables = variables.filter { !$0.value.isEmpty } }
 
-    /// The text of a setting; nil when it is not set. Texts are treated as secrets, of which there are many among them.
-    public subscript(key: String) -> String? { reader.string(forKey: ConfigKey(key), isSecret: true) }
+    /// The text of a setting; nil when it is not set.
+    public subscript(key: String) -> String? { variables[Self.variable(key)] }
 
     /// The text of a setting, or `standard` when it is not set.
     public func text(_ key: String, default standard: String) -> String { self[key] ?? standard }

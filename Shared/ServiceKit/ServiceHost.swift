@@ -37,7 +37,7 @@ public final class ServiceHost: Sendable {
                 && (try configuration.settings.flag("satchel.allow.client.class.creation", default: true)),
             allowCustomObjectId: configuration.settings.flag("satchel.allow.custom.object.id", default: false),
             allowance: quotas, announcement: keepsBoard ? .kept : .retired,
-            migrations: [.serviceKit, plan.migrations], logger: logger)
+            migrations: [.serviceKit, plan.migrations], answering: { ReplyBatch.gather($0) }, logger: logger)
         try self.init(plan: plan, configuration: configuration, store: store, quotas: quotas, logger: logger)
     }
 

@@ -43,11 +43,52 @@ import Testing
                 !["x-satchel-request-id", "date"].contains(line.prefix { $0 != ":" }.lowercased())
             }.map { $0.lowercased() }.sorted()
         }
-        for path in ["/classes/Turn/\(made.objectId)", "/classes/Turn/nobody0000", "/classes/Turn?limit=1"] {
-            let direct = try await RawRequest.send(suite, Array(head("GET", path).utf8))
-            let long = try await RawRequest.send(suite, Array((head("GET", path, "Content-Length: 2") + "{}").utf8))
-            #expect(headers(direct) == headers(long))
-            #expect(direct.components(separatedBy: "\r\n\r\n").last == long.components(separatedBy: "\r\n\r\n").last)
+        let one = "/classes/Turn/\(made.objectId)"
+        for path in [one, "/classes/Turn/nobody0000", "/classes/Turn?limit=1", one] {
+            for more in ["Accept: */*", "Origin: https://shop.example", "If-None-Match: *"] {
+                let direct = try await RawRequest.send(suite, Array(head("GET", path, more).utf8))
+                let long = try await RawRequest.send(
+                    suite, Array((head("GET", path, more, "Content-Length: 2") + "{}").utf8))
+                #expect(headers(direct) == headers(long))
+                #expect(
+                    direct.components(separatedBy: "\r\n\r\n").last
+                        == long.components(separatedBy: "\r\n\r\n").last)
+            }
+        }
+    }
+
+    /// The end of an answer that goes out as bytes must not be taken for that of a chunked one before it.
+    @Test func anAnswerBehindAChunkedOneIsWhole() async throws {
+        let suite = try await Suite.shared
+        let made = try await ParseClient(suite).create("Chunked", ["number": 1])
+        let connection = try RawConnection(suite)
+        let credentials = ParseClient.master(suite).credentials.map { "\r\n\($0.0): \($0.1)" }.joined()
+        connection.send(Array("GET /parse/export/Chunked HTTP/1.1\r\nHost: x\(credentials)\r\n\r\n".utf8))
+        var export = ""
+        while !export.hasSuffix("\r\n0\r\n\r\n"), let more = connection.read(within: 10_000), !more.isEmpty {
+            export += more
+        }
+        #expect(export.lowercased().contains("transfer-encoding: chunked"), "\(export)")
+        let rest = head("GET", "/classes/Chunked/\(made.objectId)") + head("GET", "/health", "Connection: close")
+        connection.send(Array(rest.utf8))
+        var answers = ""
+        while let more = connection.read(within: 10_000), !more.isEmpty { answers += more }
+        let parts = answers.components(separatedBy: "HTTP/1.1 ").dropFirst().map { $0 }
+        try #require(parts.count == 2, "\(answers)")
+        #expect(parts[0].hasPrefix("200 OK"))
+        #expect(parts[0].hasSuffix("}"), "\(parts[0])")
+    }
+
+    @Test func namesOfAListMayHaveSpacesAroundThem() async throws {
+        let suite = try await Suite.shared
+        let client = ParseClient(suite)
+        _ = try await client.create("Spaced", ["one": 1, "two": 2, "three": 3])
+        for keys in ["%20one%20,%20%20two", "+one,two+", "one,two"] {
+            let page = try await client.get("/classes/Spaced?keys=\(keys)&order=%20-createdAt%20&limit=1")
+            let object = try #require(page.results.first, "\(page.text)")
+            #expect(object["one"] == 1)
+            #expect(object["two"] == 2)
+            #expect(object["three"] == nil)
         }
     }
 

@@ -53,6 +53,10 @@ import Testing
                 #expect(after.hits == before.hits + 2, "\(path): \(before) \(after)")
                 #expect(after.misses == before.misses)
             }
+            // What goes from one way to the other is looked for once.
+            let early = try await Self.counts(suite)
+            #expect(try await client.get("\(page)&include=brand").text.contains(#""title""#))
+            #expect(try await Self.counts(suite).misses == early.misses + 1)
             // A signed-in customer has a share in what is everybody's.
             let customer = try await Customer.signUp(suite).client
             let before = try await Self.counts(suite)

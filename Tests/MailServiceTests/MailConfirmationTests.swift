@@ -86,4 +86,28 @@ import Testing
         }
         #expect(throws: CocoaError.self) { try SpoolTransport(directory: "/dev/null/spool") }
     }
+
+    @Test func mailsThatComeTogetherAreEachWhole() async throws {
+        let directory = NSTemporaryDirectory() + "spool-" + Names.random(10)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let spool = try SpoolTransport(directory: directory)
+        let message = try Self.composer().compose(Self.mail())
+        // A folder has the name of one of them.
+        try FileManager.default.createDirectory(atPath: directory + "/m7.eml", withIntermediateDirectories: true)
+        let refused = await withTaskGroup(of: Int?.self) { group in
+            for number in 0..<40 {
+                group.addTask {
+                    do { try await spool.send(message, name: "m\(number)") } catch { return number }
+                    return nil
+                }
+            }
+            return await group.reduce(into: []) { $0 += [$1].compactMap(\.self) }
+        }
+        #expect(refused == [7])
+        for number in 0..<40 where number != 7 {
+            let written = FileManager.default.contents(atPath: directory + "/m\(number).eml").map(Array.init)
+            #expect(written == message.bytes)
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory).count == 40)
+    }
 }

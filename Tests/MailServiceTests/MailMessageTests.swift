@@ -77,6 +77,8 @@ import Testing
     @Test func quotedPrintableKeepsLinesShortAndTextWhole() {
         #expect(QuotedPrintable.encode("a=b é ") == "a=3Db =C3=A9=20")
         #expect(QuotedPrintable.encode("one\ntwo\r\nthree\t") == "one\r\ntwo\r\nthree=09")
+        #expect(QuotedPrintable.encode("\rone \r\n\r\n\n") == "\r\none=20\r\n\r\n\r\n")
+        #expect(QuotedPrintable.encode("") == "")
         #expect(QuotedPrintable.encode(String(repeating: "x", count: 76)) == String(repeating: "x", count: 76))
         let lines = QuotedPrintable.encode(String(repeating: "é x", count: 100)).components(separatedBy: "\r\n")
         #expect(lines.allSatisfy { $0.utf8.count <= 76 })

@@ -43,6 +43,26 @@ import Testing
         #expect(transport.mostAtOnce <= 3)
     }
 
+    @Test func mailsThatAreUnderWayAreNotLookedUpAgain() async throws {
+        let box = try await SandboxStore(mailPlan)
+        let queue = MailQueue(store: box.store)
+        for index in 1...6 {
+            let message = SendMailRequest.with {
+                $0.template = "password-reset"
+                $0.toAddress = "ann+\(index)@shop.example"
+            }
+            try await box.store.write { try MailQueue.add(message, key: "mail-\(index)", in: $0) }
+        }
+        // 4 and 5 are due again, 6 is not yet.
+        try await box.store.write {
+            try $0.execute("UPDATE mails SET attempts = 1, dueAt = 5 - id WHERE id IN (4, 5)")
+            try $0.execute("UPDATE mails SET attempts = 1, dueAt = dueAt + 3600000 WHERE id = 6")
+        }
+        #expect(try await queue.due(fresh: 2, retries: 2, underWay: []).map(\.id) == [1, 2, 5, 4])
+        #expect(try await queue.due(fresh: 2, retries: 2, underWay: [1, 5]).map(\.id) == [2, 3, 4])
+        #expect(try await queue.due(fresh: 1, retries: 0, underWay: [1, 2]).map(\.id) == [3])
+    }
+
     @Test func whatAMailSaidIsForgottenOnceItIsSent() async throws {
         let transport = Transport(["rcpt@x.example": MailProblem(.recipient, "Nobody")])
         let post = try await MailPost(transport)

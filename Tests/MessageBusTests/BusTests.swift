@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import MessageBus
 import Messages
+import Synchronization
 import Testing
 
 /// The bus over real sockets: a broker and services in one process, on ipc and on tcp with CURVE keys.
@@ -19,6 +20,10 @@ import Testing
             }
             request.reply(.success(BusReply(body: request.body, documents: request.documents)))
         }
+    }
+
+    private final class Counter: Sendable {
+        let count = Atomic(0)
     }
 
     private let logger: Logger = {
@@ -72,6 +77,102 @@ import Testing
         }
     }
 
+    /// What is handed over in batches must not be left behind: no completion without an end of its batch after it.
+    @Test func requestsThatWakeNobodyLeaveWithTheWakeAndTheirBatchHasAnEnd() async throws {
+        let configuration = try ipc()
+        let completed = Counter()
+        let (ends, told) = AsyncStream.makeStream(of: Int.self)
+        let broker = try Broker(
+            configuration: configuration, logger: logger,
+            onBatchEnd: { told.yield(completed.count.load(ordering: .sequentiallyConsistent)) })
+        try await broker.start()
+        let catalog = try await endpoint(configuration, "catalog")
+        defer { catalog.stop() }
+        for number in 0..<100 {
+            broker.call(request("catalog.echo.v1", "\(number)"), wakes: false) { result in
+                if case .success(let reply) = result, reply.body == Array("\(number)".utf8) {
+                    completed.count.add(1, ordering: .sequentiallyConsistent)
+                }
+            }
+        }
+        broker.wake()
+        for await count in ends where count == 100 { break }
+        // Of those that are left when it stops, too.
+        let silent = try await endpoint(configuration, "payments", isSilent: true)
+        defer { silent.stop() }
+        broker.call(request("payments.echo.v1"), wakes: false) { _ in
+            completed.count.add(1, ordering: .sequentiallyConsistent)
+        }
+        broker.stop()
+        for await count in ends where count == 101 { break }
+    }
+
+    /// Keeps requests until there are `count` of them, then answers all in one batch.
+    private final class Gatherer: LaneHandler {
+        private let count: Int
+        private var kept: [ServiceRequest] = []
+        init(count: Int) { self.count = count }
+
+        func handle(_ request: ServiceRequest) {
+            kept.append(request)
+            guard kept.count == count else { return }
+            ReplyBatch.gather {
+                for request in kept { request.reply(.success(BusReply(body: request.body))) }
+            }
+            kept = []
+        }
+    }
+
+    @Test func repliesThatLeaveTogetherReachWhoAskedForThem() async throws {
+        let configuration = try ipc()
+        let count = 100
+        try await withBus(configuration) { broker in
+            // One lane, which has all of them at once; more than leave in one piece.
+            let catalog = try BusEndpoint(
+                configuration: configuration, service: "catalog", replica: "catalog-one", release: "test", laneCount: 1,
+                logger: logger)
+            try await catalog.start { _ in Gatherer(count: count) }
+            defer { catalog.stop() }
+            try await withThrowingTaskGroup(of: Bool.self) { group in
+                for number in 0..<count {
+                    group.addTask {
+                        let request = self.request("catalog.echo.v1", "\(number)")
+                        return try await broker.call(request).body == request.body
+                    }
+                }
+                for try await isOwn in group { #expect(isOwn) }
+            }
+        }
+    }
+
+    @Test func aReplyAfterItsBatchHasLeftIsSentAtOnce() async throws {
+        /// Begins a task within the batch, which it outlives.
+        final class Late: LaneHandler {
+            func handle(_ request: ServiceRequest) {
+                ReplyBatch.gather {
+                    let left = AsyncStream<Void>.makeStream()
+                    Task {
+                        for await _ in left.stream {}
+                        request.reply(.success(BusReply(body: request.body)))
+                    }
+                    ended = left.continuation
+                }
+                ended?.finish()
+            }
+            private var ended: AsyncStream<Void>.Continuation?
+        }
+        let configuration = try ipc()
+        try await withBus(configuration) { broker in
+            let catalog = try BusEndpoint(
+                configuration: configuration, service: "catalog", replica: "catalog-one", release: "test", laneCount: 1,
+                logger: logger)
+            try await catalog.start { _ in Late() }
+            defer { catalog.stop() }
+            let reply = try await broker.call(request("catalog.echo.v1"))
+            #expect(reply.body == Array("body".utf8))
+        }
+    }
+
     @Test func aServiceCallsAnotherOverTheSameRoad() async throws {
         let configuration = try ipc()
         try await withBus(configuration) { broker in
@@ -92,6 +193,32 @@ import Testing
             #expect(answers.count == 500)
             _ = broker
         }
+    }
+
+    @Test func theGatewayAnswersWhatItIsAskedItself() async throws {
+        let configuration = try ipc()
+        let broker = try Broker(configuration: configuration, logger: logger)
+        try await broker.start(answering: [
+            "gateway.echo.v1": { request in
+                // On another thread, as an answer that takes its time.
+                Task { request.reply(.success(BusReply(body: request.body, documents: request.documents)), used: 7) }
+            }
+        ])
+        defer { broker.stop() }
+        let cloud = try await endpoint(configuration, "cloud")
+        defer { cloud.stop() }
+        let answers = try await withThrowingTaskGroup(of: String.self) { group in
+            for n in 0..<100 {
+                group.addTask { [self] in
+                    String(decoding: try await cloud.call(request("gateway.echo.v1", "\(n)")).body, as: UTF8.self)
+                }
+            }
+            return try await group.reduce(into: Set()) { $0.insert($1) }
+        }
+        #expect(answers.count == 100)
+        let reply = try await cloud.call(request("gateway.echo.v1", documents: [[1], [2]]))
+        #expect(reply.documents == [[1], [2]])
+        #expect(reply.used == 7)
     }
 
     @Test func aFailureArrivesAsAFailure() async throws {

@@ -29,6 +29,18 @@ import Testing
         #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
     }
 
+    @Test func oneOfSeveralFilesFailsAlone() throws {
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        try DurableFile.write(Array("old".utf8), to: folder + "/b")
+        let results = DurableFile.write(
+            ["a", "key", "b"].map { (name: $0, bytes: Array("new \($0)".utf8)) }, in: folder)
+        let codes = results.map { if case .failure(let failure) = $0 { failure.call } else { "" } }
+        #expect(codes == ["", "rename", ""])
+        #expect(text(folder + "/a") == "new a")
+        #expect(text(folder + "/b") == "new b")
+        #expect(try names == ["a", "b", "key"], "No draft is left.")
+    }
+
     @Test func whatACrashLeftIsWrittenAnew() throws {
         try Data("half of a long fi".utf8).write(to: URL(fileURLWithPath: folder + "/.key.tmp"))
         try DurableFile.write(Array("whole".utf8), to: path)

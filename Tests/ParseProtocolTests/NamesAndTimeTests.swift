@@ -22,6 +22,23 @@ import Testing
         #expect(Names.isObjectId("Ed1nuqPvcm"))
     }
 
+    @Test func objectIdsOfOneMomentBeginAlikeAndLaterOnesDoNot() {
+        func beginnings(_ milliseconds: Range<Int64>) -> Set<Substring> {
+            Set(milliseconds.map { Names.objectId(at: Timestamp(milliseconds: $0)).prefix(2) })
+        }
+        let start: Int64 = 64 * 27_000_000_000
+        #expect(beginnings(start..<start + 64).count == 1)
+        #expect(beginnings(start..<start + 640).count == 10)
+        // Also before 1970, where a clock may be that nobody has set.
+        #expect(Names.isObjectId(Names.objectId(at: Timestamp(milliseconds: -1))))
+    }
+
+    @Test(arguments: ["", "short", "é", "a text that is too long to be kept within the string itself"])
+    func theCharacterNullIsFoundAnywhereInAText(_ text: String) {
+        #expect(!text.hasNull)
+        for text in ["\0\(text)", "\(text)\0", "\(text)\0\(text)"] { #expect(text.hasNull) }
+    }
+
     @Test func objectIdsAreTenLettersAndDigits() {
         let ids = (0..<1000).map { _ in Names.objectId() }
         #expect(Set(ids).count == 1000)

@@ -21,7 +21,7 @@ import Testing
             // Both in turn: the second restart of each meets the replica that became the writer at the first.
             let shared = scale.keys.sorted().flatMap { ["\($0)-1", "\($0)-2"] }
             try await crowd.buyWhile {
-                for replica in shared + shared + ["mail-1", "push-1", "analytics-1", "crash-1"] {
+                for replica in shared + shared + ["mail-1", "push-1", "analytics-1", "crash-1", "cloud-1"] {
                     try await suite.restart(replica)
                     try await suite.untilHealthy(replicas: scale)
                     let before = crowd.checkouts

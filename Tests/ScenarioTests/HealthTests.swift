@@ -11,7 +11,10 @@ import Testing
         #expect(health.status == 200)
         #expect(health["status"] == "ok")
         let services = health["services"]?.objectValue ?? [:]
-        #expect(Set(services.keys) == ["catalog", "users", "bag", "payments", "mail", "push", "analytics", "crash"])
+        #expect(
+            Set(services.keys) == [
+                "catalog", "users", "bag", "payments", "mail", "push", "analytics", "crash", "cloud",
+            ])
         for (name, service) in services {
             #expect(service["writer"] == true, "\(name)")
             #expect((service["replicas"]?.intValue ?? 0) >= 1, "\(name)")

@@ -1,6 +1,7 @@
 import AnalyticsService
 import BagService
 import CatalogService
+import CloudService
 import CrashService
 import Foundation
 import Logging
@@ -42,6 +43,7 @@ struct BuiltServices {
         try add(analyticsPlan, buildAnalytics)
         try add(bagPlan(.standard)) { try buildBag($0, &$1, .standard) }
         try add(catalogPlan(.standard)) { try buildCatalog($0, &$1, .standard) }
+        try add(cloudPlan, buildCloud)
         try add(crashPlan, buildCrash)
         try add(mailPlan, buildMail)
         try add(paymentsPlan, buildPayments)

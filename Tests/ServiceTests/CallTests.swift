@@ -16,7 +16,8 @@ import Testing
         let built = try BuiltServices()
         #expect(built.keepers == ObjectCalls.keepers)
         let answered = built.answered.values.reduce(into: Set<String>()) { $0.formUnion($1) }
-        #expect(Self.declared.subtracting(answered).sorted() == [])
+        // The gateway answers one itself: `CodeRequests`.
+        #expect(Self.declared.subtracting(answered).sorted() == [CloudCalls.ask.kind])
     }
 
     @Test func everythingThatIsAnsweredIsDeclared() throws {

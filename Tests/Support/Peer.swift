@@ -59,7 +59,7 @@ package final class Peer: Sendable {
     }
 
     /// Tells it what to do, at `/_control/<what>`, and returns its answer.
-    func control(_ what: String, _ order: JSON) async throws -> [UInt8] {
+    package func control(_ what: String, _ order: JSON) async throws -> [UInt8] {
         try await HTTPConnections.send(.POST, "\(url)/_control/\(what)", body: order.serialized).bytes
     }
 

@@ -14,6 +14,11 @@ class Target:
     bound: str = "most"  # or "least"
     of: str = "value"  # or "ratio"
 
+    @classmethod
+    def share(cls, number):
+        """At least this part of what the limit does."""
+        return cls(number, "least", "ratio")
+
     def text(self, unit):
         sign = "≤" if self.bound == "most" else "≥"
         return f"{sign} {shown(self.number)}" + (" (ratio)" if self.of == "ratio" else f" {unit}" if unit else "")

@@ -4,7 +4,7 @@ import random
 
 import limits
 import load
-from figures import Workload
+from figures import Target, Workload
 
 BYTES = 100 * 1024
 
@@ -22,7 +22,7 @@ def file(turns):
         ours, theirs = suite.path("file.requests"), suite.path("file.nginx")
         load.write_requests(ours, load.gets([path]))
         load.write_requests(theirs, load.gets(["/bench.bin"]))
-        workload = Workload("file", "a file of 100 KB, 64 connections", limit="nginx")
+        workload = Workload("file", "a file of 100 KB, 64 connections", limit="nginx", target=Target.share(0.5))
         with limits.nginx(site) as nginx:
             turns.measure(
                 workload, suite, lambda: load.wrk(suite.port, ours, turns.seconds),

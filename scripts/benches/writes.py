@@ -5,7 +5,7 @@ import time
 
 import limits
 import load
-from figures import Workload
+from figures import Target, Workload
 from suite import APPLICATION, Failed
 from turns import Cost
 
@@ -20,7 +20,8 @@ def create(turns):
         load.write_requests(requests, [
             ("POST", "/parse/classes/BenchNote", json.dumps(note(number))) for number in range(BODIES)])
         workload = Workload(
-            "create", "durable creates of 0.6 KB, 64 connections", limit="plain SQLite, 64 rows a commit")
+            "create", "durable creates of 0.6 KB, 64 connections", limit="plain SQLite, 64 rows a commit",
+            target=Target.share(0.5))
         turns.measure(
             workload, suite, lambda: load.wrk(suite.port, requests, turns.seconds),
             lambda: limits.raw_sqlite(turns, suite.folder, 64))
@@ -35,7 +36,8 @@ def events(turns):
         ours, theirs = suite.path("events.requests"), suite.path("events.bare")
         load.write_requests(ours, [("POST", "/parse/events/BenchOpened", body) for body in bodies])
         load.write_requests(theirs, [("POST", "/bare/events", body) for body in bodies])
-        workload = Workload("events", "app events, 64 connections", limit="bare Hummingbird POST route")
+        workload = Workload(
+            "events", "app events, 64 connections", limit="bare Hummingbird POST route", target=Target.share(0.4))
         turns.measure(
             workload, suite, lambda: load.wrk(suite.port, ours, turns.seconds),
             lambda: load.wrk(bare, theirs, turns.seconds).rate)

@@ -1,15 +1,18 @@
-import ArgumentParser
 import ParseProtocol
 
 /// Loads the demo shop. Objects that are there already (found by their ids or names) stay as they are, so that a load
 /// can be repeated and never undoes what an operator changed.
-struct DemoShop: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "demo-shop", abstract: "Loads brands, products, stores, pages, promotions and reviews.")
+struct DemoShop {
+    private let gateway: GatewayOptions
+    private let data: DataOptions
+    private let unmark: Bool
 
-    @OptionGroup var gateway: GatewayOptions
-    @OptionGroup var data: DataOptions
-    @Flag(help: "Load nothing; only take the marks of earlier releases from the demo's objects.") var unmark = false
+    init(_ words: some Sequence<String>) throws(SetupError) {
+        let arguments = try Arguments(words, options: ["url", "data"], flags: ["unmark"])
+        gateway = GatewayOptions(arguments)
+        data = DataOptions(arguments)
+        unmark = arguments.has("unmark")
+    }
 
     func run() async throws {
         let shop = try data.shopData()

@@ -1,16 +1,20 @@
-import ArgumentParser
 import Foundation
 import ParseProtocol
 
 /// Makes sure that one user exists and is a member of the role that may run the shop.
-struct FirstAdmin: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "first-admin", abstract: "Signs up a user, when absent, and adds them to the admins.")
+struct FirstAdmin {
+    private let gateway: GatewayOptions
+    private let username: String
+    private let passwordFile: String
+    private let role: String
 
-    @OptionGroup var gateway: GatewayOptions
-    @Option(help: "User name; the shop's apps expect an e-mail address.") var username: String
-    @Option(help: "File whose content is the password of a new user.") var passwordFile: String
-    @Option(help: "The role to join.") var role = "admins"
+    init(_ words: some Sequence<String>) throws(SetupError) {
+        let arguments = try Arguments(words, options: ["url", "username", "password-file", "role"])
+        gateway = GatewayOptions(arguments)
+        username = try arguments.required("username")
+        passwordFile = try arguments.required("password-file")
+        role = arguments["role"] ?? "admins"
+    }
 
     func run() async throws {
         guard let content = try? String(contentsOfFile: passwordFile, encoding: .utf8) else {

@@ -1,11 +1,12 @@
-import ArgumentParser
 import Foundation
 import ParseProtocol
 
 /// The address of the gateway and the rights with which we speak to it. The variables are those of the services.
-struct GatewayOptions: ParsableArguments {
-    @Option(help: "The gateway with its mount path. Default: SATCHEL_PUBLIC_URL, else from host, port and mount.")
-    var url: String?
+struct GatewayOptions {
+    /// The gateway with its mount path, when it was named.
+    let url: String?
+
+    init(_ arguments: Arguments) { url = arguments["url"] }
 
     /// - Throws: `SetupError.invalid` for an unusable URL or when there is no master key.
     func endpoint() throws -> Endpoint {
@@ -38,9 +39,11 @@ struct GatewayOptions: ParsableArguments {
 }
 
 /// The file with the demo shop's content.
-struct DataOptions: ParsableArguments {
-    @Option(name: .customLong("data"), help: "The demo shop's file. Default: scripts/demo/shop.json of this checkout.")
-    var file: String?
+struct DataOptions {
+    /// Its path, when it was named.
+    let file: String?
+
+    init(_ arguments: Arguments) { file = arguments["data"] }
 
     func shopData() throws -> ShopData {
         let name = "scripts/demo/shop.json"

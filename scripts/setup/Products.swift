@@ -1,22 +1,25 @@
-import ArgumentParser
 import ParseProtocol
 
 /// Fills the catalog with generated products, for benchmarks.
-struct Products: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        abstract: "Adds generated products until the catalog has a number of them.")
-
-    @OptionGroup var gateway: GatewayOptions
-    @OptionGroup var data: DataOptions
-    @Option(help: "Products in total, those that are there already included.") var count: Int
+struct Products {
+    private let gateway: GatewayOptions
+    private let data: DataOptions
+    /// Products in total, those that are there already included.
+    private let count: Int
 
     /// The gateway's limit for one batch.
     private static let batchSize = 200
     /// Enough to keep one writer's commit groups full, few enough to leave the gateway room for customers.
     private static let requestsInFlight = 4
 
-    func validate() throws {
-        guard (0...5_000_000).contains(count) else { throw ValidationError("--count must be between 0 and 5000000.") }
+    init(_ words: some Sequence<String>) throws(SetupError) {
+        let arguments = try Arguments(words, options: ["url", "data", "count"])
+        gateway = GatewayOptions(arguments)
+        data = DataOptions(arguments)
+        guard let count = Int(try arguments.required("count")), (0...5_000_000).contains(count) else {
+            throw .invalid("--count must be between 0 and 5000000.")
+        }
+        self.count = count
     }
 
     func run() async throws {

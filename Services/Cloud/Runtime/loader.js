@@ -13,15 +13,27 @@ const SDK = new Set(['parse', 'parse/node', 'parse/node.js', 'parse/dist/parse']
 const HOSTED = {
   underscore: 'Install it beside main.js (npm install underscore), or use Parse._, which has the most used functions.',
   lodash: 'Install it beside main.js (npm install lodash).',
-  stripe: "Hosted Parse's module is not built in. Install the provider's own beside main.js (npm install stripe).",
-  mailgun: "Hosted Parse's module is not built in. Use Parse.Cloud.httpRequest, or install one beside main.js.",
 };
+
+/** Those of them that are here, unless the folder has modules of the name. */
+const BUILT_IN = { stripe: './hosted/stripe', mailgun: './hosted/mailgun' };
+
+function isInstalled(...request) {
+  try {
+    Module._resolveFilename(...request);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** Makes require() know the SDK, and the paths below `cloud/` that hosted Parse's code uses. */
 function hookRequire() {
   const load = Module._load;
   Module._load = function (request, ...others) {
-    return SDK.has(request) ? Parse : load.call(this, request, ...others);
+    if (SDK.has(request)) return Parse;
+    if (Object.hasOwn(BUILT_IN, request) && !isInstalled(request, ...others)) return require(BUILT_IN[request]);
+    return load.call(this, request, ...others);
   };
   const resolve = Module._resolveFilename;
   Module._resolveFilename = function (request, ...others) {

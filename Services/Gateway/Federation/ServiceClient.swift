@@ -41,15 +41,26 @@ struct ServiceClient: Sendable {
         return try await send(call, message, documents, principal, trace, key: RequestIds.next(), timeout: timeout)
     }
 
-    /// - Parameter reserved: bytes of `AnswerHold.current` that the reply may take.
+    /// A request that may do what must not be done twice: never repeated, whatever becomes of its answer.
+    func once<Request, Reply>(
+        _ call: Call<Request, Reply>, _ message: Request, documents: [[UInt8]] = [], for principal: Principal,
+        trace: String, timeout: Duration
+    ) async throws(ParseError) -> ServiceReply<Reply> {
+        try await send(call, message, documents, principal, trace, writes: true, timeout: timeout)
+    }
+
+    /// - Parameters:
+    ///   - key: of a change that may be repeated; empty for what must not.
+    ///   - writes: nil for what `key` says.
+    ///   - reserved: bytes of `AnswerHold.current` that the reply may take.
     func send<Request, Reply>(
         _ call: Call<Request, Reply>, _ message: Request, _ documents: [[UInt8]] = [], _ principal: Principal,
-        _ trace: String, key: String = "", timeout: Duration = .seconds(10), reserved: Int = 0
+        _ trace: String, key: String = "", writes: Bool? = nil, timeout: Duration = .seconds(10), reserved: Int = 0
     ) async throws(ParseError) -> ServiceReply<Reply> {
         do {
             var request = try Self.request(call, message, principal, trace, timeout)
             request.documents = documents
-            request.writes = !key.isEmpty
+            request.writes = writes ?? !key.isEmpty
             request.idempotencyKey = key
             let (hold, writes) = (AnswerHold.current, request.writes)
             if writes { hold?.changes() }
@@ -73,7 +84,7 @@ struct ServiceClient: Sendable {
 }
 
 extension ServiceClient {
-    /// A read from where there is no task.
+    /// A read from where there is no task. `broker.wake` has to follow.
     /// - Parameters:
     ///   - budget: microseconds of processor time.
     ///   - hold: the memory that the answer is held in.
@@ -86,7 +97,7 @@ extension ServiceClient {
             return completion(.failure(.internalError))  // Only a message that does not encode, which ours always do.
         }
         request.budget = budget
-        broker.call(request) { result in
+        broker.call(request, wakes: false) { result in
             switch AnswerHold.admit(result, hold, reserved: 0, isDone: false) {
             case .success(let reply): completion(.success(ServiceReply(body: reply.body, documents: reply.documents)))
             case .failure(let failure): completion(.failure(ParseError(failure)))
@@ -100,8 +111,14 @@ extension ServiceClient {
         var request = try BusRequest(call, message, timeout: timeout)
         request.principal = principal
         request.traceId = trace
+        if let limit = CallDeadline.current { request.deadline = min(request.deadline, limit) }
         return request
     }
+}
+
+/// The time after which nobody waits for what the current task asks of services; nil for what each question says.
+enum CallDeadline {
+    @TaskLocal static var current: BusClock.Milliseconds?
 }
 
 /// The answer to a call: its message, decoded when somebody looks at it, and its documents.

@@ -77,5 +77,5 @@ enum ServiceDirectory {
     static var objectServices: [String] { Array(Set(classes.values).union(["catalog"])).sorted() }
 
     /// Every service of the suite, for `health`.
-    static let services = ["catalog", "users", "bag", "payments", "mail", "push", "analytics", "crash"]
+    static let services = ["catalog", "users", "bag", "payments", "mail", "push", "analytics", "crash", "cloud"]
 }

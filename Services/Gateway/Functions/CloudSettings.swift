@@ -2,7 +2,7 @@ import Foundation
 import ParseProtocol
 import ProcessKit
 
-/// Settings of webhooks, logs and purchases.
+/// Settings of webhooks, cloud code, logs and purchases.
 struct CloudSettings: Sendable {
     /// Sent to webhooks as `X-Parse-Webhook-Key`, so that they know who calls.
     let webhookKey: String?
@@ -10,6 +10,8 @@ struct CloudSettings: Sendable {
     let webhookTimeout: Duration
     /// Whether an answer waits for the webhooks that only hear of what was done (`afterSave` and its like).
     let awaitsAfterHooks: Bool
+    /// Whether functions of cloud code take the place of Satchel's own of the same name.
+    let codeReplacesFunctions: Bool
     /// PEM file of the authorities that certificates are checked against.
     let authorities: String?
     /// The addresses at which Apple verifies receipts, and receipts of its sandbox.
@@ -37,6 +39,7 @@ struct CloudSettings: Sendable {
         // Clients of the gateway give up after half a minute.
         webhookTimeout = .seconds(try settings.number("satchel.webhook.timeout.seconds", 1...25, default: 10))
         awaitsAfterHooks = try settings.flag("satchel.webhook.await.after", default: false)
+        codeReplacesFunctions = try settings.flag("satchel.cloud.replaces.functions", default: false)
         authorities = settings["satchel.ca.file"]
         receiptURL = try url("satchel.apple.receipt.url", "https://buy.itunes.apple.com/verifyReceipt")
         sandboxReceiptURL = try url(

@@ -2,17 +2,23 @@ import MessageBus
 import Messages
 import ParseProtocol
 
-/// `/functions/<name>`: cloud functions at the service that has them.
+/// `/functions/<name>`: Satchel's own functions at the service that has them, then those of cloud code, then those at
+/// other hosts.
 struct FunctionsController: Sendable {
     let services: ServiceClient
+    /// Whether functions of cloud code take the place of Satchel's own of the same name.
+    let codeReplacesOwn: Bool
 
     /// A checkout waits for a payment provider; everything else answers within a fraction of it.
     private static let timeout = Duration.seconds(30)
 
     func call(_ name: String, _ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse
     {
+        if codeReplacesOwn, let result = try await request.hooks?.call(codeFunction: name, request, principal) {
+            return ParseResponse(["result": result])
+        }
         guard let owner = ServiceDirectory.service(ofFunction: name) else {
-            // A function at another host. It cannot have the name of one of ours.
+            // Cloud code's, or one at another host. Neither takes the place of one of ours.
             if let result = try await request.hooks?.call(function: name, request, principal) {
                 return ParseResponse(["result": result])
             }

@@ -6,6 +6,7 @@ import ParseProtocol
 struct JobsController: Sendable {
     let services: ServiceClient
     let objects: ObjectsController
+    let registry: HookRegistry
 
     private static let scheduleClass = "_JobSchedule"
     private static let statusIdName = headerName("X-Parse-Job-Status-Id")
@@ -18,6 +19,10 @@ struct JobsController: Sendable {
         var name = named
         if name == nil { name = parameters.removeValue(forKey: "jobName")?.stringValue }
         guard let name else { throw ParseError(.scriptFailed, "Invalid job.") }
+        guard try await !registry.table().codeJobs.contains(name) else {
+            throw ParseError(
+                .scriptFailed, "The job \(name.prefix(128)) is defined in cloud code, whose jobs are not run yet.")
+        }
         let reply = try await services.write(
             JobCalls.start, StartJob.with { $0.name = name }, documents: [JSON.object(parameters).serialized],
             for: principal, trace: request.requestId)

@@ -1,58 +1,76 @@
 import HTTPTypes
-import Hummingbird
 import HummingbirdCore
 import Logging
 import NIOCore
+import NIOHTTP1
 import ParseProtocol
 import Synchronization
-
-/// The connection, as far as a handler needs to know it.
-struct GatewayContext: RequestContext {
-    var coreContext: CoreRequestContextStorage
-    let connection: any Channel
-
-    init(source: ApplicationRequestContextSource) {
-        coreContext = .init(source: source)
-        connection = source.channel
-    }
-
-    var clientAddress: SocketAddress? { connection.remoteAddress }
-}
 
 /// HTTP in, HTTP out: turns each request into a `ParseRequest` and the answer back into bytes and headers.
 ///
 /// A class, because every connection has it at hand.
-final class HTTPFront: HTTPResponder {
+final class HTTPFront: Sendable {
     let router: ParseRouter
     let configuration: GatewayConfiguration
     let bodies: BodyReader
     let turns: LargeBodyTurns
     let answers: ByteBudget
-    private let date = HTTPDate()
+    let traffic: BusTraffic
+    let lookedReads = LookedReads()
+    let date = HTTPDate()
+    /// The heads of usual answers; those for browsers where the same is said to all of them.
+    let heads: (usual: AnswerHeads, inBrowsers: AnswerHeads?)
     private let logger: Logger
 
     init(
         router: ParseRouter, configuration: GatewayConfiguration, bodies: BodyReader, turns: LargeBodyTurns,
-        answers: ByteBudget, logger: Logger
+        answers: ByteBudget, traffic: BusTraffic, logger: Logger
     ) {
         self.router = router
         self.configuration = configuration
         self.bodies = bodies
         self.turns = turns
         self.answers = answers
+        self.traffic = traffic
+        let origins = configuration.admission.origins
+        heads = (
+            Self.heads(origin: nil, origins), origins.isForAll ? Self.heads(origin: "null", origins) : nil
+        )
         self.logger = logger
     }
 
-    func respond(to request: Request, context: GatewayContext) async throws -> Response {
+    /// Answers one request of a connection.
+    /// - Throws: `HTTPParserError` when the rest of the request is no HTTP, which the server answers and ends the
+    ///   connection; anything else ends it without an answer.
+    func serve(_ request: Request, _ writer: consuming ResponseWriter, over connection: any Channel) async throws {
+        let response: Response
+        do {
+            response = try await respond(to: request, over: connection)
+        } catch let error as HTTPParserError {
+            throw error
+        } catch {
+            logger.debug("A request ended without an answer.", metadata: ["error": "\(error)"])
+            response = Response(status: .internalServerError, headers: [.date: date.text])
+        }
+        do {
+            try await writer.write(response: response.head, body: response.body)
+        } catch is HTTPParserError {
+            // A second answer would go into the middle of this one.
+            throw AnswerInterrupted()
+        }
+    }
+
+    private func respond(to request: Request, over connection: any Channel) async throws -> Response {
         if request.method == .options { return preflight(request) }
         let requestId = RequestIds.next()
         let start = ContinuousClock.now
         let answer: ParseResponse
         var hold: ByteHold?
         do {
-            let parsed = try parse(request.head, request.uri, from: context.clientAddress, requestId: requestId)
+            var parsed = try parse(request.head, request.uri, from: connection.remoteAddress, requestId: requestId)
+            parsed.looked = lookedReads.take(request.head)
             hold = answers.hold(
-                for: .init(network: parsed.network, isKnown: false), over: context.connection)
+                for: .init(network: parsed.network, isKnown: false), over: connection)
             answer = try await AnswerHold.$current.withValue(hold) { try await self.answer(request, parsed) }
         } catch let error as ParseError {
             answer = ParseResponse(error)
@@ -167,16 +185,9 @@ final class HTTPFront: HTTPResponder {
         of answer: ParseResponse, to request: HTTPRequest, requestId: String
     ) -> (head: HTTPResponse, body: [UInt8]) {
         let asked = request.headerFields
-        var headers = Self.commonHeaders
-        let origin = asked[.origin]
-        configuration.admission.origins.apply(to: &headers, origin: origin)
-        // PARSE_PROTOCOL 1.3 has these on every answer. Only browsers, which say where they are, look at them.
-        if origin != nil {
-            headers[.accessControlAllowMethods] = Self.allowedMethods
-            headers[.accessControlAllowHeaders] = Self.allowedHeaders
-        }
-        headers.append(HTTPField(name: Self.requestIdName, value: requestId))
+        var headers = Self.headers(origin: asked[.origin], configuration.admission.origins)
         headers.append(HTTPField(name: .date, value: date.text))
+        headers.append(HTTPField(name: Self.requestIdName, value: requestId))
         if let location = answer.location { headers[.location] = location }
         if let seconds = answer.retryAfterSeconds { headers[.retryAfter] = String(seconds) }
         for field in answer.headers { headers[field.name] = field.value }
@@ -198,14 +209,36 @@ final class HTTPFront: HTTPResponder {
         return (HTTPResponse(status: .init(code: answer.status), headerFields: headers), body)
     }
 
+    /// The headers that every answer to somebody on a page of this origin has.
+    private static func headers(origin: String?, _ rule: OriginRule) -> HTTPFields {
+        var headers = commonHeaders
+        rule.apply(to: &headers, origin: origin)
+        // PARSE_PROTOCOL 1.3 has these on every answer. Only browsers, which say where they are, look at them.
+        if origin != nil {
+            headers[.accessControlAllowMethods] = allowedMethods
+            headers[.accessControlAllowHeaders] = allowedHeaders
+        }
+        return headers
+    }
+
+    /// The heads of answers that may be kept by who asked.
+    private static func heads(origin: String?, _ rule: OriginRule) -> AnswerHeads {
+        var headers = headers(origin: origin, rule)
+        headers.append(cacheControl)
+        headers.append(vary)
+        return AnswerHeads(headers)
+    }
+
     private func preflight(_ request: Request) -> Response {
         var headers = Self.preflightHeaders
+        headers.append(HTTPField(name: .date, value: date.text))
         configuration.admission.origins.apply(to: &headers, origin: request.headers[.origin])
         return Response(status: .ok, headers: headers)
     }
 
     private struct TooManyHeaders: Error {}
     private struct BodyTooLarge: Error {}
+    private struct AnswerInterrupted: Error {}
 
     /// Browsers and proxies together send about thirty.
     private static let headersMax = 100
@@ -220,7 +253,7 @@ final class HTTPFront: HTTPResponder {
     private static let vary = HTTPField(
         name: .vary, value: "X-Parse-Application-Id, X-Parse-Session-Token, X-Parse-Master-Key, Authorization")
 
-    private static let requestIdName = headerName("X-Satchel-Request-Id")
+    static let requestIdName = headerName("X-Satchel-Request-Id")
     private static let forwardedForName = headerName("X-Forwarded-For")
     private static let contentTypeOptionsName = headerName("X-Content-Type-Options")
 

@@ -33,6 +33,9 @@ package struct OriginRule: Sendable {
         return allowed.contains(origin)
     }
 
+    /// Whether every page hears the same.
+    var isForAll: Bool { allowed == nil }
+
     /// Adds what an answer to a page from `origin` says.
     package func apply(to headers: inout HTTPFields, origin: String?) {
         guard let allowed else {

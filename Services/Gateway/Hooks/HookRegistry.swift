@@ -2,9 +2,11 @@ import Messages
 import ParseProtocol
 import Synchronization
 
-/// The gateway's copy of the webhooks that `catalog` keeps. Until it is there nothing that a webhook may have a say in
-/// is done: a gateway that has just started must not skip one.
-final class HookRegistry: Sendable {
+/// The gateway's copy of what the catalog keeps about webhooks and cloud code, for as long as it holds.
+///
+/// A change forgets it: of webhooks the gateway's own (`HooksController`), of cloud code the catalog's reply to `cloud`
+/// as it passes the broker (`Forget.hooks`).
+final class HookCache: Sendable {
     private struct State {
         var table: HookTable?
         /// The last `table` there was, kept while a change is being made.
@@ -13,29 +15,23 @@ final class HookRegistry: Sendable {
         var generation = 0
     }
 
-    private let services: ServiceClient
     private let state = Mutex(State())
 
-    init(services: ServiceClient) { self.services = services }
-
-    /// The table as far as it is known without asking; nil before the first answer and while a change is being made.
+    /// The table as far as it is known; nil before the first answer and while a change is being made.
     var known: HookTable? { state.withLock { $0.table } }
 
     /// The table that was known last; nil before the first answer only.
     var last: HookTable? { state.withLock { $0.last } }
 
-    /// - Throws: `.serviceUnavailable` (2) while nobody can be asked.
-    func table() async throws(ParseError) -> HookTable {
-        let (known, generation) = state.withLock { ($0.table, $0.generation) }
-        if let known { return known }
-        let reply = try await services.read(HookCalls.list, HooksRequest(), for: .init(), trace: RequestIds.next())
-        let table = HookTable(try reply.message.hooks)
+    /// The table, or the generation to give to `keep`.
+    func find() -> (table: HookTable?, generation: Int) { state.withLock { ($0.table, $0.generation) } }
+
+    func keep(_ table: HookTable, generation: Int) {
         state.withLock { state in
             guard state.generation == generation else { return }
             state.table = table
             state.last = table
         }
-        return table
     }
 
     /// After a change, whether it succeeded or nobody knows.
@@ -45,4 +41,30 @@ final class HookRegistry: Sendable {
             state.generation += 1
         }
     }
+}
+
+/// The webhooks and the cloud code there are. Until they are known nothing that one of them may have a say in is done:
+/// a gateway that has just started must not skip one.
+struct HookRegistry: Sendable {
+    let cache: HookCache
+    let services: ServiceClient
+
+    /// The table as far as it is known without asking.
+    var known: HookTable? { cache.known }
+
+    /// The table that was known last; nil before the first answer only.
+    var last: HookTable? { cache.last }
+
+    /// - Throws: `.serviceUnavailable` (2) while nobody can be asked.
+    func table() async throws(ParseError) -> HookTable {
+        let (known, generation) = cache.find()
+        if let known { return known }
+        let reply = try await services.read(HookCalls.list, HooksRequest(), for: .init(), trace: RequestIds.next())
+        let message = try reply.message
+        let table = HookTable(message.hooks, code: message.code)
+        cache.keep(table, generation: generation)
+        return table
+    }
+
+    func forget() { cache.forget() }
 }

@@ -2,24 +2,26 @@ import HTTPTypes
 import Messages
 import ParseProtocol
 
-/// The state that the webhooks of one request have in common. The request carries it along (`ParseRequest.hooks`) while
-/// there may be webhooks at all, so that reads deep in an include or a sub-query come past them; a suite without
-/// webhooks pays for one look.
+/// The state that the webhooks and the cloud code of one request have in common. The request carries it along
+/// (`ParseRequest.hooks`) while there may be any at all, so that reads deep in an include or a sub-query come past
+/// them; a suite without webhooks pays for one look.
 ///
 /// A class, because the request that it is about carries it.
 final class HookScope: Sendable {
     let registry: HookRegistry
-    let webhooks: Webhooks
+    private let webhooks: Webhooks
+    private let code: CloudCode
     let services: ServiceClient
     /// As it was before it carried this along.
     let request: ParseRequest
 
     /// Nil when it is known that there are no webhooks.
-    init?(_ registry: HookRegistry, _ webhooks: Webhooks, _ services: ServiceClient, _ request: ParseRequest) {
+    init?(_ registry: HookRegistry, _ webhooks: Webhooks, _ request: ParseRequest) {
         if let known = registry.known, known.isEmpty { return nil }
         self.registry = registry
         self.webhooks = webhooks
-        self.services = services
+        services = registry.services
+        code = CloudCode(services: registry.services)
         self.request = request
     }
 
@@ -73,15 +75,54 @@ final class HookScope: Sendable {
         }
     }
 
-    /// The result of a function at another host; nil when there is none of that name.
+    // MARK: Calling
+
+    /// Calls a webhook or cloud code.
+    /// - Parameter body: what a webhook is told; cloud code is told the same in its own words.
+    /// - Throws: what it refuses, or what is wrong with its answer.
+    func call(
+        _ target: HookTarget, _ body: [String: JSON], _ principal: Principal
+    ) async throws(ParseError) -> HookAnswer {
+        switch target {
+        case .webhook(let url):
+            // Webhooks are told what Parse Server tells them.
+            let told = body.filter { $0.key != CodeCall.written }
+            return HookAnswer(value: try await webhooks.call(url, told))
+        case .code: return try await code.call(body, principal, of: request)
+        }
+    }
+
+    /// Calls one that has no say any more.
+    func callAfter(
+        _ target: HookTarget, _ principal: Principal,
+        _ body: @escaping @Sendable () async throws -> [String: JSON]
+    ) async {
+        await webhooks.afterwards { [self] in _ = try await call(target, body(), principal) }
+    }
+
+    /// The result of a function of cloud code or at another host; nil when there is none of that name.
     func call(
         function name: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> JSON? {
-        guard let url = try await registry.table().url(ofFunction: name) else { return nil }
+        guard let target = try await registry.table().target(ofFunction: name) else { return nil }
+        return try await call(target, function: name, request, principal)
+    }
+
+    /// The result of a function of cloud code; nil when it has none of that name.
+    func call(
+        codeFunction name: String, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> JSON? {
+        guard try await registry.table().target(ofFunction: name) == .code else { return nil }
+        return try await call(.code, function: name, request, principal)
+    }
+
+    private func call(
+        _ target: HookTarget, function name: String, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> JSON {
         var body = try await subject(principal)
         body["functionName"] = .string(name)
         body["params"] = .object(try request.parameters(asTexts: true))
-        return try await webhooks.call(url, body)
+        return try await call(target, body, principal).value
     }
 }
 

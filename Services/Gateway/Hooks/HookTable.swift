@@ -1,39 +1,62 @@
 import Messages
 
-/// Every webhook there is, by what it answers.
+/// Whoever answers a function or a trigger.
+enum HookTarget: Sendable, Hashable {
+    /// Another host, at a URL.
+    case webhook(String)
+    /// Cloud code, which `cloud` runs.
+    case code
+}
+
+/// Every webhook there is and all that cloud code defines, by what they answer.
+///
+/// Where there are both, it is the code: as in Parse Server, where what the code registers takes the place of what was
+/// there before.
 struct HookTable: Sendable {
     enum Trigger: String, Sendable {
         case beforeSave, afterSave, beforeDelete, afterDelete, beforeFind, afterFind, beforeLogin, afterLogin,
             afterLogout
     }
 
-    /// In the order in which they were told.
+    /// The webhooks, in the order in which they were told.
     let hooks: [Hook]
-    private let functions: [String: String]
-    private let triggers: [String: [Trigger: String]]
+    /// The jobs that cloud code defines.
+    let codeJobs: Set<String>
+    /// Whether there is cloud code that defines anything.
+    let hasCode: Bool
+    private let functions: [String: HookTarget]
+    private let triggers: [String: [Trigger: HookTarget]]
 
-    init(_ hooks: [Hook] = []) {
+    init(_ hooks: [Hook] = [], code: CodeDefinitions = .init()) {
         self.hooks = hooks
-        var functions: [String: String] = [:]
-        var triggers: [String: [Trigger: String]] = [:]
+        codeJobs = Set(code.jobs)
+        hasCode = !code.functions.isEmpty || !code.jobs.isEmpty || !code.triggers.isEmpty
+        var functions: [String: HookTarget] = [:]
+        var triggers: [String: [Trigger: HookTarget]] = [:]
         for hook in hooks {
             if !hook.functionName.isEmpty {
-                functions[hook.functionName] = hook.url
+                functions[hook.functionName] = .webhook(hook.url)
             } else if let trigger = Trigger(rawValue: hook.triggerName) {
-                triggers[hook.className, default: [:]][trigger] = hook.url
+                triggers[hook.className, default: [:]][trigger] = .webhook(hook.url)
             }
+        }
+        for name in code.functions { functions[name] = .code }
+        for hook in code.triggers {
+            guard let trigger = Trigger(rawValue: hook.triggerName) else { continue }
+            triggers[hook.className, default: [:]][trigger] = .code
         }
         self.functions = functions
         self.triggers = triggers
     }
 
-    var isEmpty: Bool { hooks.isEmpty }
+    /// Whether no function and no class has anything to do with it.
+    var isEmpty: Bool { functions.isEmpty && triggers.isEmpty }
 
-    /// The URL at which a function is called; nil when there is none of that name.
-    func url(ofFunction name: String) -> String? { functions[name] }
+    /// Whoever answers a function; nil when there is none of that name.
+    func target(ofFunction name: String) -> HookTarget? { functions[name] }
 
-    /// The URL at which a trigger is called; nil when the class has none.
-    func url(_ trigger: Trigger, _ className: String) -> String? { triggers[className]?[trigger] }
+    /// Whoever answers a trigger; nil when the class has none.
+    func target(_ trigger: Trigger, _ className: String) -> HookTarget? { triggers[className]?[trigger] }
 
     /// The classes that have a trigger.
     func classes(with trigger: Trigger) -> [String] {

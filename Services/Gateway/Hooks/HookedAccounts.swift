@@ -19,41 +19,43 @@ struct HookedAccounts: Sendable {
         self.principal = principal
     }
 
-    func has(_ trigger: HookTable.Trigger) -> Bool { table.url(trigger, "_User") != nil }
+    func has(_ trigger: HookTable.Trigger) -> Bool { table.target(trigger, "_User") != nil }
 
     /// - Throws: the webhook's refusal.
     func beforeLogin(_ user: JSON) async throws(ParseError) {
-        guard let url = table.url(.beforeLogin, "_User") else { return }
+        guard let target = table.target(.beforeLogin, "_User") else { return }
         var body = try await scope.subject(principal)
         body["triggerName"] = "beforeLogin"
         body["object"] = HookedObject.told(user, of: "_User")
-        _ = try await scope.webhooks.call(url, body)
+        _ = try await scope.call(target, body, principal)
     }
 
     func afterLogin(_ user: JSON) async throws(ParseError) {
-        guard let url = table.url(.afterLogin, "_User") else { return }
+        guard let target = table.target(.afterLogin, "_User") else { return }
         var body = try await scope.subject(principal)
         body["triggerName"] = "afterLogin"
         body["object"] = HookedObject.told(user, of: "_User")
-        await scope.webhooks.callAfter(url) { [body] in body }
+        await scope.callAfter(target, principal) { [body] in body }
     }
 
     /// The client's document with what the webhook set, and that alone.
     /// - Throws: the webhook's refusal.
     func beforeSave(_ document: JSON) async throws(ParseError) -> (document: JSON, replaced: [String: JSON]) {
-        guard let url = table.url(.beforeSave, "_User") else { return (document, [:]) }
+        guard let target = table.target(.beforeSave, "_User") else { return (document, [:]) }
         var body = try await scope.subject(principal)
         let object = HookedObject.merged(document, into: nil, of: "_User")
         body["triggerName"] = "beforeSave"
         body["object"] = object
-        let fields = HookedObject.replaced(by: try await scope.webhooks.call(url, body), told: object)
-        return (HookedObject.document(document, replacing: fields), fields)
+        body[CodeCall.written] = .array(HookedObject.written(by: document).sorted().map(JSON.string))
+        let answer = try await scope.call(target, body, principal)
+        let fields = HookedObject.replaced(by: answer.value, told: object)
+        return (HookedObject.document(document, replacing: fields, without: answer.takenBack), fields)
     }
 
     func afterSave(_ userId: String) async throws(ParseError) {
-        guard let url = table.url(.afterSave, "_User") else { return }
+        guard let target = table.target(.afterSave, "_User") else { return }
         let subject = try await scope.subject(principal)
-        await scope.webhooks.callAfter(url) { [scope] in
+        await scope.callAfter(target, principal) { [scope] in
             var body = subject
             body["triggerName"] = "afterSave"
             body["object"] = try await scope.object("_User", userId, as: .ofHooks)
@@ -96,16 +98,16 @@ extension AccountsController {
 /// The webhook about signing out.
 struct HookedSessions: Sendable {
     private let scope: HookScope
-    private let url: String
+    private let target: HookTarget
     private let principal: Principal
 
     /// Nil when there is no such webhook.
     init?(_ scope: HookScope?, _ principal: Principal) async throws(ParseError) {
         guard let scope,
-            let url = try await scope.table(with: [.afterLogout], "_Session")?.url(.afterLogout, "_Session")
+            let target = try await scope.table(with: [.afterLogout], "_Session")?.target(.afterLogout, "_Session")
         else { return nil }
         self.scope = scope
-        self.url = url
+        self.target = target
         self.principal = principal
     }
 
@@ -118,7 +120,7 @@ struct HookedSessions: Sendable {
     }
 
     func loggedOut(_ told: [String: JSON]) async {
-        await scope.webhooks.callAfter(url) { told }
+        await scope.callAfter(target, principal) { told }
     }
 }
 

@@ -51,11 +51,39 @@ package enum HookedObject {
         }
     }
 
+    /// An object that `merged` made, with those operators of the change in it that depend on what is stored: what
+    /// another client writes meanwhile is then not lost where code has added to the field as well.
+    static func withOperators(of changes: JSON, _ object: JSON) -> JSON {
+        var object = object
+        for (key, value) in changes.objectValue ?? [:] where !key.contains(".") && !secrets.contains(key) {
+            if let name = value["__op"]?.stringValue, addingOperators.contains(name) { object[key] = value }
+        }
+        return object
+    }
+
+    private static let addingOperators: Set<String> = ["Increment", "Add", "AddUnique", "Remove"]
+
+    /// The operators that `merged` shows the outcome of.
+    private static let shownOperators: Set<String> = [
+        "Delete", "Increment", "Add", "AddUnique", "Remove", "SetOnInsert",
+    ]
+
+    /// The fields that a change writes and that can be told: those that `merged` has, and those that it removes.
+    static func written(by changes: JSON) -> Set<String> {
+        let fields = (changes.objectValue ?? [:]).filter { key, value in
+            guard let name = value["__op"]?.stringValue else { return true }
+            return shownOperators.contains(name)
+        }
+        return Set(fields.keys.map { String($0.prefix { $0 != "." }) }).subtracting(secrets).subtracting(fixed)
+    }
+
     /// The fields that an answer changes: those whose value is not what the webhook was told. A webhook that sends the
     /// whole object back changes nothing by it, and an operator of the client's stays one.
     static func replaced(by answer: JSON, told: JSON) -> [String: JSON] {
         (answer.objectValue ?? [:]).filter { key, value in
             !fixed.contains(key) && !secrets.contains(key) && value.wireType != "Relation" && told[key] != value
+                // Nothing is not removed once more.
+                && !(value["__op"] == "Delete" && told[key] == nil)
         }
     }
 
@@ -78,12 +106,15 @@ package enum HookedObject {
     }
 
     /// The client's document with a webhook's fields in it.
-    static func document(_ document: JSON, replacing fields: [String: JSON]) -> JSON {
-        guard !fields.isEmpty, case .object(var members) = document else { return document }
+    /// - Parameter takenBack: the fields that the client shall not write.
+    static func document(
+        _ document: JSON, replacing fields: [String: JSON], without takenBack: Set<String> = []
+    ) -> JSON {
+        guard !fields.isEmpty || !takenBack.isEmpty, case .object(var members) = document else { return document }
         for key in members.keys {
             // What the client set inside a field is replaced with the field.
             let field = String(key.prefix { $0 != "." })
-            if fields[field] != nil { members[key] = nil }
+            if fields[field] != nil || takenBack.contains(field) { members[key] = nil }
         }
         return .object(members.merging(fields) { _, new in new })
     }

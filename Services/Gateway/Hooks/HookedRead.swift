@@ -45,7 +45,7 @@ struct HookedRead: Sendable {
     /// The options of a find, as `beforeFind` leaves them.
     /// - Throws: the webhook's refusal.
     func before(_ options: QueryOptions, limitMax: Int) async throws(ParseError) -> QueryOptions {
-        guard let url = table.url(.beforeFind, className) else { return options }
+        guard let target = table.target(.beforeFind, className) else { return options }
         // What is wrong with the condition, its owner says.
         guard let condition = options.filter.isEmpty ? [:] : try? JSON(parsing: options.filter) else { return options }
         var query: JSON = [
@@ -54,7 +54,7 @@ struct HookedRead: Sendable {
         ]
         if !options.keys.isEmpty { query["keys"] = .string(options.keys.joined(separator: ",")) }
         if !options.excludeKeys.isEmpty { query["excludeKeys"] = .string(options.excludeKeys.joined(separator: ",")) }
-        let changes = try await ask(url, query, isGet: false, wantsCount: options.wantsCount)
+        let changes = try await ask(target, query, isGet: false, wantsCount: options.wantsCount)
         let new = try QueryOptions(find: changes, limitMax: limitMax)
         var result = options
         if changes["where"] != nil { result.filter = new.filter }
@@ -69,12 +69,12 @@ struct HookedRead: Sendable {
     /// The restriction that `beforeFind` puts on a read by ids.
     /// - Throws: the webhook's refusal.
     func before(ids: [String], isGet: Bool) async throws(ParseError) -> Restriction {
-        guard let url = table.url(.beforeFind, className) else { return Restriction() }
+        guard let target = table.target(.beforeFind, className) else { return Restriction() }
         let wanted: JSON = isGet ? .string(ids.first ?? "") : ["$in": .array(ids.map(JSON.string))]
         let query: JSON = [
             "className": .string(className), "where": ["objectId": wanted], "limit": .int(Int64(ids.count)), "skip": 0,
         ]
-        let changes = try await ask(url, query, isGet: isGet, wantsCount: false)
+        let changes = try await ask(target, query, isGet: isGet, wantsCount: false)
         var options = changes
         let condition = options.removeValue(forKey: "where")
         let new = try QueryOptions(find: options, limitMax: .max)
@@ -86,14 +86,14 @@ struct HookedRead: Sendable {
 
     /// The members of the query that the webhook changed.
     private func ask(
-        _ url: String, _ query: JSON, isGet: Bool, wantsCount: Bool
+        _ target: HookTarget, _ query: JSON, isGet: Bool, wantsCount: Bool
     ) async throws(ParseError) -> [String: JSON] {
         var body = try await scope.subject(principal)
         body["triggerName"] = "beforeFind"
         body["query"] = query
         body["isGet"] = .bool(isGet)
         body["count"] = .bool(wantsCount)
-        let answer = try await scope.webhooks.call(url, body)
+        let answer = try await scope.call(target, body, principal).value
         let changed = (answer["query"] ?? answer).objectValue ?? [:]
         let known: Set<String> = ["where", "limit", "skip", "order", "keys", "excludeKeys"]
         return changed.filter { known.contains($0.key) && $0.value != query[$0.key] }
@@ -121,12 +121,12 @@ struct HookedRead: Sendable {
     /// The objects as `afterFind` leaves them.
     /// - Throws: the webhook's refusal, or `.webhookError` (143) when it answers something else than objects.
     func after(_ objects: [JSON]) async throws(ParseError) -> [JSON] {
-        guard let url = table.url(.afterFind, className), !objects.isEmpty else { return objects }
+        guard let target = table.target(.afterFind, className), !objects.isEmpty else { return objects }
         var body = try await scope.subject(principal)
         body["triggerName"] = "afterFind"
         body["query"] = ["className": .string(className)]
         body["objects"] = .array(objects.map { HookedObject.told($0, of: className) })
-        let answer = try await scope.webhooks.call(url, body)
+        let answer = try await scope.call(target, body, principal).value
         guard case .array(let elements) = answer else {
             guard answer.isNull || answer == [:] || answer == true else {
                 throw ParseError(.webhookError, "The webhook's answer to afterFind is not an array of objects.")

@@ -23,6 +23,8 @@ struct HookedWrite: Sendable {
         var original: JSON?
         /// Fields that the webhook set.
         var replaced: [String: JSON] = [:]
+        /// The context, as the trigger before left it for the one after; nil where it left the request's.
+        var context: JSON?
         var isConcerned = false
     }
 
@@ -99,22 +101,28 @@ struct HookedWrite: Sendable {
         let className = item.change.className
         var decided = Decided(item: item, original: original, isConcerned: true)
         let isDelete = item.change.verb == .delete
-        guard let url = table.url(isDelete ? .beforeDelete : .beforeSave, className) else { return decided }
+        guard let target = table.target(isDelete ? .beforeDelete : .beforeSave, className) else { return decided }
         var body = subject
         let told = original.map { HookedObject.told($0, of: className) }
         if isDelete {
             body["triggerName"] = "beforeDelete"
             body["object"] = told
-            _ = try await scope.webhooks.call(url, body)
+            decided.context = try await scope.call(target, body, principal).context
             return decided
         }
         let document = try JSON(clientText: item.document)
-        let object = HookedObject.merged(document, into: original, of: className)
+        var object = HookedObject.merged(document, into: original, of: className)
+        // Cloud code has the operators themselves, so that its own and the client's become one.
+        if target == .code { object = HookedObject.withOperators(of: document, object) }
         body["triggerName"] = "beforeSave"
         body["object"] = object
         body["original"] = told
-        let fields = HookedObject.replaced(by: try await scope.webhooks.call(url, body), told: object)
-        decided.item.document = HookedObject.document(document, replacing: fields).serialized
+        body[CodeCall.written] = .array(HookedObject.written(by: document).sorted().map(JSON.string))
+        let answer = try await scope.call(target, body, principal)
+        decided.context = answer.context
+        let fields = HookedObject.replaced(by: answer.value, told: object)
+        decided.item.document =
+            HookedObject.document(document, replacing: fields, without: answer.takenBack).serialized
         decided.replaced = fields
         return decided
     }
@@ -124,12 +132,13 @@ struct HookedWrite: Sendable {
         guard change.isConcerned, !outcome.outcome.hasFailure else { return outcome }
         let (className, objectId) = (change.item.change.className, outcome.outcome.objectID)
         let isDelete = change.item.change.verb == .delete
-        if let url = table.url(isDelete ? .afterDelete : .afterSave, className) {
+        if let target = table.target(isDelete ? .afterDelete : .afterSave, className) {
             let original = change.original.map { HookedObject.told($0, of: className) }
-            await scope.webhooks.callAfter(url) { [scope] in
+            await scope.callAfter(target, principal) { [scope] in
                 var body = subject
                 body["triggerName"] = isDelete ? "afterDelete" : "afterSave"
                 body["original"] = isDelete ? nil : original
+                if let context = change.context { body["context"] = context }
                 body["object"] = isDelete ? original : try await scope.object(className, objectId, as: .ofHooks)
                 return body
             }

@@ -44,7 +44,8 @@ enum WebhookAnswer {
         return ParseError(.webhookError, text)
     }
 
-    private static func refusal(_ error: JSON) -> ParseError {
+    /// The error that an answer is, as a client may hear it.
+    static func refusal(_ error: JSON) -> ParseError {
         let text = error.stringValue ?? error["message"]?.stringValue ?? error["error"]?.stringValue
         var code = ParseError.Code.scriptFailed
         if let number = error["code"]?.intValue, (1...9999).contains(number), !repeating.contains(number) {

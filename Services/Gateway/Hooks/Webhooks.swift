@@ -10,7 +10,7 @@ final class Webhooks: Sendable {
     private let timeout: Duration
     private let awaitsAfter: Bool
     private let logger: Logger
-    private let later = Atomic<Int>(0)
+    private let waiting = Atomic<Int>(0)
 
     /// Bytes of a webhook's answer, such as the objects of a find.
     private static let answerBytesMax = 8 << 20
@@ -50,26 +50,22 @@ final class Webhooks: Sendable {
         }
     }
 
-    /// Calls a webhook that has no say any more, and waits for it where the operator wants the answer to come after it.
-    func callAfter(_ url: String, _ body: @escaping @Sendable () async throws -> [String: JSON]) async {
-        guard awaitsAfter else { return callLater(url, body) }
-        await hear(url, body)
-    }
-
+    /// Makes a call that has no say any more, and waits for it where the operator wants the answer to come after it.
     /// Its own failures are in the log; the change it is told of stands.
-    private func hear(_ url: String, _ body: () async throws -> [String: JSON]) async {
-        if let body = try? await body() { _ = try? await call(url, body) }
+    func afterwards(_ call: @escaping @Sendable () async throws -> Void) async {
+        guard awaitsAfter else { return later(call) }
+        try? await call()
     }
 
-    /// The body is made when its turn comes.
-    private func callLater(_ url: String, _ body: @escaping @Sendable () async throws -> [String: JSON]) {
-        guard later.wrappingAdd(1, ordering: .relaxed).newValue <= Self.laterMax else {
-            later.wrappingSubtract(1, ordering: .relaxed)
+    private func later(_ call: @escaping @Sendable () async throws -> Void) {
+        guard waiting.wrappingAdd(1, ordering: .relaxed).newValue <= Self.laterMax else {
+            waiting.wrappingSubtract(1, ordering: .relaxed)
             return log("Too many calls are under way.", [:])
         }
         Task {
-            await hear(url, body)
-            later.wrappingSubtract(1, ordering: .relaxed)
+            // It may take longer than the answer that it comes after.
+            await CallDeadline.$current.withValue(nil) { try? await call() }
+            waiting.wrappingSubtract(1, ordering: .relaxed)
         }
     }
 

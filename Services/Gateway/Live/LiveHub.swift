@@ -20,6 +20,7 @@ final class LiveHub: Service {
     private let gateway = UInt64.random(in: 1 ... .max)
     private let register = Mutex(LiveRegister())
     private let connections = Atomic<Int>(0)
+    private let isStopping = Atomic<Bool>(false)
 
     /// The longest wait for news. A service that has none answers then, so that it knows that the gateway is there.
     private static let waitMilliseconds: UInt32 = 20_000
@@ -42,7 +43,7 @@ final class LiveHub: Service {
     /// - Returns: whether there is a place for one more; `leave` gives it back.
     func enter() -> Bool {
         let now = connections.wrappingAdd(1, ordering: .relaxed).newValue
-        guard access.settings.isOn, now <= access.settings.connectionsMax else {
+        guard access.settings.isOn, now <= access.settings.connectionsMax, !isStopping.load(ordering: .acquiring) else {
             leave()
             return false
         }
@@ -263,6 +264,7 @@ final class LiveHub: Service {
                 await self.lookUpSessions()
             }
         }
+        isStopping.store(true, ordering: .releasing)
         for sink in register.withLock({ $0.sinks }) { sink.stop() }
     }
 

@@ -17,7 +17,6 @@ struct BatchAnswer {
 
     static let full = ParseError(
         .invalidQuery, "The answer of the batch is too large; use a smaller limit or keys, or fewer requests.")
-    private static let refusals = [full, AnswerHold.full].map { (error: $0, body: $0.body.serialized) }
 
     /// The whole answer.
     consuming func finished() -> [UInt8] {
@@ -42,7 +41,7 @@ struct BatchAnswer {
             return append(.internalError)
         }
         // A service was told how much room there is, and has more.
-        if let refusal = Self.refusals.first(where: { $0.body == answer.body }) { self.refusal = refusal.error }
+        if let error = answer.error, error == Self.full || error == AnswerHold.full { refusal = error }
         append(isSuccess ? "success" : "error", answer.body)
     }
 

@@ -89,9 +89,7 @@ struct BatchController: Sendable {
             let method = ParseRequest.Method(rawValue: methodName.uppercased())
         else { throw ParseError(.invalidJSON, "Each request of a batch needs a method and a path.") }
         let parts = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        var request = ParseRequest(
-            method: method, path: try router.mount.path(inBatch: String(parts[0])), requestId: batch.requestId,
-            clientAddress: batch.clientAddress)
+        var request = try batch.part(method, String(parts[0]), under: router.mount)
         request.isInBatch = true
         request.context = batch.context
         if parts.count > 1 { request.query = String(parts[1]) }

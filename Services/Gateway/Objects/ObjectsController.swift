@@ -17,9 +17,10 @@ struct ObjectsController: Sendable {
     func get(
         _ className: String, _ objectId: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
-        let look = cache?.look(className, objectId, request, principal) ?? .unfit
+        let look = request.looked?.look ?? cache?.look(className, objectId, request, principal) ?? .unfit
         if case .found(let answer) = look { return answer }
-        let options = try QueryOptions(get: request.options())
+        let options =
+            if let known = request.looked?.options { known } else { try QueryOptions(get: request.options()) }
         let message = Self.message(className, objectId, options)
         let hooked = try await HookedRead(request.hooks, className, principal)
         let restriction = try await hooked?.before(ids: [objectId], isGet: true)
@@ -63,11 +64,16 @@ struct ObjectsController: Sendable {
     func find(
         _ className: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
-        let look = cache?.look(className, nil, request, principal) ?? .unfit
+        let look = request.looked?.look ?? cache?.look(className, nil, request, principal) ?? .unfit
         if case .found(let answer) = look { return answer }
-        let options = try QueryOptions(
-            find: request.options(), limitMax: configuration.limitMax, skipMax: configuration.skipMax,
-            isMaster: principal.master)
+        let options =
+            if let known = request.looked?.options {
+                known
+            } else {
+                try QueryOptions(
+                    find: request.options(), limitMax: configuration.limitMax, skipMax: configuration.skipMax,
+                    isMaster: principal.master)
+            }
         var target = className
         if let key = options.redirectKey {
             target = try await federation.target(of: key, className, principal, trace: request.requestId)

@@ -68,7 +68,7 @@ struct SecurityController: Sendable {
         }
         return [
             .init(
-                "Webhooks can tell who calls", isFine: table.isEmpty || settings.webhookKey != nil,
+                "Webhooks can tell who calls", isFine: table.hooks.isEmpty || settings.webhookKey != nil,
                 "Anybody can call the webhooks as if it were this suite.",
                 "Set SATCHEL_WEBHOOK_KEY and compare X-Parse-Webhook-Key with it in the webhooks."),
             .init(

@@ -4,7 +4,8 @@ import ParseProtocol
 /// The answer of `/health`: each service's state, and whether a load balancer should send customers here.
 ///
 /// It should as long as those services are well without which nothing works. Any other service that is missing is
-/// named, and only its own functions are missed: a stopped crash service must not close the shop.
+/// named, and only its own functions are missed: a stopped crash service must not close the shop. `cloud` is missed
+/// only where there is code for it.
 package struct SuiteHealth {
     package enum State: String {
         case ok
@@ -20,8 +21,12 @@ package struct SuiteHealth {
     package static let essential: Set<String> = ["catalog", "users"]
 
     package let services: [String: (state: State, seen: Broker.ServiceState)]
+    /// The services that somebody misses when they are not there.
+    private let needed: Set<String>
 
-    package init(_ seen: [String: Broker.ServiceState]) {
+    /// - Parameter hasCode: whether there is cloud code, or nobody knows.
+    package init(_ seen: [String: Broker.ServiceState], hasCode: Bool) {
+        needed = Set(ServiceDirectory.services.filter { $0 != "cloud" || hasCode || seen[$0] != nil })
         services = Dictionary(
             uniqueKeysWithValues: ServiceDirectory.services.map { name in
                 let service = seen[name] ?? .init()
@@ -44,7 +49,7 @@ package struct SuiteHealth {
 
     /// `ok`, `degraded` when something is missing that is not essential; else `failing` or `starting`.
     package var status: String {
-        if all(.ok, in: services.keys) { return "ok" }
+        if all(.ok, in: needed) { return "ok" }
         if isServing { return "degraded" }
         return Self.essential.contains { services[$0]?.state == .failing } ? "failing" : "starting"
     }

@@ -7,6 +7,7 @@ import ProcessKit
 struct SystemController: Sendable {
     let broker: Broker
     let cache: ReadCache?
+    let hooks: HookCache
     let document: OpenAPIDocument
 
     /// The OpenAPI document of this gateway.
@@ -17,7 +18,9 @@ struct SystemController: Sendable {
         return response
     }
 
-    func health() -> ParseResponse { ParseResponse(SuiteHealth(broker.services)) }
+    func health() -> ParseResponse {
+        ParseResponse(SuiteHealth(broker.services, hasCode: hooks.last?.hasCode ?? true))
+    }
 
     /// The features SDKs and dashboards look for (PARSE_PROTOCOL section 12); false where Satchel has none yet.
     /// `replicas` is ours: the requests that each replica was sent since it joined.

@@ -4,6 +4,7 @@ import ParseProtocol
 extension ParseResponse {
     init(_ error: ParseError) {
         self.init(status: error.code.httpStatus, error.body)
+        self.error = error
         if error.code == .serviceUnavailable { retryAfterSeconds = 1 }
         if error.code == .connectionFailed || error.code == .requestLimitExceeded { retryAfterSeconds = 60 }
         if let seconds = error.retryAfterSeconds { retryAfterSeconds = seconds }

@@ -9,8 +9,10 @@ extension ParseRequest {
     /// A form has texts only, so that a password of digits stays one; what is an object or an array in JSON becomes it.
     /// - Throws: `.invalidJSON` (107) when it cannot be decoded.
     mutating func readForm() throws(ParseError) {
-        guard tunnelled == nil, Self.isForm(headers[.contentType]), body.contains(UInt8(ascii: "=")),
-            let first = body.first(where: { !Self.blanks.contains($0) }), !Self.jsonOpenings.contains(first)
+        // What begins like JSON needs no look at its type.
+        guard tunnelled == nil, let first = body.first(where: { !Self.blanks.contains($0) }),
+            !Self.jsonOpenings.contains(first), Self.isForm(headers.value(.contentType)),
+            body.contains(UInt8(ascii: "="))
         else { return }
         guard let text = String(validating: body, as: UTF8.self) else {
             throw ParseError(.invalidJSON, "The body is not valid UTF-8.")

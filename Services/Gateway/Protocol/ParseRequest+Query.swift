@@ -25,6 +25,10 @@ extension ParseRequest {
     /// A name or value, with percent escapes and `+` for a space; nil when an escape or the UTF-8 is broken. By hand,
     /// because Foundation leaves the `+` and replacing it costs more than all the rest.
     private static func decoded(_ text: Substring.UTF8View) -> String? {
+        // Most names, and the values that are words or numbers, are what they stand for.
+        guard text.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") }) else {
+            return String(Substring(text))
+        }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
         var iterator = text.makeIterator()

@@ -39,8 +39,12 @@ struct ParseRequest: Sendable {
     var context: JSON?
     /// The webhooks that may have a say in it; nil before its route is known, and while there are none at all.
     var hooks: HookScope?
+    /// A read of objects that was begun on the way of plain reads.
+    var looked: LookedRead?
     /// True inside a batch, where another batch is refused.
     var isInBatch = false
+    /// The calls of cloud code that it is made inside of; 0 for a client's.
+    var codeDepth = 0
 
     init(method: Method, path: [Substring], requestId: String, clientAddress: SocketAddress?) {
         self.method = method
@@ -48,6 +52,32 @@ struct ParseRequest: Sendable {
         self.requestId = requestId
         self.clientAddress = clientAddress
         network = Network.customerName(clientAddress)
+    }
+
+    /// A request that cloud code makes while it works for a client.
+    /// - Parameters:
+    ///   - network: the client's, as `Network.customerName`.
+    ///   - depth: the calls of cloud code that it is made inside of, from 1.
+    init(method: Method, path: [Substring], requestId: String, ofCodeFor network: String, depth: Int) {
+        self.method = method
+        self.path = path
+        self.requestId = requestId
+        clientAddress = nil
+        self.network = network
+        codeDepth = depth
+    }
+
+    /// A request of this batch.
+    /// - Parameter path: as the client or the code wrote it.
+    /// - Throws: `.invalidJSON` (107) for a path that leads elsewhere.
+    func part(_ method: Method, _ path: String, under mount: Mount) throws(ParseError) -> ParseRequest {
+        guard codeDepth > 0 else {
+            return ParseRequest(
+                method: method, path: try mount.path(inBatch: path), requestId: requestId, clientAddress: clientAddress)
+        }
+        return ParseRequest(
+            method: method, path: try mount.path(ofCode: path), requestId: requestId, ofCodeFor: network,
+            depth: codeDepth)
     }
 
     /// The components of a path; empty ones (a trailing slash) do not count.

@@ -1,5 +1,5 @@
 import HTTPTypes
-import Hummingbird
+import HummingbirdCore
 import ParseProtocol
 
 /// The answer to a `ParseRequest`.
@@ -14,6 +14,8 @@ struct ParseResponse: Sendable {
     var retryAfterSeconds: Int?
     /// Further headers; they replace those that every answer has, such as the content type.
     var headers: HTTPFields = [:]
+    /// The error that it was made of; nil for every other answer.
+    var error: ParseError?
 
     init(status: Int = 200, body: [UInt8], location: String? = nil) {
         self.status = status

@@ -164,7 +164,10 @@ struct QueryOptions: Sendable {
 }
 
 extension Substring {
+    /// As bytes: to look for characters took more than a third of decoding a page's options.
     fileprivate var trimmingSpaces: String {
-        String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+        var name = utf8.drop { $0 == UInt8(ascii: " ") }
+        while name.last == UInt8(ascii: " ") { name = name.dropLast() }
+        return String(Substring(name))
     }
 }

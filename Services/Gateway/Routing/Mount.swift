@@ -14,6 +14,15 @@ struct Mount: Sendable {
         return Array(path.dropFirst(components.count))
     }
 
+    /// A path that cloud code asks for as the router knows it, the mount included; code may leave the mount out.
+    /// - Throws: `.invalidJSON` (107) when it cannot be decoded.
+    func path(ofCode text: String) throws(ParseError) -> [Substring] {
+        let path = try ParseRequest.path(text)
+        if stripped(from: path) != nil { return path }
+        guard !publicComponents.isEmpty, path.starts(with: publicComponents) else { return components + path }
+        return components + path.dropFirst(publicComponents.count)
+    }
+
     /// A path of a batch's request as the router knows it, the mount included: clients write it as they see the server.
     /// - Throws: `.invalidJSON` (107) for a path that leads elsewhere.
     func path(inBatch text: String) throws(ParseError) -> [Substring] {

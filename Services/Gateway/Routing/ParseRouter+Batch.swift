@@ -6,6 +6,8 @@ extension ParseRouter {
     /// The refusal of a batch's request that is not even tried; nil when it is.
     func refusal(inBatch request: ParseRequest, _ principal: Principal) -> ParseResponse? {
         guard let path = mount.stripped(from: request.path) else { return ParseResponse(Self.noRoute) }
+        // Limits on clients are none on the code that works for them.
+        guard request.codeDepth == 0 else { return nil }
         var request = request
         request.path = path
         return admission.refusal(inBatch: request, principal)

@@ -3,12 +3,33 @@ import Messages
 import ParseProtocol
 
 /// A read that waits for nothing but the service that keeps its class.
-struct DirectRead: Sendable {
-    enum Question: Sendable {
-        case get(GetRequest)
-        case find(FindRequest)
-        /// Its answer is kept.
-        case known(ParseResponse)
+enum DirectRead: Sendable {
+    /// Its answer is kept.
+    case answer(ParseResponse)
+    case question(Question)
+
+    /// The question to the service. A class, because it goes to the broker's thread and back.
+    final class Question: Sendable {
+        enum Message: Sendable {
+            case get(GetRequest)
+            case find(FindRequest)
+        }
+
+        let message: Message
+        let className: String
+        let principal: Principal
+        /// The place where the answer may be kept.
+        let missing: ReadCache.Missing?
+
+        init(_ message: Message, _ className: String, _ principal: Principal, _ missing: ReadCache.Missing?) {
+            self.message = message
+            self.className = className
+            self.principal = principal
+            self.missing = missing
+        }
+
+        /// What is known when its answer turns out to be too large.
+        var looked: LookedRead { LookedRead(missing.map { .missing($0) } ?? .unfit, nil) }
     }
 
     /// A service's answer.
@@ -18,23 +39,15 @@ struct DirectRead: Sendable {
         /// The page is larger than was asked for.
         case tooLarge
     }
-
-    let request: ParseRequest
-    let question: Question
-    let className: String
-    let principal: Principal
-    /// The place where the answer may be kept.
-    let missing: ReadCache.Missing?
-
-    var kept: ParseResponse? { if case .known(let answer) = question { answer } else { nil } }
 }
 
 /// The stages of a plain read of objects, passed without waiting.
 extension ParseRouter {
     /// A read that every stage lets pass without having to ask anybody. Nil for every other request: one that a stage
     /// would refuse, one whose session is not in the cache, one that webhooks, includes, sub-queries or limits have to
-    /// do with. `passed` decides about those, and nothing has been done for them here.
-    func direct(_ request: ParseRequest) -> DirectRead? {
+    /// do with. `passed` decides about those, and for them no more was done here than `ParseRequest.looked` has.
+    /// - Parameter request: becomes one that is counted, with its path under the mount, when it is such a read.
+    func direct(_ request: inout ParseRequest) -> DirectRead? {
         guard request.method == .get, !request.isHead, request.credentials.context == nil, admission.isOpen,
             let path = mount.stripped(from: request.path), path.count == 2 || path.count == 3,
             path[0] == "classes", path[1].utf8.first != UInt8(ascii: "_")
@@ -44,64 +57,65 @@ extension ParseRouter {
             let client = principals.admit(request), !client.isPrivileged,
             let principal = principals.known(client, request.credentials)
         else { return nil }
-        var request = request
+        let objectId = path.count == 3 ? String(path[2]) : nil
+        let read: DirectRead
+        switch controllers.objects.cache?.look(className, objectId, request, principal) ?? .unfit {
+        case .found(let answer): read = .answer(answer)
+        case let look:
+            let options = options(of: request, isGet: objectId != nil)
+            guard let options, let message = message(options, className, objectId) else {
+                request.looked = LookedRead(look, options)
+                return nil
+            }
+            let missing: ReadCache.Missing? = if case .missing(let place) = look { place } else { nil }
+            read = .question(.init(message, className, principal, missing))
+        }
         request.path = path
         request.isCounted = true
-        let objectId = path.count == 3 ? String(path[2]) : nil
-        var missing: ReadCache.Missing?
-        let question: DirectRead.Question?
-        switch controllers.objects.cache?.look(className, objectId, request, principal) {
-        case .found(let answer)?: question = .known(answer)
-        case .missing(let place)?:
-            missing = place
-            question = self.question(request, className, objectId)
-        case .unfit?, nil: question = self.question(request, className, objectId)
-        }
-        return question.map {
-            DirectRead(request: request, question: $0, className: className, principal: principal, missing: missing)
-        }
+        return read
+    }
+
+    /// The options of a read; nil when they cannot be, which its route will say.
+    private func options(of request: ParseRequest, isGet: Bool) -> QueryOptions? {
+        guard let options = try? request.options() else { return nil }
+        return isGet
+            ? try? QueryOptions(get: options)
+            : try? QueryOptions(find: options, limitMax: configuration.limitMax, skipMax: configuration.skipMax)
     }
 
     /// What the service is asked; nil when the answer takes more than that.
-    private func question(
-        _ request: ParseRequest, _ className: String, _ objectId: String?
-    ) -> DirectRead.Question? {
-        guard let options = try? request.options() else { return nil }
-        if let objectId {
-            guard let options = try? QueryOptions(get: options), options.include.isEmpty else { return nil }
-            return .get(ObjectsController.message(className, objectId, options))
-        }
-        guard
-            let options = try? QueryOptions(
-                find: options, limitMax: configuration.limitMax, skipMax: configuration.skipMax),
-            options.include.isEmpty, options.redirectKey == nil, !SubQueries.mayOccur(in: options.filter)
-        else { return nil }
+    private func message(
+        _ options: QueryOptions, _ className: String, _ objectId: String?
+    ) -> DirectRead.Question.Message? {
+        guard options.include.isEmpty else { return nil }
+        if let objectId { return .get(ObjectsController.message(className, objectId, options)) }
+        guard options.redirectKey == nil, !SubQueries.mayOccur(in: options.filter) else { return nil }
         let message = Federation.message(className, options, filter: options.filter, hooks: nil)
         // A name with a dot leads to other classes, which may have webhooks.
         return message.foreignClasses.isEmpty ? .find(message) : nil
     }
 
-    /// Asks the service.
+    /// Asks the service. `broker.wake` has to follow.
     /// - Parameters:
     ///   - bytesMax: the largest page that is wanted.
     ///   - completion: called on the broker's thread.
     func ask(
-        _ read: DirectRead, _ hold: ByteHold, bytesMax: Int, completion: @escaping @Sendable (DirectRead.Reply) -> Void
+        _ question: DirectRead.Question, trace: String, _ hold: ByteHold, bytesMax: Int,
+        completion: @escaping @Sendable (DirectRead.Reply) -> Void
     ) {
         let services = controllers.objects.services
-        let calls = ServiceDirectory.calls(ofClass: read.className)
-        let (budget, trace) = (configuration.requestBudgetMicroseconds, read.request.requestId)
-        switch read.question {
+        let calls = ServiceDirectory.calls(ofClass: question.className)
+        let (principal, budget) = (question.principal, configuration.requestBudgetMicroseconds)
+        switch question.message {
         case .get(let message):
-            services.ask(calls.get, message, for: read.principal, trace: trace, budget, hold) {
+            services.ask(calls.get, message, for: principal, trace: trace, budget, hold) {
                 completion(Self.reply($0) { ($0.alike, $0.everybody) })
             }
         case .find(var message):
             message.answerBytesMax = UInt32(bytesMax)
-            services.ask(calls.find, message, for: read.principal, trace: trace, budget, hold) {
+            services.ask(calls.find, message, for: principal, trace: trace, budget, hold) {
                 completion(Self.reply($0) { ($0.alike, $0.everybody) })
             }
-        case .known: completion(.failure(.internalError))  // Never asked for.
         }
     }
 
@@ -119,10 +133,10 @@ extension ParseRouter {
     }
 
     /// The answer that a reply brings, which is kept when others would get the same; nil when it is too large.
-    func answer(_ read: DirectRead, _ reply: DirectRead.Reply) -> ParseResponse? {
+    func answer(_ question: DirectRead.Question, _ reply: DirectRead.Reply) -> ParseResponse? {
         switch reply {
         case .document(let body, let alike, let everybody):
-            guard let missing = read.missing, let cache = controllers.objects.cache else {
+            guard let missing = question.missing, let cache = controllers.objects.cache else {
                 return ParseResponse(body: body)
             }
             return cache.answer(body, to: missing, alike: alike, everybody: everybody)

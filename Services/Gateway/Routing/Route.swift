@@ -23,6 +23,8 @@ final class Route: Sendable {
     let ignoresSession: Bool
     /// Nil for what the protocol has and Satchel does not: such a route says so.
     let handler: Handler?
+    /// The places of the parts in braces.
+    private let places: [(name: String, place: Int)]
 
     convenience init(
         _ method: ParseRequest.Method, _ path: String, _ tag: Tag, _ id: String, _ summary: String,
@@ -51,7 +53,13 @@ final class Route: Sendable {
         self.access = access
         self.ignoresSession = ignoresSession
         self.handler = handler
+        places = path.split(separator: "/").enumerated().compactMap { place, part in
+            part.first == "{" ? (String(part.dropFirst().dropLast()), place) : nil
+        }
     }
+
+    /// The place of the part in braces among the path's components; nil when there is none of that name.
+    func place(of name: String) -> Int? { places.first { $0.name == name }?.place }
 
     /// The groups of clients that may call a route. What a caller may then do is decided by the services.
     enum Access: Sendable {
@@ -93,10 +101,7 @@ struct RouteCall: Sendable {
 
     /// The part of the request's path where the route's has `{name}`; empty when the route has no such part.
     subscript(_ name: String) -> String {
-        for (part, value) in zip(route.path.utf8.split(separator: UInt8(ascii: "/")), request.path)
-        where part.first == UInt8(ascii: "{") && part.dropFirst().dropLast().elementsEqual(name.utf8) {
-            return String(value)
-        }
-        return ""
+        guard let place = route.place(of: name), place < request.path.count else { return "" }
+        return String(request.path[place])
     }
 }

@@ -1,37 +1,49 @@
 /// Text in UTF-8 as seven-bit lines of at most 76 characters (RFC 2045 section 6.7).
 package enum QuotedPrintable {
     private static let lineMax = 76
+    private static let lineFeed = UInt8(ascii: "\n")
+    private static let carriageReturn = UInt8(ascii: "\r")
+    private static let equals = UInt8(ascii: "=")
+    private static let digits = Array("0123456789ABCDEF".utf8)
 
     /// - Parameter text: lines end with `\n`, `\r\n` or `\r`; the result has CRLF.
     package static func encode(_ text: String) -> String {
-        let lines = text.replacing("\r\n", with: "\n").replacing("\r", with: "\n")
-            .split(separator: "\n", omittingEmptySubsequences: false)
-        return lines.map { encodeLine(Array($0.utf8)) }.joined(separator: "\r\n")
+        let bytes = Array(text.utf8)
+        var output: [UInt8] = []
+        output.reserveCapacity(bytes.count + bytes.count / 4)
+        var start = 0
+        while true {
+            let end = bytes[start...].firstIndex { $0 == lineFeed || $0 == carriageReturn } ?? bytes.count
+            append(bytes[start..<end], to: &output)
+            guard end < bytes.count else { return String(decoding: output, as: UTF8.self) }
+            output += [carriageReturn, lineFeed]
+            let isPair = bytes[end] == carriageReturn && end + 1 < bytes.count && bytes[end + 1] == lineFeed
+            start = end + (isPair ? 2 : 1)
+        }
     }
 
-    private static func encodeLine(_ bytes: [UInt8]) -> String {
-        var output = ""
+    private static func append(_ line: ArraySlice<UInt8>, to output: inout [UInt8]) {
         var column = 0
-        for (position, byte) in bytes.enumerated() {
-            let isLast = position == bytes.count - 1
-            let piece = encoded(byte, isLast: isLast)
+        for place in line.indices {
+            let isLast = place == line.endIndex - 1
+            let isPlain = isPlain(line[place], isLast: isLast)
+            let width = isPlain ? 1 : 3
             // One column stays free for the `=` of a soft line break.
-            if column + piece.count > lineMax - (isLast ? 0 : 1) {
-                output += "=\r\n"
+            if column + width > lineMax - (isLast ? 0 : 1) {
+                output += [equals, carriageReturn, lineFeed]
                 column = 0
             }
-            output += piece
-            column += piece.count
+            if isPlain {
+                output.append(line[place])
+            } else {
+                output += [equals, digits[Int(line[place] >> 4)], digits[Int(line[place] & 15)]]
+            }
+            column += width
         }
-        return output
     }
 
-    private static func encoded(_ byte: UInt8, isLast: Bool) -> String {
+    private static func isPlain(_ byte: UInt8, isLast: Bool) -> Bool {
         let isBlank = byte == 0x20 || byte == 0x09
-        if isBlank ? !isLast : (0x21...0x7E).contains(byte) && byte != UInt8(ascii: "=") {
-            return String(UnicodeScalar(byte))
-        }
-        let hex = String(byte, radix: 16, uppercase: true)
-        return byte < 16 ? "=0\(hex)" : "=\(hex)"
+        return isBlank ? !isLast : (0x21...0x7E).contains(byte) && byte != equals
     }
 }

@@ -49,17 +49,24 @@ package struct MailQueue: Sendable {
     }
 
     /// Mails to send now: first those that were never tried, oldest first.
-    func due(fresh: Int, retries: Int) async throws -> [QueuedMail] {
-        try await store.read { reader in
-            let columns = """
-                SELECT mails.*, EXISTS (SELECT 1 FROM suppressedAddresses \
-                WHERE address = lower(toAddress)) AS isSuppressed
-                FROM mails
-                """
-            let fresh = try reader.rows(
-                "\(columns) WHERE state = 'queued' AND attempts = 0 ORDER BY id LIMIT ?", [.int(Int64(fresh))])
-            let retries = try reader.rows(
-                "\(columns) WHERE state = 'queued' AND attempts > 0 AND dueAt <= ? ORDER BY dueAt LIMIT ?",
+    /// - Parameter underWay: mails to leave out.
+    package func due(fresh: Int, retries: Int, underWay: [Int64]) async throws -> [QueuedMail] {
+        let left = SQLValue.text(JSON.array(underWay.map(JSON.int)).serializedText)
+        return try await store.read { reader in
+            // Left to itself SQLite takes the index by state, and looks at every mail that waits for the one that is
+            // tried again.
+            func mails(by index: String, _ condition: String, _ values: [SQLValue]) throws -> [SQLRow] {
+                try reader.rows(
+                    """
+                    SELECT mails.*, EXISTS (SELECT 1 FROM suppressedAddresses \
+                    WHERE address = lower(toAddress)) AS isSuppressed
+                    FROM mails INDEXED BY \(index)
+                    WHERE state = 'queued' AND id NOT IN (SELECT value FROM json_each(?)) AND \(condition) LIMIT ?
+                    """, [left] + values)
+            }
+            let fresh = try mails(by: "mailsFresh", "attempts = 0 ORDER BY id", [.int(Int64(fresh))])
+            let retries = try mails(
+                by: "mailsTried", "attempts > 0 AND dueAt <= ? ORDER BY dueAt",
                 [.int(Timestamp.now.milliseconds), .int(Int64(retries))])
             return try (fresh + retries).map { row in
                 try QueuedMail(

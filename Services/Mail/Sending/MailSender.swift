@@ -71,17 +71,12 @@ package actor MailSender {
 
     private func startDue() async throws {
         guard room > 0, !isStopping else { return }
-        // What is under way now may be recorded before the rows are here, which then are older than that.
-        let before = underWay
-        let due = try await queue.due(fresh: room + before.count, retries: settings.retriesMax + before.count)
-        var retries = settings.retriesMax - underWay.values.count { $0 }
-        for mail in due where before[mail.id] == nil && room > 0 && !isStopping {
-            let isRetry = mail.attempts > 0
-            if isRetry {
-                guard retries > 0 else { continue }
-                retries -= 1
-            }
-            underWay[mail.id] = isRetry
+        // What is under way now may be recorded before the rows are here, which then are older than that: it is left
+        // out whatever becomes of it meanwhile.
+        let due = try await queue.due(
+            fresh: room, retries: settings.retriesMax - underWay.values.count { $0 }, underWay: Array(underWay.keys))
+        for mail in due where room > 0 && !isStopping {
+            underWay[mail.id] = mail.attempts > 0
             if !background.begin({ [self] in await deliver(mail) }) { underWay[mail.id] = nil }
         }
     }

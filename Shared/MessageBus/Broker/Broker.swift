@@ -9,9 +9,13 @@ public final class Broker: Sendable {
     /// The answer to a request of the gateway itself; called on the broker's thread, so it must only hand
     /// over.
     public typealias Completion = @Sendable (Result<BusReply, BusFailure>) -> Void
+    /// Answers a request that a service makes of the gateway itself, by `ServiceRequest.reply`, now or later. Called on
+    /// the broker's thread, so it must only hand over.
+    public typealias Answerer = @Sendable (ServiceRequest) -> Void
 
     enum Work: Sendable {
         case request(BusMessage, Completion)
+        case answer(BusMessage, lane: [UInt8])
         case countRequests(@Sendable ([String: Int]) -> Void)
         case stop
     }
@@ -37,27 +41,34 @@ public final class Broker: Sendable {
     private let logger: Logger
     private let onForget: @Sendable (Forget) -> Void
     private let onStates: @Sendable ([String: ServiceState]) -> Void
+    private let onBatchEnd: @Sendable () -> Void
     private let states = Mutex<[String: ServiceState]>([:])
     private let endpointLock = Mutex<Int32?>(nil)
 
     /// - Parameters:
     ///   - onForget: called on the broker's thread before the reply that carried it goes anywhere.
     ///   - onStates: called on the broker's thread when `services` changed.
+    ///   - onBatchEnd: called on the broker's thread after completions that were called one after the other, before it
+    ///     waits for anything.
     public init(
         configuration: BusConfiguration, logger: Logger, onForget: @escaping @Sendable (Forget) -> Void = { _ in },
-        onStates: @escaping @Sendable ([String: ServiceState]) -> Void = { _ in }
+        onStates: @escaping @Sendable ([String: ServiceState]) -> Void = { _ in },
+        onBatchEnd: @escaping @Sendable () -> Void = {}
     ) throws {
         thread = try SocketThread()
         self.configuration = configuration
         self.logger = logger
         self.onForget = onForget
         self.onStates = onStates
+        self.onBatchEnd = onBatchEnd
     }
 
     /// Binds the endpoint and starts.
+    /// - Parameter answering: the requests that the gateway answers itself, by kind. They are handed over as they come,
+    ///   in no line and with no limit on how many are under way.
     /// - Throws: `BusConfiguration.Problem` when another broker holds the endpoint, `ZeroMQError` when it cannot be
     ///   bound.
-    public func start() async throws {
+    public func start(answering: [String: Answerer] = [:]) async throws {
         let lock = try configuration.lockEndpoint()
         endpointLock.withLock { $0 = lock }
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
@@ -72,11 +83,11 @@ public final class Broker: Sendable {
                 try socket.set(ZMQ_ROUTER_HANDOVER, 1)
                 try socket.bind(configuration.endpoint)
                 return BrokerDriver(
-                    socket: socket, logger: logger, onForget: onForget,
+                    socket: socket, answering: answering, mailbox: thread.mailbox, logger: logger, onForget: onForget,
                     onStates: { [self] new in
                         states.withLock { $0 = new }
                         onStates(new)
-                    })
+                    }, onBatchEnd: onBatchEnd)
             } started: {
                 once.resume($0)
             } ended: { [self] in
@@ -92,15 +103,20 @@ public final class Broker: Sendable {
     /// Ends the thread; requests under way fail.
     public func stop() { thread.mailbox.post(.stop) }
 
-    /// Sends a request and calls `completion` exactly once.
-    public func call(_ request: BusRequest, completion: @escaping Completion) {
+    /// Sends a request and calls `completion` exactly once: on the broker's thread, or at once when the broker has
+    /// stopped.
+    /// - Parameter wakes: false when `wake` follows, after all requests that are made in one go.
+    public func call(_ request: BusRequest, wakes: Bool = true, completion: @escaping Completion) {
         logger.debug(
             "Asks a service.", metadata: ["bus.kind": "\(request.kind)", "request.id": "\(request.traceId)"])
         let message = BusMessage(envelope: request.envelope, body: request.body, documents: request.documents)
-        if !thread.mailbox.post(.request(message, completion)) {
+        if !thread.mailbox.post(.request(message, completion), wakes: wakes) {
             completion(.failure(.unavailable("Satchel is stopping.")))
         }
     }
+
+    /// Wakes the broker's thread for requests that were made without.
+    public func wake() { thread.mailbox.wakeForWork() }
 
     /// Sends a request and waits for its answer.
     /// - Throws: `BusFailure`.
@@ -126,6 +142,14 @@ public final class Broker: Sendable {
 
     /// The services that are there, by name.
     public var services: [String: ServiceState] { states.withLock { $0 } }
+}
+
+/// The way of the gateway's own answer to the lane that asked.
+struct BrokerReplyWay: ReplyWay {
+    let mailbox: ThreadMailbox<Broker.Work>
+    let lane: [UInt8]
+
+    func send(_ message: BusMessage) { mailbox.post(.answer(message, lane: lane)) }
 }
 
 /// Resumes a continuation at the first call and ignores later ones.

@@ -13,26 +13,39 @@ final class BrokerDriver: SocketDriver {
     private(set) var isRunning = true
     private var dispatcher = Dispatcher<Origin>()
     private var actions: [Dispatcher<Origin>.Action] = []
+    private let answering: [String: Broker.Answerer]
+    private let mailbox: ThreadMailbox<Broker.Work>
     private let logger: Logger
     private let onForget: @Sendable (Forget) -> Void
     private let onStates: @Sendable ([String: Broker.ServiceState]) -> Void
+    private let onBatchEnd: @Sendable () -> Void
+    /// A completion was called since the end of the last batch.
+    private var hasCompleted = false
     /// Sweeps still to do: a peer's pipe may live a little longer than the event that says it is gone.
     private var sweepsLeft = 0
 
     init(
-        socket: ZeroMQSocket, logger: Logger, onForget: @escaping @Sendable (Forget) -> Void,
-        onStates: @escaping @Sendable ([String: Broker.ServiceState]) -> Void
+        socket: ZeroMQSocket, answering: [String: Broker.Answerer], mailbox: ThreadMailbox<Broker.Work>, logger: Logger,
+        onForget: @escaping @Sendable (Forget) -> Void,
+        onStates: @escaping @Sendable ([String: Broker.ServiceState]) -> Void,
+        onBatchEnd: @escaping @Sendable () -> Void
     ) {
         self.socket = socket
+        self.answering = answering
+        self.mailbox = mailbox
         self.logger = logger
         self.onForget = onForget
         self.onStates = onStates
+        self.onBatchEnd = onBatchEnd
     }
 
     func perform(_ work: Broker.Work) {
         switch work {
         case .stop: isRunning = false
         case .countRequests(let completion): completion(dispatcher.requestsByReplica)
+        case .answer(let message, let lane):
+            sendReply(message, to: lane)
+            act()
         case .request(let message, let completion):
             dispatcher.request(message, from: .gateway(completion), now: BusClock.now, &actions)
             act()
@@ -50,7 +63,14 @@ final class BrokerDriver: SocketDriver {
         }
         switch message.envelope.form {
         case .request:
-            dispatcher.request(message, from: .lane(lane), now: BusClock.now, &actions)
+            guard let answerer = answering[message.envelope.kind] else {
+                dispatcher.request(message, from: .lane(lane), now: BusClock.now, &actions)
+                break
+            }
+            answerer(
+                ServiceRequest(
+                    envelope: message.envelope, body: message.body, documents: message.documents,
+                    way: BrokerReplyWay(mailbox: mailbox, lane: lane)))
         case .reply:
             // Also when nobody waits for the answer any more: what was revoked is revoked.
             if message.envelope.hasForget { onForget(message.envelope.forget) }
@@ -110,6 +130,7 @@ final class BrokerDriver: SocketDriver {
         case .answer(let origin, let message):
             switch origin {
             case .gateway(let completion):
+                hasCompleted = true
                 completion(Result { () throws(BusFailure) in try BusReply(message) })
             case .lane(let lane):
                 sendReply(message, to: lane)
@@ -165,12 +186,19 @@ final class BrokerDriver: SocketDriver {
         }
     }
 
+    func batchEnded() {
+        guard hasCompleted else { return }
+        hasCompleted = false
+        onBatchEnd()
+    }
+
     func stopped(left: [Broker.Work]) {
+        hasCompleted = true
         for work in left {
             switch work {
             case .request(_, let completion): completion(.failure(.unavailable("Satchel is stopping.")))
             case .countRequests(let completion): completion([:])
-            case .stop: break
+            case .stop, .answer: break
             }
         }
         dispatcher.abandon(&actions)

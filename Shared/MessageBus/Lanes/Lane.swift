@@ -3,6 +3,11 @@ import Logging
 import Messages
 import Synchronization
 
+/// The way of an answer back to whoever asked.
+protocol ReplyWay: Sendable {
+    func send(_ message: BusMessage)
+}
+
 /// A request as a service sees it.
 public struct ServiceRequest: Sendable {
     /// Kind, sender's rights and deadline.
@@ -11,7 +16,7 @@ public struct ServiceRequest: Sendable {
     public let body: [UInt8]
     /// Parse objects as JSON texts.
     public let documents: [[UInt8]]
-    let lane: LaneLink
+    let way: any ReplyWay
 
     /// The call's name, such as `catalog.find.v1`.
     public var kind: String { envelope.kind }
@@ -24,11 +29,11 @@ public struct ServiceRequest: Sendable {
             var envelope = envelope.reply()
             if let forget = reply.forget { envelope.forget = forget }
             envelope.used = used
-            lane.send(BusMessage(envelope: envelope, body: reply.body, documents: reply.documents))
+            way.send(BusMessage(envelope: envelope, body: reply.body, documents: reply.documents))
         case .failure(let failure):
             var envelope = envelope.reply(failure.failure)
             envelope.used = used
-            lane.send(BusMessage(envelope: envelope))
+            way.send(BusMessage(envelope: envelope))
         }
     }
 
@@ -44,7 +49,7 @@ public protocol LaneHandler: AnyObject {
 }
 
 /// The way in which other threads reach a lane's thread.
-final class LaneLink: Sendable {
+final class LaneLink: ReplyWay {
     enum Work: Sendable {
         case send(BusMessage)
         case call(BusMessage, Broker.Completion)
@@ -59,7 +64,11 @@ final class LaneLink: Sendable {
 
     init() throws { thread = try SocketThread() }
 
-    func send(_ message: BusMessage) { thread.mailbox.post(.send(message)) }
+    /// Sends a reply, together with others where some are gathered.
+    func send(_ message: BusMessage) {
+        if let batch = ReplyBatch.current, batch.add(message, to: self) { return }
+        thread.mailbox.post(.send(message))
+    }
 }
 
 /// One DEALER socket of a service and the thread that owns it.
@@ -128,7 +137,7 @@ final class LaneDriver: SocketDriver {
                     BusMessage(envelope: message.envelope.reply(BusFailure.timedOut.failure)))
             }
             handler.handle(
-                ServiceRequest(envelope: message.envelope, body: message.body, documents: message.documents, lane: link)
+                ServiceRequest(envelope: message.envelope, body: message.body, documents: message.documents, way: link)
             )
         case .reply:
             guard let call = calls.removeValue(forKey: message.envelope.correlation) else { return }

@@ -12,18 +12,24 @@ protocol SocketDriver<Work>: AnyObject {
     func peersChanged()
     /// Called about ten times a second, less often while one message takes longer.
     func tick()
+    /// All that was there to be done was done, for now. Called before the thread sleeps and before it ends.
+    func batchEnded()
     /// False ends the thread.
     var isRunning: Bool { get }
     /// The thread is about to end; `left` was posted and not performed.
     func stopped(left: [Work])
 }
 
+extension SocketDriver {
+    func batchEnded() {}
+}
+
 /// Runs one socket on one thread: work posted by others, messages from the wire and monitor events, each drained in
 /// batches.
 final class SocketThread<Work: Sendable>: Sendable {
-    let mailbox: Mailbox<Work>
+    let mailbox: ThreadMailbox<Work>
 
-    init() throws { mailbox = try Mailbox() }
+    init() throws { mailbox = try ThreadMailbox() }
 
     /// Starts the thread. `makeDriver` runs on it, so that the socket is created by the thread that uses it.
     func start(
@@ -44,6 +50,7 @@ final class SocketThread<Work: Sendable>: Sendable {
                     // Without its socket the process is deaf but looks alive; the supervisor starts a better one.
                     logger.critical("A bus thread failed.", metadata: ["thread": "\(name)", "error": "\(error)"])
                     driver.stopped(left: mailbox.close())
+                    driver.batchEnded()
                     exit(1)
                 }
             } catch {
@@ -59,8 +66,9 @@ final class SocketThread<Work: Sendable>: Sendable {
     /// them replies and heartbeats leave.
     private static var batchDurationMax: Duration { .milliseconds(5) }
 
-    private static func drive<D: SocketDriver<Work>>(_ driver: D, monitor: ZeroMQSocket, mailbox: Mailbox<Work>) throws
-    {
+    private static func drive<D: SocketDriver<Work>>(
+        _ driver: D, monitor: ZeroMQSocket, mailbox: ThreadMailbox<Work>
+    ) throws {
         var work: [Work] = []
         let clock = ContinuousClock()  // Not the wall clock, which may be set back.
         var lastTick = clock.now
@@ -79,6 +87,7 @@ final class SocketThread<Work: Sendable>: Sendable {
                 lastTick = now
                 driver.tick()
             }
+            driver.batchEnded()
             if received > 0 || !work.isEmpty { continue }
             guard mailbox.prepareToSleep() else { continue }
             var items = [
@@ -94,6 +103,7 @@ final class SocketThread<Work: Sendable>: Sendable {
             }
         }
         driver.stopped(left: mailbox.close())
+        driver.batchEnded()
     }
 }
 

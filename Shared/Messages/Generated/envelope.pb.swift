@@ -99,7 +99,7 @@ public nonisolated struct Envelope: @unchecked Sendable {
   /// Clears the value of `failure`. Subsequent reads from it will return its default value.
   public mutating func clearFailure() {_uniqueStorage()._failure = nil}
 
-  /// Replies of `users` only: the gateway forgets these sessions before it passes the reply on.
+  /// Replies of `users` and `catalog` only: the gateway forgets this before it passes the reply on.
   public var forget: Forget {
     get {_storage._forget ?? Forget()}
     set {_uniqueStorage()._forget = newValue}
@@ -300,6 +300,9 @@ public nonisolated struct Forget: Sendable {
 
   /// Every session, for example after a change of roles.
   public var everything: Bool = false
+
+  /// What is known of webhooks and cloud code.
+  public var hooks: Bool = false
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -669,7 +672,7 @@ nonisolated extension Failure: SwiftProtobuf.Message, SwiftProtobuf._MessageImpl
 
 nonisolated extension Forget: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".Forget"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}user_ids\0\u{1}everything\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}user_ids\0\u{1}everything\0\u{1}hooks\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -679,6 +682,7 @@ nonisolated extension Forget: SwiftProtobuf.Message, SwiftProtobuf._MessageImple
       switch fieldNumber {
       case 1: try { try decoder.decodeRepeatedStringField(value: &self.userIds) }()
       case 2: try { try decoder.decodeSingularBoolField(value: &self.everything) }()
+      case 3: try { try decoder.decodeSingularBoolField(value: &self.hooks) }()
       default: break
       }
     }
@@ -691,12 +695,16 @@ nonisolated extension Forget: SwiftProtobuf.Message, SwiftProtobuf._MessageImple
     if self.everything != false {
       try visitor.visitSingularBoolField(value: self.everything, fieldNumber: 2)
     }
+    if self.hooks != false {
+      try visitor.visitSingularBoolField(value: self.hooks, fieldNumber: 3)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: Forget, rhs: Forget) -> Bool {
     if lhs.userIds != rhs.userIds {return false}
     if lhs.everything != rhs.everything {return false}
+    if lhs.hooks != rhs.hooks {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -8,7 +8,8 @@
 // For information on using the generated types, please see the documentation:
 //   https://github.com/apple/swift-protobuf/
 
-/// Webhooks: functions and triggers that other hosts answer. Their definitions are kept by `catalog`, the gateway calls them.
+/// Webhooks: functions and triggers that other hosts answer, and those that cloud code answers. What there is of both is kept by
+/// `catalog`; the gateway calls them.
 
 import SwiftProtobuf
 
@@ -59,6 +60,37 @@ public nonisolated struct HooksReply: Sendable {
   // methods supported on all messages.
 
   public var hooks: [Hook] = []
+
+  /// What cloud code defines, as it was loaded last.
+  public var code: CodeDefinitions {
+    get {_code ?? CodeDefinitions()}
+    set {_code = newValue}
+  }
+  /// Returns true if `code` has been explicitly set.
+  public var hasCode: Bool {self._code != nil}
+  /// Clears the value of `code`. Subsequent reads from it will return its default value.
+  public mutating func clearCode() {self._code = nil}
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+
+  fileprivate var _code: CodeDefinitions? = nil
+}
+
+/// Kind `catalog.setCode.v1`: what cloud code defines from now on. Sender: cloud, whenever it has loaded the code, and with nothing in it when
+/// there is none. It replaces what was there; the reply makes the gateway forget its copy. Reply: Accepted.
+public nonisolated struct CodeDefinitions: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var functions: [String] = []
+
+  public var jobs: [String] = []
+
+  /// With `class_name` and `trigger_name` alone.
+  public var triggers: [Hook] = []
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -204,7 +236,7 @@ nonisolated extension HooksRequest: SwiftProtobuf.Message, SwiftProtobuf._Messag
 
 nonisolated extension HooksReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".HooksReply"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}hooks\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}hooks\0\u{1}code\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -213,20 +245,69 @@ nonisolated extension HooksReply: SwiftProtobuf.Message, SwiftProtobuf._MessageI
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
       case 1: try { try decoder.decodeRepeatedMessageField(value: &self.hooks) }()
+      case 2: try { try decoder.decodeSingularMessageField(value: &self._code) }()
       default: break
       }
     }
   }
 
   public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
     if !self.hooks.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.hooks, fieldNumber: 1)
     }
+    try { if let v = self._code {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: HooksReply, rhs: HooksReply) -> Bool {
     if lhs.hooks != rhs.hooks {return false}
+    if lhs._code != rhs._code {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension CodeDefinitions: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".CodeDefinitions"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}functions\0\u{1}jobs\0\u{1}triggers\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedStringField(value: &self.functions) }()
+      case 2: try { try decoder.decodeRepeatedStringField(value: &self.jobs) }()
+      case 3: try { try decoder.decodeRepeatedMessageField(value: &self.triggers) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.functions.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.functions, fieldNumber: 1)
+    }
+    if !self.jobs.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.jobs, fieldNumber: 2)
+    }
+    if !self.triggers.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.triggers, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: CodeDefinitions, rhs: CodeDefinitions) -> Bool {
+    if lhs.functions != rhs.functions {return false}
+    if lhs.jobs != rhs.jobs {return false}
+    if lhs.triggers != rhs.triggers {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

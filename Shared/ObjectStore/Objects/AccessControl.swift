@@ -50,7 +50,8 @@ struct AccessControl: Equatable {
 
     /// The entries that need a row each: all but `*`.
     var principals: [(name: String, rights: Rights)] {
-        (entries ?? [:]).filter { $0.key != "*" }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        guard let entries else { return [] }
+        return entries.filter { $0.key != "*" }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
     /// As the client sees it: only what is granted; nil when there is no ACL.

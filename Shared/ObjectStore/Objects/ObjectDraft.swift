@@ -51,12 +51,15 @@ struct ObjectDraft {
             default: try apply(value, to: key)
             }
         }
-        for (name, target) in info.relationFields { document[name] = .relation(target) }
+        for (name, type) in info.fields {
+            if case .relation(let target) = type { document[name] = .relation(target) }
+        }
         try applyOptions(changes)
     }
 
     /// Fills in defaults and refuses what lacks a required field. An update is only asked about the fields it changes.
     private mutating func applyOptions(_ changes: [String: JSON]) throws {
+        guard !info.fieldOptions.isEmpty else { return }
         for (name, options) in info.fieldOptions.sorted(by: { $0.key < $1.key }) {
             if isNew, document[name] == nil, let value = options.defaultValue {
                 document[name] = try WireValue.normalized(value)

@@ -33,6 +33,9 @@ public class ObjectReader: ObjectReading {
         self.schema = schema
     }
 
+    /// The memory in which pages with little room are written, kept from one to the next; at most 4 MiB.
+    var pageDraft: [UInt8] = []
+
     /// Statements that read one object, by class and kind of caller.
     private var singles: [SingleKey: Statement] = [:]
     private struct SingleKey: Hashable {

@@ -36,7 +36,7 @@ public enum WireValue {
 
     /// SQLite's JSON functions end a text at U+0000, so that such a text would not be found by its value.
     private static func checkText(_ text: String) throws {
-        if text.utf8.contains(0) { throw ParseError(.invalidJSON, "A text must not contain the character U+0000.") }
+        if text.hasNull { throw ParseError(.invalidJSON, "A text must not contain the character U+0000.") }
     }
 
     static func checkNestedKey(_ key: String, _ value: JSON) throws {

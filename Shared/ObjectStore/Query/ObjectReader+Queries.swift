@@ -14,44 +14,65 @@ extension ObjectReader {
 
     private func page(_ query: Query, _ caller: Caller) throws -> FoundPage {
         try reading {
-            var body: [UInt8] = []
-            let bytesMax = min(query.answerBytesMax ?? .max, ObjectReader.answerBytesMax)
-            body.reserveCapacity(Self.capacity(for: query))
-            body.append(contentsOf: #"{"results":["#.utf8)
-            var rows = 0
-            var nextCheck = min(ObjectReader.bytesPerCheck, bytesMax)
-            let found = try forEachRow(of: query, caller) { statement, selection, score in
-                if rows > 0 { body.append(UInt8(ascii: ",")) }
-                rows += 1
-                selection.append(statement.bytes(0), objectId: statement.text(1), to: &body)
-                if body.count >= nextCheck {
-                    guard body.count <= ObjectReader.answerBytesMax else { throw ObjectReader.answerTooLarge }
-                    guard body.count <= bytesMax else { throw OutgrownAnswer(bytes: body.count, rows: rows) }
-                    try connection.timeLimit.check()
-                    nextCheck = min(body.count + ObjectReader.bytesPerCheck, max(bytesMax, body.count + 1))
-                }
-                if let score, body.last == UInt8(ascii: "}") {
-                    body.removeLast()
-                    body.append(contentsOf: #","score":\#(score)}"#.utf8)
-                }
+            guard let bytesMax = query.answerBytesMax, bytesMax <= Self.draftBytesMax else {
+                var body: [UInt8] = []
+                body.reserveCapacity(Self.capacity(for: query))
+                let (rows, sharing) = try append(query, caller, to: &body)
+                return FoundPage(body: body, rows: rows, sharing: sharing)
             }
-            guard body.count <= ObjectReader.answerBytesMax else { throw ObjectReader.answerTooLarge }
-            body.append(UInt8(ascii: "]"))
-            var isShareable = found.isShareable
-            if query.wantsCount {
-                let counted = try counted(query, caller)
-                body.append(contentsOf: #","count":\#(counted.count)"#.utf8)
-                isShareable = isShareable && counted.isShareable
-            }
-            if let cursor = found.cursor {
-                body.append(contentsOf: #","cursor":"#.utf8)
-                body.append(contentsOf: JSON.string(cursor).serialized)
-            }
-            body.append(UInt8(ascii: "}"))
-            let sharing = try isShareable ? sharing(of: query, caller) : .nobody
-            return FoundPage(body: body, rows: rows, sharing: sharing)
+            // Most of what outgrows its room does so after as many bytes as it may have. They are written where others
+            // were before: new memory costs many times what it costs to fill.
+            var draft: [UInt8] = []
+            swap(&draft, &pageDraft)
+            draft.removeAll(keepingCapacity: true)
+            defer { if draft.capacity <= 4 * Self.draftBytesMax { swap(&draft, &pageDraft) } }
+            let (rows, sharing) = try append(query, caller, to: &draft)
+            return FoundPage(body: draft.withUnsafeBufferPointer(Array.init), rows: rows, sharing: sharing)
         }
     }
+
+    /// Appends the page.
+    /// - Throws: `OutgrownAnswer` when it is larger than the query allows, `.invalidQuery` (102) past 32 MiB.
+    private func append(
+        _ query: Query, _ caller: Caller, to body: inout [UInt8]
+    ) throws -> (rows: Int, sharing: AnswerSharing) {
+        let bytesMax = min(query.answerBytesMax ?? .max, ObjectReader.answerBytesMax)
+        body.append(contentsOf: #"{"results":["#.utf8)
+        var rows = 0
+        var nextCheck = min(ObjectReader.bytesPerCheck, bytesMax)
+        let found = try forEachRow(of: query, caller) { statement, selection, score in
+            if rows > 0 { body.append(UInt8(ascii: ",")) }
+            rows += 1
+            selection.append(statement.bytes(0), objectId: statement.text(1), to: &body)
+            if body.count >= nextCheck {
+                guard body.count <= ObjectReader.answerBytesMax else { throw ObjectReader.answerTooLarge }
+                guard body.count <= bytesMax else { throw OutgrownAnswer(bytes: body.count, rows: rows) }
+                try connection.timeLimit.check()
+                nextCheck = min(body.count + ObjectReader.bytesPerCheck, max(bytesMax, body.count + 1))
+            }
+            if let score, body.last == UInt8(ascii: "}") {
+                body.removeLast()
+                body.append(contentsOf: #","score":\#(score)}"#.utf8)
+            }
+        }
+        guard body.count <= ObjectReader.answerBytesMax else { throw ObjectReader.answerTooLarge }
+        body.append(UInt8(ascii: "]"))
+        var isShareable = found.isShareable
+        if query.wantsCount {
+            let counted = try counted(query, caller)
+            body.append(contentsOf: #","count":\#(counted.count)"#.utf8)
+            isShareable = isShareable && counted.isShareable
+        }
+        if let cursor = found.cursor {
+            body.append(contentsOf: #","cursor":"#.utf8)
+            body.append(contentsOf: JSON.string(cursor).serialized)
+        }
+        body.append(UInt8(ascii: "}"))
+        return (rows, try isShareable ? sharing(of: query, caller) : .nobody)
+    }
+
+    /// The largest page that is written into the reader's own draft before it is copied into an answer.
+    private static let draftBytesMax = 1 << 20
 
     /// Room for a page of usual objects, or for all that a large answer was given room for: memory that is not written
     /// to costs nothing, and growing step by step costs as much as finding the rows.

@@ -1,3 +1,4 @@
+import CSQLite
 import Foundation
 import GRDB
 import GRDBSQLite
@@ -34,8 +35,20 @@ final class Connection {
     /// Bytes of one value or row, 64 MiB: twice the largest answer. SQLite would take 1 GB.
     static let valueBytesMax: Int32 = 67_108_864
 
+    /// Bytes of a savepoint's pages that stay in memory, 30 of them: more than a checkout changes. By default it is
+    /// 64 KiB. What is more goes to a temporary file, as does then all of the same commit, with two calls for each page
+    /// and savepoint. It goes there in one piece, of which SQLite's unixWrite takes less than 128 KiB: with more here it
+    /// reports a full disk.
+    private static let savepointBytesMax: Int32 = 126_976
+
+    /// Set before the first connection of the process (https://www.sqlite.org/c3ref/config.html). Refused where SQLite
+    /// was used by others before, which costs time alone.
+    private static let savepointsAreSettled: Bool =
+        satchel_keep_savepoints_in_memory(savepointBytesMax) == SQLITE_OK
+
     /// - Parameter synchronous: makes this the writing connection; nil opens read-only.
     init(path: String, writing synchronous: Synchronous?) throws {
+        _ = Connection.savepointsAreSettled
         var configuration = Configuration()
         configuration.readonly = synchronous == nil
         configuration.journalMode = synchronous == nil ? .default : .wal

@@ -48,8 +48,9 @@ final class ReaderPool: @unchecked Sendable {
                 }
             }
             startThreads()
-            // Not each thread takes each read.
-            condition.broadcast()
+            // One is enough: each thread takes a read that is short as yet. Whichever makes it a long one, and wakes all
+            // for that, looks itself what else there is.
+            condition.signal()
             return nil
         }
         if let refusal { job.finish(refusal) }

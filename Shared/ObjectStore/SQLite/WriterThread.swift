@@ -34,6 +34,8 @@ final class WriterThread: @unchecked Sendable {
         let shapes: ShapeLog
         let announcement: ChangeAnnouncement
         let watch: ChangeWatch
+        /// Called with the answers to the jobs of a commit, which it runs.
+        let answering: @Sendable (_ answers: () -> Void) -> Void
     }
 
     /// The answer to those whose commit ended with another's failure.
@@ -335,6 +337,8 @@ final class WriterThread: @unchecked Sendable {
         board?.end(changes)
         settings.watch.tell(watched)
         for action in actions { action() }
-        for (job, failure) in zip(group, failures) { job.finish(failure.map(health.told)) }
+        settings.answering {
+            for (job, failure) in zip(group, failures) { job.finish(failure.map(health.told)) }
+        }
     }
 }

@@ -19,3 +19,13 @@ extension [UInt8] {
         }
     }
 }
+
+extension String {
+    /// Whether the character U+0000 occurs in the text. Every text that is saved is searched for it.
+    public var hasNull: Bool {
+        let found = utf8.withContiguousStorageIfAvailable { bytes in
+            bytes.baseAddress.map { memchr($0, 0, bytes.count) != nil } ?? false
+        }
+        return found ?? utf8.contains(0)
+    }
+}

@@ -171,7 +171,7 @@ package final class ChangeBoard: @unchecked Sendable {
 
     /// Says that a set is about to be changed. To be called before the commit.
     package func begin(_ changes: ChangeSet) {
-        for place in places(of: changes) { makeOdd(place) }
+        forEachPlace(of: changes, makeOdd)
         // The commit comes after it for every processor.
         atomicMemoryFence(ordering: .sequentiallyConsistent)
     }
@@ -179,7 +179,7 @@ package final class ChangeBoard: @unchecked Sendable {
     /// Says that a set was changed, or that nothing came of it. To be called when the commit has been seen by nobody or
     /// by everybody, and before anybody is told of it.
     package func end(_ changes: ChangeSet) {
-        for place in places(of: changes) { makeEven(place) }
+        forEachPlace(of: changes, makeEven)
     }
 
     /// Says that everything may change from now on: while a writer begins, and when it has ended.
@@ -195,9 +195,10 @@ package final class ChangeBoard: @unchecked Sendable {
         makeEven(Place.everything)
     }
 
-    private func places(of changes: ChangeSet) -> Set<Int> {
-        if changes.isEverything { return [Place.everything] }
-        return Set(changes.subjects.map(Self.place))
+    /// A place that several subjects share comes as often: an odd counter stays odd, an even one is another even one.
+    private func forEachPlace(of changes: ChangeSet, _ change: (Int) -> Void) {
+        if changes.isEverything { return change(Place.everything) }
+        for subject in changes.subjects { change(Self.place(of: subject)) }
     }
 
     private func makeOdd(_ place: Int) {

@@ -15,6 +15,8 @@ package struct ChangeSet: Sendable {
     package private(set) var subjects: Set<ChangeSubject> = []
     /// Whether all of the database may be another.
     package private(set) var isEverything = false
+    /// The class of the last object, of which most commits change several.
+    private var lastClass: String?
 
     /// An empty set.
     package init() {}
@@ -25,7 +27,10 @@ package struct ChangeSet: Sendable {
     /// Adds an object that is created, changed or deleted.
     package mutating func note(_ className: String, _ objectId: String) {
         guard !isEverything else { return }
-        subjects.insert(.page(ofClass: className))
+        if className != lastClass {
+            subjects.insert(.page(ofClass: className))
+            lastClass = className
+        }
         subjects.insert(.object(ofClass: className, id: objectId))
         if subjects.count > Self.subjectsMax { noteEverything() }
     }

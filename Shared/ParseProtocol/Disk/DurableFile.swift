@@ -62,17 +62,42 @@ public enum DurableFile {
         }
     }
 
+    /// Writes files of one folder, which is brought to the disk once for all of them. Each replaces what had its name.
+    /// - Parameter files: their names, without `/`, and contents.
+    /// - Returns: how each ended, in the same order. A file that cannot be written keeps no other from being written.
+    public static func write(
+        _ files: [(name: String, bytes: [UInt8])], in folder: String
+    ) -> [Result<Void, Failure>] {
+        let written = files.map { file in
+            Result { () throws(Failure) in
+                let draft = "\(folder)/.\(file.name).tmp"
+                try self.draft(file.bytes, as: draft)
+                do throws(Failure) {
+                    try rename(draft, to: "\(folder)/\(file.name)")
+                } catch {
+                    unlink(draft)
+                    throw error
+                }
+            }
+        }
+        let kept = Result { () throws(Failure) in try synchronize(folder: folder) }
+        return written.map { $0.flatMap { kept } }
+    }
+
     /// Gives a complete file that is on the disk its name.
     /// - Throws: `Failure`.
     public static func place(_ draft: String, as path: String, taken: Taken = .replace) throws(Failure) {
         switch taken {
-        case .replace:
-            guard rename(draft, path) == 0 else { throw Failure("rename", path) }
+        case .replace: try rename(draft, to: path)
         case .keep:
             guard link(draft, path) == 0 || errno == EEXIST else { throw Failure("link", path) }
             unlink(draft)
         }
         try synchronize(folder: URL(fileURLWithPath: path).deletingLastPathComponent().path)
+    }
+
+    private static func rename(_ draft: String, to path: String) throws(Failure) {
+        guard Glibc.rename(draft, path) == 0 else { throw Failure("rename", path) }
     }
 
     /// A new name is durable only when its folder is.

@@ -1,15 +1,44 @@
+import Synchronization
+
 /// Random identifiers and the rules for names a client may choose.
 public enum Names {
-    /// A new objectId: ten random letters and digits, as Parse makes them.
-    public static func objectId() -> String { random(10) }
+    /// A new objectId: ten letters and digits, as Parse makes them. The first two say when it was made, the other eight
+    /// are random.
+    ///
+    /// Objects that are made together so lie together in the index of ids, of which a commit would else write another
+    /// page for each object. The two come again every four minutes: they tell less than `createdAt`, and a million
+    /// objects have two pages of the index for each of the 3,844 beginnings.
+    public static func objectId() -> String { objectId(at: .now) }
+
+    package static func objectId(at moment: Timestamp) -> String {
+        let turn = Int(truncatingIfNeeded: UInt64(bitPattern: moment.milliseconds) / turnMilliseconds % turns)
+        return drawn.withLock {
+            text(beginningWith: [alphabet[turn / 62], alphabet[turn % 62]], random: 8, from: &$0)
+        }
+    }
+
+    /// Every create takes a number, and the system is not asked for each. Secrets are made from numbers of their own.
+    private static let drawn = Mutex(DrawnNumbers())
+    /// Short enough that thousands of creates a second have a few pages of the index each time.
+    private static let turnMilliseconds: UInt64 = 64
+    /// The number of different texts of two characters.
+    private static let turns: UInt64 = 62 * 62
 
     /// A text of `count` random letters and digits from the system's secure generator.
     public static func random(_ count: Int) -> String {
-        var characters: [UInt8] = []
+        var generator = SystemRandomNumberGenerator()
+        return text(beginningWith: [], random: count, from: &generator)
+    }
+
+    private static func text(
+        beginningWith start: [UInt8], random count: Int, from generator: inout some RandomNumberGenerator
+    ) -> String {
+        var characters = start
+        let count = start.count + count
         characters.reserveCapacity(count + 9)
         while characters.count < count {
-            // Each number from the generator is a system call; one holds ten characters.
-            var number = UInt64.random(in: 0..<tenCharacters)
+            // One number holds ten characters.
+            var number = UInt64.random(in: 0..<tenCharacters, using: &generator)
             for _ in 0..<10 {
                 characters.append(alphabet[Int(number % 62)])
                 number /= 62

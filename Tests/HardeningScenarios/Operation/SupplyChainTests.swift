@@ -13,6 +13,7 @@ import Testing
         "apple/swift-async-algorithms": "1.1.4",
         "apple/swift-atomics": "1.3.0",
         "apple/swift-certificates": "1.21.1",
+        "apple/swift-configuration": "1.4.0",
         "apple/swift-crypto": "4.5.2",
         "apple/swift-distributed-tracing": "1.7.3",
         "apple/swift-http-structured-headers": "1.7.0",

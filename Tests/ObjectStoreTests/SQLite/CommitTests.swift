@@ -117,6 +117,44 @@ import Testing
         #expect(try await test.names("T", [:]) == ["kept"])
     }
 
+    /// Pages of a savepoint are kept in memory at first, and in a file when there are more.
+    @Test(arguments: [3, 300]) func aLargeChangeIsUndoneAsASmallOneIs(rows: Int) async throws {
+        let test = try await TestStore([ClassDefinition("T", fields: ["name": .string])])
+        let text = String(repeating: "x", count: 3000)
+        let ids = try await test.store.write { transaction in
+            try (0..<rows).map { _ in
+                try transaction.create("T", ["name": "old", "text": .string(text)], caller: .master).objectId
+            }
+        }
+        @Sendable func change(to name: String) -> Job {
+            { for id in ids { _ = try $0.update("T", id, ["name": .string(name)], caller: .master) } }
+        }
+        let failures = try await commit(
+            test,
+            [
+                (Self.creating("before"), false),
+                (
+                    {
+                        try change(to: "new")($0)
+                        throw ParseError(.validationError, "Refused at the end.")
+                    }, false
+                ), (Self.creating("after"), false),
+                (
+                    { transaction in
+                        #expect(throws: ParseError.self) {
+                            try transaction.nested {
+                                try change(to: "newer")(transaction)
+                                throw ParseError(.validationError, "Refused within.")
+                            }
+                        }
+                    }, false
+                ),
+            ])
+        #expect(failures == 1)
+        let names = try await test.names("T", [:], limit: 1000)
+        #expect(names == ["after", "before"] + [String](repeating: "old", count: rows))
+    }
+
     /// The row with its times is one change, so that a refused one needs no savepoint either.
     @Test func aRefusedChangeWithItsTimesChangesNothing() async throws {
         let test = try await TestStore([ClassDefinition("T", fields: ["name": .string], uniqueIndexes: [["name"]])])

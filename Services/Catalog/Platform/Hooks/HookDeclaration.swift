@@ -11,11 +11,7 @@ package struct HookDeclaration: Equatable, Sendable {
     package let name: String
     package let url: String
 
-    package static let triggers: Set<String> = [
-        "beforeSave", "afterSave", "beforeDelete", "afterDelete", "beforeFind", "afterFind", "beforeLogin",
-        "afterLogin",
-        "afterLogout",
-    ]
+    package static let triggers = Hook.triggers
 
     /// Bytes of a URL that browsers and proxies carry as well.
     private static let urlBytesMax = 2048

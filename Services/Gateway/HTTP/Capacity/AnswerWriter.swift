@@ -1,4 +1,4 @@
-import Hummingbird
+import HummingbirdCore
 import NIOCore
 
 /// Sends answers. A large one goes out in parts, each when the client has taken most of the one before, and is held

@@ -1,5 +1,5 @@
 import HTTPTypes
-import Hummingbird
+import HummingbirdCore
 import ParseProtocol
 
 /// Reads request bodies within bounds: of each, of all, and of all from one network. Small bodies are not counted, so
@@ -23,8 +23,8 @@ struct BodyReader: Sendable {
 
     /// Whether a request says that its body is small enough to be read before anything is known of who sends it.
     static func isSmall(_ headers: HTTPFields) -> Bool {
-        guard headers[.transferEncoding] == nil else { return false }
-        guard let text = headers[.contentLength] else { return true }
+        guard !headers.contains(.transferEncoding) else { return false }
+        guard let text = headers.value(.contentLength) else { return true }
         return Int(text).map { $0 <= BodyTurns.quickBytes } ?? false
     }
 
@@ -37,7 +37,7 @@ struct BodyReader: Sendable {
     func read(
         _ request: Request, bytesMax: Int, for holder: ByteShares.Holder, tooLarge: any Error
     ) async throws -> Body {
-        let length = request.headers[.contentLength].flatMap(Int.init)
+        let length = request.headers.value(.contentLength).flatMap(Int.init)
         guard length ?? 0 <= bytesMax else { throw tooLarge }
         let hold = budget.hold(for: holder)
         var bytes: [UInt8] = []

@@ -5,8 +5,9 @@ import NIOHTTPTypes
 /// Answers plain reads of objects where their connection lives: on its event loop, without a task. The only hops are to
 /// the broker's thread and back. Every other request goes on to Hummingbird and `HTTPFront.respond`.
 ///
-/// A connection has one request under way: what comes behind a read waits here, and no more is taken from the socket.
-/// The same holds for a client that does not take its answers: what it was sent stays as little as its socket holds.
+/// A connection has one request under way: what comes behind a read waits here, and no more is taken from the socket
+/// once something does. The same holds for a client that does not take its answers: what it was sent stays as little as
+/// its socket holds.
 final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -23,6 +24,8 @@ final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
     private static let keptParts = 64
 
     private let front: HTTPFront
+    private let outlet = AnswerOutlet()
+    private var traffic: LoopTraffic?
     /// The head of a request that may be answered here, until it is complete.
     private var held: HTTPRequest?
     /// A service is asked.
@@ -43,8 +46,17 @@ final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
     private var wantsMore = false
 
     private var mustWait: Bool { isAsking || isFull || isResting }
+    /// Whether the socket may be read. To stop and begin again would be two calls of the kernel for every read, for
+    /// clients that send nothing before they have their answer: what others send meanwhile is read once.
+    private var mayRead: Bool { !isFull && !isResting && (!isAsking || waiting.isEmpty && waitingError == nil) }
 
     init(_ front: HTTPFront) { self.front = front }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        traffic = front.traffic(of: context.eventLoop)
+        // Fails for a connection that is closed already, over which nothing will be sent.
+        try? context.pipeline.syncOperations.addHandler(outlet, position: .first)
+    }
 
     // MARK: In
 
@@ -63,9 +75,9 @@ final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
             held = head
             return
         }
-        guard let head = held else { return pass(part, context) }
+        guard var head = held else { return pass(part, context) }
         held = nil
-        if case .end(nil) = part, begin(head, context) { return }
+        if case .end(nil) = part, begin(&head, context) { return }
         pass(.head(head), context)
         pass(part, context)
     }
@@ -82,9 +94,9 @@ final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
         if mustWait { waitingError = error } else { context.fireErrorCaught(error) }
     }
 
-    /// Reading goes on when there is nothing to wait for.
+    /// Reading goes on when nothing stands in line.
     func read(context: ChannelHandlerContext) {
-        if mustWait { wantsMore = true } else { context.read() }
+        if mayRead { context.read() } else { wantsMore = true }
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -114,29 +126,36 @@ final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
     // MARK: The read
 
     /// - Returns: whether the request is answered here.
-    private func begin(_ head: HTTPRequest, _ context: ChannelHandlerContext) -> Bool {
-        guard let exchange = front.direct(head, over: context.channel) else { return false }
-        if let answer = front.kept(exchange) {
+    private func begin(_ head: inout HTTPRequest, _ context: ChannelHandlerContext) -> Bool {
+        guard let traffic, let (exchange, read) = front.direct(&head, over: context.channel) else { return false }
+        switch read {
+        case .answer(let answer):
             send(exchange, answer, context)
             restAfterRow(context)
-            return true
-        }
-        isAsking = true
-        let loop = context.eventLoop
-        let bound = NIOLoopBound((reader: self, context: context), eventLoop: loop)
-        front.ask(exchange) { reply in
-            loop.execute { bound.value.reader.finish(exchange, reply, bound.value.context) }
+        case .question(let question):
+            isAsking = true
+            let bound = NIOLoopBound((reader: self, context: context), eventLoop: context.eventLoop)
+            front.ask(question, of: exchange, over: traffic) { reply in
+                let (reader, context) = bound.value
+                reader.finish(exchange, question, reply, context)
+            }
         }
         return true
     }
 
-    private func finish(_ exchange: DirectExchange, _ reply: DirectRead.Reply, _ context: ChannelHandlerContext) {
+    private func finish(
+        _ exchange: DirectExchange, _ question: DirectRead.Question, _ reply: DirectRead.Reply,
+        _ context: ChannelHandlerContext
+    ) {
         isAsking = false
         guard context.channel.isActive else { return }
-        if let answer = front.answer(exchange, reply) {
+        if let answer = front.router.answer(question, reply) {
             send(exchange, answer, context)
         } else {
-            pass(.head(exchange.head), context)
+            // Too large to be sent from here.
+            var head = exchange.head
+            front.lookedReads.leave(question.looked, with: &head)
+            pass(.head(head), context)
             pass(.end(nil), context)
         }
         goOn(context)
@@ -157,17 +176,22 @@ final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
     private func send(_ exchange: DirectExchange, _ answer: ParseResponse, _ context: ChannelHandlerContext) {
         // `ConnectionGuard` closes the connection of a client that goes on taking nothing.
         defer { isFull = !context.channel.isWritable }
-        let (head, body) = front.finish(exchange, answer)
-        context.write(wrapOutboundOut(.head(head)), promise: nil)
-        if let body { context.write(wrapOutboundOut(.body(body)), promise: nil) }
-        guard let body, body.readableBytes > CapacitySettings.smallBytes else {
-            return context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        let answer = front.finish(exchange, answer)
+        var sent: EventLoopPromise<Void>?
+        if answer.count > CapacitySettings.smallBytes {
+            // What it takes of the memory for answers is given back when the client has it.
+            let hold = exchange.hold
+            sent = context.eventLoop.makePromise()
+            sent?.futureResult.whenComplete { _ in withExtendedLifetime(hold) {} }
         }
-        // What it takes of the memory for answers is given back when the client has it.
-        let hold = exchange.hold
-        let sent = context.eventLoop.makePromise(of: Void.self)
-        sent.futureResult.whenComplete { _ in withExtendedLifetime(hold) {} }
-        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: sent)
+        switch answer {
+        case .bytes(let first, let more):
+            outlet.send(first, more, promise: sent) { context.write(wrapOutboundOut(.end(nil)), promise: nil) }
+        case .parts(let head, let body):
+            context.write(wrapOutboundOut(.head(head)), promise: nil)
+            if let body { context.write(wrapOutboundOut(.body(body)), promise: nil) }
+            context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: sent)
+        }
     }
 
     // MARK: Out

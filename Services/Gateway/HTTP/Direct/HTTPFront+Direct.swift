@@ -3,13 +3,24 @@ import HummingbirdCore
 import NIOCore
 import ParseProtocol
 
-/// A read that is answered without a task, from its HTTP head to the answer's.
-struct DirectExchange: Sendable {
+/// A read that is answered without a task, from its HTTP head to the answer's. A class, because it goes to the broker's
+/// thread and back.
+final class DirectExchange: Sendable {
     let head: HTTPRequest
     let path: String
-    let read: DirectRead
+    let request: ParseRequest
     let hold: ByteHold
     let start: ContinuousClock.Instant
+
+    init(
+        _ head: HTTPRequest, path: String, _ request: ParseRequest, _ hold: ByteHold, start: ContinuousClock.Instant
+    ) {
+        self.head = head
+        self.path = path
+        self.request = request
+        self.hold = hold
+        self.start = start
+    }
 }
 
 /// The way of a read that `DirectReader` answers: the same pieces as `respond`, none of which waits.
@@ -36,43 +47,102 @@ extension HTTPFront {
     }
 
     /// The exchange that a request begins; nil when it takes the way of all others.
-    func direct(_ head: HTTPRequest, over connection: any Channel) -> DirectExchange? {
+    /// - Parameter head: has what was found out about it then.
+    func direct(
+        _ head: inout HTTPRequest, over connection: any Channel
+    ) -> (exchange: DirectExchange, read: DirectRead)? {
         let start = ContinuousClock.now
         let uri = URI(head.path ?? "")
-        guard
-            let parsed = try? parse(head, uri, from: connection.remoteAddress, requestId: RequestIds.next()),
-            let read = router.direct(parsed)
-        else { return nil }
+        guard var parsed = try? parse(head, uri, from: connection.remoteAddress, requestId: RequestIds.next()) else {
+            return nil
+        }
+        guard let read = router.direct(&parsed) else {
+            if let looked = parsed.looked { lookedReads.leave(looked, with: &head) }
+            return nil
+        }
         let hold = answers.hold(for: .init(network: parsed.network, isKnown: false), over: connection)
-        return DirectExchange(head: head, path: uri.path, read: read, hold: hold, start: start)
+        return (DirectExchange(head, path: uri.path, parsed, hold, start: start), read)
     }
 
-    /// The answer that is kept for the question; nil when the service has to be asked.
-    func kept(_ exchange: DirectExchange) -> ParseResponse? { exchange.read.kept }
+    /// The way of an event loop's questions and replies. Called on the loop.
+    func traffic(of loop: any EventLoop) -> LoopTraffic {
+        traffic.of(loop, with: router.controllers.objects.services.broker)
+    }
 
     /// Asks the service.
-    /// - Parameter completion: called on the broker's thread.
-    func ask(_ exchange: DirectExchange, completion: @escaping @Sendable (DirectRead.Reply) -> Void) {
-        router.ask(exchange.read, exchange.hold, bytesMax: Self.directBytesMax, completion: completion)
-    }
-
-    /// The answer that a reply brings; nil when it would be too large.
-    func answer(_ exchange: DirectExchange, _ reply: DirectRead.Reply) -> ParseResponse? {
-        router.answer(exchange.read, reply)
+    /// - Parameter completion: called on the event loop whose traffic it is.
+    func ask(
+        _ question: DirectRead.Question, of exchange: DirectExchange, over traffic: LoopTraffic,
+        completion: @escaping @Sendable (DirectRead.Reply) -> Void
+    ) {
+        router.ask(question, trace: exchange.request.requestId, exchange.hold, bytesMax: Self.directBytesMax) { reply in
+            traffic.replied { completion(reply) }
+        }
+        traffic.madeRequest()
     }
 
     /// Counts and logs the answer.
-    /// - Returns: what is sent; no body for a client that has it already.
-    func finish(_ exchange: DirectExchange, _ answer: ParseResponse) -> (head: HTTPResponse, body: ByteBuffer?) {
-        let request = exchange.read.request
+    /// - Returns: what is sent.
+    func finish(_ exchange: DirectExchange, _ answer: ParseResponse) -> DirectAnswer {
+        let request = exchange.request
         router.meter.count(request, answer)
         log(
             answer, to: exchange.head, path: exchange.path, requestId: request.requestId,
             since: exchange.start)
+        if let heads = heads(of: answer, to: exchange.head) { return bytes(of: answer, to: exchange, heads) }
         var (head, body) = self.head(of: answer, to: exchange.head, requestId: request.requestId)
-        guard head.status != .notModified else { return (head, nil) }
+        guard head.status != .notModified else { return .parts(head, nil) }
         let buffer = answer.final?.buffer ?? ByteBuffer(bytes: body)
         head.headerFields.append(HTTPField(name: .contentLength, value: String(buffer.readableBytes)))
-        return (head, buffer)
+        return .parts(head, buffer)
+    }
+
+    /// The heads that are ready for such an answer; nil when it has headers of its own.
+    private func heads(of answer: ParseResponse, to request: HTTPRequest) -> AnswerHeads? {
+        guard answer.status == 200, answer.headers.isEmpty, answer.stream == nil, answer.location == nil,
+            answer.retryAfterSeconds == nil
+        else { return nil }
+        return request.headerFields[.origin] == nil ? heads.usual : heads.inBrowsers
+    }
+
+    private func bytes(of answer: ParseResponse, to exchange: DirectExchange, _ heads: AnswerHeads) -> DirectAnswer {
+        let body = answer.final == nil ? configuration.fileLinks.linked(answer.body) : []
+        let tag = answer.final?.tag ?? EntityTag.of(body)
+        let bodyBytes = answer.final?.buffer.readableBytes ?? body.count
+        let known = exchange.head.headerFields[.ifNoneMatch]
+        let isKnown = known.map { EntityTag.isNamed(tag, in: $0) } ?? false
+        let isJoined = !isKnown && bodyBytes <= (answer.final == nil ? Self.joinedBytesMax : Self.copiedBytesMax)
+        var buffer = ByteBuffer()
+        buffer.reserveCapacity(heads.bytesMax + (isJoined ? bodyBytes : 0))
+        heads.write(
+            requestId: exchange.request.requestId, date: date.text, tag: tag, length: isKnown ? nil : bodyBytes,
+            to: &buffer)
+        guard isJoined else {
+            return .bytes(buffer, more: isKnown ? nil : answer.final?.buffer ?? ByteBuffer(bytes: body))
+        }
+        if let final = answer.final { buffer.writeImmutableBuffer(final.buffer) } else { buffer.writeBytes(body) }
+        return .bytes(buffer, more: nil)
+    }
+
+    /// Bodies that are copied to stand behind their heads: of those that have to be copied anyway, and of those that
+    /// are kept. What is larger would take up to twice the memory that it is counted for, or longer than a second
+    /// buffer.
+    private static let joinedBytesMax = 64 << 10
+    private static let copiedBytesMax = 4 << 10
+}
+
+/// An answer as it is sent.
+enum DirectAnswer {
+    /// All of it as it goes out, in one or two pieces.
+    case bytes(ByteBuffer, more: ByteBuffer?)
+    /// No body for a client that has it already.
+    case parts(HTTPResponse, ByteBuffer?)
+
+    /// Bytes, of which those of the head may be a part.
+    var count: Int {
+        switch self {
+        case .bytes(let first, let more): first.readableBytes + (more?.readableBytes ?? 0)
+        case .parts(_, let body): body?.readableBytes ?? 0
+        }
     }
 }

@@ -18,7 +18,10 @@ struct FieldPath: Equatable {
     /// - Throws: `.invalidKeyName` (105) when the first component is not an identifier, or another is no name of a
     ///   member.
     init(_ name: String) throws {
-        components = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        // Most names have no dot, and splitting looks for it character by character.
+        components =
+            name.utf8.contains(UInt8(ascii: "."))
+            ? name.split(separator: ".", omittingEmptySubsequences: false).map(String.init) : [name]
         guard components.count <= FieldPath.depthMax, Names.isIdentifier(components[0]),
             components.dropFirst().allSatisfy(FieldPath.isMemberName)
         else {

@@ -1,0 +1,22 @@
+import Foundation
+import MessageBus
+import Messages
+import ParseProtocol
+import ServiceKit
+
+/// It keeps nothing but what every service has. Of its replicas the one that holds the writer's lock runs the code, so
+/// that of two versions of it only one is in effect; the others stand by.
+package let cloudPlan = ServicePlan(name: "cloud")
+
+package func buildCloud(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
+    let runner = try CloudRunner(
+        host: host,
+        configuration: CloudConfiguration(
+            host.configuration.settings, dataDirectory: host.configuration.dataDirectory))
+    routes.task(framed: CloudCalls.run) { message, request in try await runner.run(message, request) }
+    host.background.add(runner.publishing)
+    host.whenWriter("code", every: .seconds(3600), problem: "The cloud code could not be started.") {
+        runner.begin()
+        return .finished
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import ParseProtocol
+import ProcessKit
+
+/// The settings of cloud code (docs/settings.md).
+package struct CloudConfiguration: Sendable {
+    /// The folder with `main.js`.
+    package let folder: String
+    /// The program that runs it: a path, or a name that is looked for on `PATH`.
+    package let node: String
+    /// Node processes, 1 to 16.
+    package let processes: Int
+    /// Megabytes of each process's heap.
+    package let heapMegabytes: Int
+    package let functionLimit: Duration
+    package let triggerLimit: Duration
+    package let applicationId: String
+    package let serverURL: String
+    /// Whether requests of the code carry the caller's session unless it says otherwise, as hosted Parse had it.
+    package let actsAsCaller: Bool
+    /// Where hosted Parse's modules for Stripe and Mailgun find their providers; nil for the providers' own addresses.
+    package let stripeURL: String?
+    package let mailgunURL: String?
+    /// The script that each process runs, which loads the code.
+    package var runtime = Bundle.module.bundleURL.appendingPathComponent("Runtime/main.js").path
+
+    /// - Throws: `StartupProblem`.
+    package init(_ settings: Settings, dataDirectory: String) throws(StartupProblem) {
+        let path = settings.text("satchel.cloud.code", default: dataDirectory + "/cloud")
+        // A version that is deployed is reached by a link (scripts/cloud), which may name another one before this ends.
+        folder = URL(fileURLWithPath: path).resolvingSymlinksInPath().standardizedFileURL.path
+        node = settings.text("satchel.cloud.node", default: "node")
+        processes = try settings.number("satchel.cloud.processes", 1...16, default: 2)
+        heapMegabytes = try settings.number("satchel.cloud.heap.mb", 32...16_384, default: 128)
+        // Clients of the gateway give up after half a minute.
+        let functionSeconds = try settings.number("satchel.cloud.function.seconds", 1...25, default: 15)
+        let triggerSeconds = try settings.number("satchel.cloud.trigger.seconds", 1...25, default: 5)
+        functionLimit = .seconds(functionSeconds)
+        triggerLimit = .seconds(triggerSeconds)
+        applicationId = settings.text("satchel.app.id", default: "satchel")
+        serverURL = PublicURL { settings[$0] }.text
+        stripeURL = settings["satchel.stripe.url"]
+        mailgunURL = settings["satchel.mailgun.url"]
+        actsAsCaller = try settings.flag("satchel.cloud.as.caller", default: false)
+    }
+
+    package var mainFile: String { folder + "/main.js" }
+
+    /// The command of a process. It ends with the thread that started it, keeps no right to gain others, and begins in
+    /// the code's folder.
+    var command: [String] {
+        [
+            "/usr/bin/setpriv", "--pdeathsig", "KILL", "--no-new-privs", "--",
+            "/usr/bin/env", "--chdir=\(folder)", "--", node, "--max-old-space-size=\(heapMegabytes)", runtime,
+        ]
+    }
+
+    /// The first frame of a process.
+    var load: JSON {
+        var config: JSON = ["actAsCaller": .bool(actsAsCaller)]
+        if let stripeURL { config["stripeURL"] = .string(stripeURL) }
+        if let mailgunURL { config["mailgunURL"] = .string(mailgunURL) }
+        return [
+            "t": "load", "folder": .string(folder), "applicationId": .string(applicationId),
+            "serverURL": .string(serverURL), "config": config,
+        ]
+    }
+
+    /// The variables of a process: those of this one, without Satchel's settings, among which are its secrets, and the
+    /// process manager's.
+    static func environment(_ variables: [String: String]) -> [String] {
+        variables.filter { !$0.key.hasPrefix("SATCHEL_") && !$0.key.hasPrefix("SUPERVISOR_") }
+            .map { "\($0.key)=\($0.value)" }.sorted()
+    }
+}

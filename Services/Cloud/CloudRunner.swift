@@ -1,0 +1,174 @@
+import Foundation
+import Logging
+import MessageBus
+import Messages
+import ParseProtocol
+import ProcessKit
+import ServiceKit
+import Synchronization
+
+/// The service's work: calls from the bus to the pool, the code's own requests from the pool to the gateway, and what
+/// the code defines to the catalog.
+final class CloudRunner: Sendable {
+    /// Runs while something is to be told to the catalog.
+    let publishing: BackgroundWork
+
+    private let host: ServiceHost
+    private let configuration: CloudConfiguration
+    private let pool: NodePool
+    private let publication: Publication
+
+    /// What a caller needs to hear of the end of a call before it gives up itself.
+    private static let margin: BusClock.Milliseconds = 250
+    /// For what code asks outside of any call.
+    private static let ownLimit = Duration.seconds(10)
+
+    init(host: ServiceHost, configuration: CloudConfiguration) throws {
+        self.host = host
+        self.configuration = configuration
+        pool = try NodePool(configuration: configuration, logger: host.logger)
+        let publication = Publication()
+        self.publication = publication
+        publishing = BackgroundWork(
+            "definitions", every: .seconds(3600), problem: "What the cloud code defines could not be told.",
+            logger: host.logger
+        ) { [host] in try await publication.round(host) }
+    }
+
+    /// This process is the one that runs the code: starts it, when there is any.
+    func begin() {
+        guard FileManager.default.fileExists(atPath: configuration.mainFile) else {
+            pool.close()
+            publish(CodeDefinitions())
+            return
+        }
+        // Until the first process has loaded it, so that whoever deploys can tell (scripts/cloud).
+        host.bus.setProblem("The cloud code is being loaded.")
+        host.logger.notice("Starting cloud code.", metadata: ["code.folder": "\(configuration.folder)"])
+        pool.start(
+            .init(
+                loaded: { [self] in loaded($0) }, asked: { [self] in ask($0) },
+                problem: { [host] in host.bus.setProblem($0) }))
+    }
+
+    // MARK: What the code defines
+
+    private func loaded(_ definitions: CodeDefinitions) {
+        host.bus.setProblem("")
+        var known = definitions
+        known.triggers = definitions.triggers.filter { Hook.triggers.contains($0.triggerName) }
+        // Each process says the same.
+        guard publish(known) else { return }
+        host.logger.notice(
+            "Cloud code is loaded.",
+            metadata: [
+                "code.functions": "\(known.functions.count)", "code.triggers": "\(known.triggers.count)",
+            ])
+        for trigger in definitions.triggers where !Hook.triggers.contains(trigger.triggerName) {
+            host.logger.warning(
+                "A trigger of the cloud code is never called: Satchel has none of the kind yet.",
+                metadata: ["code.trigger": "\(trigger.triggerName)", "code.class": "\(trigger.className)"])
+        }
+        if !definitions.jobs.isEmpty {
+            host.logger.warning(
+                "Jobs of the cloud code are not run yet.",
+                metadata: ["code.jobs": "\(definitions.jobs.joined(separator: ", "))"])
+        }
+    }
+
+    @discardableResult
+    private func publish(_ definitions: CodeDefinitions) -> Bool {
+        guard publication.set(definitions) else { return false }
+        publishing.wake()
+        return true
+    }
+
+    // MARK: Calls
+
+    /// - Throws: `.serviceUnavailable` (2) for what was certainly not begun. Everything else is an outcome.
+    func run(_ message: RunCode, _ request: ServiceRequest) async throws -> BusReply {
+        let limit = message.kind == "function" ? configuration.functionLimit : configuration.triggerLimit
+        guard let text = request.documents.first, ["function", "trigger"].contains(message.kind) else {
+            throw ParseError(.invalidJSON, "The call of cloud code cannot be read.")
+        }
+        var run = CodeRun(
+            name: message.className.isEmpty ? message.name : "\(message.name) \(message.className)",
+            depth: Int(message.depth), text: text,
+            deadline: min(BusClock.now + limit.milliseconds, request.envelope.deadline - Self.margin))
+        run.traceId = request.envelope.traceID
+        run.network = request.envelope.principal.network
+        run.budget = RequestBudget.current
+        return try BusReply(CodeOutcome(), documents: [Self.document(of: await pool.run(run))])
+    }
+
+    /// - Throws: `.serviceUnavailable` (2).
+    private static func document(of outcome: RunOutcome) throws(ParseError) -> [UInt8] {
+        switch outcome {
+        case .result(let result): return Array(#"{"result":"#.utf8) + result + [UInt8(ascii: "}")]
+        case .failed(let failure): return error(failure.code, failure.message)
+        case .ended(let text): return error(ParseError.Code.scriptFailed.rawValue, text)
+        case .notRun(let text): throw ParseError(.serviceUnavailable, text)
+        }
+    }
+
+    private static func error(_ code: Int, _ message: String) -> [UInt8] {
+        (["error": ["code": .int(Int64(code)), "message": .string(message)]] as JSON).serialized
+    }
+
+    // MARK: Requests of the code
+
+    /// Called on the pool's thread.
+    private func ask(_ ask: CodeAsk) {
+        Task {
+            let answer: [UInt8]
+            do {
+                answer = try await RequestBudget.$current.withValue(ask.run?.budget) { try await asked(ask) }
+            } catch let failure as BusFailure {
+                answer = CodeAnswerText.text(of: ParseError(failure))
+            } catch {
+                answer = CodeAnswerText.text(of: .internalError)
+            }
+            pool.answer(ask, answer)
+        }
+    }
+
+    private func asked(_ ask: CodeAsk) async throws -> [UInt8] {
+        let message = CodeRequest.with { $0.depth = UInt32((ask.run?.depth ?? 0) + 1) }
+        var request = try BusRequest(CloudCalls.ask, message, timeout: Self.ownLimit)
+        // What a call left behind goes on after it, for as long as any other request.
+        if let run = ask.run, run.deadline > BusClock.now { request.deadline = run.deadline }
+        request.documents = [ask.text]
+        request.principal.network = ask.run?.network ?? ""
+        request.traceId = ask.run?.traceId ?? ""
+        let reply = try await host.bus.call(request)
+        guard let answer = reply.documents.first else { throw ParseError.internalError }
+        return answer
+    }
+}
+
+/// What is to be told to the catalog, and what was.
+private final class Publication: Sendable {
+    private struct State {
+        var wanted: CodeDefinitions?
+        var told: CodeDefinitions?
+    }
+
+    private let state = Mutex(State())
+
+    /// Whether it is another one than before.
+    func set(_ definitions: CodeDefinitions) -> Bool {
+        state.withLock { state in
+            defer { state.wanted = definitions }
+            return state.wanted != definitions
+        }
+    }
+
+    /// Until the catalog has it, what it had before counts.
+    func round(_ host: ServiceHost) async throws -> BackgroundWork.Round {
+        let (wanted, told) = state.withLock { ($0.wanted, $0.told) }
+        guard let wanted, wanted != told else { return .idle }
+        let _: Accepted = try await host.call(HookCalls.setCode, wanted, writes: true)
+        state.withLock { $0.told = wanted }
+        return .more
+    }
+}

@@ -1,0 +1,97 @@
+import Glibc
+import Logging
+import ParseProtocol
+
+/// What the log says of cloud code.
+struct CodeLog {
+    let logger: Logger
+
+    /// The end of a call that did not go as the code wanted. A refusal with a code of its own is the code's business.
+    func outcome(_ outcome: RunOutcome, of run: CodeRun) {
+        switch outcome {
+        case .result: return
+        case .failed(let failure):
+            let isFault = failure.code == ParseError.Code.scriptFailed.rawValue
+            logger.log(
+                level: isFault ? .warning : .info, "Cloud code refused.",
+                metadata: metadata(run).merging([
+                    "code.error": "\(failure.code)", "code.message": "\(Self.oneLine(failure.message))",
+                    "code.stack": "\(Self.oneLine(failure.stack))",
+                ]) { _, new in new })
+        case .ended(let text), .notRun(let text):
+            logger.warning(
+                "Cloud code did not answer.",
+                metadata: metadata(run).merging(["code.problem": "\(text)"]) { _, new in new })
+        }
+    }
+
+    /// A line that the code wrote.
+    func line(_ text: String, level: String, of run: CodeRun?) {
+        let levels: [String: Logger.Level] = ["error": .error, "warn": .warning, "debug": .debug]
+        var metadata = run.map(metadata) ?? [:]
+        metadata["code.text"] = "\(Self.oneLine(text))"
+        logger.log(level: levels[level] ?? .info, "Cloud code says.", metadata: metadata)
+    }
+
+    /// A line of a process's outputs, such as Node's own warnings.
+    func output(_ text: String) {
+        guard !text.isEmpty else { return }
+        logger.info("The process of cloud code says.", metadata: ["code.text": "\(Self.oneLine(text))"])
+    }
+
+    func cannotStart(_ problem: String) {
+        logger.error("Cloud code cannot be started.", metadata: ["error": "\(problem)"])
+    }
+
+    func cannotLoad(_ failure: CodeFailure) {
+        logger.error(
+            "Cloud code cannot be loaded.",
+            metadata: [
+                "code.message": "\(Self.oneLine(failure.message))", "code.stack": "\(Self.oneLine(failure.stack))",
+            ])
+    }
+
+    func processEnded(pid: pid_t, how: String) {
+        logger.warning("A process of cloud code ended.", metadata: ["process": "\(pid)", "process.end": "\(how)"])
+    }
+
+    func malformed(pid: pid_t) {
+        logger.error("A process of cloud code sent what is no message.", metadata: ["process": "\(pid)"])
+    }
+
+    private func metadata(_ run: CodeRun) -> Logger.Metadata {
+        ["code.call": "\(run.name)", "request.id": "\(run.traceId)"]
+    }
+
+    private static let textMax = 8 << 10
+
+    /// Code must not write lines that look like somebody else's.
+    static func oneLine(_ text: String) -> String {
+        String(text.prefix(textMax)).split(omittingEmptySubsequences: true, whereSeparator: \.isNewline)
+            .joined(separator: "\\n")
+    }
+}
+
+/// Lines of a stream, as it arrives.
+struct LineReader {
+    /// Longer lines are cut.
+    private static let bytesMax = 8 << 10
+    private var line: [UInt8] = []
+
+    /// The lines that end in these bytes.
+    mutating func lines(in bytes: some Sequence<UInt8>) -> [String] {
+        var lines: [String] = []
+        for byte in bytes {
+            if byte == UInt8(ascii: "\n") {
+                lines.append(String(decoding: line, as: UTF8.self))
+                line.removeAll(keepingCapacity: true)
+            } else if line.count < Self.bytesMax {
+                line.append(byte)
+            }
+        }
+        return lines
+    }
+
+    /// What came after the last line; nil for nothing.
+    var rest: String? { line.isEmpty ? nil : String(decoding: line, as: UTF8.self) }
+}

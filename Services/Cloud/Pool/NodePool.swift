@@ -1,0 +1,75 @@
+import Foundation
+import Glibc
+import Logging
+import MessageBus
+import Messages
+
+/// The pool of Node processes: one thread that owns their sockets and does what `PoolMachine` decides.
+package final class NodePool: Sendable {
+    /// What the pool tells; called on its thread, so that it must only hand over.
+    package struct Events: Sendable {
+        /// A process has loaded the code.
+        package var loaded: @Sendable (CodeDefinitions) -> Void
+        /// The code makes a request, which is answered by `answer` once.
+        package var asked: @Sendable (CodeAsk) -> Void
+        /// Why no code can be run; empty when it can.
+        package var problem: @Sendable (String) -> Void
+
+        package init(
+            loaded: @escaping @Sendable (CodeDefinitions) -> Void, asked: @escaping @Sendable (CodeAsk) -> Void,
+            problem: @escaping @Sendable (String) -> Void
+        ) {
+            self.loaded = loaded
+            self.asked = asked
+            self.problem = problem
+        }
+    }
+
+    enum Work: Sendable {
+        case run(CodeRun, @Sendable (RunOutcome) -> Void)
+        case answer(CodeAsk, [UInt8])
+        case stop
+    }
+
+    private let mailbox: ThreadMailbox<Work>
+    private let configuration: CloudConfiguration
+    private let logger: Logger
+
+    package init(configuration: CloudConfiguration, logger: Logger) throws {
+        mailbox = try ThreadMailbox()
+        self.configuration = configuration
+        self.logger = logger
+    }
+
+    /// Starts the processes, which end with this process or by `stop`. To be called once.
+    package func start(_ events: Events) {
+        let (mailbox, configuration, logger) = (mailbox, configuration, logger)
+        let thread = Thread {
+            Thread.current.name = "cloud-pool"
+            PoolThread(mailbox: mailbox, configuration: configuration, events: events, logger: logger).run()
+        }
+        thread.start()
+    }
+
+    /// Runs a call to its end, at the latest its deadline.
+    package func run(_ run: CodeRun) async -> RunOutcome {
+        await withCheckedContinuation { continuation in
+            if !mailbox.post(.run(run, { continuation.resume(returning: $0) })) {
+                continuation.resume(returning: Self.closed)
+            }
+        }
+    }
+
+    /// - Parameter text: `status`, `headers` and `body`, as a JSON object.
+    package func answer(_ ask: CodeAsk, _ text: [UInt8]) { mailbox.post(.answer(ask, text)) }
+
+    /// In place of `start`, where there is no code: calls that come nevertheless are answered at once.
+    package func close() {
+        for case .run(_, let completion) in mailbox.close() { completion(Self.closed) }
+    }
+
+    static let closed = RunOutcome.notRun("No cloud code is run here now.")
+
+    /// Ends the processes and the thread.
+    package func stop() { mailbox.post(.stop) }
+}

@@ -1,0 +1,257 @@
+import Foundation
+import Glibc
+import Logging
+import MessageBus
+import Messages
+import ParseProtocol
+
+/// The pool's thread: sockets, pipes and time in, actions out.
+final class PoolThread {
+    private typealias ProcessID = PoolMachine.ProcessID
+    private typealias RunID = PoolMachine.RunID
+
+    private struct Child {
+        let process: NodeProcess
+        var frames = FrameReader()
+        var lines = LineReader()
+    }
+
+    private struct AskKey: Hashable {
+        let process: ProcessID
+        let run: RunID
+    }
+
+    private let mailbox: ThreadMailbox<NodePool.Work>
+    private let configuration: CloudConfiguration
+    private let events: NodePool.Events
+    private let log: CodeLog
+    private var machine: PoolMachine
+    private var children: [ProcessID: Child] = [:]
+    private var runs: [RunID: (run: CodeRun, completion: @Sendable (RunOutcome) -> Void)] = [:]
+    private var ended = EndedRuns()
+    private var asks = AskLine<AskKey, CodeAsk>()
+    private var actions: [PoolMachine.Action] = []
+    private var lastRun: RunID = 0
+    private var lastTick: BusClock.Milliseconds = 0
+    private var isRunning = true
+
+    /// Milliseconds between two looks at the time, while there is something to look at.
+    private static let tick: BusClock.Milliseconds = 50
+
+    init(
+        mailbox: ThreadMailbox<NodePool.Work>, configuration: CloudConfiguration, events: NodePool.Events,
+        logger: Logger
+    ) {
+        self.mailbox = mailbox
+        self.configuration = configuration
+        self.events = events
+        log = CodeLog(logger: logger)
+        machine = PoolMachine(processes: configuration.processes)
+    }
+
+    func run() {
+        machine.begin(now: BusClock.now, &actions)
+        act()
+        var work: [NodePool.Work] = []
+        while isRunning || !children.isEmpty {
+            mailbox.drain(into: &work)
+            for item in work { perform(item) }
+            act()
+            waitForSockets()
+            let now = BusClock.now
+            if now - lastTick >= Self.tick {
+                lastTick = now
+                machine.tick(now: now, &actions)
+            }
+            act()
+        }
+        for case .run(_, let completion) in mailbox.close() { completion(NodePool.closed) }
+    }
+
+    private func perform(_ work: NodePool.Work) {
+        switch work {
+        case .run(let run, let completion):
+            lastRun += 1
+            runs[lastRun] = (run, completion)
+            machine.call(
+                lastRun, deadline: run.deadline, isNested: run.depth > 0, now: BusClock.now, &actions)
+        case .answer(let ask, let text): answer(ask, text)
+        case .stop:
+            isRunning = false
+            machine.stop(&actions)
+        }
+    }
+
+    // MARK: Actions
+
+    private func act() {
+        // What is done may bring further actions, such as the end of a process that cannot be started.
+        while !actions.isEmpty {
+            let current = actions
+            actions = []
+            for action in current { act(on: action) }
+        }
+    }
+
+    private func act(on action: PoolMachine.Action) {
+        switch action {
+        case .start(let id): start(id)
+        case .send(let id, let process):
+            guard let text = runs[id]?.run.text else { return }
+            guard text.count <= FrameReader.textMax else {
+                let failure = CodeFailure(message: "The call is larger than \(FrameReader.textMax) bytes.")
+                return machine.answered(id, by: process, .failed(failure), now: BusClock.now, &actions)
+            }
+            send(FrameReader.frame("\"t\":\"run\",\"id\":\(id)", before: text), to: process)
+        case .cancel(let id, let process):
+            send(FrameReader.frame(Array("{\"t\":\"cancel\",\"id\":\(id)}".utf8)), to: process)
+        case .kill(let id): children[id]?.process.kill()
+        case .finish(let id, let outcome):
+            guard let (run, completion) = runs.removeValue(forKey: id) else { return }
+            ended.add(id, run)
+            log.outcome(outcome, of: run)
+            completion(outcome)
+        case .problem(let text): events.problem(text)
+        }
+    }
+
+    private func start(_ id: ProcessID) {
+        do throws(NodeProcess.Failure) {
+            let environment = CloudConfiguration.environment(ProcessInfo.processInfo.environment)
+            children[id] = Child(process: try NodeProcess(configuration.command, environment: environment))
+            send(FrameReader.frame(configuration.load.serialized), to: id)
+        } catch {
+            log.cannotStart("\(error)")
+            machine.ended(id, now: BusClock.now, &actions)
+        }
+    }
+
+    /// One that cannot be written to is at its end, which its socket tells.
+    private func send(_ frame: [UInt8], to id: ProcessID) {
+        if children[id]?.process.send(frame) == false { children[id]?.process.kill() }
+    }
+
+    private func end(_ id: ProcessID) {
+        guard var child = children.removeValue(forKey: id) else { return }
+        // What it said last is in the pipe.
+        while child.process.output >= 0, let bytes = child.process.read(from: child.process.output), !bytes.isEmpty {
+            for line in child.lines.lines(in: bytes) { log.output(line) }
+        }
+        let how = child.process.reap()
+        if let line = child.lines.rest { log.output(line) }
+        if isRunning { log.processEnded(pid: child.process.pid, how: how) }
+        asks.forget { $0.process == id }
+        machine.ended(id, now: BusClock.now, &actions)
+    }
+
+    // MARK: Sockets
+
+    private func waitForSockets() {
+        var polled = [pollfd(fd: mailbox.wakeDescriptor, events: Int16(POLLIN), revents: 0)]
+        let ids = children.keys.sorted()
+        for id in ids {
+            guard let process = children[id]?.process else { continue }
+            let wanted = Int16(POLLIN) | (process.hasOutgoing ? Int16(POLLOUT) : 0)
+            polled.append(pollfd(fd: process.socket, events: wanted, revents: 0))
+            polled.append(pollfd(fd: process.output, events: Int16(POLLIN), revents: 0))
+        }
+        let timeout = mailbox.prepareToSleep() ? (machine.isWatching ? Int32(Self.tick) : -1) : 0
+        _ = poll(&polled, nfds_t(polled.count), timeout)
+        mailbox.awake()
+        for (index, id) in ids.enumerated() {
+            let (socket, output) = (polled[2 * index + 1].revents, polled[2 * index + 2].revents)
+            if output != 0 { readOutput(of: id) }
+            if socket & Int16(POLLOUT) != 0, children[id]?.process.flush() == false { children[id]?.process.kill() }
+            if socket & ~Int16(POLLOUT) != 0 { readMessages(of: id) }
+        }
+    }
+
+    private func readOutput(of id: ProcessID) {
+        guard let process = children[id]?.process, let bytes = process.read(from: process.output) else { return }
+        // At its end there is nothing to poll for; the socket tells the process's own.
+        guard !bytes.isEmpty else { return process.closeOutput() }
+        for line in children[id]?.lines.lines(in: bytes) ?? [] { log.output(line) }
+    }
+
+    private func readMessages(of id: ProcessID) {
+        guard let process = children[id]?.process, let bytes = process.read(from: process.socket) else { return }
+        guard !bytes.isEmpty else { return end(id) }
+        children[id]?.frames.append(bytes)
+        machine.heard(id, now: BusClock.now)
+        do {
+            while let frame = try children[id]?.frames.next() { take(try NodeMessage(frame: frame), from: id) }
+        } catch {
+            log.malformed(pid: process.pid)
+            end(id)
+        }
+    }
+
+    private func take(_ message: NodeMessage, from id: ProcessID) {
+        let now = BusClock.now
+        switch message {
+        case .loaded(let definitions, let problem):
+            if let problem {
+                log.cannotLoad(problem)
+            } else {
+                events.loaded(definitions)
+            }
+            machine.loaded(id, problem: problem?.message, now: now, &actions)
+        case .done(let run, let result): machine.answered(run, by: id, .result(result), now: now, &actions)
+        case .failed(let run, let failure): machine.answered(run, by: id, .failed(failure), now: now, &actions)
+        case .ask(let number, let runId, let text):
+            let run = runId.flatMap { runs[$0]?.run ?? ended[$0] }
+            ask(CodeAsk(process: id, number: number, runId: runId ?? 0, run: run, text: text))
+        case .log(let runId, let level, let text):
+            log.line(text, level: level, of: runId.flatMap { runs[$0]?.run ?? ended[$0] })
+        case .unreadableAsk(let number, let runId):
+            let run = runId.flatMap { runs[$0]?.run ?? ended[$0] }
+            send(
+                Self.unreadable, answering: CodeAsk(process: id, number: number, runId: runId ?? 0, run: run, text: []))
+        case .unreadableLine: break
+        case .progress: break  // Of jobs, which are not run yet.
+        }
+    }
+
+    // MARK: Requests of the code
+
+    private func ask(_ ask: CodeAsk) {
+        switch asks.add(ask, of: AskKey(process: ask.process, run: ask.runId)) {
+        case .send: events.asked(ask)
+        case .wait: break
+        case .refuse: send(Self.tooMany, answering: ask)
+        }
+    }
+
+    private func answer(_ ask: CodeAsk, _ text: [UInt8]) {
+        send(text, answering: ask)
+        if let next = asks.answered(of: AskKey(process: ask.process, run: ask.runId)) { events.asked(next) }
+    }
+
+    private func send(_ text: [UInt8], answering ask: CodeAsk) {
+        let text = text.count <= FrameReader.textMax ? text : Self.tooLarge
+        send(FrameReader.frame("\"t\":\"answer\",\"ask\":\(ask.number)", before: text), to: ask.process)
+    }
+
+    private static let tooLarge = CodeAnswerText.text(
+        of: ParseError(.objectTooLarge, "The answer is larger than cloud code can be given."))
+    private static let unreadable = CodeAnswerText.text(
+        of: ParseError(.invalidJSON, "The request is nested too deep, has too many values or is no JSON."))
+    private static let tooMany = CodeAnswerText.text(
+        of: .tooManyRequests("The code makes too many requests at once.", retryAfterSeconds: 1))
+}
+
+/// The calls that ended last: code may go on after it has answered, and what it asks for then is still on the account
+/// of the call.
+struct EndedRuns {
+    private static let countMax = 256
+    private var runs: [PoolMachine.RunID: CodeRun] = [:]
+    private var order: [PoolMachine.RunID] = []
+
+    subscript(_ id: PoolMachine.RunID) -> CodeRun? { runs[id] }
+
+    mutating func add(_ id: PoolMachine.RunID, _ run: CodeRun) {
+        runs[id] = run
+        order.append(id)
+        if order.count > Self.countMax { runs[order.removeFirst()] = nil }
+    }
+}

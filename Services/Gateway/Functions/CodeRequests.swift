@@ -1,0 +1,116 @@
+import HTTPTypes
+import MessageBus
+import Messages
+import ParseProtocol
+import ProcessKit
+
+/// The requests that cloud code makes: from the bus into the router, and the answers back.
+struct CodeRequests: Sendable {
+    let router: ParseRouter
+    /// What clients' answers are held in, too.
+    let answers: ByteBudget
+
+    /// Called on the broker's thread.
+    func take(_ request: ServiceRequest) {
+        Task {
+            let budget = RequestBudget(microseconds: microseconds(of: request))
+            let hold = answers.hold(for: .init(network: request.envelope.principal.network, isKnown: false))
+            let answer = await RequestBudget.$current.withValue(budget) {
+                await CallDeadline.$current.withValue(request.envelope.deadline) {
+                    await AnswerHold.$current.withValue(hold) { await self.answer(request) }
+                }
+            }
+            request.reply(answer, used: budget.used)
+        }
+    }
+
+    /// What is left of the budget of the request that the code works for. None came with what it does by itself.
+    private func microseconds(of request: ServiceRequest) -> Int64 {
+        let own = router.configuration.requestBudgetMicroseconds
+        return request.envelope.budget > 0 ? min(own, request.envelope.budget) : own
+    }
+
+    private func answer(_ request: ServiceRequest) async -> Result<BusReply, BusFailure> {
+        do {
+            guard let message = try? CodeRequest(serializedBytes: request.body), let text = request.documents.first
+            else { throw ParseError(.invalidJSON, "The request of cloud code cannot be read.") }
+            let answer = await answer(try JSON(clientText: text), depth: Int(message.depth), request.envelope)
+            return .success(try BusReply(CodeAnswer(), documents: [document(of: answer)]))
+        } catch let error as ParseError {
+            return .failure(BusFailure(error))
+        } catch {
+            return .failure(BusFailure(.internalError))  // Only a message that does not encode, which ours always do.
+        }
+    }
+
+    private func answer(_ asked: JSON, depth: Int, _ envelope: Envelope) async -> ParseResponse {
+        do throws(ParseError) {
+            let parsed = try parse(asked, depth: max(1, depth), envelope)
+            return await router.answer(ofCode: parsed, isMaster: asked["auth"]?["master"] == true)
+        } catch {
+            return ParseResponse(error)
+        }
+    }
+
+    private func parse(
+        _ asked: JSON, depth: Int, _ envelope: Envelope
+    ) throws(ParseError) -> ParseRequest {
+        guard var method = asked["method"]?.stringValue.flatMap({ ParseRequest.Method(rawValue: $0.uppercased()) }),
+            let path = asked["path"]?.stringValue
+        else { throw ParseError(.invalidJSON, "A request of cloud code needs a method and a path.") }
+        var body: [String: JSON] = [:]
+        switch asked["body"] {
+        case nil, .null?: break
+        case .object(let members)?: body = members
+        default: throw ParseError(.invalidJSON, "The body of a request of cloud code must be an object.")
+        }
+        var credentials = Credentials()
+        // The JavaScript SDK tunnels; whom it asks for is said by `auth` alone.
+        if let meant = try credentials.take(from: &body, knownId: "") {
+            guard let other = ParseRequest.Method(rawValue: meant.uppercased()) else {
+                throw ParseError(.invalidJSON, "_method is not a method of the protocol.")
+            }
+            method = other
+        }
+        credentials.sessionToken = asked["auth"]?["sessionToken"]?.stringValue
+        credentials.installationId = asked["auth"]?["installationId"]?.stringValue
+        if let context = asked["context"], !context.isNull { credentials.context = context }
+
+        let parts = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        var request = ParseRequest(
+            method: method, path: try router.mount.path(ofCode: String(parts.first ?? "")),
+            requestId: envelope.traceID.isEmpty ? RequestIds.next() : envelope.traceID,
+            ofCodeFor: envelope.principal.network, depth: depth)
+        if parts.count > 1 { request.query = String(parts[1]) }
+        switch asked["query"] {
+        case .object(let options)?: body.merge(options) { _, inQuery in inQuery }
+        case .string(let text)?: request.query = text
+        default: break
+        }
+        request.credentials = credentials
+        request.tunnelled = body
+        return request
+    }
+
+    /// The answer as the code gets it: with the URLs of its files, and in no parts.
+    private func document(of answer: ParseResponse) -> [UInt8] {
+        guard answer.stream == nil else {
+            return document(of: ParseResponse(ParseError(.commandUnavailable, "Cloud code cannot get files as such.")))
+        }
+        var headers: [String: JSON] = [:]
+        for field in answer.headers { headers[field.name.canonicalName] = .string(field.value) }
+        if let location = answer.location { headers["location"] = .string(location) }
+        var text = Array("{\"status\":\(answer.status),\"headers\":".utf8)
+        JSON.object(headers).append(to: &text)
+        text += Array(",\"body\":".utf8)
+        if let final = answer.final {
+            text += final.buffer.readableBytesView
+        } else if answer.headers[.contentType].map({ !$0.hasPrefix("application/json") }) ?? false {
+            JSON.string(String(decoding: answer.body, as: UTF8.self)).append(to: &text)
+        } else {
+            text += answer.body.isEmpty ? Array("null".utf8) : router.configuration.fileLinks.linked(answer.body)
+        }
+        text.append(UInt8(ascii: "}"))
+        return text
+    }
+}

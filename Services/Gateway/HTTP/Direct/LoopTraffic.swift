@@ -1,0 +1,76 @@
+import MessageBus
+import NIOCore
+import Synchronization
+
+/// The traffic between event loops and the broker's thread.
+final class BusTraffic: Sendable {
+    private let loops = Mutex<[ObjectIdentifier: LoopTraffic]>([:])
+
+    /// The traffic of an event loop. Called on it.
+    func of(_ loop: any EventLoop, with broker: Broker) -> LoopTraffic {
+        loops.withLock { loops in
+            if let known = loops[ObjectIdentifier(loop)] { return known }
+            let traffic = LoopTraffic(loop, broker)
+            loops[ObjectIdentifier(loop)] = traffic
+            return traffic
+        }
+    }
+
+    /// Hands over all replies that wait. Called on the broker's thread at the end of a batch.
+    func deliver() {
+        loops.withLock { for traffic in $0.values { traffic.deliver() } }
+    }
+}
+
+/// The traffic of one event loop with the broker's thread, in batches both ways: each side is woken for several
+/// messages and not for each. Under load that is much of what a message costs.
+final class LoopTraffic: Sendable {
+    /// Messages that wake the other side although more may come at once: so many take about a quarter of a millisecond.
+    private static let batchMax = 16
+
+    private let loop: any EventLoop
+    private let broker: Broker
+    private let replies = Mutex<[@Sendable () -> Void]>([])
+    /// Requests in this turn of the loop.
+    private let asked: NIOLoopBoundBox<Int>
+
+    fileprivate init(_ loop: any EventLoop, _ broker: Broker) {
+        self.loop = loop
+        self.broker = broker
+        asked = NIOLoopBoundBox(0, eventLoop: loop)
+    }
+
+    /// A request was made without waking the broker. Called on the loop.
+    func madeRequest() {
+        asked.value += 1
+        if asked.value == 1 {
+            // Runs when the loop has seen to everything else that it was woken for.
+            loop.execute { [self] in
+                asked.value = 0
+                broker.wake()
+            }
+        } else if asked.value % Self.batchMax == 0 {
+            broker.wake()
+        }
+    }
+
+    /// Has what follows from a reply done on the loop. Called where replies arrive: on the broker's thread or, when the
+    /// broker has stopped, on the loop.
+    func replied(_ work: @escaping @Sendable () -> Void) {
+        guard !loop.inEventLoop else { return loop.execute(work) }
+        let isFull = replies.withLock {
+            $0.append(work)
+            return $0.count >= Self.batchMax
+        }
+        if isFull { deliver() }
+    }
+
+    fileprivate func deliver() {
+        let batch = replies.withLock { replies in
+            defer { replies = [] }
+            return replies
+        }
+        guard !batch.isEmpty else { return }
+        loop.execute { for work in batch { work() } }
+    }
+}

@@ -1,0 +1,34 @@
+// What `scripts/cloud deploy` asks before it takes a version.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const script = fileURLToPath(new URL('../../Services/Cloud/Runtime/check.js', import.meta.url));
+
+const rows = [
+  [
+    'code that loads', "Parse.Cloud.define('f', () => 1); Parse.Cloud.afterSave('A', () => {});", 0,
+    /1 function, 1 trigger, 0 jobs/,
+  ],
+  ['code that throws', "throw new Error('half done');", 1, /half done[^]*main\.js:1/],
+  ['code that is none', 'this is no code(', 1, /SyntaxError/],
+  ['code that waits for data', "module.exports = new Parse.Query('A').find();", 0, /checked in part only/],
+];
+
+for (const [name, code, status, output] of rows) {
+  test(`the check of ${name}`, () => {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'check-'));
+    try {
+      fs.writeFileSync(path.join(folder, 'main.js'), code);
+      const ended = spawnSync(process.execPath, [script, folder], { encoding: 'utf8' });
+      assert.equal(ended.status, status, ended.stderr);
+      assert.match(ended.stdout + ended.stderr, output);
+    } finally {
+      fs.rmSync(folder, { recursive: true });
+    }
+  });
+}

@@ -1,0 +1,118 @@
+import CloudService
+import Foundation
+import Logging
+import MessageBus
+import ParseProtocol
+import ProcessKit
+import TestSupport
+import Testing
+
+/// The pool with real Node processes, which run `Tests/Peers/cloud_runtime.js`.
+@Suite struct NodePoolTests {
+    /// Runs `body` with a pool, and with the folder of its code.
+    private func withPool(
+        processes: Int = 2, _ body: (_ pool: NodePool, _ folder: String) async throws -> Void
+    ) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "cloud-\(Names.random(12))").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        var configuration = try CloudConfiguration(
+            Settings(["SATCHEL_CLOUD_CODE": folder, "SATCHEL_CLOUD_PROCESSES": "\(processes)"]), dataDirectory: folder)
+        configuration.runtime = "\(checkoutDirectory)/Tests/Peers/cloud_runtime.js"
+        let pool = try NodePool(
+            configuration: configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        pool.start(
+            .init(
+                loaded: { _ in },
+                asked: { [weak pool] ask in
+                    pool?.answer(ask, Array(#"{"status":200,"headers":{},"body":{"results":[]}}"#.utf8))
+                }, problem: { _ in }))
+        defer { pool.stop() }
+        try await body(pool, folder)
+    }
+
+    private func run(_ name: String, in pool: NodePool, limit: Duration = .seconds(20)) async -> RunOutcome {
+        let call: JSON = ["kind": "function", "name": .string(name), "params": [:], "request": [:]]
+        let deadline = BusClock.now + limit.milliseconds
+        return await pool.run(CodeRun(name: name, depth: 0, text: call.serialized, deadline: deadline))
+    }
+
+    private func result(_ name: String, in pool: NodePool) async throws -> JSON {
+        let outcome = await run(name, in: pool)
+        guard case .result(let text) = outcome else { throw NeverHappened("\(name): \(outcome)") }
+        return try JSON(parsing: text)
+    }
+
+    @Test func aProcessHasItsSocketItsFolderAndNoSecrets() async throws {
+        setenv("SATCHEL_TEST_SECRET", "x", 1)
+        try await withPool { pool, folder in
+            #expect(try await result("hello", in: pool) == "hello")
+            #expect(try await result("descriptors", in: pool) == ["/dev/null", "pipe", "pipe", "socket"])
+            #expect(try await result("variables", in: pool) == [])
+            let place = try await result("place", in: pool).stringValue ?? ""
+            #expect(place.hasSuffix(URL(fileURLWithPath: folder).lastPathComponent))
+            #expect(try await result("ask", in: pool) == ["results": []])
+        }
+    }
+
+    @Test func failuresAreToldApart() async throws {
+        try await withPool { pool, _ in
+            var refusal = CodeFailure(message: "Not today.")
+            refusal.code = 4242
+            refusal.stack = "here\nand there"
+            #expect(await run("fail", in: pool) == .failed(refusal))
+            guard case .failed = await run("deep", in: pool) else {
+                Issue.record("A result that is nested too deep fails.")
+                return
+            }
+            let died = RunOutcome.ended("The process of the cloud code ended while it worked on this.")
+            #expect(await run("noise", in: pool) == died)
+            #expect(await run("end", in: pool) == died)
+            let next = try await result("hello", in: pool)
+            #expect(next == "hello")
+        }
+    }
+
+    @Test func aSpinningCallIsEndedAndOthersAreAnsweredMeanwhile() async throws {
+        try await withPool { pool, _ in
+            try await eventually("both processes have loaded") {
+                async let one = result("pid", in: pool)
+                async let other = result("pid", in: pool)
+                return try await one != other
+            }
+            async let spinning = run("spin", in: pool, limit: .seconds(2))
+            try await eventually("twenty calls are answered", within: .seconds(2)) {
+                for _ in 0..<20 { _ = try await result("hello", in: pool) }
+                return true
+            }
+            let tooLong = RunOutcome.ended("The cloud code took longer than it may and was ended.")
+            #expect(await spinning == tooLong)
+            let next = try await result("hello", in: pool)
+            #expect(next == "hello")
+        }
+    }
+
+    @Test func theCallAfterAKillIsAnswered() async throws {
+        try await withPool(processes: 1) { pool, _ in
+            let pid = try #require(try await result("pid", in: pool).intValue)
+            #expect(kill(pid_t(pid), SIGKILL) == 0)
+            try await eventually("the next process answers") {
+                if case .result = await run("hello", in: pool) { true } else { false }
+            }
+            let next = try await result("pid", in: pool).intValue
+            #expect(next != pid)
+        }
+    }
+
+    @Test func codeThatCannotBeLoadedIsSaidUntilItCan() async throws {
+        try await withPool(processes: 1) { pool, folder in
+            let mark = folder + "/broken"
+            #expect(FileManager.default.createFile(atPath: mark, contents: nil))
+            _ = await run("end", in: pool)
+            let broken = RunOutcome.ended("The cloud code cannot be loaded; the log says why.")
+            try await eventually("it is said") { await run("hello", in: pool) == broken }
+            try FileManager.default.removeItem(atPath: mark)
+            try await eventually("it works again") { (try? await result("hello", in: pool)) == "hello" }
+        }
+    }
+}

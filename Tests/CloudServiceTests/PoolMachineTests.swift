@@ -1,0 +1,201 @@
+import CloudService
+import Testing
+
+/// The decisions about calls and processes of cloud code. No I/O.
+@Suite struct PoolMachineTests {
+    private typealias Action = PoolMachine.Action
+
+    private struct Subject {
+        var machine: PoolMachine
+        var now: PoolMachine.Milliseconds = 0
+
+        init(processes: Int = 2) { machine = PoolMachine(processes: processes) }
+
+        /// One with all processes ready.
+        static func ready(processes: Int = 2) -> Subject {
+            var subject = Subject(processes: processes)
+            _ = subject.does { $0.begin(now: $1, &$2) }
+            for id in 1...processes { _ = subject.does { $0.loaded(id, problem: nil, now: $1, &$2) } }
+            return subject
+        }
+
+        mutating func does(
+            _ event: (inout PoolMachine, PoolMachine.Milliseconds, inout [Action]) -> Void
+        ) -> [Action] {
+            var actions: [Action] = []
+            event(&machine, now, &actions)
+            return actions
+        }
+
+        mutating func call(
+            _ id: PoolMachine.RunID, for limit: PoolMachine.Milliseconds = 1000, isNested: Bool = false
+        ) -> [Action] {
+            does { $0.call(id, deadline: $1 + limit, isNested: isNested, now: $1, &$2) }
+        }
+
+        mutating func tick(after time: PoolMachine.Milliseconds) -> [Action] {
+            now += time
+            return does { $0.tick(now: $1, &$2) }
+        }
+
+        mutating func ended(_ id: PoolMachine.ProcessID) -> [Action] { does { $0.ended(id, now: $1, &$2) } }
+
+        mutating func answered(_ id: PoolMachine.RunID, by process: PoolMachine.ProcessID) -> [Action] {
+            does { $0.answered(id, by: process, .result([]), now: $1, &$2) }
+        }
+    }
+
+    private static let died = RunOutcome.ended("The process of the cloud code ended while it worked on this.")
+    private static let tooLong = RunOutcome.ended("The cloud code took longer than it may and was ended.")
+
+    @Test func callsWaitForTheFirstProcessThatHasLoaded() {
+        var subject = Subject()
+        #expect(subject.does { $0.begin(now: $1, &$2) } == [.start(1), .start(2)])
+        #expect(subject.call(7) == [])
+        #expect(subject.does { $0.loaded(2, problem: nil, now: $1, &$2) } == [.send(7, to: 2)])
+    }
+
+    @Test func theProcessWithTheLeastToDoGetsTheNextCall() {
+        var subject = Subject.ready()
+        #expect(subject.call(1) == [.send(1, to: 1)])
+        #expect(subject.call(2) == [.send(2, to: 2)])
+        #expect(subject.answered(2, by: 2) == [.finish(2, .result([]))])
+        #expect(subject.call(3) == [.send(3, to: 2)])
+    }
+
+    @Test func aSilentProcessGetsNothingWhileAnotherTakesIt() {
+        var subject = Subject.ready()
+        #expect(subject.call(1) == [.send(1, to: 1)])
+        subject.now += PoolMachine.silenceMax + 1
+        #expect(subject.call(2) == [.send(2, to: 2)])
+        #expect(subject.call(3) == [.send(3, to: 2)])
+    }
+
+    @Test func aProcessThatDiesTakesItsOwnCallsAlone() {
+        var subject = Subject.ready()
+        _ = subject.call(1)
+        _ = subject.call(2)
+        #expect(subject.ended(1) == [.finish(1, Self.died)])
+        #expect(subject.answered(2, by: 2) == [.finish(2, .result([]))])
+        #expect(subject.tick(after: PoolMachine.backOff.lowerBound) == [.start(3)])
+    }
+
+    @Test func aProcessThatLivedLongIsReplacedAtOnce() {
+        var subject = Subject.ready()
+        subject.now += PoolMachine.stableAfter
+        #expect(subject.ended(1) == [.start(3)])
+    }
+
+    @Test func thePauseBeforeAStartGrowsWithEachProcessThatEndsSoon() {
+        var subject = Subject.ready(processes: 1)
+        var pauses: [PoolMachine.Milliseconds] = []
+        for id in 1...10 {
+            _ = subject.ended(id)
+            var waited: PoolMachine.Milliseconds = 0
+            while subject.tick(after: 50) != [.start(id + 1)] { waited += 50 }
+            pauses.append(waited + 50)
+        }
+        #expect(pauses == [100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000, 10_000])
+    }
+
+    @Test func aCallPastItsLimitIsEndedAndItsProcessReplaced() {
+        var subject = Subject.ready()
+        _ = subject.call(1, for: 500)
+        let actions = subject.tick(after: 500)
+        #expect(actions == [.cancel(1, in: 1), .finish(1, Self.tooLong), .kill(1)])
+        #expect(subject.call(2) == [.send(2, to: 2)])
+        #expect(subject.tick(after: PoolMachine.backOff.lowerBound) == [.start(3)])
+        #expect(subject.ended(1) == [], "It was replaced already.")
+    }
+
+    @Test func otherCallsOfAnEndedProcessGoOnWhileItSaysSomething() {
+        var subject = Subject.ready(processes: 1)
+        _ = subject.call(1, for: 500)
+        _ = subject.call(2, for: 60_000)
+        #expect(subject.tick(after: 500) == [.cancel(1, in: 1), .finish(1, Self.tooLong)])
+        _ = subject.tick(after: 900)
+        subject.machine.heard(1, now: subject.now)
+        #expect(!subject.tick(after: 900).contains(.kill(1)))
+        #expect(subject.answered(2, by: 1) == [.finish(2, .result([])), .kill(1)])
+    }
+
+    @Test func aProcessThatStandsStillTakesItsOtherCallsWithIt() {
+        var subject = Subject.ready(processes: 1)
+        _ = subject.call(1, for: 500)
+        _ = subject.call(2, for: 60_000)
+        _ = subject.tick(after: 500)
+        #expect(subject.tick(after: PoolMachine.graceMax).contains(.kill(1)))
+        #expect(subject.ended(1) == [.finish(2, Self.died)])
+    }
+
+    @Test func anOutcomeThatComesTooLateIsNobodys() {
+        var subject = Subject.ready()
+        _ = subject.call(1, for: 500)
+        _ = subject.call(2, for: 60_000)
+        _ = subject.tick(after: 500)
+        #expect(subject.answered(1, by: 1) == [])
+        #expect(subject.answered(2, by: 1) == [], "Of another process.")
+    }
+
+    @Test func codeThatCannotBeLoadedIsSaidAndTriedAgain() {
+        var subject = Subject(processes: 1)
+        _ = subject.does { $0.begin(now: $1, &$2) }
+        #expect(subject.call(1) == [])
+        let text = "The cloud code cannot be loaded; the log says why."
+        let actions = subject.does { $0.loaded(1, problem: "SyntaxError", now: $1, &$2) }
+        #expect(actions == [.problem(text), .finish(1, .ended(text)), .kill(1)])
+        #expect(subject.ended(1) == [])
+        #expect(subject.call(2) == [.finish(2, .ended(text))])
+        #expect(subject.tick(after: PoolMachine.backOff.lowerBound) == [.start(2)])
+        #expect(subject.does { $0.loaded(2, problem: nil, now: $1, &$2) } == [.problem("")])
+        #expect(subject.call(3) == [.send(3, to: 2)])
+    }
+
+    @Test func whatEndsBeforeItHasLoadedIsAProblem() {
+        var subject = Subject(processes: 1)
+        _ = subject.does { $0.begin(now: $1, &$2) }
+        let text = "The process of the cloud code ends before it has loaded it; the log says why."
+        #expect(subject.ended(1) == [.problem(text)])
+    }
+
+    @Test func whatTakesTooLongToLoadIsKilled() {
+        var subject = Subject(processes: 1)
+        _ = subject.does { $0.begin(now: $1, &$2) }
+        #expect(subject.tick(after: PoolMachine.loadMax).contains(.kill(1)))
+    }
+
+    @Test func aCallThatNobodyTookInTimeWasNotBegun() {
+        var subject = Subject(processes: 1)
+        _ = subject.does { $0.begin(now: $1, &$2) }
+        _ = subject.call(1, for: 500)
+        let late = RunOutcome.notRun("The cloud code could not be started in time; try again.")
+        #expect(subject.tick(after: 500) == [.finish(1, late)])
+    }
+
+    /// A process full of calls that wait for nested ones would else wait for ever.
+    @Test func nestedCallsPassTheBoundOfAProcess() {
+        var subject = Subject.ready(processes: 1)
+        for id in 1...PoolMachine.RunID(PoolMachine.runsMax) { #expect(subject.call(id) == [.send(id, to: 1)]) }
+        #expect(subject.call(1000) == [])
+        #expect(subject.call(1001, isNested: true) == [.send(1001, to: 1)])
+        #expect(subject.answered(1, by: 1) == [.finish(1, .result([]))], "The nested one took its place.")
+        #expect(subject.answered(2, by: 1) == [.finish(2, .result([])), .send(1000, to: 1)])
+    }
+
+    @Test func moreThanCanWaitIsRefused() {
+        var subject = Subject(processes: 1)
+        _ = subject.does { $0.begin(now: $1, &$2) }
+        for id in 1...PoolMachine.RunID(PoolMachine.waitingMax) { #expect(subject.call(id) == []) }
+        let full = RunOutcome.notRun("The cloud code has too much to do; try again.")
+        #expect(subject.call(5000) == [.finish(5000, full)])
+    }
+
+    @Test func theEndEndsEverything() {
+        var subject = Subject.ready()
+        _ = subject.call(1)
+        let stopping = RunOutcome.notRun("The cloud service is stopping.")
+        #expect(subject.does { $0.stop(&$2) } == [.finish(1, stopping), .kill(1), .kill(2)])
+        #expect(subject.ended(1) == [])
+        #expect(subject.call(2) == [.finish(2, stopping)])
+    }
+}
