@@ -9,9 +9,7 @@ func service(_ name: String, dependencies: [Target.Dependency] = []) -> Target {
         dependencies: ["ServiceKit", "ProcessKit", "ObjectStore", "MessageBus", "Messages", "ParseProtocol"]
             + dependencies,
         path: "Services/\(name)",
-        resources: resources[name].map { [Resource.copy($0)] } ?? [],
-        // Nothing of the shop imports a service, so that what others could inline of it need not be prepared.
-        swiftSettings: [.unsafeFlags(["-disable-cmo"])]
+        resources: resources[name].map { [Resource.copy($0)] } ?? []
     )
 }
 
@@ -310,4 +308,10 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
             exclude: ["Corpus"]
         ),
     ]
+}
+
+// scripts/lib.sh builds without optimisation across modules, which takes a third of the compiler's time and brings
+// little where a package says itself what may be inlined. Ours do not say so.
+for target in package.targets where target.type == .regular && target.path?.hasPrefix("Shared/") == true {
+    target.swiftSettings = [.unsafeFlags(["-Xfrontend", "-enable-default-cmo"])]
 }

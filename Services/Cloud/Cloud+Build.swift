@@ -5,8 +5,13 @@ import ParseProtocol
 import ServiceKit
 
 /// It keeps nothing but what every service has. Of its replicas the one that holds the writer's lock runs the code, so
-/// that of two versions of it only one is in effect; the others stand by.
-package let cloudPlan = ServicePlan(name: "cloud")
+/// that of two versions of it only one gets calls; the others stand by. One that stops lets the next begin before its
+/// own calls are done: they may wait for triggers, which the next one answers.
+package let cloudPlan: ServicePlan = {
+    var plan = ServicePlan(name: "cloud")
+    plan.yieldsFirst = true
+    return plan
+}()
 
 package func buildCloud(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
     let runner = try CloudRunner(

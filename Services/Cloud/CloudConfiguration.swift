@@ -18,6 +18,8 @@ package struct CloudConfiguration: Sendable {
     package let serverURL: String
     /// Whether requests of the code carry the caller's session unless it says otherwise, as hosted Parse had it.
     package let actsAsCaller: Bool
+    /// The environment of each process.
+    let environment: [String]
     /// Where hosted Parse's modules for Stripe and Mailgun find their providers; nil for the providers' own addresses.
     package let stripeURL: String?
     package let mailgunURL: String?
@@ -41,6 +43,7 @@ package struct CloudConfiguration: Sendable {
         serverURL = PublicURL { settings[$0] }.text
         stripeURL = settings["satchel.stripe.url"]
         mailgunURL = settings["satchel.mailgun.url"]
+        environment = settings.environmentOfPrograms
         actsAsCaller = try settings.flag("satchel.cloud.as.caller", default: false)
     }
 
@@ -64,12 +67,5 @@ package struct CloudConfiguration: Sendable {
             "t": "load", "folder": .string(folder), "applicationId": .string(applicationId),
             "serverURL": .string(serverURL), "config": config,
         ]
-    }
-
-    /// The variables of a process: those of this one, without Satchel's settings, among which are its secrets, and the
-    /// process manager's.
-    static func environment(_ variables: [String: String]) -> [String] {
-        variables.filter { !$0.key.hasPrefix("SATCHEL_") && !$0.key.hasPrefix("SUPERVISOR_") }
-            .map { "\($0.key)=\($0.value)" }.sorted()
     }
 }

@@ -157,7 +157,9 @@ private struct BrokerService: Service {
     let code: CodeRequests
 
     func run() async throws {
-        try await broker.start(answering: [CloudCalls.ask.kind: { code.take($0) }])
+        // Cloud code waits for triggers of its own, which are calls of cloud code as well; its pool bounds them.
+        try await broker.start(
+            answering: [CloudCalls.ask.kind: { code.take($0) }], withoutWindow: [CloudCalls.run.service])
         try? await gracefulShutdown()
         broker.stop()
     }

@@ -33,8 +33,8 @@ public final class ClassStore: Sendable {
     ///   - allowance: what clients may add to classes beyond that.
     ///   - announcement: whether other processes are told beforehand what is changed.
     ///   - migrations: of the tables beside the classes; what the file does not record of them, a new writer does.
-    ///   - answering: called on the writer's thread after each commit with what answers its jobs, which it runs: so that
-    ///     answers which leave in a row can leave together.
+    ///   - answering: called on the writer's thread after each commit with what answers its jobs, which it runs: so
+    ///     that answers which leave in a row can leave together.
     public init(
         path: String, classes: [ClassDefinition], synchronous: Synchronous = .full, allowClassCreation: Bool,
         allowCustomObjectId: Bool, allowance: any SchemaAllowance = OpenSchema(),

@@ -14,6 +14,13 @@ public struct Settings: Sendable {
     /// - Parameter variables: by name.
     public init(_ variables: [String: String]) { self.variables = variables.filter { !$0.value.isEmpty } }
 
+    /// The environment of a program that this process starts for others, as `NAME=value`: everything but the settings,
+    /// among which are secrets, and the process manager's own.
+    public var environmentOfPrograms: [String] {
+        variables.filter { !$0.key.hasPrefix("SATCHEL_") && !$0.key.hasPrefix("SUPERVISOR_") }
+            .map { "\($0.key)=\($0.value)" }.sorted()
+    }
+
     /// The text of a setting; nil when it is not set.
     public subscript(key: String) -> String? { variables[Self.variable(key)] }
 

@@ -25,6 +25,9 @@ public struct ServicePlan: Sendable {
     public var completion: (@Sendable (ShownAnswer, ServiceRequest, StoreReader) throws -> [UInt8])?
     /// The encryption of kept answers, in a service whose answers hold secrets.
     public var replySeal: ReplySeal?
+    /// Whether a replica that stops gives the writer's lock to the next before it finishes what it has: in a service
+    /// whose work stores nothing, and may itself wait for what the next one answers.
+    public var yieldsFirst = false
 
     /// A plan without sealed replies, and with answers as they are stored.
     public init(

@@ -92,19 +92,26 @@ private struct RunningService: Service {
         await Task { await stop(load) }.value
     }
 
-    /// Takes nothing new, finishes what is under way, and only then gives the writer's lock to the next.
+    /// Takes nothing new, finishes what is under way, and only then gives the writer's lock to the next, unless the
+    /// plan says otherwise.
     private func stop(_ load: RequestLoad) async {
         let end = ContinuousClock.now + Self.finishMax
         async let work: Void = host.finish(within: Self.finishMax)
         // After this no request comes any more: all that came are counted.
         await host.bus.leave(within: Self.goodbyeMax)
+        if host.plan.yieldsFirst { await yieldLock() }
         while !load.isIdle, ContinuousClock.now < end { try? await Task.sleep(for: .milliseconds(5)) }
         await work
-        await host.background.stop(within: Self.backgroundMax)
-        await Self.offThePool { [host] in host.store.stop() }
+        if !host.plan.yieldsFirst { await yieldLock() }
         host.bus.stop()
         try? await Task.sleep(for: .milliseconds(100))  // The lanes' last replies leave.
         host.logger.notice("Stopped.")
+    }
+
+    /// Ends what only the writer does, and closes the database.
+    private func yieldLock() async {
+        await host.background.stop(within: Self.backgroundMax)
+        await Self.offThePool { [host] in host.store.stop() }
     }
 
     /// Runs what blocks, as closing a database does, on a thread of its own.

@@ -16,8 +16,11 @@ import Testing
         let folder = FileManager.default.temporaryDirectory.appending(path: "cloud-\(Names.random(12))").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        var configuration = try CloudConfiguration(
-            Settings(["SATCHEL_CLOUD_CODE": folder, "SATCHEL_CLOUD_PROCESSES": "\(processes)"]), dataDirectory: folder)
+        // Node is found where this process finds it.
+        var variables = ProcessInfo.processInfo.environment
+        variables["SATCHEL_CLOUD_CODE"] = folder
+        variables["SATCHEL_CLOUD_PROCESSES"] = "\(processes)"
+        var configuration = try CloudConfiguration(Settings(variables), dataDirectory: folder)
         configuration.runtime = "\(checkoutDirectory)/Tests/Peers/cloud_runtime.js"
         let pool = try NodePool(
             configuration: configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })

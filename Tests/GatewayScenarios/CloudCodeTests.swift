@@ -37,7 +37,7 @@ import Testing
         Parse.Cloud.beforeSave('CodeNote', request => {
           if (request.object.get('text') === 'bad') throw new Parse.Error(142, 'No bad notes.');
           request.object.set('checked', true);
-          request.object.set('length', request.object.get('text').length);
+          request.object.set('size', request.object.get('text').length);
           request.object.revert('wish');
           if (request.object.get('hint')) request.object.unset('hint');
         });
@@ -98,14 +98,14 @@ import Testing
         #expect(saved["checked"] == true, "The client hears what the code set.")
         let path = "/classes/CodeNote/\(saved.objectId)"
         let note = try await client.get(path)
-        #expect(note["length"] == 4)
+        #expect(note["size"] == 4)
         #expect(note["wish"] == nil, "The code took it back.")
         #expect(note["hint"] == nil, "The code removed it.")
         let more: JSON = ["__op": "Increment", "amount": 2]
         #expect(try await client.call(.PUT, path, ["seen": more, "text": "better"]).status == 200)
         let changed = try await client.get(path)
         #expect(changed["seen"] == 3)
-        #expect(changed["length"] == 6)
+        #expect(changed["size"] == 6)
         let bad = try await client.create("CodeNote", ["text": "bad"])
         #expect(bad.code == 142)
         #expect(bad["error"] == "No bad notes.")

@@ -147,6 +147,31 @@ import Testing
         #expect(try await ParseClient(suite).get("/classes/Turn/\(made.objectId)").status == 200)
     }
 
+    /// A client that closes its side while it takes an answer gets the rest of it, by either way.
+    @Test(.timeLimit(.minutes(1)), arguments: [4, 12])
+    func whoSendsNothingMoreHasTheWholeAnswer(_ count: Int) async throws {
+        let suite = try await Suite.shared
+        let client = ParseClient(suite)
+        let className = "Half\(Names.random(6))"
+        let text = JSON.string(String(repeating: "x", count: 50_000))
+        let one: JSON = ["method": "POST", "path": .string("/parse/classes/\(className)"), "body": ["text": text]]
+        let made = try await client.call(.POST, "/batch", ["requests": .array(Array(repeating: one, count: count))])
+        #expect(made.status == 200)
+        // With small packets, so that the gateway's socket holds a part of it only.
+        let connection = try RawConnection(suite, receiveBytes: 16_384, segmentBytes: 536)
+        connection.send(Array(head("GET", "/classes/\(className)").utf8))
+        var answer = try #require(connection.read(within: 10_000, max: 1000))
+        connection.finish()
+        // Meanwhile the gateway hears of it.
+        for _ in 0..<3 { #expect(try await client.get("/health").status == 200) }
+        while let more = connection.read(within: 10_000), !more.isEmpty { answer += more }
+        let parts = answer.components(separatedBy: "\r\n\r\n")
+        try #require(parts.count == 2)
+        let length = parts[0].components(separatedBy: "\r\n").first { $0.lowercased().hasPrefix("content-length: ") }
+        #expect(length?.split(separator: " ").last.flatMap { Int($0) } == parts[1].utf8.count)
+        #expect(parts[1].utf8.count > count * 50_000)
+    }
+
     /// What was sent behind the last request of a connection has no answer.
     @Test func nothingIsAnsweredBehindTheLastRequest() async throws {
         let suite = try await Suite.shared

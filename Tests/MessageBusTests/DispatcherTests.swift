@@ -189,6 +189,16 @@ import Testing
         #expect(sent.reduce(0, +) == Subject.windowMax)
     }
 
+    /// What waits for other requests of the same service must not keep them out.
+    @Test func aServiceWithoutAWindowGetsEverything() {
+        subject = Subject(withoutWindow: ["catalog"])
+        _ = after { $0.hello(first, hello(writer: true), now: 0, &$1) }
+        let sent = (0..<3 * Subject.windowMax).map { n in
+            after { $0.request(request(writes: true), from: "\(n)", now: 0, &$1) }.sent.count
+        }
+        #expect(sent.reduce(0, +) == 3 * Subject.windowMax)
+    }
+
     @Test func aPassedDeadlineIsAnswered() {
         _ = after { $0.hello(first, hello(), now: 0, &$1) }
         _ = after { $0.request(request(deadline: 50), from: "a", now: 0, &$1) }

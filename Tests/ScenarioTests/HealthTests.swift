@@ -20,4 +20,23 @@ import Testing
             #expect((service["replicas"]?.intValue ?? 0) >= 1, "\(name)")
         }
     }
+
+    /// What `scripts/up` and `scripts/restart` wait for. The gateway of an earlier build names no service that is new.
+    @Test func theScriptsNameWhatAHealthAnswerLacks() async throws {
+        func missing(_ body: JSON) async throws -> String {
+            try await Command.run(
+                [
+                    "bash", "-c", #"set -euo pipefail; . "$0/scripts/lib.sh"; missing_services "$1""#,
+                    checkoutDirectory, body.serializedText,
+                ], environment: ["SATCHEL_DATA": "/nowhere"])
+        }
+        let names = ["catalog", "users", "bag", "payments", "mail", "push", "analytics", "crash"]
+        let running: JSON = ["status": "ok", "replicas": 1, "writer": true]
+        var services = Dictionary(uniqueKeysWithValues: names.map { ($0, running) })
+        #expect(try await missing(["services": .object(services)]) == "")
+        services["cloud"] = ["status": "missing", "replicas": 0, "writer": false]
+        services["bag"] = ["status": "ok", "replicas": 0, "writer": true]
+        #expect(try await missing(["services": .object(services)]) == "bag 0/1, cloud\n")
+        #expect(try await missing(["code": 155, "error": "x"]) == names.joined(separator: ", ") + ", cloud\n")
+    }
 }

@@ -85,6 +85,13 @@ import UsersService
         #expect(error?.description.hasPrefix("SATCHEL_CURRENCY=euro cannot be used") == true)
     }
 
+    @Test func programsOfOthersSeeNoSetting() {
+        let settings = Settings([
+            "PATH": "/bin", "SATCHEL_MASTER_KEY": "secret", "SUPERVISOR_SERVER_URL": "unix:///s", "LANG": "C",
+        ])
+        #expect(settings.environmentOfPrograms == ["LANG=C", "PATH=/bin"])
+    }
+
     /// A second reader would have other ranges, another idea of what is empty and another text.
     @Test func nobodyElseReadsTheEnvironment() throws {
         for folder in ["Services", "Shared"] {

@@ -62,4 +62,20 @@ import Testing
             }
         }
     }
+
+    @Test(arguments: [
+        ("nothing", "There is no command nothing; see satchel-setup --help."),
+        ("demo-shop now", "\"now\" is no option."), ("demo-shop --unmark=yes", "There is no option --unmark=yes."),
+        ("demo-shop --count 5", "There is no option --count."), ("demo-shop --url", "--url needs a value."),
+        ("products", "--count is missing."), ("products --count=1e3", "--count must be between 0 and 5000000."),
+        ("products --count 1 --count 2", "--count is there twice."),
+        ("first-admin --username ann", "--password-file is missing."),
+        ("first-admin --username=ann --password-file=/nowhere", "Cannot read the password file /nowhere."),
+    ]) func theToolNamesWhatItCannotTake(_ words: String, _ problem: String) async {
+        let failure = await #expect(throws: Command.Failed.self) {
+            _ = try await Command.run(
+                ["\(checkoutDirectory)/.build/release/satchel-setup"] + words.split(separator: " ").map(String.init))
+        }
+        #expect(failure?.description.hasSuffix(" ended with 1:\nError: \(problem)\n") == true, "\(failure as Any)")
+    }
 }

@@ -4,10 +4,18 @@ import Foundation
 package final class RawConnection: Sendable {
     private let descriptor: Int32
 
-    /// - Parameter source: the address of this machine to come from, 127.0.0.2 for example.
+    /// - Parameters:
+    ///   - source: the address of this machine to come from, 127.0.0.2 for example.
+    ///   - segmentBytes: of a packet at most. The other end's socket holds ten packets or twenty at first, which on
+    ///     this machine alone may be megabytes.
     /// - Throws: when nobody listens.
-    package init(_ suite: Suite, from source: String = "127.0.0.1", receiveBytes: Int32? = nil) throws {
+    package init(
+        _ suite: Suite, from source: String = "127.0.0.1", receiveBytes: Int32? = nil, segmentBytes: Int32? = nil
+    ) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        if var bytes = segmentBytes {
+            setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_MAXSEG, &bytes, socklen_t(MemoryLayout<Int32>.size))
+        }
         if var bytes = receiveBytes {
             setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
         }
@@ -51,6 +59,9 @@ package final class RawConnection: Sendable {
         }
         return sent
     }
+
+    /// Says that nothing more will be sent. What comes can still be read.
+    package func finish() { shutdown(descriptor, Int32(SHUT_WR)) }
 
     package func send(head: String) {
         send(Array("\(head)\n\n".replacingOccurrences(of: "\n", with: "\r\n").utf8))

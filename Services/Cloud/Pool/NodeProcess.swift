@@ -14,6 +14,8 @@ final class NodeProcess {
     /// Bytes that may wait for a process that does not read.
     private static let outgoingMax = 2 * FrameReader.bytesMax
     private static let readBytes = 64 << 10
+    /// Bytes that were sent and are still kept in front of those that wait.
+    private static let sentMax = 1 << 20
 
     let pid: pid_t
     let socket: Int32
@@ -107,6 +109,10 @@ final class NodeProcess {
     func send(_ frame: [UInt8]) -> Bool {
         if sent == outgoing.count {
             outgoing.removeAll(keepingCapacity: outgoing.capacity <= Self.readBytes)
+            sent = 0
+        } else if sent > Self.sentMax {
+            // One that always has something to read would else keep all that it was ever sent.
+            outgoing.removeFirst(sent)
             sent = 0
         }
         outgoing += frame

@@ -37,6 +37,8 @@ final class PoolThread {
 
     /// Milliseconds between two looks at the time, while there is something to look at.
     private static let tick: BusClock.Milliseconds = 50
+    /// Reads of the pipe of a process that is gone: more than a pipe holds.
+    private static let lastReadsMax = 4
 
     init(
         mailbox: ThreadMailbox<NodePool.Work>, configuration: CloudConfiguration, events: NodePool.Events,
@@ -117,8 +119,8 @@ final class PoolThread {
 
     private func start(_ id: ProcessID) {
         do throws(NodeProcess.Failure) {
-            let environment = CloudConfiguration.environment(ProcessInfo.processInfo.environment)
-            children[id] = Child(process: try NodeProcess(configuration.command, environment: environment))
+            children[id] = Child(
+                process: try NodeProcess(configuration.command, environment: configuration.environment))
             send(FrameReader.frame(configuration.load.serialized), to: id)
         } catch {
             log.cannotStart("\(error)")
@@ -133,11 +135,13 @@ final class PoolThread {
 
     private func end(_ id: ProcessID) {
         guard var child = children.removeValue(forKey: id) else { return }
-        // What it said last is in the pipe.
-        while child.process.output >= 0, let bytes = child.process.read(from: child.process.output), !bytes.isEmpty {
+        let how = child.process.reap()
+        // What it said last is in the pipe. A process that it started may write to it for ever.
+        for _ in 0..<Self.lastReadsMax {
+            guard child.process.output >= 0, let bytes = child.process.read(from: child.process.output), !bytes.isEmpty
+            else { break }
             for line in child.lines.lines(in: bytes) { log.output(line) }
         }
-        let how = child.process.reap()
         if let line = child.lines.rest { log.output(line) }
         if isRunning { log.processEnded(pid: child.process.pid, how: how) }
         asks.forget { $0.process == id }
@@ -215,7 +219,7 @@ final class PoolThread {
     // MARK: Requests of the code
 
     private func ask(_ ask: CodeAsk) {
-        switch asks.add(ask, of: AskKey(process: ask.process, run: ask.runId)) {
+        switch asks.add(ask, bytes: ask.text.count, of: AskKey(process: ask.process, run: ask.runId)) {
         case .send: events.asked(ask)
         case .wait: break
         case .refuse: send(Self.tooMany, answering: ask)

@@ -2,13 +2,13 @@ import Messages
 import ParseProtocol
 
 /// The answer of a webhook or of cloud code.
-struct HookAnswer: Sendable {
+package struct HookAnswer: Sendable {
     /// A function's result, or what a trigger makes of what it was told; null for nothing.
-    var value: JSON
+    package var value: JSON
     /// The request's context, as the code left it; nil where it said nothing of it.
-    var context: JSON?
+    package var context: JSON?
     /// The fields of the client's change that the code took back.
-    var takenBack: Set<String> = []
+    package var takenBack: Set<String> = []
 }
 
 /// Calls functions and triggers of cloud code: what a webhook would be told, in the words of the protocol with Node
@@ -45,17 +45,17 @@ struct CloudCode: Sendable {
 }
 
 /// One call of cloud code: the members of `run`, and the meaning of its result.
-struct CodeCall: Sendable {
+package struct CodeCall: Sendable {
     let message: RunCode
     let members: [String: JSON]
     private let told: JSON?
     /// The member by which the code hears which fields the client writes.
-    static let written = "dirtyKeys"
+    package static let written = "dirtyKeys"
 
     /// - Parameters:
     ///   - body: what a webhook is told, and `written`.
     ///   - sessionToken: the user's; empty when there is none.
-    init(_ body: [String: JSON], sessionToken: String) {
+    package init(_ body: [String: JSON], sessionToken: String) {
         var user = body["user"] ?? .null
         if !sessionToken.isEmpty, !user.isNull { user["sessionToken"] = .string(sessionToken) }
         let request: JSON = [
@@ -90,7 +90,7 @@ struct CodeCall: Sendable {
     /// The result in the words of a webhook's `success`.
     /// - Throws: `.invalidKeyName` (105) and `.invalidJSON` (107) for what clients may not send either, and
     ///   `.scriptFailed` (141) for objects in place of a query.
-    func answer(to result: JSON) throws(ParseError) -> HookAnswer {
+    package func answer(to result: JSON) throws(ParseError) -> HookAnswer {
         try WebhookAnswer.check(result)
         switch message.name {
         case _ where message.kind == "function": return HookAnswer(value: result)
@@ -109,7 +109,9 @@ struct CodeCall: Sendable {
             guard result["objects"] == nil else {
                 throw ParseError(.scriptFailed, "A beforeFind that answers objects is not built yet.")
             }
-            return HookAnswer(value: ["query": query(result["query"] ?? [:])])
+            // The code that is loaded now has no such trigger any more, which is not known here yet.
+            guard let changed = result["query"] else { return HookAnswer(value: .null) }
+            return HookAnswer(value: ["query": query(changed)])
         case "afterFind": return HookAnswer(value: result["objects"] ?? [:])
         default: return HookAnswer(value: .null)
         }

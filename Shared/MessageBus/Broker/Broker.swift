@@ -64,11 +64,13 @@ public final class Broker: Sendable {
     }
 
     /// Binds the endpoint and starts.
-    /// - Parameter answering: the requests that the gateway answers itself, by kind. They are handed over as they come,
-    ///   in no line and with no limit on how many are under way.
+    /// - Parameters:
+    ///   - answering: the requests that the gateway answers itself, by kind. They are handed over as they come, in no
+    ///     line and with no limit on how many are under way.
+    ///   - withoutWindow: the services that get everything at once (`Dispatcher`).
     /// - Throws: `BusConfiguration.Problem` when another broker holds the endpoint, `ZeroMQError` when it cannot be
     ///   bound.
-    public func start(answering: [String: Answerer] = [:]) async throws {
+    public func start(answering: [String: Answerer] = [:], withoutWindow: Set<String> = []) async throws {
         let lock = try configuration.lockEndpoint()
         endpointLock.withLock { $0 = lock }
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
@@ -83,7 +85,8 @@ public final class Broker: Sendable {
                 try socket.set(ZMQ_ROUTER_HANDOVER, 1)
                 try socket.bind(configuration.endpoint)
                 return BrokerDriver(
-                    socket: socket, answering: answering, mailbox: thread.mailbox, logger: logger, onForget: onForget,
+                    socket: socket, answering: answering, withoutWindow: withoutWindow, mailbox: thread.mailbox,
+                    logger: logger, onForget: onForget,
                     onStates: { [self] new in
                         states.withLock { $0 = new }
                         onStates(new)

@@ -11,7 +11,7 @@ final class BrokerDriver: SocketDriver {
     typealias Work = Broker.Work
     let socket: ZeroMQSocket
     private(set) var isRunning = true
-    private var dispatcher = Dispatcher<Origin>()
+    private var dispatcher: Dispatcher<Origin>
     private var actions: [Dispatcher<Origin>.Action] = []
     private let answering: [String: Broker.Answerer]
     private let mailbox: ThreadMailbox<Broker.Work>
@@ -25,13 +25,14 @@ final class BrokerDriver: SocketDriver {
     private var sweepsLeft = 0
 
     init(
-        socket: ZeroMQSocket, answering: [String: Broker.Answerer], mailbox: ThreadMailbox<Broker.Work>, logger: Logger,
-        onForget: @escaping @Sendable (Forget) -> Void,
+        socket: ZeroMQSocket, answering: [String: Broker.Answerer], withoutWindow: Set<String>,
+        mailbox: ThreadMailbox<Broker.Work>, logger: Logger, onForget: @escaping @Sendable (Forget) -> Void,
         onStates: @escaping @Sendable ([String: Broker.ServiceState]) -> Void,
         onBatchEnd: @escaping @Sendable () -> Void
     ) {
         self.socket = socket
         self.answering = answering
+        dispatcher = Dispatcher(withoutWindow: withoutWindow)
         self.mailbox = mailbox
         self.logger = logger
         self.onForget = onForget

@@ -68,8 +68,11 @@ package struct Dispatcher<Origin> {
     /// From a random start: replies that a service kept for an earlier gateway must not fit a request of this one.
     private var lastCorrelation = UInt64.random(in: 1..<1 << 62)
     private var turn: UInt = 0
+    private let withoutWindow: Set<String>
 
-    package init() {}
+    /// - Parameter withoutWindow: the services that get everything at once, since some of their requests wait for
+    ///   others of theirs: a window full of the first would keep the others out. They bound what they take themselves.
+    package init(withoutWindow: Set<String> = []) { self.withoutWindow = withoutWindow }
 
     // MARK: Lanes
 
@@ -242,7 +245,8 @@ package struct Dispatcher<Origin> {
     // MARK: Choosing
 
     private func isEligible(_ lane: Lane, writes: Bool) -> Bool {
-        !lane.isLeaving && lane.inFlight.count < Self.windowMax && (!writes || lane.hello.writer)
+        !lane.isLeaving && (!writes || lane.hello.writer)
+            && (lane.inFlight.count < Self.windowMax || withoutWindow.contains(lane.hello.service))
     }
 
     /// The lane for the next request of a service.

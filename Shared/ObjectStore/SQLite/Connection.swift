@@ -37,8 +37,8 @@ final class Connection {
 
     /// Bytes of a savepoint's pages that stay in memory, 30 of them: more than a checkout changes. By default it is
     /// 64 KiB. What is more goes to a temporary file, as does then all of the same commit, with two calls for each page
-    /// and savepoint. It goes there in one piece, of which SQLite's unixWrite takes less than 128 KiB: with more here it
-    /// reports a full disk.
+    /// and savepoint. It goes there in one piece, of which SQLite's unixWrite takes less than 128 KiB: with more here
+    /// it reports a full disk.
     private static let savepointBytesMax: Int32 = 126_976
 
     /// Set before the first connection of the process (https://www.sqlite.org/c3ref/config.html). Refused where SQLite

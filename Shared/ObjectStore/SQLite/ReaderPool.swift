@@ -48,8 +48,8 @@ final class ReaderPool: @unchecked Sendable {
                 }
             }
             startThreads()
-            // One is enough: each thread takes a read that is short as yet. Whichever makes it a long one, and wakes all
-            // for that, looks itself what else there is.
+            // One is enough: each thread takes a read that is short as yet. Whichever makes it a long one, and wakes
+            // all for that, looks itself what else there is.
             condition.signal()
             return nil
         }

@@ -33,7 +33,7 @@ struct BusTarget: FuzzTarget {
         CrashAnswer.self, RequestCounts.self, RequestCount.self, SchemasRequest.self, SchemaChange.self,
         SessionRequest.self, SessionReply.self, ExtendSession.self, AccountRequest.self, AccountReply.self,
         MailRequest.self, MailLink.self, LinkRequest.self, LinkReply.self, ContactRequest.self,
-        ContactReply.self,
+        ContactReply.self, RunCode.self, CodeOutcome.self, CodeRequest.self, CodeAnswer.self, CodeDefinitions.self,
     ]
 
     // MARK: Inputs

@@ -16,6 +16,10 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     /// end.
     private static let droppedBytesMax = 128 << 20
 
+    /// Seconds in which a client has to take what is left when its connection is to be closed: a supervisor waits 10
+    /// for the whole process.
+    private static let leavingSecondsMax = 5
+
     private let gate: ConnectionGate
     private var place: ConnectionGate.Place?
     private var pace: RequestPace
@@ -26,6 +30,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private var isAnswering = false
     /// Whether the socket was asked for more and has none: then it is the client who is waited for.
     private var isReading = false
+    /// The connection is closed as soon as the client has what was written.
+    private var isLeaving = false
     private var stalledSeconds = 0
     private var droppedBytes = 0
 
@@ -122,6 +128,21 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         context.write(data, promise: promise)
     }
 
+    /// A whole answer leaves first, for as long as the client takes it: NIO drops what waits for the socket when a
+    /// connection is closed, also when only its output is and the client has closed its own. An empty part is with the
+    /// socket when all before it is.
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        guard mode != .input, !isAnswering, context.channel.isActive else {
+            return context.close(mode: mode, promise: promise)
+        }
+        isLeaving = true
+        context.writeAndFlush(wrapOutboundOut(.body(ByteBuffer()))).assumeIsolated().whenComplete { _ in
+            self.isLeaving = false
+            context.close(mode: mode, promise: promise)
+        }
+        if isLeaving { watch(context) }
+    }
+
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         stalledSeconds = 0
         if !context.channel.isWritable { watch(context) }
@@ -144,9 +165,10 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private func secondPassed(_ context: ChannelHandlerContext) {
-        let isStalled = !context.channel.isWritable
+        let isStalled = isLeaving || !context.channel.isWritable
         stalledSeconds = isStalled ? stalledSeconds + 1 : 0
-        if stalledSeconds > gate.settings.stallSeconds { return context.close(promise: nil) }
+        let stallMax = isLeaving ? min(Self.leavingSecondsMax, gate.settings.stallSeconds) : gate.settings.stallSeconds
+        if stalledSeconds > stallMax { return context.close(promise: nil) }
         if isReading, pace.secondPassed() == .tooSlow { return refuse(context) }
         guard !isStalled, !pace.isWatching else { return }
         clock?.cancel()

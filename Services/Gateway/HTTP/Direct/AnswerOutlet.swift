@@ -33,6 +33,8 @@ final class AnswerOutlet: ChannelOutboundHandler, RemovableChannelHandler {
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         // Behind an answer that was sent in chunks the encoder takes the end for that of another such answer.
-        if isEnding { promise?.succeed() } else { context.write(data, promise: promise) }
+        guard isEnding else { return context.write(data, promise: promise) }
+        // Who waits for it waits for the answer.
+        if let promise { context.write(wrapOutboundOut(.byteBuffer(ByteBuffer())), promise: promise) }
     }
 }

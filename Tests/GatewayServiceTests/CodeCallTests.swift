@@ -1,0 +1,38 @@
+import GatewayService
+import ParseProtocol
+import Testing
+
+/// The meaning of what cloud code answers.
+@Suite struct CodeCallTests {
+    private static let find = CodeCall(
+        [
+            "triggerName": "beforeFind",
+            "query": ["className": "Note", "where": ["open": true], "skip": 0, "limit": 100],
+        ], sessionToken: "")
+
+    private static let save = CodeCall(
+        [
+            "triggerName": "beforeSave", "object": ["className": "Note", "text": "a", "wish": 1],
+            CodeCall.written: ["text", "wish"],
+        ], sessionToken: "")
+
+    /// A version that has given up its trigger answers nothing, until the gateway knows of it.
+    @Test func aTriggerThatIsNotThereAnyMoreChangesNothing() throws {
+        #expect(try Self.find.answer(to: [:]).value == .null)
+        #expect(try Self.find.answer(to: .null).value == .null)
+        let saved = try Self.save.answer(to: [:])
+        #expect(saved.value == ["className": "Note", "text": "a", "wish": 1])
+        #expect(saved.takenBack.isEmpty)
+    }
+
+    @Test func aQueryWithoutItsConditionHasNone() throws {
+        let answer = try Self.find.answer(to: ["query": ["limit": 5]])
+        #expect(answer.value == ["query": ["where": [:], "skip": 0, "limit": 5]])
+    }
+
+    @Test func aFieldThatTheResultLacksIsTakenBack() throws {
+        let answer = try Self.save.answer(to: ["object": ["text": "b"]])
+        #expect(answer.value == ["text": "b"])
+        #expect(answer.takenBack == ["wish"])
+    }
+}
