@@ -166,4 +166,17 @@ import Testing
         let question = register.question("catalog")
         #expect(question == nil, "Nobody asks for news any more.")
     }
+
+    /// The service may have begun it after it was told to forget it, and hears of that again.
+    @Test func whoeverLeavesBeforeTheAnswerIsNotKept() {
+        var register = LiveRegister()
+        let subscription = Self.subscription()
+        let number = register.begin(subscription, after: nil)
+        _ = register.identify(number, "ann")
+        #expect(register.has(number))
+        register.end(subscription)
+        let late = Self.told(register.began(number, Self.answer(0)))
+        #expect(late.isEmpty)
+        #expect(!register.has(number))
+    }
 }

@@ -58,6 +58,8 @@ final class LiveHub: Service {
     /// - Throws: as a find of the query would.
     func subscribe(_ subscription: LiveSubscription, after cursor: LiveCursor?) async throws(ParseError) {
         try await begin(subscription, after: cursor, replacing: 0)
+        // Whoever came between the last look at the connections and the end of the gateway would not hear of it.
+        if isStopping.load(ordering: .acquiring) { subscription.sink.stop() }
     }
 
     /// - Parameter former: the number whose place it takes; 0 for a subscription that the client has just asked for.
@@ -71,7 +73,9 @@ final class LiveHub: Service {
                 if former != 0 { forget([(subscription.service, former)]) }
                 return
             } catch {
-                if register.withLock({ $0.end(number) }) { forget([(subscription.service, number)]) }
+                register.withLock { _ = $0.end(number) }
+                // Whatever the register knew: the service may have begun it and the answer be lost.
+                forget([(subscription.service, number)])
                 throw error
             }
         }
@@ -95,14 +99,18 @@ final class LiveHub: Service {
         }
         startAsking(subscription.service)
         let answer = try await ask(subscription, number, principal, after: cursor, replacing: former)
-        return register.withLock { register in
+        let (isAnswered, isWanted) = register.withLock { register in
             switch register.began(number, answer) {
-            case .again: return false
+            case .again: return (false, false)
             case .told(let told):
+                // Within the lock, so that no event overtakes it.
                 if !told.isEmpty { subscription.sink.deliver(told) }
-                return true
+                return (true, register.has(number))
             }
         }
+        // Ended while the service was asked, it may have been forgotten there before it began.
+        if !isWanted { forget([(subscription.service, number)]) }
+        return isAnswered
     }
 
     private func ask(

@@ -56,6 +56,8 @@ package struct LiveRegister {
     private var entries: [UInt64: Entry] = [:]
     private var numbers: [ObjectIdentifier: Set<UInt64>] = [:]
     private var byUser: [String: Set<UInt64>] = [:]
+    /// Numbers of which it is not known yet whose session it is.
+    private var unidentified: Set<UInt64> = []
     /// Numbers that are over when the news up to theirs are taken.
     private var retiring: Set<UInt64> = []
     private var services: [String: Service] = [:]
@@ -64,6 +66,9 @@ package struct LiveRegister {
     package init() {}
 
     package var count: Int { entries.count }
+
+    /// Whether somebody waits for what a service tells under a number.
+    package func has(_ number: UInt64) -> Bool { entries[number] != nil }
 
     // MARK: Beginning
 
@@ -77,6 +82,7 @@ package struct LiveRegister {
         last += 1
         entries[last] = Entry(subscription: subscription, cursor: cursor, replaces: replaces)
         numbers[ObjectIdentifier(subscription), default: []].insert(last)
+        unidentified.insert(last)
         services[subscription.service, default: Service()].count += 1
         return last
     }
@@ -93,6 +99,7 @@ package struct LiveRegister {
     package mutating func identify(_ number: UInt64, _ userId: String) -> Bool {
         guard let entry = entries[number], !entry.isStale else { return false }
         entries[number]?.userId = userId
+        unidentified.remove(number)
         byUser[userId, default: []].insert(number)
         return true
     }
@@ -164,6 +171,7 @@ package struct LiveRegister {
         byUser[entry.userId]?.remove(number)
         if byUser[entry.userId]?.isEmpty == true { byUser[entry.userId] = nil }
         retiring.remove(number)
+        unidentified.remove(number)
         services[entry.subscription.service]?.count -= 1
     }
 
@@ -177,9 +185,8 @@ package struct LiveRegister {
         if forget.everything {
             affected = Set(entries.keys)
         } else {
+            affected = unidentified
             for userId in forget.userIds { affected.formUnion(byUser[userId] ?? []) }
-            // Of whom it is not known yet whose session it is.
-            for (number, entry) in entries where entry.feed == nil && entry.userId.isEmpty { affected.insert(number) }
         }
         var renewals: [Renewal] = []
         for number in affected.sorted() {
