@@ -21,6 +21,7 @@ import Testing
             ("too long", LiveConnection.frame([], claiming: 5000), 1009),
             ("of another age", LiveConnection.frame([], claiming: 1 << 40), 1009),
             ("binary", LiveConnection.frame([1, 2, 3], opcode: 2), 1003),
+            ("not UTF-8", LiveConnection.frame([0x7B, 0xFF, 0x7D]), 1007),
             ("a middle without a beginning", LiveConnection.frame([1], opcode: 0), 1002),
             ("a long ping", LiveConnection.frame([UInt8](repeating: 0, count: 200), opcode: 9), 1002),
             (
@@ -65,6 +66,22 @@ import Testing
         try await mute.untilClosed()
         #expect(!alive.isClosed)
         #expect(try await alive.subscribe(1, "Note")["op"] == "subscribed")
+    }
+
+    /// Answers to pings do not pile up for one who does not take them.
+    @Test(.timeLimit(.minutes(1))) func pingsWithoutEndFillNoMemory() async throws {
+        let suite = try await Self.narrow.value
+        let live = try await LiveConnection.connect(suite)
+        try await live.send(raw: LiveConnection.frame([1], opcode: 9))
+        try await eventually("a ping is answered", within: .seconds(10)) { live.pongs == 1 }
+        try await live.setReading(false)
+        let ping = LiveConnection.frame([UInt8](repeating: 0, count: 125), opcode: 9)
+        let thousand = Array(repeatElement(ping, count: 1000).joined())
+        let count = 300_000
+        for _ in 0..<count / 1000 { try await live.send(raw: thousand) }
+        try await live.setReading(true)
+        #expect(try await live.subscribe(1, "Note")["op"] == "subscribed")
+        #expect(live.pongs < count / 2, "More than two sockets hold is answered to nobody.")
     }
 
     @Test func aConnectionHasSoManySubscriptions() async throws {

@@ -13,6 +13,7 @@ package final class LiveConnection: Sendable {
         var status: String?
         var closeCode: Int?
         var isClosed = false
+        var pongs = 0
     }
 
     private let channel: any Channel
@@ -125,6 +126,9 @@ package final class LiveConnection: Sendable {
     package var closeCode: Int? { shared.received.withLock { $0.closeCode } }
     package var isClosed: Bool { shared.received.withLock { $0.isClosed } }
 
+    /// Pings of ours that were answered.
+    package var pongs: Int { shared.received.withLock { $0.pongs } }
+
     /// The first message that fits, in the order in which they came; those before it stay.
     package func next(
         within limit: Duration = .seconds(10), where fits: (JSON) -> Bool = { _ in true }
@@ -211,6 +215,7 @@ package final class LiveConnection: Sendable {
             case .ping where !shared.isMute:
                 let pong = LiveConnection.frame(Array(frame.data.readableBytesView), opcode: 10)
                 context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: pong)), promise: nil)
+            case .pong: shared.received.withLock { $0.pongs += 1 }
             case .connectionClose:
                 let code = frame.data.getInteger(at: frame.data.readerIndex, as: UInt16.self)
                 shared.received.withLock { $0.closeCode = code.map(Int.init) }

@@ -99,7 +99,7 @@ final class LiveHub: Service {
         }
         startAsking(subscription.service)
         let answer = try await ask(subscription, number, principal, after: cursor, replacing: former)
-        let (isAnswered, isWanted) = register.withLock { register in
+        let (isAnswered, isWanted): (Bool, Bool) = register.withLock { register in
             switch register.began(number, answer) {
             case .again: return (false, false)
             case .told(let told):

@@ -17,6 +17,8 @@ final class LiveSocket: ChannelDuplexHandler {
 
     /// A client that has not said who it is by then is gone.
     private static let connectSeconds = TimeAmount.seconds(10)
+    /// The time in which a client takes what is left for it and the end, as in `ConnectionGuard`.
+    private static let closeSeconds = TimeAmount.seconds(5)
 
     private let hub: LiveHub
     private let address: SocketAddress?
@@ -28,7 +30,8 @@ final class LiveSocket: ChannelDuplexHandler {
     private var admitted: (principal: Principal, credentials: Credentials)?
     private var installationId: String?
     private var clock: RepeatedTask?
-    private var connecting: Scheduled<Void>?
+    /// Ends the connection when it does not become what it should: connected, or closed.
+    private var limit: Scheduled<Void>?
     /// Pings since something came.
     private var unanswered = 0
     private var isClosing = false
@@ -50,7 +53,7 @@ final class LiveSocket: ChannelDuplexHandler {
         clock = context.eventLoop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in
             bound.value.socket.ping(bound.value.context)
         }
-        connecting = context.eventLoop.scheduleTask(in: Self.connectSeconds) {
+        limit = context.eventLoop.scheduleTask(in: Self.connectSeconds) {
             let (socket, context) = bound.value
             if !socket.session.isConnected { socket.close(context, .policyViolation) }
         }
@@ -67,7 +70,7 @@ final class LiveSocket: ChannelDuplexHandler {
         guard let clock else { return }
         clock.cancel()
         self.clock = nil
-        connecting?.cancel()
+        limit?.cancel()
         outlet.close()
         session.closed()
         queue.removeAll()
@@ -77,6 +80,7 @@ final class LiveSocket: ChannelDuplexHandler {
     }
 
     private func ping(_ context: ChannelHandlerContext) {
+        guard !isClosing else { return }
         guard unanswered < 2 else { return context.close(promise: nil) }
         unanswered += 1
         send(WebSocketFrame(fin: true, opcode: .ping, data: ByteBuffer()), context)
@@ -108,11 +112,19 @@ final class LiveSocket: ChannelDuplexHandler {
         guard !isClosing else { return }
         // RFC 6455, section 5.1. A message in several frames was unmasked when it was put together.
         switch frame.opcode {
-        case .text: received(Array(frame.unmaskedData.readableBytesView), context)
+        case .text:
+            let text = Array(frame.unmaskedData.readableBytesView)
+            // RFC 6455, section 8.1.
+            guard String(validating: text, as: UTF8.self) != nil else {
+                return close(context, .dataInconsistentWithMessage)
+            }
+            received(text, context)
         case .binary: close(context, .unacceptableData)
-        case .ping:
+        // One that sends pings and takes nothing would fill the memory with their answers. The last one is enough (RFC
+        // 6455, section 5.5.3), and ours tell whether it is there.
+        case .ping where context.channel.isWritable:
             send(WebSocketFrame(fin: true, opcode: .pong, data: frame.unmaskedData), context)
-            context.flush()
+        case .ping: break
         case .connectionClose: close(context, .normalClosure)
         case .pong: break
         default: close(context, .protocolError)
@@ -145,7 +157,7 @@ final class LiveSocket: ChannelDuplexHandler {
             return end(error, context)
         }
         installationId = connect.installationId
-        connecting?.cancel()
+        limit?.cancel()
         session.connected()
         tell(LiveText.connected(named), context)
     }
@@ -238,7 +250,10 @@ final class LiveSocket: ChannelDuplexHandler {
         var data = ByteBuffer()
         data.write(webSocketErrorCode: code)
         let frame = WebSocketFrame(fin: true, opcode: .connectionClose, data: data)
-        // `ConnectionGuard` closes the connection of a client that takes nothing of it.
+        // A client that goes on sending and takes nothing would keep its place.
+        limit?.cancel()
+        let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+        limit = context.eventLoop.scheduleTask(in: Self.closeSeconds) { bound.value.close(promise: nil) }
         context.writeAndFlush(wrapOutboundOut(frame)).assumeIsolated().whenComplete { _ in context.close(promise: nil) }
     }
 
