@@ -141,6 +141,33 @@ import Testing
         #expect(slow.waiting.count < 120)
     }
 
+    /// What waits is bounded in bytes, not in events.
+    @Test(.timeLimit(.minutes(1))) func aStreamThatNobodyReadsEnds() async throws {
+        let suite = try await Self.narrow.value
+        let name = "Live\(Names.random(8))"
+        let stream = try RawConnection(suite, receiveBytes: 4096, segmentBytes: 1000)
+        stream.send(
+            head: """
+                GET /parse/live/\(name) HTTP/1.1
+                Host: x
+                X-Parse-Application-Id: satchel
+                Accept: text/event-stream
+                """)
+        var heard = ""
+        try await eventually("the stream begins", within: .seconds(10)) {
+            heard += stream.read(within: 100) ?? ""
+            return heard.contains("event: subscribed")
+        }
+        let client = ParseClient(suite)
+        let text = JSON.string(String(repeating: "x", count: 100_000))
+        for n in 0..<100 { _ = try await client.create(name, ["n": .int(Int64(n)), "text": text]) }
+        try await eventually("the stream ends", within: .seconds(20)) {
+            heard += stream.read(within: 100) ?? ""
+            return heard.utf8.suffix(5).elementsEqual("0\r\n\r\n".utf8)
+        }
+        #expect(heard.components(separatedBy: "event: create").count - 1 < 100)
+    }
+
     /// CVE-2021-41109.
     @Test func advisory2021_41109_eventsOfUsersHoldNoSecrets() async throws {
         let suite = try await Self.narrow.value

@@ -93,17 +93,14 @@ private final class LiveStream: Sendable {
     private let hub: LiveHub
     private let texts: AsyncStream<ByteBuffer>
 
-    /// Events that wait for a client which does not take them. It is then told that the stream is over.
-    private static let waitingMax = 256
     /// A comment so often, so that proxies keep the connection and one that is gone is noticed.
     private static let commentEvery = Duration.seconds(20)
 
     init(_ hub: LiveHub) {
         self.hub = hub
-        let (texts, continuation) = AsyncStream.makeStream(
-            of: ByteBuffer.self, bufferingPolicy: .bufferingOldest(Self.waitingMax))
+        let (texts, continuation) = AsyncStream.makeStream(of: ByteBuffer.self)
         self.texts = texts
-        outlet = LiveStreamOutlet(continuation)
+        outlet = LiveStreamOutlet(continuation, bytesMax: hub.access.settings.queueBytesMax)
     }
 
     func own(_ subscription: LiveSubscription) { outlet.own(subscription) }
@@ -121,7 +118,10 @@ private final class LiveStream: Sendable {
             }
         }
         defer { comments.cancel() }
-        for await text in texts { try await writer.write(text) }
+        for await text in texts {
+            try await writer.write(text)
+            outlet.taken(text.readableBytes)
+        }
         try await writer.finish(nil)
     }
 }

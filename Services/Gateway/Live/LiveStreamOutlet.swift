@@ -6,8 +6,14 @@ import Synchronization
 final class LiveStreamOutlet: LiveSink {
     private let continuation: AsyncStream<ByteBuffer>.Continuation
     private let subscription = Mutex<LiveSubscription?>(nil)
+    private let bytesMax: Int
+    private let waitingBytes = Atomic<Int>(0)
 
-    init(_ continuation: AsyncStream<ByteBuffer>.Continuation) { self.continuation = continuation }
+    /// - Parameter bytesMax: bytes that may wait for a client which does not take them; its stream then ends.
+    init(_ continuation: AsyncStream<ByteBuffer>.Continuation, bytesMax: Int) {
+        self.continuation = continuation
+        self.bytesMax = bytesMax
+    }
 
     func own(_ subscription: LiveSubscription) { self.subscription.withLock { $0 = subscription } }
 
@@ -35,16 +41,29 @@ final class LiveStreamOutlet: LiveSink {
 
     func stop() { continuation.finish() }
 
-    /// Something that clients pass over.
-    func comment() { continuation.yield(ByteBuffer(string: ":\n\n")) }
+    /// Something that clients pass over. One whose events wait needs none.
+    func comment() {
+        if waitingBytes.load(ordering: .relaxed) == 0 { yield(ByteBuffer(string: ":\n\n")) }
+    }
+
+    /// The client has so many bytes more.
+    func taken(_ bytes: Int) { waitingBytes.wrappingSubtract(bytes, ordering: .relaxed) }
 
     /// JSON has no line breaks of its own.
     private func send(_ name: String, _ cursor: LiveCursor?, _ data: String) {
         let id = cursor.map { "id: \($0.text)\n" } ?? ""
-        if case .dropped = continuation.yield(ByteBuffer(string: "event: \(name)\n\(id)data: \(data)\n\n")) {
+        yield(ByteBuffer(string: "event: \(name)\n\(id)data: \(data)\n\n"))
+    }
+
+    private func yield(_ text: ByteBuffer) {
+        let count = text.readableBytes
+        let waiting = waitingBytes.wrappingAdd(count, ordering: .relaxed).newValue
+        // One that is alone passes whatever its size, as in `LiveQueue`.
+        guard waiting == count || waiting <= bytesMax else {
             // The client comes back with the last event that it has got.
-            continuation.finish()
+            return continuation.finish()
         }
+        continuation.yield(text)
     }
 
     private static func data(_ event: LiveDelivery) -> String {
