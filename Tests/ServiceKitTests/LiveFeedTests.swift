@@ -162,7 +162,9 @@ import Testing
         _ = try feed.subscribe(try Self.wish(1))
         _ = try feed.subscribe(try Self.wish(1, gateway: 2))
         #expect(feed.subscriptionCount == 1)
-        feed.settle("Note")
+        feed.settle("Note", in: 4)
+        #expect(!(try feed.subscribe(try Self.wish(2, gateway: 2)).isSettled), "Another feed watched it then.")
+        feed.settle("Note", in: 5)
         #expect(try feed.subscribe(try Self.wish(2, gateway: 2)).isSettled)
         #expect(feed.classes == ["Note"])
     }

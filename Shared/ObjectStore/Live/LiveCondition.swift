@@ -44,13 +44,13 @@ indirect enum LiveCondition {
         ParseError(.invalidQuery, "\(what.prefix(100)) is not possible in a live query.")
     }
 
-    /// Whether it holds for a document.
-    func holds(for document: [String: JSON]) -> Bool {
+    /// Whether it holds for a document. It means nothing when the effort was too much.
+    func holds(for document: [String: JSON], _ effort: LiveEffort) -> Bool {
         switch self {
-        case .all(let parts): parts.allSatisfy { $0.holds(for: document) }
-        case .any(let parts): parts.contains { $0.holds(for: document) }
-        case .none(let parts): !parts.contains { $0.holds(for: document) }
-        case .field(let path, let test): path.holds(test, in: document)
+        case .all(let parts): parts.allSatisfy { $0.holds(for: document, effort) }
+        case .any(let parts): parts.contains { $0.holds(for: document, effort) }
+        case .none(let parts): !parts.contains { $0.holds(for: document, effort) }
+        case .field(let path, let test): path.holds(test, in: document, effort)
         }
     }
 
@@ -89,15 +89,18 @@ struct LivePath {
 
     var isInstant: Bool { !path.isDotted && (path.root == "createdAt" || path.root == "updatedAt") }
 
-    func holds(_ test: LiveTest, in document: [String: JSON]) -> Bool {
+    func holds(_ test: LiveTest, in document: [String: JSON], _ effort: LiveEffort) -> Bool {
         let root = document[path.root]
         guard path.isDotted else {
-            if isInstant, let iso = root?.stringValue { return test.holds(for: LiveValue.date(iso)) }
-            return test.holds(for: root)
+            if isInstant, let iso = root?.stringValue { return test.holds(for: LiveValue.date(iso), effort) }
+            return test.holds(for: root, effort)
         }
-        guard isInElements else { return test.holds(for: LivePath.value(path.components.dropFirst(), in: root)) }
+        guard isInElements else {
+            return test.holds(for: LivePath.value(path.components.dropFirst(), in: root), effort)
+        }
+        guard effort.spend(root?.arrayValue?.count ?? 0) else { return false }
         let objects = root?.arrayValue?.filter { $0.objectValue != nil } ?? []
-        return test.holds(forMembers: objects.map { LivePath.value(path.components.dropFirst(), in: $0) })
+        return test.holds(forMembers: objects.map { LivePath.value(path.components.dropFirst(), in: $0) }, effort)
     }
 
     /// The value at a path: names of members and, where the value is an array, indexes of elements.

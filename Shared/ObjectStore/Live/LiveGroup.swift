@@ -7,21 +7,47 @@ final class LiveGroup {
         var ids: [Caller: Set<UInt64>] = [:]
     }
 
-    private let condition: JSON
+    private struct Compiled {
+        let test: LiveCondition
+        let roots: Set<String>
+    }
+
+    /// As text, which takes the least room; it is read when the class is another.
+    private let condition: [UInt8]
     private let namesOne: Bool
     private var views: [LiveQuery: View] = [:]
     private var subscribers: [UInt64: LiveMatcher.Subscriber] = [:]
     private var clientCounts: [Int: Int] = [:]
-    /// The condition for a class as it was last seen.
-    private var compiled: (generation: Int64, result: Result<LiveCondition, ParseError>)?
+    /// The condition for a class as it was last seen, and the fields that it asks about.
+    private var compiled: (generation: Int64, result: Result<Compiled, ParseError>)?
+    /// Nanoseconds that were not charged yet.
+    private var uncharged: Int64 = 0
+
+    /// Nanoseconds of a look that are free: what is as cheap as that is bounded by the number of subscriptions, and many
+    /// guests may be one client.
+    private static let free: Int64 = 3_000
+    /// Cheaper than this for each client looks cost less than the counting.
+    private static let chargedFrom: Int64 = 20_000
 
     init(_ condition: [UInt8]) throws {
-        self.condition = try JSON(parsing: condition)
-        namesOne = Query.namesOneObject(self.condition)
+        self.condition = condition
+        namesOne = Query.namesOneObject(try JSON(parsing: condition))
     }
 
     var isEmpty: Bool { subscribers.isEmpty }
     var clients: Set<Int> { Set(clientCounts.keys) }
+
+    /// Counts what a look has cost.
+    /// - Parameter client: who alone was looked for; nil for all, who share it.
+    /// - Returns: what is to be charged now, if anything.
+    func cost(adding nanoseconds: Int64, of client: Int?) -> Int64? {
+        let cost = max(0, nanoseconds - Self.free)
+        guard client == nil else { return cost > 0 ? cost : nil }
+        uncharged += cost
+        guard uncharged >= Self.chargedFrom * Int64(clientCounts.count) else { return nil }
+        defer { uncharged = 0 }
+        return uncharged
+    }
 
     func ids(of clients: Set<Int>) -> [UInt64] { subscribers.values.filter { clients.contains($0.client) }.map(\.id) }
 
@@ -46,17 +72,18 @@ final class LiveGroup {
         caller.isMaster ? .master : Caller(userId: caller.userId, roles: caller.roles.sorted())
     }
 
-    func match(_ showing: LiveShowing, only id: UInt64?, _ outcome: inout LiveOutcome) {
-        let test: LiveCondition
+    func match(_ showing: LiveShowing, only id: UInt64?, _ effort: LiveEffort, _ outcome: inout LiveOutcome) {
+        let compiled: Compiled
         switch compile(showing.change) {
-        case .success(let condition): test = condition
-        case .failure(let error): return outcome.ended.append((id.map { [$0] } ?? Array(subscribers.keys), error))
+        case .success(let condition): compiled = condition
+        case .failure(let error): return end(id, error, &outcome)
         }
-        let roots = test.roots
+        let (test, roots) = (compiled.test, compiled.roots)
         // What somebody may not ask about is not matched for him: that his subscription ends must not tell that it fits.
-        guard showing.hidesNothing || mayAnybodyAsk(showing, roots, only: id, &outcome) else { return }
-        let before = showing.before.map { test.holds(for: $0.stored.fields) }
-        let after = showing.after.map { test.holds(for: $0.stored.fields) }
+        guard showing.mayAllAsk || mayAnybodyAsk(showing, roots, only: id, &outcome) else { return }
+        let before = showing.before.map { test.holds(for: $0.stored.fields, effort) }
+        let after = showing.after.map { test.holds(for: $0.stored.fields, effort) }
+        guard !effort.isExhausted else { return end(id, LiveBudget.error, &outcome) }
         guard before == true || after == true else { return }
         var events = LiveEvents()
         let over = Set(outcome.ended.flatMap(\.ids))
@@ -90,6 +117,10 @@ final class LiveGroup {
         outcome.events += events.all
     }
 
+    private func end(_ id: UInt64?, _ error: ParseError, _ outcome: inout LiveOutcome) {
+        outcome.ended.append((id.map { [$0] } ?? Array(subscribers.keys), error))
+    }
+
     private static func asked(_ query: LiveQuery, _ roots: Set<String>) -> Set<String> {
         roots.union(query.watch.compactMap { try? FieldPath($0).root })
     }
@@ -120,11 +151,12 @@ final class LiveGroup {
         return ids.contains(id) ? [id] : nil
     }
 
-    private func compile(_ change: StoredChange) -> Result<LiveCondition, ParseError> {
+    private func compile(_ change: StoredChange) -> Result<Compiled, ParseError> {
         if let compiled, compiled.generation == change.generation { return compiled.result }
-        let result: Result<LiveCondition, ParseError>
+        let result: Result<Compiled, ParseError>
         do {
-            result = .success(try LiveCondition(condition, of: change.info))
+            let test = try LiveCondition(JSON(parsing: condition), of: change.info)
+            result = .success(Compiled(test: test, roots: test.roots))
         } catch {
             result = .failure(error as? ParseError ?? .internalError)
         }

@@ -21,30 +21,44 @@ package final class LiveMatcher {
     }
 
     private var classes: [String: [[UInt8]: LiveGroup]] = [:]
-    private var queries: [UInt64: LiveQuery] = [:]
+    private var queries: [UInt64: (query: LiveQuery, client: Int)] = [:]
+    private var shares = LiveShares()
     private var budget = LiveBudget()
+    private let effort: LiveEffort
     private let clock: () -> Int64
 
-    /// - Parameter clock: nanoseconds of a clock that nobody sets.
-    package init(clock: @escaping () -> Int64) { self.clock = clock }
+    /// - Parameters:
+    ///   - clock: nanoseconds of a clock that nobody sets.
+    ///   - processor: nanoseconds that this thread has had of a processor; nil for those of the clock.
+    package init(clock: @escaping () -> Int64, processor: (() -> Int64)? = nil) {
+        self.clock = clock
+        effort = LiveEffort(clock: processor ?? clock)
+    }
 
     /// The classes that somebody subscribes to.
     package var classNames: Set<String> { Set(classes.keys) }
     package var count: Int { queries.count }
 
-    /// - Throws: `.invalidQuery` (102) and others for a condition that cannot be live.
+    /// - Throws: `.invalidQuery` (102) and others for a condition that cannot be live, `.requestLimitExceeded` (155) when
+    ///   there are too many.
     package func add(_ subscriber: Subscriber, to query: LiveQuery) throws {
         remove(subscriber.id)
         let group = try classes[query.className]?[query.condition] ?? LiveGroup(query.condition)
+        try shares.enter(subscriber.client, query)
         group.add(subscriber, to: query)
         classes[query.className, default: [:]][query.condition] = group
-        queries[subscriber.id] = query
+        queries[subscriber.id] = (query, subscriber.client)
+    }
+
+    /// - Throws: `.inefficientQuery` (154) for a client that has spent its time.
+    package func checkBudget(of client: Int) throws {
+        guard budget.hasSome(client, at: clock()) else { throw LiveBudget.error }
     }
 
     package func remove(_ id: UInt64) {
-        guard let query = queries.removeValue(forKey: id), let group = classes[query.className]?[query.condition] else {
-            return
-        }
+        guard let (query, client) = queries.removeValue(forKey: id) else { return }
+        shares.leave(client, query)
+        guard let group = classes[query.className]?[query.condition] else { return }
         group.remove(id, from: query)
         guard group.isEmpty else { return }
         classes[query.className]?[query.condition] = nil
@@ -52,11 +66,12 @@ package final class LiveMatcher {
     }
 
     /// The class of a subscription; nil when it is not there.
-    package func className(of id: UInt64) -> String? { queries[id]?.className }
+    package func className(of id: UInt64) -> String? { queries[id]?.query.className }
 
     package func removeAll() {
         classes = [:]
         queries = [:]
+        shares = LiveShares()
     }
 
     /// - Parameter id: the only subscription that is asked for; nil for all.
@@ -65,51 +80,23 @@ package final class LiveMatcher {
         guard let groups = classes[change.className] else { return outcome }
         let showing = LiveShowing(change)
         if let id {
-            guard let query = queries[id] else { return outcome }
-            groups[query.condition]?.match(showing, only: id, &outcome)
+            guard let query = queries[id]?.query else { return outcome }
+            if let group = groups[query.condition] { match(group, showing, only: id, &outcome) }
         } else {
-            for group in groups.values {
-                let start = clock()
-                group.match(showing, only: nil, &outcome)
-                let now = clock()
-                let overdrawn = budget.charge(now - start, to: group.clients, at: now)
-                if !overdrawn.isEmpty {
-                    outcome.ended.append((group.ids(of: overdrawn), LiveBudget.error))
-                }
-            }
+            for group in groups.values { match(group, showing, only: nil, &outcome) }
         }
         for (ids, _) in outcome.ended { ids.forEach(remove) }
         return outcome
     }
-}
 
-/// The processor time that conditions of subscriptions may take, by client: what they cost is shared by all who have
-/// the same.
-struct LiveBudget {
-    /// Microseconds at once, and the time in which they come back: a fiftieth of a processor for each client.
-    private static let microsecondsMax = 100_000
-    private static let window = Duration.seconds(5)
-    /// Cheaper than this a look costs less than the counting.
-    private static let countedFrom: Int64 = 20_000
-
-    static let error = ParseError(
-        .inefficientQuery, "The query takes too long to be matched with each change; use a simpler one.")
-
-    private var buckets = RateBuckets(count: microsecondsMax, window: window)
-
-    /// - Returns: the clients that have spent theirs.
-    mutating func charge(_ nanoseconds: Int64, to clients: Set<Int>, at now: Int64) -> Set<Int> {
-        guard nanoseconds >= Self.countedFrom, !clients.isEmpty else { return [] }
-        let share = Int(nanoseconds / 1000) / clients.count
-        guard share > 0 else { return [] }
-        var overdrawn: Set<Int> = []
-        for client in clients where client != 0 {
-            if buckets.wait(for: client, tokens: share, at: now) > 0 {
-                overdrawn.insert(client)
-            } else {
-                buckets.take(from: client, tokens: share, at: now)
-            }
-        }
-        return overdrawn
+    private func match(_ group: LiveGroup, _ showing: LiveShowing, only id: UInt64?, _ outcome: inout LiveOutcome) {
+        effort.begin()
+        group.match(showing, only: id, effort, &outcome)
+        let client = id.flatMap { queries[$0]?.client }
+        guard let cost = group.cost(adding: effort.used, of: client) else { return }
+        let clients: Set<Int> = if let client { [client] } else { group.clients }
+        let overdrawn = budget.charge(cost, to: clients, at: clock())
+        guard !overdrawn.isEmpty else { return }
+        outcome.ended.append((id.map { [$0] } ?? group.ids(of: overdrawn), LiveBudget.error))
     }
 }

@@ -12,7 +12,9 @@ final class LiveShowing {
     let change: StoredChange
     let before: LiveImage?
     let after: LiveImage?
-    /// Whether everybody may ask the class about anything and read both sides: then nobody's rights need a look.
+    /// Whether everybody may ask the class about anything.
+    let mayAllAsk: Bool
+    /// Whether everybody may read both sides, too: then nobody's rights need a look.
     let isForAll: Bool
     /// Whether all who may read an object see all of it.
     let hidesNothing: Bool
@@ -25,8 +27,9 @@ final class LiveShowing {
         let permissions = change.info.permissions
         // Users and others of the protocol's own classes have rules of their own about who sees what.
         hidesNothing = permissions.protectedFields.isEmpty && !change.className.hasPrefix("_")
+        mayAllAsk = hidesNothing && [.find, .get].allSatisfy { permissions[$0].principals["*"] == true }
         isForAll =
-            hidesNothing && [.find, .get].allSatisfy { permissions[$0].principals["*"] == true }
+            mayAllAsk
             && [before, after].allSatisfy { $0.map { $0.access?.publicRead ?? false } ?? true }
     }
 

@@ -141,38 +141,47 @@ enum LiveTest {
 
 extension LiveTest {
     /// - Parameter value: what the document has; nil for nothing.
-    func holds(for value: JSON?) -> Bool {
+    func holds(for value: JSON?, _ effort: LiveEffort) -> Bool {
+        guard effort.spend(LiveEffort.test) else { return false }
         switch self {
         case .never: return false
-        case .equals(let wanted): return LiveValue.equals(value, wanted)
-        case .isIn(let list): return LiveValue.matches(value ?? .null, list.contains)
+        case .equals(let wanted): return LiveValue.equals(value, wanted, effort)
+        case .isIn(let list): return LiveValue.matches(value ?? .null, effort, list.contains)
         case .order(let operand, let compares):
-            return LiveValue.matches(value) { LiveValue.order($0, operand).map(compares) ?? false }
+            return LiveValue.matches(value, effort) { LiveValue.order($0, operand).map(compares) ?? false }
         case .relative(let text, let name, let compares):
             guard let moment = try? RelativeTime.resolve(text, in: name, now: .now) else { return false }
-            return LiveTest.order(moment.wire, compares).holds(for: value)
+            return LiveTest.order(moment.wire, compares).holds(for: value, effort)
         case .exists(let isWanted): return (value != nil) == isWanted
-        case .hasAll(let tests): return !tests.isEmpty && tests.allSatisfy { $0.holds(for: value) }
-        case .containedBy(let list): return value?.arrayValue?.allSatisfy(list.contains) ?? false
+        case .hasAll(let tests): return !tests.isEmpty && tests.allSatisfy { $0.holds(for: value, effort) }
+        case .containedBy(let list):
+            return value?.arrayValue?.allSatisfy { effort.spend(1) && list.contains($0) } ?? false
         case .pattern(let regex):
-            return LiveValue.matches(value) { if case .string(let text) = $0 { regex.matches(text) } else { false } }
+            return LiveValue.matches(value, effort) {
+                guard case .string(let text) = $0, effort.spend(LiveEffort.pattern) else { return false }
+                return regex.matches(text)
+            }
         case .area(let contains): return value.map(contains) ?? false
-        case .not(let test): return !test.holds(for: value)
+        case .not(let test): return !test.holds(for: value, effort)
         }
     }
 
     /// - Parameter values: the member of each object in an array. A constraint holds when it holds for any of them;
     ///   null when one lacks the member, or none has it (`ArrayMembers`).
-    func holds(forMembers values: [JSON?]) -> Bool {
+    func holds(forMembers values: [JSON?], _ effort: LiveEffort) -> Bool {
+        guard effort.spend(LiveEffort.test + values.count) else { return false }
         switch self {
         case .equals(.null): return LiveTest.isMissing(in: values)
         case .isIn(let list) where list.hasNull:
             return LiveTest.isMissing(in: values)
-                || values.contains { $0.map { LiveValue.matches($0) { !$0.isNull && list.contains($0) } } ?? false }
+                || values.contains { value in
+                    guard let value else { return false }
+                    return LiveValue.matches(value, effort) { !$0.isNull && list.contains($0) }
+                }
         case .exists(let isWanted): return values.contains { $0 != nil } == isWanted
-        case .hasAll(let tests): return !tests.isEmpty && tests.allSatisfy { $0.holds(forMembers: values) }
-        case .not(let test): return !test.holds(forMembers: values)
-        default: return values.contains { holds(for: $0) }
+        case .hasAll(let tests): return !tests.isEmpty && tests.allSatisfy { $0.holds(forMembers: values, effort) }
+        case .not(let test): return !test.holds(forMembers: values, effort)
+        default: return values.contains { holds(for: $0, effort) }
         }
     }
 

@@ -37,36 +37,45 @@ enum LiveValue {
     private static func sign(_ isLess: Bool, _ isGreater: Bool) -> Int { isLess ? -1 : isGreater ? 1 : 0 }
 
     /// The value, or an element of an array, meets a test.
-    static func matches(_ value: JSON?, _ test: (JSON) -> Bool) -> Bool {
+    static func matches(_ value: JSON?, _ effort: LiveEffort, _ test: (JSON) -> Bool) -> Bool {
         guard let value else { return false }
         if test(value) { return true }
-        if case .array(let elements) = value { return elements.contains(where: test) }
-        return false
+        guard case .array(let elements) = value else { return false }
+        return elements.contains { effort.spend(1) && test($0) }
     }
 
     /// Null stands for a missing value, too.
-    static func equals(_ value: JSON?, _ wanted: JSON) -> Bool { matches(value ?? .null) { isSame($0, wanted) } }
+    static func equals(_ value: JSON?, _ wanted: JSON, _ effort: LiveEffort) -> Bool {
+        matches(value ?? .null, effort) { isSame($0, wanted) }
+    }
 }
 
 /// The values of a list, found by a hash.
 struct LiveList {
     private let values: Set<JSON>
-    private let all: [JSON]
+    /// Those that Swift takes for one of the others although their bytes differ.
+    private let twins: [JSON: [JSON]]
     let hasNull: Bool
 
-    init(_ values: [JSON]) {
-        all = values
-        self.values = Set(values)
+    init(_ list: [JSON]) {
+        var (values, twins): (Set<JSON>, [JSON: [JSON]]) = ([], [:])
+        for value in list {
+            let (isNew, known) = values.insert(value)
+            if !isNew, !LiveValue.isSame(known, value) { twins[value, default: []].append(value) }
+        }
+        (self.values, self.twins) = (values, twins)
         hasNull = values.contains(.null)
     }
 
     /// Swift takes two texts for the same that differ in bytes; so a hit is looked at again. Stored numbers have one
     /// form each.
     func contains(_ value: JSON) -> Bool {
-        guard values.contains(value) else { return false }
+        guard let index = values.firstIndex(of: value) else { return false }
         switch value {
         case .null, .bool, .int, .double: return true
-        case .string, .array, .object: return all.contains { LiveValue.isSame(value, $0) }
+        case .string, .array, .object:
+            return LiveValue.isSame(values[index], value)
+                || twins[value]?.contains { LiveValue.isSame($0, value) } ?? false
         }
     }
 }

@@ -27,9 +27,6 @@ package final class LiveFeed {
     package static let lingerNanoseconds: Int64 = 120_000_000_000
     /// A gateway that asks for nothing for so long is gone.
     package static let silenceNanoseconds: Int64 = 60_000_000_000
-    /// Subscriptions of all clients together.
-    package static let subscriptionsMax = 100_000
-
     private let clock: () -> Int64
     private let makeFeed: () -> UInt64
     private let matcher: LiveMatcher
@@ -46,11 +43,16 @@ package final class LiveFeed {
     /// The classes whose every later change is told: the writer has begun a job since they are watched.
     private var settled: Set<String> = []
 
-    /// - Parameter clock: nanoseconds of a clock that nobody sets.
-    package init(clock: @escaping () -> Int64, makeFeed: @escaping () -> UInt64 = { .random(in: 1 ... .max) }) {
+    /// - Parameters:
+    ///   - clock: nanoseconds of a clock that nobody sets.
+    ///   - processor: nanoseconds that this thread has had of a processor; nil for those of the clock.
+    package init(
+        clock: @escaping () -> Int64, processor: (() -> Int64)? = nil,
+        makeFeed: @escaping () -> UInt64 = { .random(in: 1 ... .max) }
+    ) {
         self.clock = clock
         self.makeFeed = makeFeed
-        matcher = LiveMatcher(clock: clock)
+        matcher = LiveMatcher(clock: clock, processor: processor)
         feed = makeFeed()
     }
 
@@ -61,13 +63,14 @@ package final class LiveFeed {
 
     // MARK: Subscriptions
 
+    /// - Throws: `.inefficientQuery` (154) for a client that has spent its time, `.requestLimitExceeded` (155) for too
+    ///   many, `.invalidQuery` (102) for a condition that cannot be live.
     /// - Returns: the answer, and whether a job of the writer must have ended before it is given, so that no change
     ///   after it is overlooked.
     package func subscribe(_ wish: Wish) throws -> (answer: LiveSubscribed, isSettled: Bool) {
         meet(wish.message.gateway)
-        guard matcher.count < Self.subscriptionsMax else {
-            throw ParseError.tooManyRequests("There are too many subscriptions.", retryAfterSeconds: 10)
-        }
+        // Who was there before goes on.
+        if wish.message.replaces == 0 { try matcher.checkBudget(of: wish.client) }
         let id = wish.message.subscription
         let className = wish.query.className
         let start = start(of: wish.message, className)
@@ -114,8 +117,9 @@ package final class LiveFeed {
     }
 
     /// A job of the writer has begun and ended since the class is watched.
-    package func settle(_ className: String) {
-        if classes.contains(className) { settled.insert(className) }
+    /// - Parameter feed: the one that watched it then. Another one may have begun to do so since.
+    package func settle(_ className: String, in feed: UInt64) {
+        if feed == self.feed, classes.contains(className) { settled.insert(className) }
     }
 
     package func unsubscribe(_ message: LiveUnsubscribe) {

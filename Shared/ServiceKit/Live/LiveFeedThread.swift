@@ -8,7 +8,7 @@ import ParseProtocol
 package final class LiveFeedThread: @unchecked Sendable {
     private enum Work {
         case subscribe(LiveFeed.Wish, @Sendable (Result<Subscribed, any Error>) -> Void)
-        case settle(String)
+        case settle(String, feed: UInt64)
         case hold(LiveHold)
         case unsubscribe(LiveUnsubscribe)
         case next(LiveNext, @Sendable (Result<News, any Error>) -> Void)
@@ -54,7 +54,7 @@ package final class LiveFeedThread: @unchecked Sendable {
         }
     }
 
-    package func settle(_ className: String) { post(.settle(className)) {} }
+    package func settle(_ className: String, in feed: UInt64) { post(.settle(className, feed: feed)) {} }
 
     /// Takes effect between what was committed before and what the calling thread hands to the writer after.
     package func hold(_ message: LiveHold) { post(.hold(message)) {} }
@@ -115,7 +115,8 @@ package final class LiveFeedThread: @unchecked Sendable {
     // MARK: On the thread
 
     private func run() {
-        let feed = LiveFeed(clock: { Self.nanoseconds })
+        let feed = LiveFeed(
+            clock: { Self.nanoseconds(CLOCK_MONOTONIC) }, processor: { Self.nanoseconds(CLOCK_THREAD_CPUTIME_ID) })
         var waiter: Waiter?
         var tidied = Date()
         while let (items, hasLost) = take(until: waiter?.deadline ?? .distantFuture) {
@@ -156,7 +157,7 @@ package final class LiveFeedThread: @unchecked Sendable {
     private func perform(_ item: Work, _ feed: LiveFeed, _ waiter: inout Waiter?) {
         switch item {
         case .changes(let changes): changes.forEach(feed.changed)
-        case .settle(let className): feed.settle(className)
+        case .settle(let className, let former): feed.settle(className, in: former)
         case .hold(let message): feed.hold(message)
         case .unsubscribe(let message): feed.unsubscribe(message)
         case .subscribe(let wish, let completion):
@@ -185,9 +186,9 @@ package final class LiveFeedThread: @unchecked Sendable {
         waiter = nil
     }
 
-    private static var nanoseconds: Int64 {
+    private static func nanoseconds(_ clock: clockid_t) -> Int64 {
         var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
+        clock_gettime(clock, &time)
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 }

@@ -27,7 +27,7 @@ extension ServiceRoutes {
             if !isSettled {
                 // A job that began before the class was watched may not have looked. After this one none has not.
                 try await host.store.write { _ in }
-                feed.settle(query.className)
+                feed.settle(query.className, in: answer.feed)
             }
             return answer
         }

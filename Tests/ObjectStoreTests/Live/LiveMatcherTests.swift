@@ -177,4 +177,92 @@ import Testing
         #expect(ended?.code == .inefficientQuery)
         #expect(matcher.count == 0)
     }
+
+    /// Patterns and an object full of texts are minutes of work, which would be everybody's.
+    @Test func oneLookHasAnEndOfItsOwn() async throws {
+        let watched = try await Watched()
+        let looks = Mutex<Int64>(0)
+        let matcher = LiveMatcher(
+            clock: { 0 },
+            processor: {
+                looks.withLock { looks in
+                    looks += 1
+                    return looks * 10_000_000
+                }
+            })
+        let condition: JSON = ["texts": ["$all": [["$regex": "^b$"], ["$regex": "^c$"]]]]
+        let costly = try LiveQuery(className: "Note", condition: condition.serialized, keys: [], watch: [])
+        let usual = try LiveQuery(className: "Note", condition: [], keys: [], watch: [])
+        try matcher.add(.init(id: 1, caller: .anonymous, client: 0), to: costly)
+        try matcher.add(.init(id: 2, caller: .anonymous, client: 0), to: usual)
+        let texts = (0..<2000).map { _ in JSON.string("aa") } + ["b", "c"]
+        _ = try await watched.store.create("Note", ["texts": .array(texts)])
+        let change = try #require(watched.take().first)
+        let outcome = matcher.outcome(of: change)
+        #expect(outcome.ended.map(\.ids) == [[1]])
+        #expect(outcome.ended.first?.error.code == .inefficientQuery)
+        #expect(outcome.events.map(\.ids) == [[2]])
+        #expect(looks.withLock { $0 } < 20, "It ends when its time is over.")
+    }
+
+    /// Also what is looked through again for one who comes back is on his account, and he does not begin anew at once.
+    @Test func aReplayIsOnTheAccountOfWhoAsksForIt() async throws {
+        let watched = try await Watched()
+        let work = Mutex<Int64>(0)
+        let matcher = LiveMatcher(
+            clock: { 0 },
+            processor: {
+                work.withLock { work in
+                    work += 30_000_000
+                    return work
+                }
+            })
+        let query = try LiveQuery(className: "Note", condition: [], keys: [], watch: [])
+        for n in 0..<6 { _ = try await watched.store.create("Note", ["n": .int(Int64(n))]) }
+        try matcher.checkBudget(of: 7)
+        try matcher.add(.init(id: 1, caller: .anonymous, client: 7), to: query)
+        let outcomes = watched.take().map { matcher.outcome(of: $0, for: 1) }
+        #expect(outcomes.flatMap(\.ended).first?.error.code == .inefficientQuery)
+        #expect(matcher.count == 0)
+        #expect(throws: ParseError.self) { try matcher.checkBudget(of: 7) }
+        try matcher.checkBudget(of: 9)
+    }
+
+    @Test func placesAreSharedOut() throws {
+        let matcher = LiveMatcher(clock: { 0 })
+        func add(_ id: UInt64, _ client: Int, keys: [String] = [], bytes: Int = 0) throws {
+            let condition: JSON = bytes > 0 ? ["n": .string(String(repeating: "x", count: bytes))] : [:]
+            let query = try LiveQuery(className: "Note", condition: condition.serialized, keys: keys, watch: [])
+            try matcher.add(.init(id: id, caller: .anonymous, client: client), to: query)
+        }
+        for id in 0..<UInt64(32) { try add(id, 7, keys: ["k\(id)"]) }
+        #expect(throws: ParseError.self) { try add(100, 7, keys: ["other"]) }
+        try add(100, 7, keys: ["k1"])
+        try add(101, 9, keys: ["other"])
+        matcher.remove(0)
+        try add(102, 7, keys: ["other"])
+        for id in 0..<UInt64(20) { try add(200 + id, 11, bytes: 100_000) }
+        #expect(throws: ParseError.self) { try add(300, 11, bytes: 100_000) }
+        try add(300, 9, bytes: 100_000)
+        matcher.remove(200)
+        try add(301, 11, bytes: 100_000)
+        let count = matcher.count
+        #expect(throws: ParseError.self) { try add(302, 11, bytes: 100_000) }
+        #expect(matcher.count == count)
+    }
+
+    /// Whoever may not find any more does not learn from the end of his subscription that something fits.
+    @Test func aTakenRightEndsASubscriptionWhateverFits() async throws {
+        let permissions = ClassPermissions(find: .init(["role:staff": true]), create: .everybody)
+        let watched = try await Watched([
+            ClassDefinition("Note", fields: ["n": .number], permissions: permissions)
+        ])
+        let matcher = try Self.matcher([
+            (["n": 1], .anonymous), (["n": 2], Caller(userId: "bobbobbobb", roles: ["staff"])),
+        ])
+        _ = try await watched.store.create("Note", ["n": 2])
+        let outcome = matcher.outcome(of: try #require(watched.take().first))
+        #expect(outcome.ended.map(\.ids) == [[1]])
+        #expect(outcome.events.map(\.ids) == [[2]])
+    }
 }
