@@ -43,7 +43,7 @@ final class LiveStreamOutlet: LiveSink {
 
     /// Something that clients pass over. One whose events wait needs none.
     func comment() {
-        if waitingBytes.load(ordering: .relaxed) == 0 { yield(ByteBuffer(string: ":\n\n")) }
+        if waitingBytes.load(ordering: .relaxed) == 0 { put(ByteBuffer(string: ":\n\n")) }
     }
 
     /// The client has so many bytes more.
@@ -52,10 +52,10 @@ final class LiveStreamOutlet: LiveSink {
     /// JSON has no line breaks of its own.
     private func send(_ name: String, _ cursor: LiveCursor?, _ data: String) {
         let id = cursor.map { "id: \($0.text)\n" } ?? ""
-        yield(ByteBuffer(string: "event: \(name)\n\(id)data: \(data)\n\n"))
+        put(ByteBuffer(string: "event: \(name)\n\(id)data: \(data)\n\n"))
     }
 
-    private func yield(_ text: ByteBuffer) {
+    private func put(_ text: ByteBuffer) {
         let count = text.readableBytes
         let waiting = waitingBytes.wrappingAdd(count, ordering: .relaxed).newValue
         // One that is alone passes whatever its size, as in `LiveQueue`.
