@@ -25,7 +25,7 @@ final class LiveGroup {
 
     /// Nanoseconds of a look that are free: what is as cheap as that is bounded by the number of subscriptions, and many
     /// guests may be one client.
-    private static let free: Int64 = 3_000
+    private static let free: Int64 = 5_000
     /// Cheaper than this for each client looks cost less than the counting.
     private static let chargedFrom: Int64 = 20_000
 
