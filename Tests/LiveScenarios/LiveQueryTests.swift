@@ -35,6 +35,7 @@ import Testing
             #expect(told["op"] == event.op)
             #expect(told.at("object", "objectId") == .string(event.id))
             #expect(told.at("object", "className") == .string(name))
+            #expect(told.at("object", "__type") == "Object")
             #expect(told.at("object", "n") == event.n)
             #expect(told.at("original", "n") == event.original, "\(told.serializedText)")
             #expect(told["clientId"]?.stringValue?.isEmpty == false)
@@ -53,7 +54,7 @@ import Testing
         let first = try await live.nextEvent(of: 1)
         #expect(
             Set(first["object"]?.objectValue?.keys ?? [:].keys) == [
-                "className", "objectId", "createdAt", "updatedAt", "text",
+                "__type", "className", "objectId", "createdAt", "updatedAt", "text",
             ])
         #expect(try await live.nextEvent(of: 2).at("object", "text") == nil)
         for changes in [["text": "b"], ["n": 2]] as [JSON] {

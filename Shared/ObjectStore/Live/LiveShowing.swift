@@ -82,9 +82,10 @@ final class LiveShowing {
         return named
     }
 
-    /// The object with its class, by which SDKs know what to make of it.
+    /// The object with its class, by which SDKs know what to make of it. The one for iOS passes over what does not say
+    /// that it is an object, as Parse Server's events do.
     private static func naming(_ className: String, _ object: [UInt8]) -> [UInt8] {
-        var text = Array(#"{"className":"#.utf8) + JSON.string(className).serialized
+        var text = Array(#"{"__type":"Object","className":"#.utf8) + JSON.string(className).serialized
         let members = object.dropFirst()
         if members.count > 1 { text.append(UInt8(ascii: ",")) }
         return text + (members.isEmpty ? ArraySlice("}".utf8) : members)
