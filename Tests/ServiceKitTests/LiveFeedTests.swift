@@ -168,4 +168,37 @@ import Testing
         #expect(try feed.subscribe(try Self.wish(2, gateway: 2)).isSettled)
         #expect(feed.classes == ["Note"])
     }
+
+    /// Whoever makes up names of classes leaves nothing behind that grows.
+    @Test func namesOfClassesDoNotPileUp() throws {
+        let time = Mutex<Int64>(0)
+        let feed = LiveFeed(clock: { time.withLock { $0 } }, makeFeed: { 5 })
+        for number in 1...2000 as ClosedRange<UInt64> {
+            time.withLock { $0 += 1 }
+            let name = "Class\(number)"
+            let message = LiveSubscribe.with {
+                $0.gateway = 1
+                $0.subscription = number
+                $0.className = name
+            }
+            let query = try LiveQuery(className: name, condition: [], keys: [], watch: [])
+            _ = try feed.subscribe(LiveFeed.Wish(message, query, .anonymous, client: 0))
+            feed.settle(name, in: 5)
+            feed.unsubscribe(
+                .with {
+                    $0.gateway = 1
+                    $0.subscriptions = [number]
+                })
+        }
+        #expect(feed.classes.count <= LiveFeed.lingeringMax)
+        #expect(feed.watches("Class2000") && !feed.watches("Class1"))
+        // One that was let go of begins anew, with a job of the writer.
+        let message = LiveSubscribe.with {
+            $0.gateway = 1
+            $0.subscription = 3000
+            $0.className = "Class1"
+        }
+        let query = try LiveQuery(className: "Class1", condition: [], keys: [], watch: [])
+        #expect(!(try feed.subscribe(LiveFeed.Wish(message, query, .anonymous, client: 0)).isSettled))
+    }
 }

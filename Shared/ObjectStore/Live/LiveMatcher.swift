@@ -37,6 +37,8 @@ package final class LiveMatcher {
 
     /// The classes that somebody subscribes to.
     package var classNames: Set<String> { Set(classes.keys) }
+    /// Whether somebody subscribes to a class.
+    package func hasClass(_ className: String) -> Bool { classes[className] != nil }
     package var count: Int { queries.count }
 
     /// - Throws: `.invalidQuery` (102) and others for a condition that cannot be live, `.requestLimitExceeded` (155) when
@@ -78,11 +80,13 @@ package final class LiveMatcher {
     package func outcome(of change: StoredChange, for id: UInt64? = nil) -> LiveOutcome {
         var outcome = LiveOutcome()
         guard let groups = classes[change.className] else { return outcome }
-        let showing = LiveShowing(change)
         if let id {
-            guard let query = queries[id]?.query else { return outcome }
-            if let group = groups[query.condition] { match(group, showing, only: id, &outcome) }
+            guard let query = queries[id]?.query, query.className == change.className,
+                let group = groups[query.condition]
+            else { return outcome }
+            match(group, LiveShowing(change), only: id, &outcome)
         } else {
+            let showing = LiveShowing(change)
             for group in groups.values { match(group, showing, only: nil, &outcome) }
         }
         for (ids, _) in outcome.ended { ids.forEach(remove) }

@@ -25,6 +25,8 @@ package final class LiveFeed {
 
     /// A class is watched for so long after its last subscription: clients come back.
     package static let lingerNanoseconds: Int64 = 120_000_000_000
+    /// Classes that are watched so: whoever makes up names of classes makes nothing grow.
+    package static let lingeringMax = 256
     /// A gateway that asks for nothing for so long is gone.
     package static let silenceNanoseconds: Int64 = 60_000_000_000
     private let clock: () -> Int64
@@ -58,6 +60,8 @@ package final class LiveFeed {
 
     /// The classes whose changes are wanted.
     package var classes: Set<String> { matcher.classNames.union(left.keys) }
+    /// Whether a class is one of them.
+    package func watches(_ className: String) -> Bool { matcher.hasClass(className) || left[className] != nil }
     package var hasNews: Bool { !outbox.isEmpty }
     package var subscriptionCount: Int { matcher.count }
 
@@ -77,7 +81,7 @@ package final class LiveFeed {
         let missed = start?.isKnown == false
         try matcher.add(.init(id: id, caller: wish.caller, client: wish.client), to: wish.query)
         left[className] = nil
-        window.watch(classes, from: position)
+        window.watch(className, from: position)
         if let start, start.isKnown {
             for entry in window.changes(of: className, after: start.position) ?? [] {
                 tell(matcher.outcome(of: entry.change, for: id), of: entry.position)
@@ -119,7 +123,7 @@ package final class LiveFeed {
     /// A job of the writer has begun and ended since the class is watched.
     /// - Parameter feed: the one that watched it then. Another one may have begun to do so since.
     package func settle(_ className: String, in feed: UInt64) {
-        if feed == self.feed, classes.contains(className) { settled.insert(className) }
+        if feed == self.feed, watches(className) { settled.insert(className) }
     }
 
     package func unsubscribe(_ message: LiveUnsubscribe) {
@@ -135,6 +139,14 @@ package final class LiveFeed {
         let current = matcher.classNames
         let now = clock()
         for name in window.classes where !current.contains(name) && left[name] == nil { left[name] = now }
+        guard left.count > Self.lingeringMax else { return }
+        // Half of them at once, so that the sorting is paid for.
+        let oldest = left.sorted { $0.value < $1.value }.prefix(left.count - Self.lingeringMax / 2)
+        for (name, _) in oldest {
+            left[name] = nil
+            settled.remove(name)
+        }
+        window.watch(classes, from: position)
     }
 
     /// Another gateway has other subscriptions.
@@ -151,11 +163,12 @@ package final class LiveFeed {
     // MARK: Changes
 
     package func changed(_ change: StoredChange) {
-        guard classes.contains(change.className) else { return }
+        guard watches(change.className) else { return }
         position += 1
         window.add(change, at: position, now: clock())
-        tell(matcher.outcome(of: change), of: position)
-        noteLeft()
+        let outcome = matcher.outcome(of: change)
+        tell(outcome, of: position)
+        if !outcome.ended.isEmpty { noteLeft() }
         if outbox.isOverfull { lose() }
     }
 

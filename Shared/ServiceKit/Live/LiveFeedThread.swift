@@ -125,8 +125,9 @@ package final class LiveFeedThread: @unchecked Sendable {
             if -tidied.timeIntervalSinceNow > Self.tidyingSeconds {
                 tidied = Date()
                 feed.tidy()
+                // Those that nobody wants any more; the others are there since their subscriptions began.
+                watch.watch(feed.classes)
             }
-            watch.watch(feed.classes)
             answer(&waiter, feed)
         }
         watch.watch([])
@@ -161,9 +162,10 @@ package final class LiveFeedThread: @unchecked Sendable {
         case .hold(let message): feed.hold(message)
         case .unsubscribe(let message): feed.unsubscribe(message)
         case .subscribe(let wish, let completion):
+            let isNew = !feed.watches(wish.query.className)
             let result = Result { () throws -> Subscribed in try feed.subscribe(wish) }
             // Before the caller has the writer run a job.
-            watch.watch(feed.classes)
+            if isNew { watch.watch(feed.classes) }
             completion(result)
         case .next(let message, let completion):
             waiter?.completion(.failure(ParseError(.serviceUnavailable, "Somebody else asks.")))

@@ -26,6 +26,11 @@ struct LiveWindow {
     /// The positions after which the changes of each watched class were kept.
     private(set) var watchedFrom: [String: UInt64] = [:]
 
+    /// Says that a class is watched, too, from a position on.
+    mutating func watch(_ className: String, from position: UInt64) {
+        if watchedFrom[className] == nil { watchedFrom[className] = position }
+    }
+
     /// Says which classes are watched, from a position on.
     mutating func watch(_ classes: Set<String>, from position: UInt64) {
         watchedFrom = watchedFrom.filter { classes.contains($0.key) }
