@@ -125,4 +125,13 @@ import Testing
         #expect((0..<10).allSatisfy { queue.next() == $0 })
         #expect(queue.isEmpty && queue.bytes == 0)
     }
+
+    @Test func whatWaitsForAllIsBounded() {
+        let backlog = LiveBacklog()
+        let (most, more) = (backlog.add(LiveBacklog.bytesMax), backlog.add(1))
+        #expect(most && !more)
+        backlog.add(-2)
+        let again = backlog.add(1)
+        #expect(again)
+    }
 }

@@ -100,7 +100,8 @@ private final class LiveStream: Sendable {
         self.hub = hub
         let (texts, continuation) = AsyncStream.makeStream(of: ByteBuffer.self)
         self.texts = texts
-        outlet = LiveStreamOutlet(continuation, bytesMax: hub.access.settings.queueBytesMax)
+        outlet = LiveStreamOutlet(
+            continuation, bytesMax: hub.access.settings.queueBytesMax, backlog: hub.backlog)
     }
 
     func own(_ subscription: LiveSubscription) { outlet.own(subscription) }

@@ -13,6 +13,7 @@ import Synchronization
 /// rights or not at all.
 final class LiveHub: Service {
     let access: LiveAccess
+    let backlog = LiveBacklog()
     private let broker: Broker
     private let links: FileLinks
     private let logger: Logger

@@ -1,4 +1,5 @@
 import DequeModule
+import Synchronization
 
 /// The texts that wait for a client which does not take them as fast as they come. Pure.
 package struct LiveQueue<Text> {
@@ -31,5 +32,23 @@ package struct LiveQueue<Text> {
     package mutating func removeAll() {
         waiting = []
         bytes = 0
+    }
+}
+
+/// The bytes that wait for all clients together. Each may have as much as its queue holds, but not all of them at once:
+/// then those that have something waiting are told to connect anew.
+package final class LiveBacklog: Sendable {
+    /// A third of what answers of HTTP may take.
+    package static let bytesMax = 128 << 20
+
+    private let bytes = Atomic<Int>(0)
+
+    package init() {}
+
+    /// Counts what waits from now on, or does no longer.
+    /// - Returns: whether there is room for it.
+    @discardableResult
+    package func add(_ count: Int) -> Bool {
+        bytes.wrappingAdd(count, ordering: .relaxed).newValue <= Self.bytesMax
     }
 }

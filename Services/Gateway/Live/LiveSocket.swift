@@ -26,6 +26,8 @@ final class LiveSocket: ChannelDuplexHandler {
     private let client: LiveText.Client
     private var session: LiveSession
     private var queue: LiveQueue<ByteBuffer>
+    /// Bytes of the queue that are counted among those of all.
+    private var counted = 0
     private var subscriptions: [Int64: LiveSubscription] = [:]
     private var admitted: (principal: Principal, credentials: Credentials)?
     private var installationId: String?
@@ -74,6 +76,7 @@ final class LiveSocket: ChannelDuplexHandler {
         outlet.close()
         session.closed()
         queue.removeAll()
+        count()
         hub.end(Array(subscriptions.values))
         subscriptions = [:]
         hub.leave()
@@ -206,13 +209,24 @@ final class LiveSocket: ChannelDuplexHandler {
     /// Sends a text, behind those that wait for a slow client.
     private func tell(_ text: ByteBuffer, _ context: ChannelHandlerContext) {
         guard !isClosing else { return }
-        guard queue.append(text, bytes: text.readableBytes) else {
-            queue.removeAll()
-            return end(
-                LiveProblem(155, "The connection is too slow for its events. Connect again.", reconnects: true), context
-            )
-        }
+        guard queue.append(text, bytes: text.readableBytes) else { return endSlow(context) }
         sendWaiting(context)
+        if !count(), !queue.isEmpty { endSlow(context) }
+    }
+
+    private func endSlow(_ context: ChannelHandlerContext) {
+        queue.removeAll()
+        count()
+        end(
+            LiveProblem(155, "The connection is too slow for its events. Connect again.", reconnects: true), context)
+    }
+
+    /// Counts what waits among what waits for all.
+    /// - Returns: whether there is room for it.
+    @discardableResult
+    private func count() -> Bool {
+        defer { counted = queue.bytes }
+        return hub.backlog.add(queue.bytes - counted)
     }
 
     private func sendWaiting(_ context: ChannelHandlerContext) {
@@ -226,6 +240,7 @@ final class LiveSocket: ChannelDuplexHandler {
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         sendWaiting(context)
+        count()
         context.fireChannelWritabilityChanged()
     }
 
@@ -245,6 +260,8 @@ final class LiveSocket: ChannelDuplexHandler {
         guard !isClosing else { return }
         isClosing = true
         session.closed()
+        queue.removeAll()
+        count()
         hub.end(Array(subscriptions.values))
         subscriptions = [:]
         var data = ByteBuffer()

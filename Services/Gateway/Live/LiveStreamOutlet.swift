@@ -7,13 +7,19 @@ final class LiveStreamOutlet: LiveSink {
     private let continuation: AsyncStream<ByteBuffer>.Continuation
     private let subscription = Mutex<LiveSubscription?>(nil)
     private let bytesMax: Int
+    private let backlog: LiveBacklog
     private let waitingBytes = Atomic<Int>(0)
 
-    /// - Parameter bytesMax: bytes that may wait for a client which does not take them; its stream then ends.
-    init(_ continuation: AsyncStream<ByteBuffer>.Continuation, bytesMax: Int) {
+    /// - Parameters:
+    ///   - bytesMax: bytes that may wait for a client which does not take them; its stream then ends.
+    ///   - backlog: what waits for all.
+    init(_ continuation: AsyncStream<ByteBuffer>.Continuation, bytesMax: Int, backlog: LiveBacklog) {
         self.continuation = continuation
         self.bytesMax = bytesMax
+        self.backlog = backlog
     }
+
+    deinit { backlog.add(-waitingBytes.load(ordering: .relaxed)) }
 
     func own(_ subscription: LiveSubscription) { self.subscription.withLock { $0 = subscription } }
 
@@ -47,7 +53,10 @@ final class LiveStreamOutlet: LiveSink {
     }
 
     /// The client has so many bytes more.
-    func taken(_ bytes: Int) { waitingBytes.wrappingSubtract(bytes, ordering: .relaxed) }
+    func taken(_ bytes: Int) {
+        waitingBytes.wrappingSubtract(bytes, ordering: .relaxed)
+        backlog.add(-bytes)
+    }
 
     /// JSON has no line breaks of its own.
     private func send(_ name: String, _ cursor: LiveCursor?, _ data: String) {
@@ -59,7 +68,8 @@ final class LiveStreamOutlet: LiveSink {
         let count = text.readableBytes
         let waiting = waitingBytes.wrappingAdd(count, ordering: .relaxed).newValue
         // One that is alone passes whatever its size, as in `LiveQueue`.
-        guard waiting == count || waiting <= bytesMax else {
+        let hasRoom = backlog.add(count)
+        guard waiting == count || hasRoom && waiting <= bytesMax else {
             // The client comes back with the last event that it has got.
             return continuation.finish()
         }
