@@ -6,7 +6,8 @@ import Testing
 
 /// 10,000 random documents and 10,000 random queries: the query compiler finds what a slow and simple evaluator finds,
 /// in the same order, counts the same, and refuses what it refuses with the same code. Every second class has indexes
-/// of the kind that the store makes by itself. Whoever waits for changes with the same query is told of the same objects.
+/// of the kind that the store makes by itself. Whoever waits for changes with the same query is told of the same
+/// objects.
 @Suite struct EvaluatorTests {
     private static let seed = ProcessInfo.processInfo.environment["SATCHEL_FUZZ_SEED"].flatMap { UInt64($0) } ?? 1
     private static let classes = 40

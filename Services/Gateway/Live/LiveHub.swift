@@ -9,8 +9,8 @@ import Synchronization
 /// it.
 ///
 /// Rights are those of the moment. When `users` says that sessions have to be looked up again, the broker tells the hub
-/// before the reply that carried it goes anywhere: what is written by somebody who knows of it is matched with their new
-/// rights or not at all.
+/// before the reply that carried it goes anywhere: what is written by somebody who knows of it is matched with their
+/// new rights or not at all.
 final class LiveHub: Service {
     let access: LiveAccess
     let backlog = LiveBacklog()

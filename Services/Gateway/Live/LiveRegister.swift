@@ -4,8 +4,8 @@ import ParseProtocol
 /// The subscriptions of this gateway, by the numbers under which services know them. Pure: `LiveHub` guards it and
 /// sends what it decides.
 ///
-/// A service's number is used once. When the rights of a client may have changed, the service is told at once to hold its
-/// number: what it decided before still goes out, nothing is decided under it any more. Under its new rights the
+/// A service's number is used once. When the rights of a client may have changed, the service is told at once to hold
+/// its number: what it decided before still goes out, nothing is decided under it any more. Under its new rights the
 /// subscription gets another number and begins where the old one was held.
 package struct LiveRegister {
     /// What a service knows of the subscription.

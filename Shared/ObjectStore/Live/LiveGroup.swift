@@ -23,8 +23,8 @@ final class LiveGroup {
     /// Nanoseconds that were not charged yet.
     private var uncharged: Int64 = 0
 
-    /// Nanoseconds of a look that are free: what is as cheap as that is bounded by the number of subscriptions, and many
-    /// guests may be one client.
+    /// Nanoseconds of a look that are free: what is as cheap as that is bounded by the number of subscriptions, and
+    /// many guests may be one client.
     private static let free: Int64 = 5_000
     /// Cheaper than this for each client looks cost less than the counting.
     private static let chargedFrom: Int64 = 20_000
@@ -79,7 +79,8 @@ final class LiveGroup {
         case .failure(let error): return end(id, error, &outcome)
         }
         let (test, roots) = (compiled.test, compiled.roots)
-        // What somebody may not ask about is not matched for him: that his subscription ends must not tell that it fits.
+        // What somebody may not ask about is not matched for him: the end of his subscription must not tell that it
+        // fits.
         guard showing.mayAllAsk || mayAnybodyAsk(showing, roots, only: id, &outcome) else { return }
         let before = showing.before.map { test.holds(for: $0.stored.fields, effort) }
         let after = showing.after.map { test.holds(for: $0.stored.fields, effort) }

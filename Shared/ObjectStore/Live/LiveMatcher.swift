@@ -41,8 +41,8 @@ package final class LiveMatcher {
     package func hasClass(_ className: String) -> Bool { classes[className] != nil }
     package var count: Int { queries.count }
 
-    /// - Throws: `.invalidQuery` (102) and others for a condition that cannot be live, `.requestLimitExceeded` (155) when
-    ///   there are too many.
+    /// - Throws: `.invalidQuery` (102) and others for a condition that cannot be live, `.requestLimitExceeded` (155)
+    ///   when there are too many.
     package func add(_ subscriber: Subscriber, to query: LiveQuery) throws {
         remove(subscriber.id)
         let group = try classes[query.className]?[query.condition] ?? LiveGroup(query.condition)
