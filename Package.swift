@@ -135,6 +135,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
             ],
             path: "Services/Gateway",
             resources: [.copy("Resources/Pages"), .copy("Resources/OpenAPI")]
@@ -239,6 +240,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
             ],
             path: "Tests/Support"
         ),
@@ -266,7 +268,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
             ]),
         .testTarget(
             name: "GatewayServiceTests",
-            dependencies: ["GatewayService", "MessageBus", "ParseProtocol", "ProcessKit", "TestSupport"],
+            dependencies: ["GatewayService", "MessageBus", "Messages", "ParseProtocol", "ProcessKit", "TestSupport"],
             swiftSettings: unoptimised),
         serviceTests("Catalog"),
         serviceTests("Users"),
@@ -291,6 +293,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         scenarios("ScenarioTests", exclude: ["Fixtures"]),
         scenarios("GatewayScenarios"),
         scenarios("HardeningScenarios"),
+        scenarios("LiveScenarios"),
         scenarios("ProtocolScenarios"),
         scenarios("SDKScenarios"),
         scenarios("ShopScenarios"),

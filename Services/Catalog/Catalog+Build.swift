@@ -84,7 +84,7 @@ package func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ 
         return .finished
     }
     installHooks(&routes)
-    installJobs(host, keeper, &routes)
+    try installJobs(host, keeper, &routes)
 }
 
 /// Reservations live for a minute at least, so that a few seconds more do not matter.

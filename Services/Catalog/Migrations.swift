@@ -6,6 +6,8 @@ let catalogMigrations = [
     Migration(1, "tables", catalogTables),
     Migration(2, "authorRenames", authorRenameTables),
     Migration(3, "codeHooks", codeHookTables),
+    // Whether somebody wants the end of a job that has begun.
+    Migration(4, "stoppedJobs", ["ALTER TABLE jobRuns ADD COLUMN isStopped INTEGER NOT NULL DEFAULT 0"]),
 ]
 
 /// The tables of release 0.1.0, whose files record no migrations: what they have already is left as it is.

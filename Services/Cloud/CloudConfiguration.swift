@@ -14,10 +14,13 @@ package struct CloudConfiguration: Sendable {
     package let heapMegabytes: Int
     package let functionLimit: Duration
     package let triggerLimit: Duration
+    package let jobLimit: Duration
     package let applicationId: String
     package let serverURL: String
     /// Whether requests of the code carry the caller's session unless it says otherwise, as hosted Parse had it.
     package let actsAsCaller: Bool
+    /// Nil where the processes see what this one does.
+    private let network: CodeNetwork?
     /// The environment of each process.
     let environment: [String]
     /// Where hosted Parse's modules for Stripe and Mailgun find their providers; nil for the providers' own addresses.
@@ -39,23 +42,46 @@ package struct CloudConfiguration: Sendable {
         let triggerSeconds = try settings.number("satchel.cloud.trigger.seconds", 1...25, default: 5)
         functionLimit = .seconds(functionSeconds)
         triggerLimit = .seconds(triggerSeconds)
+        // A day: what takes longer is no job of a process that is replaced by every deployment.
+        let jobSeconds = try settings.number("satchel.cloud.job.seconds", 1...86_400, default: 1_800)
+        jobLimit = .seconds(jobSeconds)
         applicationId = settings.text("satchel.app.id", default: "satchel")
         serverURL = PublicURL { settings[$0] }.text
         stripeURL = settings["satchel.stripe.url"]
         mailgunURL = settings["satchel.mailgun.url"]
         environment = settings.environmentOfPrograms
         actsAsCaller = try settings.flag("satchel.cloud.as.caller", default: false)
+        let sandbox = try settings.choice("satchel.cloud.sandbox", default: SandboxKind.off)
+        let network = try settings.choice("satchel.cloud.network", default: CodeNetwork.on)
+        guard sandbox == .bubblewrap else {
+            guard network == .on else {
+                throw settings.wrong("satchel.cloud.network", "needs SATCHEL_CLOUD_SANDBOX=bubblewrap.")
+            }
+            self.network = nil
+            return
+        }
+        guard FileManager.default.isExecutableFile(atPath: Sandbox.program) else {
+            throw settings.wrong("satchel.cloud.sandbox", "needs \(Sandbox.program), of Debian's package bubblewrap.")
+        }
+        self.network = network
     }
 
     package var mainFile: String { folder + "/main.js" }
 
     /// The command of a process. It ends with the thread that started it, keeps no right to gain others, and begins in
     /// the code's folder.
-    var command: [String] {
-        [
-            "/usr/bin/setpriv", "--pdeathsig", "KILL", "--no-new-privs", "--",
-            "/usr/bin/env", "--chdir=\(folder)", "--", node, "--max-old-space-size=\(heapMegabytes)", runtime,
-        ]
+    package var command: [String] {
+        ["/usr/bin/setpriv", "--pdeathsig", "KILL", "--no-new-privs", "--"]
+            + (network.map(sandboxed) ?? ["/usr/bin/env", "--chdir=\(folder)", "--", node])
+            + ["--max-old-space-size=\(heapMegabytes)", runtime]
+    }
+
+    private func sandboxed(_ network: CodeNetwork) -> [String] {
+        let path = environment.first { $0.hasPrefix("PATH=") }.map { String($0.dropFirst("PATH=".count)) } ?? ""
+        let program = Sandbox.file(of: node, path: path)
+        var visible = [URL(fileURLWithPath: runtime).deletingLastPathComponent().path, folder]
+        if !program.hasPrefix("/usr/") { visible.append(program) }
+        return Sandbox(hasNetwork: network == .on, visible: visible).prefix(folder: folder) + [program]
     }
 
     /// The first frame of a process.

@@ -17,16 +17,20 @@ final class CloudRunner: Sendable {
     private let configuration: CloudConfiguration
     private let pool: NodePool
     private let publication: Publication
+    private let jobs: CodeJobs
 
     /// What a caller needs to hear of the end of a call before it gives up itself.
     private static let margin: BusClock.Milliseconds = 250
     /// For what code asks outside of any call.
     private static let ownLimit = Duration.seconds(10)
+    /// For what a job asks: no function may take longer, so that nothing that they ask does.
+    private static let longestLimit = Duration.seconds(25)
 
     init(host: ServiceHost, configuration: CloudConfiguration) throws {
         self.host = host
         self.configuration = configuration
         pool = try NodePool(configuration: configuration, logger: host.logger)
+        jobs = CodeJobs(pool: pool, limit: configuration.jobLimit)
         let publication = Publication()
         self.publication = publication
         publishing = BackgroundWork(
@@ -56,23 +60,19 @@ final class CloudRunner: Sendable {
     private func loaded(_ definitions: CodeDefinitions) {
         host.bus.setProblem("")
         var known = definitions
-        known.triggers = definitions.triggers.filter { Hook.triggers.contains($0.triggerName) }
+        known.triggers = definitions.triggers.filter(\.isCalledOfCode)
         // Each process says the same.
         guard publish(known) else { return }
         host.logger.notice(
             "Cloud code is loaded.",
             metadata: [
                 "code.functions": "\(known.functions.count)", "code.triggers": "\(known.triggers.count)",
+                "code.jobs": "\(known.jobs.count)",
             ])
-        for trigger in definitions.triggers where !Hook.triggers.contains(trigger.triggerName) {
+        for trigger in definitions.triggers where !trigger.isCalledOfCode {
             host.logger.warning(
                 "A trigger of the cloud code is never called: Satchel has none of the kind yet.",
                 metadata: ["code.trigger": "\(trigger.triggerName)", "code.class": "\(trigger.className)"])
-        }
-        if !definitions.jobs.isEmpty {
-            host.logger.warning(
-                "Jobs of the cloud code are not run yet.",
-                metadata: ["code.jobs": "\(definitions.jobs.joined(separator: ", "))"])
         }
     }
 
@@ -99,6 +99,12 @@ final class CloudRunner: Sendable {
         run.network = request.envelope.principal.network
         run.budget = RequestBudget.current
         return try BusReply(CodeOutcome(), documents: [Self.document(of: await pool.run(run))])
+    }
+
+    /// - Throws: `.operationForbidden` (119) for anybody but the suite itself, `.invalidJSON` (107).
+    func job(_ message: CodeJob, _ request: ServiceRequest) throws -> CodeJobState {
+        try request.requireMaster()
+        return jobs.answer(message, parameters: message.begins ? try request.document() : nil)
     }
 
     /// - Throws: `.serviceUnavailable` (2).
@@ -136,7 +142,9 @@ final class CloudRunner: Sendable {
         let message = CodeRequest.with { $0.depth = UInt32((ask.run?.depth ?? 0) + 1) }
         var request = try BusRequest(CloudCalls.ask, message, timeout: Self.ownLimit)
         // What a call left behind goes on after it, for as long as any other request.
-        if let run = ask.run, run.deadline > BusClock.now { request.deadline = run.deadline }
+        if let run = ask.run, run.deadline > BusClock.now {
+            request.deadline = min(run.deadline, BusClock.now + Self.longestLimit.milliseconds)
+        }
         request.documents = [ask.text]
         request.principal.network = ask.run?.network ?? ""
         request.traceId = ask.run?.traceId ?? ""

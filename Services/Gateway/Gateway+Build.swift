@@ -7,6 +7,7 @@ import NIOPosix
 import Outbound
 import ProcessKit
 import ServiceLifecycle
+import Synchronization
 
 /// Wires the gateway and runs it until SIGTERM or SIGINT.
 func runGateway() async throws {
@@ -21,12 +22,14 @@ func runGateway() async throws {
 
     let sessions = SessionCache()
     let cache = ReadCache(configuration)
+    let hearers = LiveHearers()
     let traffic = BusTraffic()
     let known = HookCache()
     let broker = try Broker(
         configuration: configuration.bus, logger: logger,
         onForget: {
             sessions.forget($0)
+            hearers.forget($0)
             if $0.hooks { known.forget() }
         },
         onStates: { cache?.servicesChanged($0) }, onBatchEnd: { traffic.deliver() })
@@ -36,13 +39,17 @@ func runGateway() async throws {
     let hooks = HookScopes(
         registry: HookRegistry(cache: known, services: services),
         webhooks: Webhooks(client: outbound, settings: configuration.cloud, logger: logger))
+    let admission = Admission(
+        settings: configuration.admission, masterKey: configuration.masterKey, services: services)
+    let principals = PrincipalResolver(configuration: configuration, sessions: sessions, services: services)
+    let hub = LiveHub(
+        access: LiveAccess(
+            settings: configuration.live, principals: principals, admission: admission, hooks: hooks.registry),
+        broker: broker, links: configuration.fileLinks, logger: logger)
+    hearers.set(hub)
     let router = ParseRouter(
-        configuration: configuration,
-        admission: Admission(
-            settings: configuration.admission, masterKey: configuration.masterKey, services: services),
-        principals: PrincipalResolver(configuration: configuration, sessions: sessions, services: services),
-        hooks: hooks,
-        controllers: try Controllers(configuration, broker, services, cache, hooks.registry, outbound, logger),
+        configuration: configuration, admission: admission, principals: principals, hooks: hooks,
+        controllers: try Controllers(configuration, broker, services, cache, hooks.registry, hub, outbound, logger),
         meter: meter)
 
     let gate = ConnectionGate(configuration.capacity, proxies: configuration.admission.trustedProxies)
@@ -57,21 +64,25 @@ func runGateway() async throws {
             services: [
                 BrokerService(broker: broker, code: CodeRequests(router: router, answers: answers)),
                 RequestReporter(meter: meter, services: services, logger: logger),
-                try listener(front, gate, configuration, logger),
+                try listener(front, gate, configuration, hub, router.mount, logger),
+                // First of all: its streams have no end of their own.
+                hub,
             ], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
     try await group.run()
 }
 
 /// The HTTP server. It is HummingbirdCore's, the part of Hummingbird below its router, for which we have our own.
 private func listener(
-    _ front: HTTPFront, _ gate: ConnectionGate, _ configuration: GatewayConfiguration, _ logger: Logger
+    _ front: HTTPFront, _ gate: ConnectionGate, _ configuration: GatewayConfiguration, _ hub: LiveHub, _ mount: Mount,
+    _ logger: Logger
 ) throws -> any Service {
     let builder = HTTPServerBuilder.http1(
         configuration: .init(
             additionalChannelHandlers: [
                 ConnectionGuard(gate), ContinueHandler(),
                 // Before the reader, so that it sees every request; Hummingbird's own has no time limit then.
-                HTTPConnectionStateHandler(idleTimeout: .seconds(75), logger: logger), DirectReader(front),
+                HTTPConnectionStateHandler(idleTimeout: .seconds(75), logger: logger),
+                LiveUpgrade(hub, configuration, mount), DirectReader(front),
             ]))
     return try builder.buildServer(
         configuration: .init(address: .hostname(configuration.host, port: configuration.port), backlog: 1024),
@@ -89,7 +100,7 @@ extension Controllers {
     /// - Throws: when a page or a part of the OpenAPI document cannot be used.
     fileprivate init(
         _ configuration: GatewayConfiguration, _ broker: Broker, _ services: ServiceClient, _ cache: ReadCache?,
-        _ registry: HookRegistry, _ outbound: OutboundClient, _ logger: Logger
+        _ registry: HookRegistry, _ hub: LiveHub, _ outbound: OutboundClient, _ logger: Logger
     ) throws {
         let cloud = configuration.cloud
         let federation = Federation(services: services, limitMax: configuration.limitMax)
@@ -102,7 +113,7 @@ extension Controllers {
             schemas: SchemasController(services: services),
             accounts: accounts,
             functions: FunctionsController(services: services, codeReplacesOwn: cloud.codeReplacesFunctions),
-            jobs: JobsController(services: services, objects: objects, registry: registry),
+            jobs: JobsController(services: services, objects: objects),
             hooks: HooksController(registry: registry, services: services),
             files: FilesController(services: services, configuration: configuration),
             exports: ExportController(
@@ -119,6 +130,7 @@ extension Controllers {
                 templates: try PageTemplates(configuration: configuration), accounts: accounts,
                 configuration: configuration),
             config: ConfigController(services: services),
+            live: LiveController(hub: hub),
             logs: LogController(directory: cloud.logDirectory, secrets: configuration.secrets),
             security: SecurityController(
                 configuration: configuration, settings: cloud, services: services, registry: registry),
@@ -128,6 +140,15 @@ extension Controllers {
                     routes: RouteTable.mounted.routes, outside: RouteTable.outside.routes,
                     publicURL: configuration.publicURL)))
     }
+}
+
+/// Passes what the broker says of sessions to the hub, which needs the broker itself.
+private final class LiveHearers: Sendable {
+    private let hub = Mutex<LiveHub?>(nil)
+
+    func set(_ hub: LiveHub) { self.hub.withLock { $0 = hub } }
+
+    func forget(_ forget: Forget) { hub.withLock { $0 }?.forget(forget) }
 }
 
 /// The broker's life: it starts before the listener and stops after it.

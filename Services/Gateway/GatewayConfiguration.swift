@@ -39,6 +39,7 @@ struct GatewayConfiguration: Sendable {
     /// Largest file that is taken in.
     let fileBytesMax: Int
     let capacity: CapacitySettings
+    let live: LiveSettings
     /// The clients that may upload files.
     let fileUpload: FileUploadRight
     /// The types of files that are taken in.
@@ -93,6 +94,7 @@ struct GatewayConfiguration: Sendable {
         // A file in a JSON body is longer by a third.
         capacity = try CapacitySettings(
             settings, largestBody: max(bodyBytesMax, fileBytesMax / 3 * 4 + BodyReader.tunnelBytesMax))
+        live = try LiveSettings(settings, connections: capacity.connectionsMax)
         fileUpload = try settings.choice("satchel.file.upload", default: FileUploadRight.authenticated)
         fileTypes = try FileTypes(adding: settings.text("satchel.file.types", default: ""))
         fileLinks = FileLinks(publicURL: self.publicURL, applicationId: applicationId)

@@ -21,6 +21,8 @@ public final class ClassStore: Sendable {
     private let isStopped: StopFlag
     /// The costly queries of this process, for the indexes that they need.
     package let shapes: ShapeLog
+    /// Who is told of changes after they were committed.
+    package let watch: ChangeWatch
 
     /// Describes a store; nothing is opened yet.
     /// - Parameters:
@@ -46,11 +48,13 @@ public final class ClassStore: Sendable {
         self.migrator = migrator
         let shapes = ShapeLog()
         self.shapes = shapes
+        let watch = ChangeWatch()
+        self.watch = watch
         writer = WriterThread(
             settings: .init(
                 path: path, classes: classes, migrator: migrator, synchronous: synchronous,
                 allowClassCreation: allowClassCreation, allowCustomObjectId: allowCustomObjectId,
-                allowance: allowance, shapes: shapes, announcement: announcement, answering: answering),
+                allowance: allowance, shapes: shapes, announcement: announcement, watch: watch, answering: answering),
             logger: logger)
         let isStopped = StopFlag()
         self.isStopped = isStopped

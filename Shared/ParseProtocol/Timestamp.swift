@@ -60,6 +60,12 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     /// The Date hash of the wire, `{"__type":"Date","iso":…}`.
     public var wire: JSON { ["__type": "Date", "iso": .string(iso)] }
 
+    /// The day in UTC, by the Gregorian calendar.
+    package var date: (year: Int64, month: Int64, day: Int64) {
+        let moment = min(max(milliseconds, Timestamp.earliest), Timestamp.latest)
+        return Timestamp.date((moment - 86_399_999 * (moment < 0 ? 1 : 0)) / 86_400_000)
+    }
+
     /// The moment `duration` later, or earlier for a negative one; less than a millisecond is cut off.
     public func advanced(by duration: Duration) -> Timestamp {
         Timestamp(

@@ -31,10 +31,30 @@ import Testing
             (["timeOfDay": "11:00", "daysOfWeek": [2, 4]], "2030-01-01T11:00:00.000Z", "2030-01-03T11:00:00.000Z"),
             (["timeOfDay": "11:00", "daysOfWeek": [2]], "2030-01-01T11:00:00.000Z", "2030-01-08T11:00:00.000Z"),
             (["repeatMinutes": 0, "timeOfDay": "", "daysOfWeek": []], "", "2030-01-01T10:00:00.000Z"),
+            (["cron": "*/20 * * * *"], "", "2030-01-01T10:00:00.000Z"),
+            (["cron": "*/20 * * * *"], "2030-01-01T10:00:00.400Z", "2030-01-01T10:20:00.000Z"),
+            (["cron": "0,30 9-17/4 * * *"], "2030-01-01T10:00:01.000Z", "2030-01-01T13:00:00.000Z"),
+            (["cron": "15 4 * * MON"], "", "2030-01-07T04:15:00.000Z"),
+            (["cron": "15 4 * * 7"], "", "2030-01-06T04:15:00.000Z"),
+            (["cron": "0 0 29 feb *"], "", "2032-02-29T00:00:00.000Z"),
+            // One of the two days is enough: a Friday, or the 13th.
+            (["cron": "0 0 13 * 5"], "2030-01-11T00:00:00.000Z", "2030-01-13T00:00:00.000Z"),
+            (["cron": "0 0 13 * *"], "2030-01-11T00:00:00.000Z", "2030-01-13T00:00:00.000Z"),
+            (["cron": "59 23 31 12 *"], "2030-12-31T23:59:00.000Z", "2031-12-31T23:59:00.000Z"),
         ] as [(JSON, String, String)])
     func theNextTimeFollowsFromTheLast(_ members: JSON, _ last: String, _ next: String) throws {
         let lastRun = last.isEmpty ? nil : try Self.moment(last)
         #expect(try Self.schedule(members).next(after: lastRun)?.iso ?? "" == next)
+    }
+
+    @Test(
+        arguments: [
+            "* * * *", "* * * * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * * 13 *", "* * * * 8", "a * * * *",
+            "5/2 * * * *", "*/0 * * * *", "3-1 * * * *", "1, * * * *", "0 0 30 2 *", "* * * anf *", "-1 * * * *",
+            "1-2-3 * * * *", "",
+        ])
+    func whatIsNoLineOfCronIsRefused(_ line: String) {
+        #expect(throws: ParseError.self) { try CronTimes(line) }
     }
 
     @Test func daysBefore1970AreDays() throws {

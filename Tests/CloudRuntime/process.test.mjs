@@ -103,6 +103,18 @@ process('a job tells of its progress', `
   assert.deepEqual(progress, ['one', '2'].map((message) => ({ t: 'progress', id: 1, message })));
 });
 
+process('a process that waits answers a ping, and one that computes when it is done', `
+  Parse.Cloud.define('wait', () => new Promise(() => {}));
+  Parse.Cloud.define('compute', () => { const end = Date.now() + 300; while (Date.now() < end); });`, async (host) => {
+  run(host, 'wait').catch(() => {});
+  host.send({ t: 'ping' });
+  await host.frame((frame) => frame.t === 'pong');
+  host.frames.length = 0;
+  const computed = run(host, 'compute');
+  host.send({ t: 'ping' });
+  await Promise.all([computed, host.frame((frame) => frame.t === 'pong')]);
+});
+
 process('asks name their run, and an answer nobody asked for is passed over', `
   Parse.Cloud.define('f', () => new Parse.Query('A').first());`, async (host) => {
   host.send({ t: 'answer', ask: 999, status: 200, body: {} });

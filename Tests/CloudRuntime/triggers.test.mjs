@@ -231,6 +231,18 @@ snippets('triggers of users, files, config and live queries', [
     expected: { result: { file: { name: 'b.txt', base64: 'aGk=', contentType: 'text/x', metadata: {}, tags: {} } } },
   },
   {
+    name: 'a file that is refused with a text',
+    code: "Parse.Cloud.beforeSave(Parse.File, () => { throw 'no'; });",
+    run: { kind: 'trigger', trigger: 'beforeSaveFile', className: '@File', object: { name: 'a.txt' } },
+    expected: failed(130, 'no'),
+  },
+  {
+    name: 'a file whose removal is refused without a word',
+    code: 'Parse.Cloud.beforeDeleteFile(() => { throw undefined; });',
+    run: { kind: 'trigger', trigger: 'beforeDeleteFile', className: '@File', object: { name: 'a.txt', url: 'u' } },
+    expected: failed(153, 'Could not delete file.'),
+  },
+  {
     name: 'beforeSave of Parse.Config',
     code: "Parse.Cloud.beforeSave(Parse.Config, (r) => { if (r.object.get('limit') > 9) throw 'too much'; });",
     run: { kind: 'trigger', trigger: 'beforeSave', className: '@Config', object: { params: { limit: 10 } } },

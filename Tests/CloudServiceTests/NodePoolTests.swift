@@ -95,6 +95,19 @@ import Testing
         }
     }
 
+    @Test func aSlowCallIsEndedAloneAndItsProcessGoesOn() async throws {
+        try await withPool(processes: 1) { pool, _ in
+            let pid = try await result("pid", in: pool)
+            async let never = run("never", in: pool, limit: .milliseconds(300))
+            async let slow = run("slow", in: pool)
+            let tooLong = RunOutcome.ended("The cloud code took longer than it may and was ended.")
+            #expect(await never == tooLong)
+            #expect(await slow == .result(Array(#""slow""#.utf8)), "More than a second after the other one was ended.")
+            let next = try await result("pid", in: pool)
+            #expect(next == pid)
+        }
+    }
+
     @Test func theCallAfterAKillIsAnswered() async throws {
         try await withPool(processes: 1) { pool, _ in
             let pid = try #require(try await result("pid", in: pool).intValue)

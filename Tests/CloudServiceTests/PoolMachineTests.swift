@@ -38,6 +38,12 @@ import Testing
             return does { $0.tick(now: $1, &$2) }
         }
 
+        mutating func heard(_ id: PoolMachine.ProcessID) { machine.heard(id, now: now) }
+
+        mutating func cancel(_ id: PoolMachine.RunID) -> [Action] {
+            does { $0.cancel(id, .ended("stopped"), now: $1, &$2) }
+        }
+
         mutating func ended(_ id: PoolMachine.ProcessID) -> [Action] { does { $0.ended(id, now: $1, &$2) } }
 
         mutating func answered(_ id: PoolMachine.RunID, by process: PoolMachine.ProcessID) -> [Action] {
@@ -63,12 +69,36 @@ import Testing
         #expect(subject.call(3) == [.send(3, to: 2)])
     }
 
-    @Test func aSilentProcessGetsNothingWhileAnotherTakesIt() {
+    @Test func aProcessThatDoesNotAnswerGetsNothingWhileAnotherTakesIt() {
         var subject = Subject.ready()
         #expect(subject.call(1) == [.send(1, to: 1)])
-        subject.now += PoolMachine.silenceMax + 1
+        #expect(subject.tick(after: PoolMachine.pingAfter) == [.ping(1)])
+        subject.now += PoolMachine.silenceMax
         #expect(subject.call(2) == [.send(2, to: 2)])
         #expect(subject.call(3) == [.send(3, to: 2)])
+        subject.heard(1)
+        #expect(subject.call(4) == [.send(4, to: 1)])
+    }
+
+    @Test func aProcessThatWaitsAnswersAndIsNotSilent() {
+        var subject = Subject.ready()
+        _ = subject.call(1, for: 60_000)
+        for _ in 0..<20 {
+            #expect(subject.tick(after: PoolMachine.pingAfter) == [.ping(1)])
+            #expect(subject.tick(after: 10) == [], "It is asked once.")
+            subject.heard(1)
+        }
+        _ = subject.call(2)
+        #expect(subject.call(3) == [.send(3, to: 1)], "It has as much to do as the other one.")
+        #expect(subject.tick(after: PoolMachine.pingAfter) == [.ping(1), .ping(2)])
+    }
+
+    @Test func aProcessWithoutWorkIsNotAsked() {
+        var subject = Subject.ready()
+        _ = subject.call(1)
+        _ = subject.answered(1, by: 1)
+        #expect(subject.tick(after: 60_000) == [])
+        #expect(!subject.machine.isWatching)
     }
 
     @Test func aProcessThatDiesTakesItsOwnCallsAlone() {
@@ -98,34 +128,74 @@ import Testing
         #expect(pauses == [100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000, 10_000])
     }
 
-    @Test func aCallPastItsLimitIsEndedAndItsProcessReplaced() {
-        var subject = Subject.ready()
-        _ = subject.call(1, for: 500)
-        let actions = subject.tick(after: 500)
-        #expect(actions == [.cancel(1, in: 1), .finish(1, Self.tooLong), .kill(1)])
-        #expect(subject.call(2) == [.send(2, to: 2)])
-        #expect(subject.tick(after: PoolMachine.backOff.lowerBound) == [.start(3)])
-        #expect(subject.ended(1) == [], "It was replaced already.")
-    }
-
-    @Test func otherCallsOfAnEndedProcessGoOnWhileItSaysSomething() {
+    @Test func aSlowCallOfAProcessThatAnswersIsEndedAlone() {
         var subject = Subject.ready(processes: 1)
         _ = subject.call(1, for: 500)
         _ = subject.call(2, for: 60_000)
-        #expect(subject.tick(after: 500) == [.cancel(1, in: 1), .finish(1, Self.tooLong)])
-        _ = subject.tick(after: 900)
-        subject.machine.heard(1, now: subject.now)
-        #expect(!subject.tick(after: 900).contains(.kill(1)))
-        #expect(subject.answered(2, by: 1) == [.finish(2, .result([])), .kill(1)])
+        #expect(subject.tick(after: 500) == [.cancel(1, in: 1), .finish(1, Self.tooLong), .ping(1)])
+        #expect(subject.call(3) == [], "It waits for the answer.")
+        subject.heard(1)
+        #expect(subject.tick(after: 10) == [.send(3, to: 1)])
+        #expect(subject.answered(2, by: 1) == [.finish(2, .result([]))])
+        #expect(subject.answered(3, by: 1) == [.finish(3, .result([]))])
+        #expect(subject.tick(after: PoolMachine.graceMax) == [])
+        #expect(!subject.machine.isWatching)
+    }
+
+    @Test func aProcessThatStoodStillUntilTheLimitIsEndedAtOnce() {
+        var subject = Subject.ready()
+        _ = subject.call(1, for: 2000)
+        #expect(subject.tick(after: PoolMachine.pingAfter) == [.ping(1)])
+        let actions = subject.tick(after: 2000)
+        #expect(actions == [.cancel(1, in: 1), .finish(1, Self.tooLong), .kill(1)])
+        #expect(subject.call(2) == [.send(2, to: 2)])
+        #expect(subject.ended(1) == [])
+        #expect(subject.tick(after: PoolMachine.backOff.lowerBound).contains(.start(3)))
     }
 
     @Test func aProcessThatStandsStillTakesItsOtherCallsWithIt() {
         var subject = Subject.ready(processes: 1)
         _ = subject.call(1, for: 500)
         _ = subject.call(2, for: 60_000)
-        _ = subject.tick(after: 500)
-        #expect(subject.tick(after: PoolMachine.graceMax).contains(.kill(1)))
+        #expect(subject.tick(after: 500) == [.cancel(1, in: 1), .finish(1, Self.tooLong), .ping(1)])
+        #expect(subject.tick(after: PoolMachine.graceMax - 1) == [])
+        #expect(subject.tick(after: 1) == [.kill(1)])
         #expect(subject.ended(1) == [.finish(2, Self.died)])
+    }
+
+    @Test func aProcessThatStandsStillGoesOnWhileNoCallIsPastItsLimit() {
+        var subject = Subject.ready(processes: 1)
+        _ = subject.call(1, for: 60_000)
+        #expect(subject.tick(after: PoolMachine.pingAfter) == [.ping(1)])
+        #expect(subject.tick(after: 30_000) == [])
+        #expect(subject.answered(1, by: 1) == [.finish(1, .result([]))])
+    }
+
+    @Test func aProcessInWhichManyCallsWereTooLongIsReplaced() {
+        var subject = Subject.ready(processes: 1)
+        _ = subject.call(1000, for: 600_000)
+        for id in 1..<PoolMachine.RunID(PoolMachine.lateMax) {
+            _ = subject.call(id, for: 100)
+            let actions = subject.tick(after: 100)
+            #expect(actions.contains(.finish(id, Self.tooLong)))
+            #expect(!actions.contains(.start(2)))
+            subject.heard(1)
+        }
+        subject.now += PoolMachine.stableAfter
+        let last = PoolMachine.RunID(PoolMachine.lateMax)
+        _ = subject.call(last, for: 100)
+        #expect(subject.tick(after: 100).contains(.start(2)))
+        subject.heard(1)
+        #expect(subject.answered(1000, by: 1) == [.finish(1000, .result([])), .kill(1)])
+    }
+
+    @Test func aCallThatIsStoppedEndsAlone() {
+        var subject = Subject.ready(processes: 1)
+        _ = subject.call(1)
+        #expect(subject.cancel(1) == [.cancel(1, in: 1), .finish(1, .ended("stopped")), .ping(1)])
+        #expect(subject.cancel(1) == [])
+        subject.heard(1)
+        #expect(subject.call(2) == [.send(2, to: 1)])
     }
 
     @Test func anOutcomeThatComesTooLateIsNobodys() {

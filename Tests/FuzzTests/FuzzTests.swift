@@ -54,4 +54,5 @@ import Testing
     @Test func reports() async throws { try await fuzz(ReportTarget()) }
     @Test func files() async throws { try await fuzz(FileTarget()) }
     @Test func http() async throws { try await fuzz(HTTPTarget()) }
+    @Test func live() async throws { try await fuzz(LiveTarget()) }
 }

@@ -30,6 +30,13 @@ import Testing
         #expect(answer.value == ["query": ["where": [:], "skip": 0, "limit": 5]])
     }
 
+    @Test func objectsInPlaceOfAQueryAreObjects() throws {
+        let answer = try Self.find.answer(to: ["objects": [["text": "a"]]])
+        #expect(answer.objects == [["text": "a"]])
+        #expect(try Self.find.answer(to: ["query": [:]]).objects == nil)
+        #expect(throws: ParseError.self) { try Self.find.answer(to: ["objects": ["a"]]) }
+    }
+
     @Test func aFieldThatTheResultLacksIsTakenBack() throws {
         let answer = try Self.save.answer(to: ["object": ["text": "b"]])
         #expect(answer.value == ["text": "b"])

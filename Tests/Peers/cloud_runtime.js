@@ -25,6 +25,8 @@ const functions = {
   deep: (run) => socket.write(frame(`{"t":"done","id":${run.id},"result":${'['.repeat(2000)}${']'.repeat(2000)}}`)),
   noise: () => socket.write(Buffer.from([255, 255, 255, 255])),
   spin: () => { for (;;); },
+  never: () => {},
+  slow: (run, done) => setTimeout(() => done('slow'), 1500),
   end: () => process.exit(7),
   ask: (run, done) => {
     asks.set(run.id, (answer) => done(answer.body));
@@ -45,6 +47,8 @@ function take(message) {
     send({ t: 'loaded', functions: Object.keys(functions), jobs: [], triggers, error });
   } else if (message.t === 'answer') {
     asks.get(message.ask)(message);
+  } else if (message.t === 'ping') {
+    send({ t: 'pong' });
   } else if (message.t === 'run') {
     functions[message.name](message, (result) => send({ t: 'done', id: message.id, result }));
   }

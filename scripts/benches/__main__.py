@@ -12,9 +12,11 @@ import subprocess
 import sys
 
 import checkouts
+import cloud
 import compare
 import files
 import growth
+import live
 import machine
 import processes
 import reads
@@ -29,6 +31,7 @@ GROUPS = {
     "memory": processes.memory, "start": processes.start, "read": reads.cold, "cached": reads.cached,
     "write": writes.create, "bulk": writes.bulk, "checkout": checkouts.checkout, "file": files.file,
     "signin": signin.sign_in, "events": writes.events, "growth": growth.growth,
+    "cloud": cloud.cloud, "live": live.live,
 }
 
 

@@ -53,6 +53,15 @@ def processes(data):
     return found
 
 
+def children(pid):
+    """The processes that a process has started, by whichever of its threads."""
+    found = []
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{thread}/children", encoding="ascii") as file:
+            found += [int(child) for child in file.read().split()]
+    return found
+
+
 def cpu_seconds(pids):
     """Processor time, user and system, of each process so far."""
     seconds = {}

@@ -2,7 +2,7 @@ import MessageBus
 
 /// A call of cloud code, and on whose account it is.
 package struct CodeRun: Sendable {
-    /// The function, or the trigger and its class, for the log.
+    /// The function, the job, or the trigger and its class, for the log.
     package let name: String
     /// The calls of cloud code that it is inside of; 0 for a client's.
     package let depth: Int
@@ -13,6 +13,10 @@ package struct CodeRun: Sendable {
     /// The network of the client that waits for it.
     package var network = ""
     package var budget: RequestBudget?
+    /// Of a job: the objectId of its `_JobStatus`; empty for others.
+    package var jobId = ""
+    /// Hears what a job says of its progress, on the pool's thread.
+    package var told: (@Sendable (String) -> Void)?
 
     package init(name: String, depth: Int, text: [UInt8], deadline: BusClock.Milliseconds) {
         self.name = name

@@ -15,8 +15,10 @@ package enum NodeMessage: Equatable {
     case unreadableAsk(Int64, run: PoolMachine.RunID?)
     /// A line of the log that cannot be taken.
     case unreadableLine
-    /// How far a job is.
-    case progress
+    /// The answer to a ping.
+    case pong
+    /// What a job says of its progress.
+    case progress(PoolMachine.RunID, String)
 
     /// Nothing that the protocol has.
     package struct Malformed: Error, Equatable {}
@@ -44,7 +46,10 @@ package enum NodeMessage: Equatable {
         case "log":
             self = .log(
                 run: run, level: json["level"]?.stringValue ?? "info", text: json["text"]?.stringValue ?? "")
-        case "progress": self = .progress
+        case "pong": self = .pong
+        case "progress":
+            guard let id = Self.id(json["id"]) else { throw Malformed() }
+            self = .progress(id, json["message"]?.stringValue ?? "")
         default: throw Malformed()
         }
     }

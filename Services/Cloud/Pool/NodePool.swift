@@ -28,6 +28,7 @@ package final class NodePool: Sendable {
     enum Work: Sendable {
         case run(CodeRun, @Sendable (RunOutcome) -> Void)
         case answer(CodeAsk, [UInt8])
+        case cancelJob(String)
         case stop
     }
 
@@ -62,6 +63,10 @@ package final class NodePool: Sendable {
 
     /// - Parameter text: `status`, `headers` and `body`, as a JSON object.
     package func answer(_ ask: CodeAsk, _ text: [UInt8]) { mailbox.post(.answer(ask, text)) }
+
+    /// Ends a job, if it runs: its run fails, and the code can ask for nothing more.
+    /// - Parameter id: its `CodeRun.jobId`.
+    package func cancel(job id: String) { mailbox.post(.cancelJob(id)) }
 
     /// In place of `start`, where there is no code: calls that come nevertheless are answered at once.
     package func close() {

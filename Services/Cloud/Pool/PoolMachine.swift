@@ -12,6 +12,8 @@ package struct PoolMachine {
         case send(RunID, to: ProcessID)
         /// Nobody waits for the call any more.
         case cancel(RunID, in: ProcessID)
+        /// Asks whether it still goes on; every message of it is an answer.
+        case ping(ProcessID)
         case kill(ProcessID)
         case finish(RunID, RunOutcome)
         /// Why no code can be run; empty when it can.
@@ -22,12 +24,17 @@ package struct PoolMachine {
     package static let runsMax = 64
     /// Calls that may wait for a process.
     package static let waitingMax = 1024
-    /// A process that has work and says nothing for so long gets no further call while another one can take it.
-    package static let silenceMax: Milliseconds = 100
+    /// A process that has work and has said nothing for so long is asked whether it goes on.
+    package static let pingAfter: Milliseconds = 50
+    /// One that has not answered for so long gets no further call while another one can take it.
+    package static let silenceMax: Milliseconds = 50
     /// The longest that a process may take to load the code.
     package static let loadMax: Milliseconds = 30_000
-    /// A process that a call was too long for goes on for the sake of its other calls, as long as it says something.
+    /// A process that a call was too long for stands still when it has not answered for so long, and is ended. Any
+    /// other one waits for something in that call alone, and goes on.
     package static let graceMax: Milliseconds = 1_000
+    /// What calls past their limits leave behind stays in their process: after so many of them it is replaced.
+    package static let lateMax = 32
     /// A process that lived for so long ended by chance, and the next one is started at once.
     package static let stableAfter: Milliseconds = 10_000
     /// The pause before a start, which doubles with every process that ends soon.
@@ -48,6 +55,16 @@ package struct PoolMachine {
         var runs: Set<RunID> = []
         /// The time of its last message, or since when it has something to say.
         var lastHeard: Milliseconds
+        /// The time of the question that it has not answered yet.
+        var pingedAt: Milliseconds?
+        /// A call was too long for it, and it has said nothing since; until it does it gets no further one.
+        var isDoubted = false
+        /// Calls that were too long for it.
+        var late = 0
+
+        func isSilent(for limit: Milliseconds, now: Milliseconds) -> Bool {
+            pingedAt.map { now - $0 >= limit } ?? false
+        }
     }
 
     private struct Slot {
@@ -76,7 +93,8 @@ package struct PoolMachine {
 
     /// Whether `tick` has something to look at.
     package var isWatching: Bool {
-        !runs.isEmpty || processes.contains { $0.value.phase != .ready } || slots.contains { $0.startAt != nil }
+        !runs.isEmpty || processes.contains { $0.value.phase != .ready || $0.value.isDoubted }
+            || slots.contains { $0.startAt != nil }
     }
 
     // MARK: Processes
@@ -111,7 +129,11 @@ package struct PoolMachine {
     }
 
     /// A message of a process, whatever it says.
-    package mutating func heard(_ id: ProcessID, now: Milliseconds) { processes[id]?.lastHeard = now }
+    package mutating func heard(_ id: ProcessID, now: Milliseconds) {
+        processes[id]?.lastHeard = now
+        processes[id]?.pingedAt = nil
+        processes[id]?.isDoubted = false
+    }
 
     /// A process is gone.
     package mutating func ended(_ id: ProcessID, now: Milliseconds, _ actions: inout [Action]) {
@@ -147,15 +169,24 @@ package struct PoolMachine {
         actions.append(.kill(id))
     }
 
-    /// A call took too long: the process takes no other one, and another process takes its place.
-    private mutating func retire(_ id: ProcessID, now: Milliseconds, _ actions: inout [Action]) {
-        guard let process = processes[id] else { return }
-        if process.phase == .ready {
+    /// A call took too long. A process that stands still is ended; whether it does, it is asked unless that is known.
+    private mutating func doubt(_ id: ProcessID, now: Milliseconds, _ actions: inout [Action]) {
+        guard let process = processes[id], process.phase == .ready || process.phase == .retiring else { return }
+        processes[id]?.isDoubted = true
+        processes[id]?.late += 1
+        if process.isSilent(for: Self.graceMax, now: now) { return end(id, &actions) }
+        if process.pingedAt == nil { ping(id, now: now, &actions) }
+        if process.phase == .ready, process.late + 1 >= Self.lateMax {
+            // It takes no other call, and another process takes its place.
             processes[id]?.phase = .retiring
-            processes[id]?.lastHeard = now
             replace(process, now: now, &actions)
         }
-        if processes[id]?.runs.isEmpty == true { end(id, &actions) }
+        if processes[id]?.phase == .retiring, processes[id]?.runs.isEmpty == true { end(id, &actions) }
+    }
+
+    private mutating func ping(_ id: ProcessID, now: Milliseconds, _ actions: inout [Action]) {
+        processes[id]?.pingedAt = now
+        actions.append(.ping(id))
     }
 
     private mutating func tell(_ text: String, _ actions: inout [Action]) {
@@ -200,13 +231,29 @@ package struct PoolMachine {
         sendWaiting(now: now, &actions)
     }
 
+    /// Nobody waits for a call any more: it is ended, wherever it is.
+    package mutating func cancel(
+        _ id: RunID, _ outcome: RunOutcome, now: Milliseconds, _ actions: inout [Action]
+    ) {
+        guard let run = runs[id] else { return }
+        guard let process = run.process else {
+            waiting.removeAll { $0 == id }
+            return finish(id, outcome, &actions)
+        }
+        processes[process]?.runs.remove(id)
+        actions.append(.cancel(id, in: process))
+        finish(id, outcome, &actions)
+        doubt(process, now: now, &actions)
+    }
+
     private func process(isNested: Bool, now: Milliseconds) -> ProcessID? {
         func rank(_ id: ProcessID, _ process: Process) -> (Int, Int, ProcessID) {
-            let isSilent = !process.runs.isEmpty && now - process.lastHeard > Self.silenceMax
-            return (isSilent ? 1 : 0, process.runs.count, id)
+            (process.isSilent(for: Self.silenceMax, now: now) ? 1 : 0, process.runs.count, id)
         }
-        return processes.filter { $0.value.phase == .ready && (isNested || $0.value.runs.count < Self.runsMax) }
-            .min { rank($0.key, $0.value) < rank($1.key, $1.value) }?.key
+        return processes.filter { _, process in
+            process.phase == .ready && !process.isDoubted && (isNested || process.runs.count < Self.runsMax)
+        }
+        .min { rank($0.key, $0.value) < rank($1.key, $1.value) }?.key
     }
 
     private mutating func send(
@@ -241,28 +288,36 @@ package struct PoolMachine {
     /// Ends what takes too long and starts what is due. To be called several times a second while `isWatching`.
     package mutating func tick(now: Milliseconds, _ actions: inout [Action]) {
         for (id, run) in runs.sorted(by: { $0.key < $1.key }) where run.deadline <= now {
-            guard let process = run.process else {
-                waiting.removeAll { $0 == id }
-                finish(id, .notRun("The cloud code could not be started in time; try again."), &actions)
-                continue
-            }
-            processes[process]?.runs.remove(id)
-            actions.append(.cancel(id, in: process))
-            finish(id, .ended("The cloud code took longer than it may and was ended."), &actions)
-            retire(process, now: now, &actions)
+            let outcome =
+                run.process == nil
+                ? RunOutcome.notRun("The cloud code could not be started in time; try again.")
+                : .ended("The cloud code took longer than it may and was ended.")
+            cancel(id, outcome, now: now, &actions)
         }
         for (id, process) in processes.sorted(by: { $0.key < $1.key }) {
             switch process.phase {
             case .loading where now - process.startedAt >= Self.loadMax:
                 tell("The cloud code takes too long to load.", &actions)
                 end(id, &actions)
-            case .retiring where now - process.lastHeard >= Self.graceMax: end(id, &actions)
-            case .loading, .ready, .retiring, .ending: break
+            case .ready, .retiring: watch(id, process, now: now, &actions)
+            case .loading, .ending: break
             }
         }
         for slot in slots.indices {
             if let time = slots[slot].startAt, time <= now { start(slot, now: now, &actions) }
         }
+        // One that was doubted may have answered.
+        sendWaiting(now: now, &actions)
+    }
+
+    private mutating func watch(
+        _ id: ProcessID, _ process: Process, now: Milliseconds, _ actions: inout [Action]
+    ) {
+        guard process.pingedAt == nil else {
+            if process.isDoubted, process.isSilent(for: Self.graceMax, now: now) { end(id, &actions) }
+            return
+        }
+        if !process.runs.isEmpty, now - process.lastHeard >= Self.pingAfter { ping(id, now: now, &actions) }
     }
 
     /// Ends everything.

@@ -78,6 +78,9 @@ final class PoolThread {
             machine.call(
                 lastRun, deadline: run.deadline, isNested: run.depth > 0, now: BusClock.now, &actions)
         case .answer(let ask, let text): answer(ask, text)
+        case .cancelJob(let job):
+            guard let id = runs.first(where: { $0.value.run.jobId == job })?.key else { return }
+            machine.cancel(id, .ended("The job was stopped."), now: BusClock.now, &actions)
         case .stop:
             isRunning = false
             machine.stop(&actions)
@@ -107,6 +110,7 @@ final class PoolThread {
             send(FrameReader.frame("\"t\":\"run\",\"id\":\(id)", before: text), to: process)
         case .cancel(let id, let process):
             send(FrameReader.frame(Array("{\"t\":\"cancel\",\"id\":\(id)}".utf8)), to: process)
+        case .ping(let process): send(Self.ping, to: process)
         case .kill(let id): children[id]?.process.kill()
         case .finish(let id, let outcome):
             guard let (run, completion) = runs.removeValue(forKey: id) else { return }
@@ -211,8 +215,9 @@ final class PoolThread {
             let run = runId.flatMap { runs[$0]?.run ?? ended[$0] }
             send(
                 Self.unreadable, answering: CodeAsk(process: id, number: number, runId: runId ?? 0, run: run, text: []))
-        case .unreadableLine: break
-        case .progress: break  // Of jobs, which are not run yet.
+        // That it says something is all that it says.
+        case .unreadableLine, .pong: break
+        case .progress(let run, let text): runs[run]?.run.told?(text)
         }
     }
 
@@ -236,6 +241,7 @@ final class PoolThread {
         send(FrameReader.frame("\"t\":\"answer\",\"ask\":\(ask.number)", before: text), to: ask.process)
     }
 
+    private static let ping = FrameReader.frame(Array(#"{"t":"ping"}"#.utf8))
     private static let tooLarge = CodeAnswerText.text(
         of: ParseError(.objectTooLarge, "The answer is larger than cloud code can be given."))
     private static let unreadable = CodeAnswerText.text(

@@ -31,6 +31,7 @@ function received(frame) {
     case 'run': runner.start(frame); break;
     case 'cancel': runner.cancel(frame.id); break;
     case 'answer': host.answered(frame); break;
+    case 'ping': host.send({ t: 'pong' }); break;
     default: line('error', `The host sent a message of an unknown kind: ${frame && frame.t}`, null);
   }
 }

@@ -16,6 +16,11 @@ const open = new Map();
 
 /** What an error that says nothing of itself means in a trigger. */
 const UNKNOWN = { code: ParseError.SCRIPT_FAILED, message: 'Script failed. Unknown error.' };
+/** Files have codes of their own, as in Parse Server. */
+const UNKNOWN_OF_FILES = {
+  beforeSaveFile: { code: ParseError.FILE_SAVE_ERROR, message: 'Could not store file.' },
+  beforeDeleteFile: { code: ParseError.FILE_DELETE_ERROR, message: 'Could not delete file.' },
+};
 
 async function runFunction(run) {
   const { name } = run.frame;
@@ -44,7 +49,7 @@ async function runTrigger(run) {
     const returned = isSkipped(entry.validator, request) ? undefined : await call(entry.handler, request);
     return results.ofTrigger(frame, returned, request);
   } catch (error) {
-    throw resolved(error, UNKNOWN);
+    throw resolved(error, UNKNOWN_OF_FILES[frame.trigger] || UNKNOWN);
   }
 }
 

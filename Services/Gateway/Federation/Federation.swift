@@ -54,7 +54,14 @@ struct Federation: Sendable {
         _ className: String, _ options: QueryOptions, _ principal: Principal, for request: ParseRequest
     ) async throws(ParseError) -> Found {
         let hooked = try await HookedRead(request.hooks, className, principal)
-        let options = try await hooked?.before(options, limitMax: limitMax) ?? options
+        let find = try await hooked?.before(options, limitMax: limitMax) ?? .init(options: options)
+        let options = find.options
+        if let hooked, let objects = find.objects {
+            let left = try await hooked.answered(objects, keys: options.keys, excludeKeys: options.excludeKeys)
+            var answer: JSON = ["results": .array(left)]
+            if options.wantsCount { answer["count"] = .int(Int64(left.count)) }
+            return Found(body: answer.serialized, reply: nil)
+        }
         var filter = options.filter
         let hasSubQueries = SubQueries.mayOccur(in: filter)
         if hasSubQueries {

@@ -49,6 +49,26 @@ struct FileUpload {
         guard !content.isEmpty else { throw Self.invalid }
     }
 
+    /// The file that cloud code makes of an upload: what it is given has to be as good as a client's.
+    /// - Parameter file: `name`, `metadata` and `tags`, and `base64` with `contentType` for another content.
+    /// - Throws: as for a client's.
+    init(_ upload: FileUpload, as file: JSON, bytesMax: Int, types: FileTypes) throws(ParseError) {
+        var stated = file["contentType"]?.stringValue
+        if let text = file["base64"]?.stringValue {
+            guard text.utf8.count <= (bytesMax + 2) / 3 * 4 else { throw .fileTooLarge(bytesMax) }
+            guard let data = Data(base64Encoded: text), !data.isEmpty else { throw Self.invalid }
+            content = Array(data)
+        } else {
+            content = upload.content
+            stated = stated ?? upload.contentType
+        }
+        guard content.count <= bytesMax else { throw .fileTooLarge(bytesMax) }
+        metadata = try Self.metadata(["metadata": file["metadata"] ?? [:], "tags": file["tags"] ?? [:]])
+        isPrivate = upload.isPrivate
+        (name, contentType) = try types.accept(
+            name: file["name"]?.stringValue ?? upload.name, contentType: stated)
+    }
+
     private static let invalid = ParseError(.fileSaveError, "Invalid file upload.")
 
     /// The metadata and tags that SDKs send in headers when the body is the file's bytes: each an object as JSON.

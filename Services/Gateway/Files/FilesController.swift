@@ -21,9 +21,19 @@ struct FilesController: Sendable {
         guard !request.isInBatch else { throw ParseError(.commandUnavailable, "A batch cannot upload files.") }
         try authorize(principal)
         guard request.path.count == 2 else { throw ParseError(.invalidFileName, "Filename not provided.") }
-        let upload = try FileUpload(
+        var upload = try FileUpload(
             request, named: String(request.path[1]), bytesMax: configuration.fileBytesMax,
             types: configuration.fileTypes)
+        let hooks = try await HookedFiles(request.hooks, principal)
+        if let file = try await hooks?.beforeSave(upload) {
+            if let url = file["url"]?.stringValue, let name = file["name"]?.stringValue {
+                // The code has stored it itself.
+                await hooks?.afterSave(name, url: url, nil)
+                return Self.stored(name, url: url)
+            }
+            upload = try FileUpload(
+                upload, as: file, bytesMax: configuration.fileBytesMax, types: configuration.fileTypes)
+        }
         let message = SaveFileRequest.with {
             $0.name = FileNames.kept(upload.name, isPrivate: upload.isPrivate)
             $0.contentType = upload.contentType
@@ -33,7 +43,12 @@ struct FilesController: Sendable {
             FileCalls.save, message, documents: [upload.content], for: principal, trace: request.requestId,
             timeout: Self.saveTimeout)
         let url = configuration.fileLinks.url(of: message.name, signedBy: configuration.fileSigner)
-        return ParseResponse(status: 201, ["name": .string(message.name), "url": .string(url)], location: url)
+        await hooks?.afterSave(message.name, url: url, upload)
+        return Self.stored(message.name, url: url)
+    }
+
+    private static func stored(_ name: String, url: String) -> ParseResponse {
+        ParseResponse(status: 201, ["name": .string(name), "url": .string(url)], location: url)
     }
 
     /// - Throws: `.fileSaveError` (130) for whoever may not upload files.
@@ -55,9 +70,13 @@ struct FilesController: Sendable {
             throw ParseError(.invalidFileName, "Filename not provided.")
         }
         guard request.path.count == 2 || request.path[1] == configuration.applicationId else { return .forbidden() }
+        let url = configuration.fileLinks.url(of: name)
+        let hooks = try await HookedFiles(request.hooks, principal)
+        try await hooks?.beforeDelete(name, url: url)
         _ = try await services.write(
             FileCalls.delete, DeleteFileRequest.with { $0.name = name }, for: principal,
             trace: request.requestId)
+        await hooks?.afterDelete(name, url: url)
         return ParseResponse([:])
     }
 

@@ -6,7 +6,6 @@ import ParseProtocol
 struct JobsController: Sendable {
     let services: ServiceClient
     let objects: ObjectsController
-    let registry: HookRegistry
 
     private static let scheduleClass = "_JobSchedule"
     private static let statusIdName = headerName("X-Parse-Job-Status-Id")
@@ -19,16 +18,21 @@ struct JobsController: Sendable {
         var name = named
         if name == nil { name = parameters.removeValue(forKey: "jobName")?.stringValue }
         guard let name else { throw ParseError(.scriptFailed, "Invalid job.") }
-        guard try await !registry.table().codeJobs.contains(name) else {
-            throw ParseError(
-                .scriptFailed, "The job \(name.prefix(128)) is defined in cloud code, whose jobs are not run yet.")
-        }
         let reply = try await services.write(
             JobCalls.start, StartJob.with { $0.name = name }, documents: [JSON.object(parameters).serialized],
             for: principal, trace: request.requestId)
         var response = ParseResponse([:])
         response.headers[Self.statusIdName] = try reply.message.statusID
         return response
+    }
+
+    /// Ends the runs of a job that wait or are under way; in place of its name there may be the id of one run's status.
+    func stop(
+        _ name: String, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> ParseResponse {
+        _ = try await services.write(
+            JobCalls.stop, StopJob.with { $0.name = name }, for: principal, trace: request.requestId)
+        return ParseResponse([:])
     }
 
     /// The jobs there are, and those with a schedule.

@@ -26,6 +26,13 @@ package struct OriginRule: Sendable {
         allowed = origins
     }
 
+    /// Whether a page may open a connection that browsers do not ask about beforehand, a WebSocket. What is no browser
+    /// names no page.
+    package func admits(_ origin: String?) -> Bool {
+        guard let allowed, let origin else { return true }
+        return allowed.contains(origin)
+    }
+
     /// Whether every page hears the same.
     var isForAll: Bool { allowed == nil }
 

@@ -7,6 +7,8 @@ package struct HookAnswer: Sendable {
     package var value: JSON
     /// The request's context, as the code left it; nil where it said nothing of it.
     package var context: JSON?
+    /// The objects that a beforeFind answers in place of a query; nil where it answers a query.
+    package var objects: [JSON]?
     /// The fields of the client's change that the code took back.
     package var takenBack: Set<String> = []
 }
@@ -77,7 +79,9 @@ package struct CodeCall: Sendable {
             "kind": "trigger", "trigger": .string(trigger), "className": .string(className), "request": request,
             "isGet": body["isGet"] ?? false, "count": body["count"] ?? false,
         ]
-        for name in ["object", "original", "query", "objects", Self.written] { members[name] = body[name] }
+        for name in ["object", "original", "query", "objects", "fileSize", "contentLength", Self.written] {
+            members[name] = body[name]
+        }
         self.members = members
         message = .with {
             $0.kind = "trigger"
@@ -89,9 +93,13 @@ package struct CodeCall: Sendable {
 
     /// The result in the words of a webhook's `success`.
     /// - Throws: `.invalidKeyName` (105) and `.invalidJSON` (107) for what clients may not send either, and
-    ///   `.scriptFailed` (141) for objects in place of a query.
+    ///   `.scriptFailed` (141) for objects that are none.
     package func answer(to result: JSON) throws(ParseError) -> HookAnswer {
         try WebhookAnswer.check(result)
+        // It has triggers of the same names as objects have.
+        if message.className == Hook.configClass {
+            return HookAnswer(value: message.name == "beforeSave" ? result : .null)
+        }
         switch message.name {
         case _ where message.kind == "function": return HookAnswer(value: result)
         case "beforeSave":
@@ -103,11 +111,13 @@ package struct CodeCall: Sendable {
             return HookAnswer(
                 value: object, context: result["context"],
                 takenBack: written.subtracting((object.objectValue ?? [:]).keys))
+        case "beforeSaveFile": return HookAnswer(value: result["file"] ?? .null)
         case "beforeDelete": return HookAnswer(value: .null, context: result["context"])
         case "beforeFind":
-            // Not taken for a query that was left as it was: the code meant to keep the stored objects back.
-            guard result["objects"] == nil else {
-                throw ParseError(.scriptFailed, "A beforeFind that answers objects is not built yet.")
+            if let objects = result["objects"] {
+                var answer = HookAnswer(value: .null)
+                answer.objects = try Self.objects(objects)
+                return answer
             }
             // The code that is loaded now has no such trigger any more, which is not known here yet.
             guard let changed = result["query"] else { return HookAnswer(value: .null) }
@@ -115,6 +125,13 @@ package struct CodeCall: Sendable {
         case "afterFind": return HookAnswer(value: result["objects"] ?? [:])
         default: return HookAnswer(value: .null)
         }
+    }
+
+    private static func objects(_ list: JSON) throws(ParseError) -> [JSON] {
+        guard case .array(let elements) = list, elements.allSatisfy({ $0.objectValue != nil }) else {
+            throw ParseError(.scriptFailed, "The code's answer to beforeFind is no array of objects.")
+        }
+        return elements
     }
 
     /// The query with what the code took out of it: the result is the whole query, and what it lacks is meant so.

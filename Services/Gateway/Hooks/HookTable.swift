@@ -15,13 +15,11 @@ enum HookTarget: Sendable, Hashable {
 struct HookTable: Sendable {
     enum Trigger: String, Sendable {
         case beforeSave, afterSave, beforeDelete, afterDelete, beforeFind, afterFind, beforeLogin, afterLogin,
-            afterLogout
+            afterLogout, beforeSaveFile, afterSaveFile, beforeDeleteFile, afterDeleteFile
     }
 
     /// The webhooks, in the order in which they were told.
     let hooks: [Hook]
-    /// The jobs that cloud code defines.
-    let codeJobs: Set<String>
     /// Whether there is cloud code that defines anything.
     let hasCode: Bool
     private let functions: [String: HookTarget]
@@ -29,7 +27,6 @@ struct HookTable: Sendable {
 
     init(_ hooks: [Hook] = [], code: CodeDefinitions = .init()) {
         self.hooks = hooks
-        codeJobs = Set(code.jobs)
         hasCode = !code.functions.isEmpty || !code.jobs.isEmpty || !code.triggers.isEmpty
         var functions: [String: HookTarget] = [:]
         var triggers: [String: [Trigger: HookTarget]] = [:]

@@ -27,6 +27,8 @@ struct HookedRead: Sendable {
     struct Restriction: Sendable {
         var condition: JSON?
         var selection = KeySelection.everything
+        /// Of a get: the objects that the code answers in place of the stored one.
+        var objects: [JSON]?
 
         static let kept: Set<String> = ["objectId", "createdAt", "updatedAt", "ACL"]
 
@@ -42,19 +44,28 @@ struct HookedRead: Sendable {
 
     // MARK: - Before
 
-    /// The options of a find, as `beforeFind` leaves them.
+    /// A find, as `beforeFind` leaves it.
+    struct Find: Sendable {
+        var options: QueryOptions
+        /// The objects that code answers in place of a query.
+        var objects: [JSON]?
+    }
+
+    /// A find, as `beforeFind` leaves it.
     /// - Throws: the webhook's refusal.
-    func before(_ options: QueryOptions, limitMax: Int) async throws(ParseError) -> QueryOptions {
-        guard let target = table.target(.beforeFind, className) else { return options }
+    func before(_ options: QueryOptions, limitMax: Int) async throws(ParseError) -> Find {
+        guard let target = table.target(.beforeFind, className) else { return Find(options: options) }
         // What is wrong with the condition, its owner says.
-        guard let condition = options.filter.isEmpty ? [:] : try? JSON(parsing: options.filter) else { return options }
+        guard let condition = options.filter.isEmpty ? [:] : try? JSON(parsing: options.filter) else {
+            return Find(options: options)
+        }
         var query: JSON = [
             "className": .string(className), "where": condition, "limit": .int(Int64(options.limit)),
             "skip": .int(Int64(options.skip)), "order": .string(options.order.joined(separator: ",")),
         ]
         if !options.keys.isEmpty { query["keys"] = .string(options.keys.joined(separator: ",")) }
         if !options.excludeKeys.isEmpty { query["excludeKeys"] = .string(options.excludeKeys.joined(separator: ",")) }
-        let changes = try await ask(target, query, isGet: false, wantsCount: options.wantsCount)
+        let (changes, objects) = try await ask(target, query, isGet: false, wantsCount: options.wantsCount)
         let new = try QueryOptions(find: changes, limitMax: limitMax)
         var result = options
         if changes["where"] != nil { result.filter = new.filter }
@@ -63,7 +74,7 @@ struct HookedRead: Sendable {
         if changes["order"] != nil { result.order = new.order }
         if changes["keys"] != nil { result.keys = new.keys }
         if changes["excludeKeys"] != nil { result.excludeKeys = new.excludeKeys }
-        return result
+        return Find(options: result, objects: objects)
     }
 
     /// The restriction that `beforeFind` puts on a read by ids.
@@ -74,7 +85,12 @@ struct HookedRead: Sendable {
         let query: JSON = [
             "className": .string(className), "where": ["objectId": wanted], "limit": .int(Int64(ids.count)), "skip": 0,
         ]
-        let changes = try await ask(target, query, isGet: isGet, wantsCount: false)
+        let (changes, objects) = try await ask(target, query, isGet: isGet, wantsCount: false)
+        if let objects {
+            // Included are only objects that were pointed to, as they are stored.
+            let named = objects.compactMap { $0["objectId"] }
+            return isGet ? Restriction(objects: objects) : Restriction(condition: ["objectId": ["$in": .array(named)]])
+        }
         var options = changes
         let condition = options.removeValue(forKey: "where")
         let new = try QueryOptions(find: options, limitMax: .max)
@@ -84,19 +100,45 @@ struct HookedRead: Sendable {
         return restriction
     }
 
-    /// The members of the query that the webhook changed.
+    /// The members of the query that the webhook changed, and the objects that code answers instead.
     private func ask(
         _ target: HookTarget, _ query: JSON, isGet: Bool, wantsCount: Bool
-    ) async throws(ParseError) -> [String: JSON] {
+    ) async throws(ParseError) -> (changes: [String: JSON], objects: [JSON]?) {
         var body = try await scope.subject(principal)
         body["triggerName"] = "beforeFind"
         body["query"] = query
         body["isGet"] = .bool(isGet)
         body["count"] = .bool(wantsCount)
-        let answer = try await scope.call(target, body, principal).value
-        let changed = (answer["query"] ?? answer).objectValue ?? [:]
+        let answer = try await scope.call(target, body, principal)
+        let changed = (answer.value["query"] ?? answer.value).objectValue ?? [:]
         let known: Set<String> = ["where", "limit", "skip", "order", "keys", "excludeKeys"]
-        return changed.filter { known.contains($0.key) && $0.value != query[$0.key] }
+        return (changed.filter { known.contains($0.key) && $0.value != query[$0.key] }, answer.objects)
+    }
+
+    /// The objects that code answers, as the caller gets them: of those that are stored he gets what he may read, as
+    /// it is stored; where none of them is, and with the master key, they are as the code made them.
+    func answered(
+        _ objects: [JSON], keys: [String], excludeKeys: [String]
+    ) async throws(ParseError) -> [JSON] {
+        let ids = objects.compactMap { $0["objectId"]?.stringValue }
+        guard !principal.master, !ids.isEmpty else {
+            return try await after(objects.map { $0.removing(["className"]) })
+        }
+        let filter: JSON = ["objectId": ["$in": .array(ids.map(JSON.string))]]
+        let message = FindRequest.with {
+            $0.className = className
+            $0.where = Data(filter.serialized)
+            $0.limit = UInt32(clamping: ids.count)
+            $0.keys = keys
+            $0.excludeKeys = excludeKeys
+        }
+        let reply = try await scope.services.read(
+            ServiceDirectory.calls(ofClass: className).find, message, for: principal, trace: scope.request.requestId)
+        var stored: [String: JSON] = [:]
+        for object in try JSON(reply: reply.document)["results"]?.arrayValue ?? [] {
+            if let id = object["objectId"]?.stringValue { stored[id] = object }
+        }
+        return try await after(ids.compactMap { stored[$0] })
     }
 
     /// The ids of the objects that a restriction leaves. The condition is the webhook's, so that the caller's rights

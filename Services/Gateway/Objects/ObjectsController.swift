@@ -24,17 +24,27 @@ struct ObjectsController: Sendable {
         let message = Self.message(className, objectId, options)
         let hooked = try await HookedRead(request.hooks, className, principal)
         let restriction = try await hooked?.before(ids: [objectId], isGet: true)
-        let reply = try await services.read(
-            ServiceDirectory.calls(ofClass: className).get, message, for: principal, trace: request.requestId)
-        var document = try reply.document
-        if let hooked, let restriction {
+        let reply: ServiceReply<GetReply>?
+        var document: [UInt8]
+        if let hooked, let objects = restriction?.objects {
+            let left = try await hooked.answered(objects, keys: options.keys, excludeKeys: options.excludeKeys)
+            guard let object = left.first else { throw .objectNotFound }
+            reply = nil
+            document = object.serialized
+        } else {
+            let read = try await services.read(
+                ServiceDirectory.calls(ofClass: className).get, message, for: principal, trace: request.requestId)
+            reply = read
+            document = try read.document
+        }
+        if let hooked, let restriction, restriction.objects == nil {
             let object = try await hooked.restricted([objectId: try JSON(reply: document)], restriction)[objectId]
             guard let object else { throw .objectNotFound }
             document = object.serialized
         }
         let isOwnUser = className == "_User" && objectId == principal.userID && !principal.sessionToken.isEmpty
         guard isOwnUser || !options.include.isEmpty else {
-            guard hooked == nil, case .missing(let missing) = look, let cache else {
+            guard hooked == nil, case .missing(let missing) = look, let cache, let reply else {
                 return ParseResponse(body: document)
             }
             let sharing = try reply.message

@@ -46,9 +46,13 @@ struct ConfigController: Sendable {
     }
 
     func put(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
+        let stored = { () async throws(ParseError) -> JSON in try await parameters(request, principal) }
+        let hooks = try await HookedConfig(request.hooks, principal, stored: stored)
+        let change = try await hooks?.beforeSave(.object(try request.object)).serialized
         _ = try await services.write(
-            CatalogCalls.setConfig, SetConfigRequest(), documents: [request.document], for: principal,
+            CatalogCalls.setConfig, SetConfigRequest(), documents: [change ?? request.document], for: principal,
             trace: request.requestId)
+        if let hooks, hooks.hears { await hooks.afterSave(try await stored()) }
         return ParseResponse(["result": true])
     }
 }

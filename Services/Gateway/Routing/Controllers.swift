@@ -17,6 +17,7 @@ struct Controllers: Sendable {
     let sentry: SentryController
     let pages: PagesController
     let config: ConfigController
+    let live: LiveController
     let logs: LogController
     let security: SecurityController
     let system: SystemController

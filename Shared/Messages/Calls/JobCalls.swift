@@ -4,6 +4,8 @@ public enum JobCalls {
     public static let names = Call<JobsRequest, JobsReply>("catalog.jobs.v1")
     /// Starts a job. Sender: gateway.
     public static let start = Call<StartJob, StartJobReply>("catalog.startJob.v1")
+    /// Ends runs of a job. Sender: gateway.
+    public static let stop = Call<StopJob, Accepted>("catalog.stopJob.v1")
 
-    static let all: [any DeclaredCall] = [names, start]
+    static let all: [any DeclaredCall] = [names, start, stop]
 }

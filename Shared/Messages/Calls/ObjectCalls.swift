@@ -30,6 +30,16 @@ public struct ObjectCalls: Sendable {
     /// Removes every object of a class.
     public var purge: Call<SchemaChange, Accepted> { Call("\(service).purge.v1") }
 
+    // Live queries. Sender: gateway.
+    /// Begins or replaces a client's subscription.
+    public var liveSubscribe: Call<LiveSubscribe, LiveSubscribed> { Call("\(service).liveSubscribe.v1") }
+    /// Stops matching for subscriptions whose rights may have changed.
+    public var liveHold: Call<LiveHold, Accepted> { Call("\(service).liveHold.v1") }
+    /// Ends subscriptions.
+    public var liveUnsubscribe: Call<LiveUnsubscribe, Accepted> { Call("\(service).liveUnsubscribe.v1") }
+    /// What is new for the subscriptions, answered when there is something.
+    public var liveNext: Call<LiveNext, LiveNews> { Call("\(service).liveNext.v1") }
+
     /// A cloud function. Sender: gateway, and push, which asks analytics.
     public var function: Call<FunctionRequest, FunctionReply> { Call("\(service).function.v1") }
 
@@ -39,7 +49,10 @@ public struct ObjectCalls: Sendable {
     public static let performers = ["analytics", "bag", "catalog", "crash", "mail", "payments", "push", "users"]
 
     private var ofObjects: [any DeclaredCall] {
-        [get, find, fetch, lookup, aggregate, write, preview, schemas, schema, purge]
+        [
+            get, find, fetch, lookup, aggregate, write, preview, schemas, schema, purge, liveSubscribe, liveHold,
+            liveUnsubscribe, liveNext,
+        ]
     }
 
     static let all: [any DeclaredCall] = {

@@ -49,7 +49,22 @@ public nonisolated struct StartJobReply: Sendable {
   public init() {}
 }
 
-/// Kind `catalog.jobs.v1`: the names of all jobs. Sender: gateway. Reply: JobsReply.
+/// Kind `catalog.stopJob.v1`: ends runs of a job that wait or are under way, as soon as they can be. Sender: gateway, for the master key. Fails
+/// with 101 when there is none. Reply: Accepted.
+public nonisolated struct StopJob: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The job's name, for all of its runs, or the objectId of a `_JobStatus`.
+  public var name: String = String()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// Kind `catalog.jobs.v1`: the names of all jobs, also of those of cloud code. Sender: gateway. Reply: JobsReply.
 public nonisolated struct JobsRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -131,6 +146,36 @@ nonisolated extension StartJobReply: SwiftProtobuf.Message, SwiftProtobuf._Messa
 
   public static func ==(lhs: StartJobReply, rhs: StartJobReply) -> Bool {
     if lhs.statusID != rhs.statusID {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension StopJob: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".StopJob"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.name) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.name.isEmpty {
+      try visitor.visitSingularStringField(value: self.name, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: StopJob, rhs: StopJob) -> Bool {
+    if lhs.name != rhs.name {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

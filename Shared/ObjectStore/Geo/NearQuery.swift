@@ -42,8 +42,19 @@ struct NearQuery {
             throw ParseError(.invalidJSON, "bad $nearSphere value; it should be a valid GeoPoint")
         }
         self.point = NearPoint(point, subject.place, &compiler)
+        let (nearest, farthest) = try NearQuery.reach(siblings)
+        maximum = compiler.bind(.real(farthest ?? .pi))
+        var limits: [String] = []
+        if farthest != nil { limits.append("\(self.point.distance)<=\(maximum)") }
+        if let nearest { limits.append("\(self.point.distance)>=\(compiler.bind(.real(nearest)))") }
+        self.limits = limits
+    }
+
+    /// The distances in radians between which places are looked for, by the members beside `$nearSphere`.
+    /// - Throws: `.invalidJSON` (107).
+    static func reach(_ siblings: [String: JSON]) throws -> (nearest: Double?, farthest: Double?) {
         var (nearest, farthest): (Double?, Double?)
-        for (name, radius) in NearQuery.distances {
+        for (name, radius) in distances {
             if let raw = siblings["$max\(name)"] {
                 farthest = min(try GeoConstraint.distance(raw, "$max\(name)") / radius, farthest ?? .pi)
             }
@@ -51,11 +62,7 @@ struct NearQuery {
                 nearest = max(try GeoConstraint.distance(raw, "$min\(name)") / radius, nearest ?? 0)
             }
         }
-        maximum = compiler.bind(.real(farthest ?? .pi))
-        var limits: [String] = []
-        if farthest != nil { limits.append("\(self.point.distance)<=\(maximum)") }
-        if let nearest { limits.append("\(self.point.distance)>=\(compiler.bind(.real(nearest)))") }
-        self.limits = limits
+        return (nearest, farthest)
     }
 
     /// The names of distances after `$max` and `$min`, each with the radius of the earth in its unit.

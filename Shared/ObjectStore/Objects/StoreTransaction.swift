@@ -8,6 +8,8 @@ public final class StoreTransaction: ObjectReader {
     private var commitActions: [@Sendable () -> Void] = []
     private var changes = ChangeSet()
     private let announces: Bool
+    private let watch: ChangeWatch
+    private var watched: [StoredChange] = []
     let allowClassCreation: Bool
     let allowCustomObjectId: Bool
     /// The bounds of what clients add to classes.
@@ -19,6 +21,7 @@ public final class StoreTransaction: ObjectReader {
         allowClassCreation = settings.allowClassCreation
         allowCustomObjectId = settings.allowCustomObjectId
         allowance = settings.allowance
+        watch = settings.watch
         if case .kept = settings.announcement { announces = true } else { announces = false }
         definitions = Dictionary(settings.classes.map { ($0.name, $0) }) { _, last in last }
         super.init(connection: connection, schema: schema)
@@ -56,7 +59,7 @@ public final class StoreTransaction: ObjectReader {
 
     /// Runs a savepoint inside the job: when `body` throws, only what it did is undone, and the error passed on.
     public func nested<T>(_ body: () throws -> T) throws -> T {
-        let before = (schema, commitActions.count)
+        let before = (schema, commitActions.count, watched.count)
         try connection.execute("SAVEPOINT nested")
         do {
             let result = try body()
@@ -70,6 +73,7 @@ public final class StoreTransaction: ObjectReader {
             }
             schema = before.0
             commitActions.removeSubrange(before.1...)
+            watched.removeSubrange(before.2...)
             // What was half done is undone.
             throw (error as? HalfDone)?.cause ?? error
         }
@@ -80,13 +84,14 @@ public final class StoreTransaction: ObjectReader {
     /// - Throws: what `body` throws; `HalfDone` should it have changed something by then, as it may when the disk
     ///   fails: whoever has a savepoint around it undoes it, else the whole group is.
     package func atOnce<T>(_ body: () throws -> T) throws -> T {
-        let before = (schema, commitActions.count, connection.totalChanges)
+        let before = (schema, commitActions.count, connection.totalChanges, watched.count)
         do {
             return try body()
         } catch {
             guard connection.totalChanges == before.2 else { throw (error as? HalfDone) ?? HalfDone(cause: error) }
             schema = before.0
             commitActions.removeSubrange(before.1...)
+            watched.removeSubrange(before.3...)
             throw error
         }
     }
@@ -102,6 +107,26 @@ public final class StoreTransaction: ObjectReader {
     /// Notes an object whose rows are changed, for `ChangeBoard`. Also what is undone later counts.
     func noteChange(of info: ClassInfo, _ objectId: String) {
         if announces { changes.note(info.name, objectId) }
+    }
+
+    /// Notes what became of an object, for who watches its class. What is undone later is not told.
+    /// - Parameters:
+    ///   - before: nil for an object that is created.
+    ///   - after: nil for an object that is deleted.
+    func noteWatched(
+        _ info: ClassInfo, _ objectId: String, before: @autoclosure () -> StoredImage?,
+        after: @autoclosure () -> StoredImage?
+    ) {
+        guard watch.wants(info.name) else { return }
+        watched.append(
+            StoredChange(
+                info: info, generation: schema.generation, objectId: objectId, before: before(), after: after()))
+    }
+
+    func takeWatchedChanges() -> [StoredChange] {
+        guard !watched.isEmpty else { return [] }
+        defer { watched = [] }
+        return watched
     }
 
     /// What the jobs of a group changed in objects and classes.

@@ -295,7 +295,7 @@ extension Query {
 
     private static let objectIdName = Array(#""objectId""#.utf8)
 
-    private static func namesOneObject(_ condition: JSON) -> Bool {
+    static func namesOneObject(_ condition: JSON) -> Bool {
         condition.objectValue?.count == 1 && condition["objectId"]?.stringValue != nil
     }
 }

@@ -33,6 +33,7 @@ final class WriterThread: @unchecked Sendable {
         let allowance: any SchemaAllowance
         let shapes: ShapeLog
         let announcement: ChangeAnnouncement
+        let watch: ChangeWatch
         /// Called with the answers to the jobs of a commit, which it runs.
         let answering: @Sendable (_ answers: () -> Void) -> Void
     }
@@ -293,6 +294,7 @@ final class WriterThread: @unchecked Sendable {
         var hasChanged = false
         var noted: Int64?
         var changes = ChangeSet()
+        var watched: [StoredChange] = []
         do {
             try connection.exclusively {
                 try connection.execute("BEGIN IMMEDIATE")
@@ -305,6 +307,7 @@ final class WriterThread: @unchecked Sendable {
                         try job.perform(in: transaction)
                         hasChanged = hasChanged || connection.totalChanges != changes
                         actions += transaction.takeCommitActions()
+                        watched += transaction.takeWatchedChanges()
                     } catch {
                         // SQLite itself ends a transaction when the disk is full or fails; then nothing of it is kept.
                         guard connection.isInTransaction else { throw error }
@@ -322,14 +325,17 @@ final class WriterThread: @unchecked Sendable {
         } catch {
             logger.error("store.commit.failed", metadata: ["store.error": "\(error)"])
             _ = transaction.takeCommitActions()
+            _ = transaction.takeWatchedChanges()
             transaction.schema = schemaBefore
             let told = error is HalfDone ? Self.undone : error
             _ = transaction.takeChanges(since: schemaBefore)
             failures = failures.map { $0 ?? told }
             actions = []
+            watched = []
         }
         // Before anybody hears of it.
         board?.end(changes)
+        settings.watch.tell(watched)
         for action in actions { action() }
         settings.answering {
             for (job, failure) in zip(group, failures) { job.finish(failure.map(health.told)) }

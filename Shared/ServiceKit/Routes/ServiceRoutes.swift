@@ -43,6 +43,7 @@ public struct ServiceRoutes: Sendable {
         installObjects()
         installPreview()
         installSchemas()
+        installLive()
         try build(host, &self)
         installFunctions()
     }

@@ -337,24 +337,4 @@ import Testing
         }
         #expect(try await ParseClient.master(suite).get("/graphql-config").status == 404)
     }
-
-    static let liveQuery = [
-        "2020-15270", "2021-41109", "2022-31112", "2026-30925", "2026-30947", "2026-32098", "2026-32770", "2026-33163",
-        "2026-33421", "2026-33429", "2026-33508", "2026-34363", "2026-34595", "2026-57481", "2026-100632", "#10499",
-    ]
-
-    @Test("LiveQuery is not there", arguments: liveQuery)
-    func liveQueryIsAbsent(advisory: String) async throws {
-        let suite = try await Suite.shared
-        let upgrade =
-            """
-            HTTP/1.1\nHost: x\nConnection: Upgrade, close\nUpgrade: websocket\nSec-WebSocket-Version: 13\n\
-            Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==
-            """
-        for path in ["/", "/parse", "/parse/", "/1/", "/LiveQuery", "/parse/LiveQuery", "/parse/subscriptions"] {
-            let answer = try await RawRequest.send(suite, "GET \(path) \(upgrade)\nX-Parse-Application-Id: satchel")
-            #expect(answer.hasPrefix("HTTP/1.1 404"), "\(advisory) \(path): \(answer.prefix(200))")
-            #expect(!answer.contains("101 Switching"))
-        }
-    }
 }

@@ -33,6 +33,11 @@ enum CodeHooks {
         return definitions
     }
 
+    /// The names of the code's jobs.
+    static func jobs(in reader: some ObjectReading) throws -> Set<String> {
+        Set(try reader.rows("SELECT name FROM codeHooks WHERE kind = ?", [.text(job)]).map { try $0.text("name") })
+    }
+
     /// - Throws: `.webhookError` (143) for more definitions than there can be; then nothing is changed.
     static func replace(by definitions: CodeDefinitions, in transaction: StoreTransaction) throws {
         let rows =

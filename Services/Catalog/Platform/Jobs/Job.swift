@@ -25,7 +25,7 @@ extension ClassDefinition {
         "_JobSchedule",
         fields: [
             "jobName": .string, "description": .string, "params": .string, "startAfter": .string,
-            "daysOfWeek": .array, "timeOfDay": .string, "lastRun": .number, "repeatMinutes": .number,
+            "daysOfWeek": .array, "timeOfDay": .string, "lastRun": .number, "repeatMinutes": .number, "cron": .string,
         ],
         permissions: .masterOnly)
 }
@@ -47,6 +47,7 @@ struct JobStatusRules: ClassRules {
 /// Keeps schedules meaningful, and knows when each is due.
 struct JobScheduleRules: ClassRules {
     let prepares = false
+    /// Satchel's own; those of cloud code are known beside them.
     let jobs: Set<String>
 
     func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
@@ -63,7 +64,7 @@ struct JobScheduleRules: ClassRules {
             _ = try transaction.execute("DELETE FROM jobTimes WHERE schedule = ?", [.text(outcome.objectId)])
             return
         }
-        let schedule = try JobSchedule(object, jobs: jobs)
+        let schedule = try JobSchedule(object, jobs: jobs.union(CodeHooks.jobs(in: transaction)))
         let lastRun = object["lastRun"]?.intValue.map(Timestamp.init(milliseconds:))
         try Self.plan(schedule, outcome.objectId, after: lastRun, in: transaction)
     }

@@ -1,13 +1,14 @@
 import ParseProtocol
 
-/// The times at which a job runs: once, every so many minutes, or at a time of day on some days of the week. All times
-/// are UTC.
+/// The times at which a job runs: once, every so many minutes, at a time of day on some days of the week, or as a line
+/// of cron says. All times are UTC.
 package struct JobSchedule: Equatable, Sendable {
     package enum Repetition: Equatable, Sendable {
         case once
         case every(minutes: Int64)
         /// Milliseconds from midnight; days from 0, Sunday, to 6, empty for every day.
         case daily(time: Int64, days: Set<Int64>)
+        case cron(CronTimes)
     }
 
     package let jobName: String
@@ -40,6 +41,13 @@ package struct JobSchedule: Equatable, Sendable {
         let minutes = object["repeatMinutes"].flatMap { $0.isNull || $0 == 0 ? nil : $0 }
         let time = object["timeOfDay"].flatMap { $0.isNull || $0 == "" ? nil : $0 }
         let days = object["daysOfWeek"].flatMap { $0.isNull || $0 == [] ? nil : $0 }
+        if let cron = object["cron"], !cron.isNull, cron != "" {
+            guard minutes == nil, time == nil, days == nil else {
+                throw ParseError(
+                    .validationError, "cron cannot stand beside repeatMinutes, timeOfDay and daysOfWeek.")
+            }
+            return .cron(try CronTimes(cron.stringValue ?? ""))
+        }
         if let minutes {
             guard let count = minutes.intValue, (1...minutesMax).contains(count) else {
                 throw ParseError(.validationError, "repeatMinutes must be a whole number from 1 to \(minutesMax).")
@@ -76,11 +84,15 @@ package struct JobSchedule: Equatable, Sendable {
     /// - Parameter lastRun: when it ran last; nil when it never did.
     package func next(after lastRun: Timestamp?) -> Timestamp? {
         guard let lastRun, lastRun >= startAfter else {
-            guard case .daily(let time, let days) = repetition else { return startAfter }
-            return Self.firstTime(time, days, from: startAfter.milliseconds)
+            switch repetition {
+            case .once, .every: return startAfter
+            case .daily(let time, let days): return Self.firstTime(time, days, from: startAfter.milliseconds)
+            case .cron(let times): return times.first(from: startAfter)
+            }
         }
         switch repetition {
         case .once: return nil
+        case .cron(let times): return times.first(from: Timestamp(milliseconds: lastRun.milliseconds + 1))
         case .every(let minutes):
             let period = minutes * 60_000
             let periods = (lastRun.milliseconds - startAfter.milliseconds) / period + 1

@@ -10,6 +10,12 @@ extension Route {
         Route(.post, "/jobs/{jobName}", .cloud, "startJob", "Starts a job.", access: .master) {
             try await $0.controllers.jobs.start($0["jobName"], $0.request, $0.principal)
         },
+        Route(
+            .delete, "/jobs/{jobName}", .cloud, "stopJob", "Ends the runs of a job, or one by its status's id.",
+            access: .master
+        ) {
+            try await $0.controllers.jobs.stop($0["jobName"], $0.request, $0.principal)
+        },
         Route(.get, "/cloud_code/jobs", .cloud, "listJobSchedules", "When jobs run.", access: .master) {
             try await $0.controllers.jobs.schedules($0.request, $0.principal)
         },

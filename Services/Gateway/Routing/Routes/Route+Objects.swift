@@ -14,6 +14,11 @@ extension Route {
             Route(.get, "/sessions/me", .sessions, "getCurrentSession", "The session the request came with.") {
                 try await $0.controllers.accounts.currentSession($0.request, $0.principal)
             },
+            Route(
+                .get, "/live/{className}", .objects, "streamObjects", "Tells of changes of objects as they happen."
+            ) { call in
+                try await call.controllers.live.stream(try call.className(nil), call.request, call.principal)
+            },
         ]
         + objectRoutes("/classes/{className}", of: nil, .objects, "Object", "objects of a class")
         + objectRoutes("/users", of: "_User", .users, "User", "users")

@@ -1,0 +1,63 @@
+import Foundation
+
+/// What keeps the processes of cloud code away from the host (docs/cloud-code.md).
+enum SandboxKind: String, CaseIterable, Sendable {
+    case off
+    case bubblewrap
+}
+
+/// Whether cloud code may open connections of its own.
+enum CodeNetwork: String, CaseIterable, Sendable {
+    case on
+    case off
+}
+
+/// The command that puts a program into namespaces of its own by bubblewrap: it sees Debian's programs and libraries,
+/// what TLS and names of hosts need, its own folders, all of it read-only, and an empty `/tmp`; no process but its own,
+/// and where it is so wanted no network.
+package struct Sandbox: Sendable {
+    /// Where Debian's package has it.
+    package static let program = "/usr/bin/bwrap"
+    /// Bytes of its `/tmp`, which are the host's memory.
+    private static let temporaryBytes = 64 << 20
+    private static let links = [
+        ("usr/bin", "/bin"), ("usr/sbin", "/sbin"), ("usr/lib", "/lib"), ("usr/lib64", "/lib64"),
+    ]
+    private static let settings = [
+        "/etc/alternatives", "/etc/ssl", "/etc/ca-certificates", "/etc/resolv.conf", "/etc/hosts",
+        "/etc/nsswitch.conf", "/etc/localtime",
+    ]
+
+    private let hasNetwork: Bool
+    /// What it sees beside the system's, each at its own path.
+    private let visible: [String]
+
+    /// - Parameter visible: absolute paths of files and folders.
+    package init(hasNetwork: Bool, visible: [String]) {
+        self.hasNetwork = hasNetwork
+        self.visible = visible
+    }
+
+    /// The words before those of the program.
+    /// - Parameter folder: where it begins; one of `visible` or in one.
+    package func prefix(folder: String) -> [String] {
+        var words = [Self.program, "--unshare-all"]
+        if hasNetwork { words.append("--share-net") }
+        words += ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--ro-bind", "/usr", "/usr"]
+        for (target, path) in Self.links { words += ["--symlink", target, path] }
+        for path in Self.settings { words += ["--ro-bind-try", path, path] }
+        words += ["--proc", "/proc", "--dev", "/dev", "--size", "\(Self.temporaryBytes)", "--tmpfs", "/tmp"]
+        // After /tmp, since one of them may be in it.
+        for path in visible { words += ["--ro-bind", path, path] }
+        return words + ["--chdir", folder, "--"]
+    }
+
+    /// The file of a program that is called by a name or a path.
+    /// - Parameter path: the folders where names are looked for, with colons between them.
+    package static func file(of program: String, path: String) -> String {
+        let candidates: [String] =
+            program.contains("/") ? [program] : path.split(separator: ":").map { "\($0)/\(program)" }
+        let found = candidates.first { FileManager.default.isExecutableFile(atPath: $0) }
+        return found.map { URL(fileURLWithPath: $0).resolvingSymlinksInPath().path } ?? program
+    }
+}

@@ -1,0 +1,67 @@
+import Messages
+import NIOCore
+import ParseProtocol
+
+/// Who may listen to what: the same keys, sessions, limits and rules as for a find over REST.
+struct LiveAccess: Sendable {
+    let settings: LiveSettings
+    let principals: PrincipalResolver
+    let admission: Admission
+    let hooks: HookRegistry
+
+    /// The client that connects.
+    /// - Throws: `LiveProblem` with code 4 for wrong keys, and for too many connections from there.
+    func admit(_ connect: LiveConnect, from address: SocketAddress?) throws(LiveProblem) -> Principal {
+        var request = request(["live"], from: address)
+        request.credentials = connect.credentials
+        let admitted = principals.admit(request)
+        if admission.refusal(byAddress: request, admitted) != nil {
+            throw LiveProblem(100, "Too many requests. Try again later.")
+        }
+        guard let admitted else { throw .wrongKey }
+        return admitted
+    }
+
+    /// Counts a subscription as a find of the class.
+    /// - Throws: `.operationForbidden` (119) where clients may not find, `.connectionFailed` (100) for too many
+    ///   requests.
+    func count(_ className: String, _ principal: Principal, from address: SocketAddress?) throws(ParseError) {
+        let request = request(["classes", className[...]], from: address)
+        if let refusal = admission.refusal(inBatch: request, principal) {
+            guard refusal.retryAfterSeconds == nil else {
+                throw ParseError(.connectionFailed, "Too many requests. Try again later.")
+            }
+            throw ParseError(.operationForbidden, "This route is not open to clients.")
+        }
+    }
+
+    /// Decides about a class, before its owner is asked about the query.
+    /// - Throws: `.operationForbidden` (119) when it has no live queries.
+    func check(_ className: String) async throws(ParseError) {
+        guard settings.allows(className) else {
+            throw ParseError(.operationForbidden, "The class \(className.prefix(128)) has no live queries.")
+        }
+        let table = try await hooks.table()
+        guard !table.has(HookedRead.triggers, className) else { throw Self.hooked(className) }
+    }
+
+    /// A webhook that changes what a find shows is not asked about each event, so that there are none.
+    static func hooked(_ className: String) -> ParseError {
+        ParseError(
+            .operationForbidden,
+            "The class \(className.prefix(128)) has a beforeFind or afterFind webhook, and so no live queries.")
+    }
+
+    /// Whether a class is known to have got such a webhook since.
+    func isHooked(_ className: String) -> Bool {
+        (hooks.known ?? hooks.last)?.has(HookedRead.triggers, className) ?? false
+    }
+
+    func signIn(_ admitted: Principal, _ credentials: Credentials) async throws(ParseError) -> Principal {
+        try await principals.signIn(admitted, credentials, trace: RequestIds.next())
+    }
+
+    private func request(_ path: [Substring], from address: SocketAddress?) -> ParseRequest {
+        ParseRequest(method: .get, path: path, requestId: RequestIds.next(), clientAddress: address)
+    }
+}

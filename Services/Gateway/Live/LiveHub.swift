@@ -1,0 +1,289 @@
+import Logging
+import MessageBus
+import Messages
+import ParseProtocol
+import ServiceLifecycle
+import Synchronization
+
+/// The gateway's end of live queries: it asks services for what is new and hands it to the connections that wait for
+/// it.
+///
+/// Rights are those of the moment. When `users` says that sessions have to be looked up again, the broker tells the hub
+/// before the reply that carried it goes anywhere: what is written by somebody who knows of it is matched with their
+/// new rights or not at all.
+final class LiveHub: Service {
+    let access: LiveAccess
+    let backlog = LiveBacklog()
+    private let broker: Broker
+    private let links: FileLinks
+    private let logger: Logger
+    /// Names this process to services.
+    private let gateway = UInt64.random(in: 1 ... .max)
+    private let register = Mutex(LiveRegister())
+    private let connections = Atomic<Int>(0)
+    private let isStopping = Atomic<Bool>(false)
+
+    /// The longest wait for news. A service that has none answers then, so that it knows that the gateway is there.
+    private static let waitMilliseconds: UInt32 = 20_000
+    /// Between two questions after one that failed.
+    private static let pause = Duration.milliseconds(100)
+    /// Sessions also end by time, and when somebody edits a database by hand.
+    private static let sessionsEvery = Duration.seconds(300)
+    /// Subscriptions that are renewed at the same time, after a change of roles.
+    private static let renewalsAtOnce = 32
+
+    init(access: LiveAccess, broker: Broker, links: FileLinks, logger: Logger) {
+        self.access = access
+        self.broker = broker
+        self.links = links
+        self.logger = logger
+    }
+
+    // MARK: Connections
+
+    /// - Returns: whether there is a place for one more; `leave` gives it back.
+    func enter() -> Bool {
+        let now = connections.wrappingAdd(1, ordering: .relaxed).newValue
+        guard access.settings.isOn, now <= access.settings.connectionsMax, !isStopping.load(ordering: .acquiring) else {
+            leave()
+            return false
+        }
+        return true
+    }
+
+    func leave() { connections.wrappingSubtract(1, ordering: .relaxed) }
+
+    // MARK: Subscriptions
+
+    /// Begins a subscription. Its sink is told when it has begun, before the first event.
+    /// - Throws: as a find of the query would.
+    func subscribe(_ subscription: LiveSubscription, after cursor: LiveCursor?) async throws(ParseError) {
+        try await begin(subscription, after: cursor, replacing: 0)
+        // Whoever came between the last look at the connections and the end of the gateway would not hear of it.
+        if isStopping.load(ordering: .acquiring) { subscription.sink.stop() }
+    }
+
+    /// - Parameter former: the number whose place it takes; 0 for a subscription that the client has just asked for.
+    private func begin(
+        _ subscription: LiveSubscription, after cursor: LiveCursor?, replacing former: UInt64
+    ) async throws(ParseError) {
+        while true {
+            let number = register.withLock { $0.begin(subscription, after: cursor, replacing: former) }
+            do throws(ParseError) {
+                guard try await hasBegun(subscription, number, after: cursor, replacing: former) else { continue }
+                if former != 0 { forget([(subscription.service, former)]) }
+                return
+            } catch {
+                register.withLock { _ = $0.end(number) }
+                // Whatever the register knew: the service may have begun it and the answer be lost.
+                forget([(subscription.service, number)])
+                throw error
+            }
+        }
+    }
+
+    /// - Returns: false when it has to be asked again, because the rights may have changed meanwhile.
+    private func hasBegun(
+        _ subscription: LiveSubscription, _ number: UInt64, after cursor: LiveCursor?, replacing former: UInt64
+    ) async throws(ParseError) -> Bool {
+        // Whoever ended it before it was there left a sign.
+        guard !subscription.isOver else {
+            forget(register.withLock { $0.end(subscription) }.map { (subscription.service, $0) })
+            return true
+        }
+        let principal = try await access.signIn(subscription.admitted, subscription.credentials)
+        if former == 0 { try access.count(subscription.wish.className, principal, from: subscription.address) }
+        try await access.check(subscription.wish.className)
+        guard register.withLock({ $0.identify(number, principal.userID) }) else {
+            // Ended, or asked for again.
+            return !register.withLock { $0.end(number) }
+        }
+        startAsking(subscription.service)
+        let answer = try await ask(subscription, number, principal, after: cursor, replacing: former)
+        let (isAnswered, isWanted): (Bool, Bool) = register.withLock { register in
+            switch register.began(number, answer) {
+            case .again: return (false, false)
+            case .told(let told):
+                // Within the lock, so that no event overtakes it.
+                if !told.isEmpty { subscription.sink.deliver(told) }
+                return (true, register.has(number))
+            }
+        }
+        // Ended while the service was asked, it may have been forgotten there before it began.
+        if !isWanted { forget([(subscription.service, number)]) }
+        return isAnswered
+    }
+
+    private func ask(
+        _ subscription: LiveSubscription, _ number: UInt64, _ principal: Principal, after cursor: LiveCursor?,
+        replacing former: UInt64
+    ) async throws(ParseError) -> LiveSubscribed {
+        let wish = subscription.wish
+        let message = LiveSubscribe.with {
+            $0.gateway = gateway
+            $0.subscription = number
+            $0.className = wish.className
+            $0.keys = wish.keys
+            $0.watch = wish.watch
+            $0.resumes = cursor != nil
+            $0.feed = cursor?.feed ?? 0
+            $0.after = cursor?.position ?? 0
+            $0.replaces = former
+        }
+        do {
+            let call = ObjectCalls(of: subscription.service).liveSubscribe
+            var request = try BusRequest(call, message, timeout: .seconds(10))
+            request.principal = principal
+            request.documents = [wish.condition]
+            // Only the writer knows what is committed. Repeated by nobody: a second answer would be another position.
+            request.writes = true
+            return try LiveSubscribed(serializedBytes: try await broker.call(request).body)
+        } catch let failure as BusFailure {
+            throw ParseError(failure)
+        } catch {
+            throw .internalError
+        }
+    }
+
+    /// Ends subscriptions; nothing more is told of them.
+    func end(_ subscriptions: [LiveSubscription]) {
+        guard !subscriptions.isEmpty else { return }
+        for subscription in subscriptions { subscription.end() }
+        let numbers = register.withLock { register in
+            subscriptions.flatMap { subscription in
+                register.end(subscription).map { (service: subscription.service, number: $0) }
+            }
+        }
+        forget(numbers)
+    }
+
+    /// Tells services which numbers are over. What gets lost is told again with the next news of one.
+    private func forget(_ numbers: [(service: String, number: UInt64)]) {
+        for (service, numbers) in Dictionary(grouping: numbers, by: \.service) {
+            let message = LiveUnsubscribe.with {
+                $0.gateway = gateway
+                $0.subscriptions = numbers.map(\.number)
+            }
+            guard var request = try? BusRequest(ObjectCalls(of: service).liveUnsubscribe, message) else { continue }
+            request.writes = true
+            broker.call(request) { _ in }
+        }
+    }
+
+    // MARK: Rights
+
+    /// On the broker's thread, before the reply that carried it goes anywhere.
+    func forget(_ forget: Forget) {
+        let renewals = register.withLock { $0.forget(forget) }
+        guard !renewals.isEmpty else { return }
+        for (service, renewals) in Dictionary(grouping: renewals, by: \.subscription.service) {
+            let message = LiveHold.with {
+                $0.gateway = gateway
+                $0.subscriptions = renewals.map(\.replaces)
+            }
+            guard var request = try? BusRequest(ObjectCalls(of: service).liveHold, message) else { continue }
+            // It goes the way of writes, before those that somebody sends who knows of the change.
+            request.writes = true
+            broker.call(request) { _ in }
+        }
+        renew(renewals)
+    }
+
+    /// Looks up the sessions, and goes on where they still are.
+    private func renew(_ renewals: [LiveRegister.Renewal]) {
+        Task.detached {
+            await withTaskGroup(of: Void.self) { group in
+                for (count, renewal) in renewals.enumerated() {
+                    if count >= Self.renewalsAtOnce { await group.next() }
+                    group.addTask { await self.renew(renewal) }
+                }
+            }
+        }
+    }
+
+    private func renew(_ renewal: LiveRegister.Renewal) async {
+        do throws(ParseError) {
+            try await begin(renewal.subscription, after: nil, replacing: renewal.replaces)
+        } catch {
+            end(renewal.subscription, error)
+        }
+    }
+
+    private func end(_ subscription: LiveSubscription, _ error: ParseError) {
+        end([subscription])
+        let problem = LiveProblem(error, requestId: subscription.requestId)
+        subscription.sink.deliver([(subscription, .ended(problem))])
+    }
+
+    // MARK: News
+
+    private func startAsking(_ service: String) {
+        guard register.withLock({ $0.startsAsking(service) }) else { return }
+        // Not on the account of the request that happens to be the first.
+        Task.detached { await self.askForNews(of: service) }
+    }
+
+    private func askForNews(of service: String) async {
+        while let question = register.withLock({ $0.question(service) }) {
+            let message = LiveNext.with {
+                $0.gateway = gateway
+                $0.feed = question.feed
+                $0.taken = question.taken
+                $0.waitMs = Self.waitMilliseconds
+            }
+            do {
+                let call = ObjectCalls(of: service).liveNext
+                var request = try BusRequest(call, message, timeout: .milliseconds(Int(Self.waitMilliseconds) + 10_000))
+                request.writes = true
+                let reply = try await broker.call(request)
+                take(try LiveNews(serializedBytes: reply.body), reply.documents, of: service)
+            } catch {
+                // A writer that starts anew is asked for its feed, and then it shows whether something was missed.
+                logger.debug("live.news.failed", metadata: ["bus.service": "\(service)", "error": "\(error)"])
+                try? await Task.sleep(for: Self.pause)
+            }
+        }
+    }
+
+    private func take(_ news: LiveNews, _ documents: [[UInt8]], of service: String) {
+        let linked = documents.map(links.linked)
+        let strangers = register.withLock { register in
+            let (told, strangers) = register.take(news, linked, of: service, isHooked: access.isHooked)
+            // Within the lock, so that nothing overtakes anything.
+            hand(told)
+            return strangers
+        }
+        forget(strangers.map { (service, $0) })
+    }
+
+    /// Hands each connection all of its messages at once.
+    private func hand(_ told: LiveRegister.Told) {
+        var bySink: [ObjectIdentifier: LiveRegister.Told] = [:]
+        for message in told { bySink[ObjectIdentifier(message.subscription.sink), default: []].append(message) }
+        for messages in bySink.values { messages.first?.subscription.sink.deliver(messages) }
+    }
+
+    // MARK: Life
+
+    /// Looks up sessions from time to time until the gateway stops, and then tells every connection.
+    func run() async throws {
+        while !Task.isShuttingDownGracefully, !Task.isCancelled {
+            try? await cancelWhenGracefulShutdown {
+                try await Task.sleep(for: Self.sessionsEvery)
+                await self.lookUpSessions()
+            }
+        }
+        isStopping.store(true, ordering: .releasing)
+        for sink in register.withLock({ $0.sinks }) { sink.stop() }
+    }
+
+    private func lookUpSessions() async {
+        for subscription in register.withLock({ $0.withSessions }) where !Task.isCancelled {
+            do throws(ParseError) {
+                _ = try await access.signIn(subscription.admitted, subscription.credentials)
+            } catch {
+                if error.code == .invalidSessionToken { end(subscription, error) }
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import NIOCore
+import ParseProtocol
+import Synchronization
+
+/// The way from the hub to a stream of events.
+final class LiveStreamOutlet: LiveSink {
+    private let continuation: AsyncStream<ByteBuffer>.Continuation
+    private let subscription = Mutex<LiveSubscription?>(nil)
+    private let bytesMax: Int
+    private let backlog: LiveBacklog
+    private let waitingBytes = Atomic<Int>(0)
+
+    /// - Parameters:
+    ///   - bytesMax: bytes that may wait for a client which does not take them; its stream then ends.
+    ///   - backlog: what waits for all.
+    init(_ continuation: AsyncStream<ByteBuffer>.Continuation, bytesMax: Int, backlog: LiveBacklog) {
+        self.continuation = continuation
+        self.bytesMax = bytesMax
+        self.backlog = backlog
+    }
+
+    deinit { backlog.add(-waitingBytes.load(ordering: .relaxed)) }
+
+    func own(_ subscription: LiveSubscription) { self.subscription.withLock { $0 = subscription } }
+
+    /// The subscription, which holds this object; nobody else ends the circle.
+    func disown() -> [LiveSubscription] {
+        subscription.withLock { subscription in
+            defer { subscription = nil }
+            return [subscription].compactMap(\.self)
+        }
+    }
+
+    func deliver(_ messages: [(subscription: LiveSubscription, message: LiveMessage)]) {
+        for (_, message) in messages {
+            switch message {
+            case .subscribed(let cursor, let missed):
+                send("subscribed", cursor, #"{"missed":\#(missed)}"#)
+            case .event(let event):
+                send(event.kind.name, event.cursor, Self.data(event))
+            case .ended(let problem):
+                send("error", nil, Self.data(problem))
+                continuation.finish()
+            }
+        }
+    }
+
+    func stop() { continuation.finish() }
+
+    /// Something that clients pass over. One whose events wait needs none.
+    func comment() {
+        if waitingBytes.load(ordering: .relaxed) == 0 { put(ByteBuffer(string: ":\n\n")) }
+    }
+
+    /// The client has so many bytes more.
+    func taken(_ bytes: Int) {
+        waitingBytes.wrappingSubtract(bytes, ordering: .relaxed)
+        backlog.add(-bytes)
+    }
+
+    /// JSON has no line breaks of its own.
+    private func send(_ name: String, _ cursor: LiveCursor?, _ data: String) {
+        let id = cursor.map { "id: \($0.text)\n" } ?? ""
+        put(ByteBuffer(string: "event: \(name)\n\(id)data: \(data)\n\n"))
+    }
+
+    private func put(_ text: ByteBuffer) {
+        let count = text.readableBytes
+        let waiting = waitingBytes.wrappingAdd(count, ordering: .relaxed).newValue
+        // One that is alone passes whatever its size, as in `LiveQueue`.
+        let hasRoom = backlog.add(count)
+        guard waiting == count || hasRoom && waiting <= bytesMax else {
+            // The client comes back with the last event that it has got.
+            return continuation.finish()
+        }
+        continuation.yield(text)
+    }
+
+    private static func data(_ event: LiveDelivery) -> String {
+        let original = event.original.map { #","original":"# + String(decoding: $0, as: UTF8.self) } ?? ""
+        return #"{"object":"# + String(decoding: event.object, as: UTF8.self) + original + "}"
+    }
+
+    private static func data(_ problem: LiveProblem) -> String {
+        let json: JSON = [
+            "code": .int(Int64(problem.code)), "error": .string(problem.message),
+            "reconnect": .bool(problem.reconnects),
+        ]
+        return json.serializedText
+    }
+}

@@ -1,0 +1,63 @@
+import Messages
+import NIOCore
+import Synchronization
+
+/// One subscription of one connection.
+package final class LiveSubscription: Sendable {
+    package let requestId: Int64
+    let wish: LiveWish
+    /// The service that owns the class.
+    let service: String
+    /// The client as its keys and its address make it known.
+    let admitted: Principal
+    /// With the token of the session, if there is one.
+    let credentials: Credentials
+    let address: SocketAddress?
+    let sink: any LiveSink
+
+    init(
+        requestId: Int64, wish: LiveWish, admitted: Principal, credentials: Credentials, from address: SocketAddress?,
+        sink: any LiveSink
+    ) {
+        self.requestId = requestId
+        self.wish = wish
+        service = ServiceDirectory.service(ofClass: wish.className)
+        self.admitted = admitted
+        self.credentials = credentials
+        self.address = address
+        self.sink = sink
+    }
+
+    /// One of a client of which only its session is known.
+    package convenience init(requestId: Int64, wish: LiveWish, sessionToken: String?, sink: any LiveSink) {
+        var credentials = Credentials()
+        credentials.sessionToken = sessionToken
+        self.init(
+            requestId: requestId, wish: wish, admitted: Principal(), credentials: credentials, from: nil, sink: sink)
+    }
+
+    private let over = Atomic<Bool>(false)
+
+    /// Whether nobody wants it any more.
+    var isOver: Bool { over.load(ordering: .acquiring) }
+
+    func end() { over.store(true, ordering: .sequentiallyConsistent) }
+}
+
+/// What a subscription is told, in its order.
+package enum LiveMessage: Sendable {
+    /// It has begun.
+    /// - Parameter missed: what came after the client's cursor is not known any more.
+    case subscribed(LiveCursor, missed: Bool)
+    case event(LiveDelivery)
+    /// It is over.
+    case ended(LiveProblem)
+}
+
+/// A client's connection, to which events go.
+package protocol LiveSink: AnyObject, Sendable {
+    /// Takes messages in the order in which they shall arrive. It must only hand over.
+    func deliver(_ messages: [(subscription: LiveSubscription, message: LiveMessage)])
+    /// The gateway stops.
+    func stop()
+}

@@ -1,0 +1,79 @@
+import Messages
+import NIOCore
+import ParseProtocol
+
+/// The texts that clients get.
+enum LiveText {
+    /// What the texts of one connection have in common.
+    struct Client: Sendable {
+        let clientId: String
+        let installationId: String?
+
+        /// `,"clientId":"…","installationId":"…"`
+        fileprivate var members: String {
+            let id = #","clientId":"\#(clientId)""#
+            return installationId.map { id + #","installationId":"# + JSON.string($0).serializedText } ?? id
+        }
+    }
+
+    static func connected(_ client: Client) -> ByteBuffer {
+        ByteBuffer(string: #"{"op":"connected"\#(client.members)}"#)
+    }
+
+    static func unsubscribed(_ requestId: Int64, _ client: Client) -> ByteBuffer {
+        ByteBuffer(string: #"{"op":"unsubscribed"\#(client.members),"requestId":\#(requestId)}"#)
+    }
+
+    /// - Parameter missed: what came after the client's cursor is not known any more.
+    static func subscribed(_ requestId: Int64, _ cursor: LiveCursor, missed: Bool, _ client: Client) -> ByteBuffer {
+        let head = #"{"op":"subscribed"\#(client.members),"requestId":\#(requestId),"cursor":"\#(cursor.text)""#
+        return ByteBuffer(string: head + (missed ? #","missed":true}"# : "}"))
+    }
+
+    static func event(_ event: LiveDelivery, _ requestId: Int64, _ client: Client) -> ByteBuffer {
+        let head =
+            #"{"op":"\#(event.kind.name)"\#(client.members),"requestId":\#(requestId),"cursor":"\#(event.cursor.text)""#
+        var text = ByteBuffer()
+        text.reserveCapacity(head.utf8.count + event.object.count + (event.original?.count ?? 0) + 64)
+        text.writeString(head)
+        text.writeString(#","object":"#)
+        text.writeBytes(event.object)
+        if let original = event.original {
+            text.writeString(#","original":"#)
+            text.writeBytes(original)
+        }
+        text.writeString("}")
+        return text
+    }
+
+    /// Every member is there, because SDKs need each.
+    static func problem(_ problem: LiveProblem) -> ByteBuffer {
+        let json: JSON = [
+            "op": "error", "code": .int(Int64(problem.code)), "error": .string(problem.message),
+            "reconnect": .bool(problem.reconnects), "requestId": problem.requestId.map { .int($0) } ?? .null,
+        ]
+        return ByteBuffer(bytes: json.serialized)
+    }
+}
+
+/// One event as all connections that get it have it.
+package struct LiveDelivery: Sendable {
+    package let kind: LiveNotice.Kind
+    package let cursor: LiveCursor
+    package let object: [UInt8]
+    package let original: [UInt8]?
+}
+
+extension LiveNotice.Kind {
+    /// The name in the protocol.
+    var name: String {
+        switch self {
+        case .create: "create"
+        case .enter: "enter"
+        case .update: "update"
+        case .leave: "leave"
+        case .delete: "delete"
+        case .unknown, .ended, .UNRECOGNIZED: "error"
+        }
+    }
+}

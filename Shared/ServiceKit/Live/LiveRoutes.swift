@@ -1,0 +1,54 @@
+import MessageBus
+import Messages
+import ObjectStore
+import ParseProtocol
+
+/// The kinds of live queries (Shared/Messages/Protos/live.proto).
+extension ServiceRoutes {
+    mutating func installLive() {
+        let calls = ObjectCalls(of: host.plan.name)
+        let host = host
+        let feed = LiveFeedThread(host.store)
+        let readingCaller = host.plan.readingCaller
+        host.whenStopping { _ in feed.stop() }
+
+        task(calls.liveSubscribe) { message, request in
+            guard host.store.role == .writer else {
+                throw ParseError(.serviceUnavailable, "This replica does not write. Try again.")
+            }
+            let query = try LiveQuery(
+                className: message.className, condition: request.documents.first ?? [], keys: message.keys,
+                watch: message.watch)
+            let principal = request.envelope.principal
+            let caller = readingCaller(principal)
+            try await host.store.read { try $0.checkLive(query, caller: caller) }
+            let (answer, isSettled) = try await feed.subscribe(
+                .init(message, query, caller, client: principal.shareholder))
+            if !isSettled {
+                // A job that began before the class was watched may not have looked. After this one none has not.
+                try await host.store.write { _ in }
+                feed.settle(query.className, in: answer.feed)
+            }
+            return answer
+        }
+
+        // On the lane itself, which hands over the writes that follow after it.
+        read(calls.liveHold) { message, _, _ in
+            feed.hold(message)
+            return Accepted()
+        }
+
+        task(calls.liveUnsubscribe) { message, _ in
+            feed.unsubscribe(message)
+            return Accepted()
+        }
+
+        task(framed: calls.liveNext) { message, _ in
+            guard host.store.role == .writer else {
+                throw ParseError(.serviceUnavailable, "This replica does not write. Try again.")
+            }
+            let (news, documents) = try await feed.next(message)
+            return try BusReply(news, documents: documents)
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import CloudService
+import ProcessKit
+import Testing
+
+/// The command that puts code into a sandbox, without running it.
+@Suite struct SandboxTests {
+    @Test func foldersAreSeenReadOnlyAndAfterTheEmptyOne() throws {
+        let words = Sandbox(hasNetwork: true, visible: ["/tmp/runtime", "/srv/code"]).prefix(folder: "/srv/code")
+        #expect(words.first == Sandbox.program)
+        #expect(words.suffix(3) == ["--chdir", "/srv/code", "--"])
+        let empty = try #require(words.firstIndex(of: "/tmp"))
+        let runtime = try #require(words.firstIndex(of: "/tmp/runtime"))
+        #expect(words[runtime - 1] == "--ro-bind")
+        #expect(empty < runtime)
+        #expect(!words.contains("--bind"))
+        #expect(!words.contains("/"))
+    }
+
+    @Test func withoutNetworkThereIsNone() {
+        #expect(Sandbox(hasNetwork: true, visible: []).prefix(folder: "/usr").contains("--share-net"))
+        let words = Sandbox(hasNetwork: false, visible: []).prefix(folder: "/usr")
+        #expect(words.contains("--unshare-all"))
+        #expect(!words.contains("--share-net"))
+    }
+
+    @Test func aProgramIsFoundByItsName() {
+        #expect(Sandbox.file(of: "env", path: "/nowhere:/usr/bin") == "/usr/bin/env")
+        #expect(Sandbox.file(of: "/usr/bin/env", path: "") == "/usr/bin/env")
+        #expect(Sandbox.file(of: "there-is-none", path: "/usr/bin") == "there-is-none")
+    }
+
+    @Test func theNetworkCannotBeOffWithoutASandbox() {
+        let settings = Settings(["SATCHEL_CLOUD_NETWORK": "off"])
+        #expect(throws: StartupProblem.self) { try CloudConfiguration(settings, dataDirectory: "/tmp") }
+    }
+
+    @Test func withoutASandboxThereIsNone() throws {
+        let configuration = try CloudConfiguration(Settings([:]), dataDirectory: "/tmp")
+        #expect(!configuration.command.contains(Sandbox.program))
+        #expect(configuration.command.contains("node"))
+    }
+}

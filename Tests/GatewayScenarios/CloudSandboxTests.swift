@@ -1,0 +1,59 @@
+import Foundation
+import ParseProtocol
+import TestSupport
+import Testing
+
+/// Cloud code in a sandbox. Where the kernel gives no namespaces, there is nothing to test.
+@Suite struct CloudSandboxTests {
+    private static let code = """
+        const fs = require('fs');
+        const tried = (work) => { try { return work(); } catch (error) { return error.code; } };
+        Parse.Cloud.define('hello', () => 'hello');
+        Parse.Cloud.define('read', (request) => tried(() => fs.readdirSync(request.params.path).length));
+        Parse.Cloud.define('write', (request) => tried(() => fs.writeFileSync(request.params.path, 'x') || 'written'));
+        Parse.Cloud.define('processes', () => fs.readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name)).length);
+        Parse.Cloud.define('count', () => new Parse.Query('Thing').count({ useMasterKey: true }));
+        Parse.Cloud.define('reach', async (request) => {
+          try {
+            return (await Parse.Cloud.httpRequest({ url: request.params.url })).status;
+          } catch (error) {
+            return 'unreachable';
+          }
+        });
+        """
+
+    /// Whether the kernel gives what bubblewrap asks it for.
+    /// - Throws: `Command.Failed` without bubblewrap, which `scripts/test` installs.
+    private static func hasNamespaces() async throws -> Bool {
+        _ = try await Command.run(["/usr/bin/bwrap", "--version"])
+        let words = ["--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
+        do {
+            _ = try await Command.run(["/usr/bin/bwrap"] + words + ["true"])
+            return true
+        } catch {
+            print("Cloud code was not tested in a sandbox: \(error)")
+            return false
+        }
+    }
+
+    @Test(.enabled("The kernel gives bubblewrap no namespaces", hasNamespaces), arguments: ["on", "off"])
+    func codeSeesNothingOfTheHostButItsOwn(_ network: String) async throws {
+        let suite = try await CloudSuite.start(
+            Self.code, settings: ["SATCHEL_CLOUD_SANDBOX": "bubblewrap", "SATCHEL_CLOUD_NETWORK": network])
+        let client = ParseClient(suite)
+        func call(_ name: String, _ parameters: JSON = [:]) async throws -> JSON {
+            try await client.call(.POST, "/functions/\(name)", parameters).result
+        }
+        for path in [suite.dataDirectory, "/root", "/home", "/var"] {
+            #expect(try await call("read", ["path": .string(path)]) == "ENOENT", "\(path)")
+        }
+        #expect(try await call("write", ["path": "main.js"]) == "EROFS")
+        #expect(try await call("write", ["path": "/tmp/x"]) == "written")
+        // Its own and the one that waits for it.
+        #expect(try await call("processes") == 2)
+        #expect(try await call("count") == 0, "Requests of the SDK need no network.")
+        let reached = try await call("reach", ["url": .string("\(suite.url)/health")])
+        #expect(network == "on" ? reached == 200 : reached == "unreachable", "\(reached)")
+        await suite.stop()
+    }
+}

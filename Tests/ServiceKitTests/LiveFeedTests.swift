@@ -1,0 +1,204 @@
+import Foundation
+import Logging
+import Messages
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+import Synchronization
+import Testing
+
+/// A writer's live queries: positions, what is asked for again, and that nothing is missed in silence.
+@Suite struct LiveFeedTests {
+    /// A store whose changes go into a feed, on the test's own turn.
+    private final class Writer: Sendable {
+        let store: ClassStore
+        private let folder = NSTemporaryDirectory() + "live-\(UUID().uuidString)"
+        private let changes = Mutex<[StoredChange]>([])
+
+        init() async throws {
+            store = try ClassStore(
+                path: folder + "/live.sqlite", classes: [], synchronous: .normal, allowClassCreation: true,
+                allowCustomObjectId: false, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            let store = store
+            await withCheckedContinuation { continuation in store.startWriting { continuation.resume() } }
+            store.watch.listen { [unowned self] new in changes.withLock { $0 += new } }
+            store.watch.watch(["Note"])
+        }
+
+        deinit {
+            store.stop()
+            try? FileManager.default.removeItem(atPath: folder)
+        }
+
+        func create(_ n: Int64) async throws -> [StoredChange] {
+            _ = try await store.write { try $0.create("Note", ["n": .int(n)], caller: .master) }
+            return changes.withLock { changes in
+                defer { changes = [] }
+                return changes
+            }
+        }
+    }
+
+    private static func wish(
+        _ id: UInt64, gateway: UInt64 = 1, after: (feed: UInt64, position: UInt64)? = nil,
+        replaces: UInt64 = 0
+    ) throws -> LiveFeed.Wish {
+        let message = LiveSubscribe.with {
+            $0.gateway = gateway
+            $0.subscription = id
+            $0.className = "Note"
+            $0.resumes = after != nil
+            $0.feed = after?.feed ?? 0
+            $0.after = after?.position ?? 0
+            $0.replaces = replaces
+        }
+        let query = try LiveQuery(className: "Note", condition: [], keys: [], watch: [])
+        return LiveFeed.Wish(message, query, .anonymous, client: 0)
+    }
+
+    private static func question(feed: UInt64, taken: UInt64, gateway: UInt64 = 1) -> LiveNext {
+        .with {
+            $0.gateway = gateway
+            $0.feed = feed
+            $0.taken = taken
+        }
+    }
+
+    @Test func whatWasNotTakenIsSentAgain() async throws {
+        let writer = try await Writer()
+        let feed = LiveFeed(clock: { 0 }, makeFeed: { 5 })
+        let (answer, isSettled) = try feed.subscribe(try Self.wish(1))
+        #expect(answer.feed == 5 && answer.position == 0 && !isSettled)
+        for n in 1...2 { for change in try await writer.create(Int64(n)) { feed.changed(change) } }
+        let first = try #require(feed.next(Self.question(feed: 5, taken: 0)))
+        #expect(first.news.notices.map(\.position) == [1, 2])
+        #expect(first.news.position == 2)
+        let again = try #require(feed.next(Self.question(feed: 5, taken: 0)))
+        #expect(again.news == first.news)
+        #expect(feed.next(Self.question(feed: 5, taken: first.news.sent)) == nil)
+    }
+
+    @Test func aCursorBringsWhatCameSince() async throws {
+        let writer = try await Writer()
+        let feed = LiveFeed(clock: { 0 }, makeFeed: { 5 })
+        _ = try feed.subscribe(try Self.wish(1))
+        for n in 1...4 { for change in try await writer.create(Int64(n)) { feed.changed(change) } }
+        // The first one leaves; the class is watched for a while longer.
+        feed.unsubscribe(
+            .with {
+                $0.gateway = 1
+                $0.subscriptions = [1]
+            })
+        for change in try await writer.create(5) { feed.changed(change) }
+        let resumed = try feed.subscribe(try Self.wish(2, after: (5, 2))).answer
+        #expect(!resumed.missed)
+        #expect(resumed.position == 5)
+        let news = try #require(feed.next(Self.question(feed: 5, taken: 0))).news
+        let own = news.notices.filter { $0.subscriptions == [2] }
+        #expect(own.map(\.position) == [3, 4, 5])
+        #expect(news.sent >= resumed.sent)
+    }
+
+    @Test func whatIsNotKnownAnyMoreIsSaid() async throws {
+        let writer = try await Writer()
+        let time = Mutex<Int64>(0)
+        let feeds = Mutex<UInt64>(4)
+        let feed = LiveFeed(
+            clock: { time.withLock { $0 } },
+            makeFeed: {
+                feeds.withLock { feed in
+                    feed += 1
+                    return feed
+                }
+            })
+        #expect(try feed.subscribe(try Self.wish(1, after: (4, 0))).answer.missed, "another writer's")
+        #expect(try feed.subscribe(try Self.wish(1, after: (5, 9))).answer.missed, "of the future")
+        for change in try await writer.create(1) { feed.changed(change) }
+        time.withLock { $0 = LiveFeed.lingerNanoseconds * 4 }
+        _ = feed.next(Self.question(feed: 5, taken: 0))
+        for change in try await writer.create(2) { feed.changed(change) }
+        #expect(try feed.subscribe(try Self.wish(2, after: (5, 0))).answer.missed, "too old")
+        #expect(!(try feed.subscribe(try Self.wish(3, after: (5, 1))).answer.missed))
+        // Something is lost: the gateway hears of another feed, and has nothing there.
+        feed.lose()
+        let news = try #require(feed.next(Self.question(feed: 5, taken: 0))).news
+        #expect(news.feed == 6 && news.notices.isEmpty)
+        #expect(feed.subscriptionCount == 0)
+    }
+
+    @Test func whoAsksNothingForLongLosesItsSubscriptionsAudibly() async throws {
+        let time = Mutex<Int64>(0)
+        let feed = LiveFeed(clock: { time.withLock { $0 } }, makeFeed: { .random(in: 1 ... .max) })
+        let before = try feed.subscribe(try Self.wish(1)).answer.feed
+        time.withLock { $0 = LiveFeed.silenceNanoseconds + 1 }
+        feed.tidy()
+        #expect(feed.subscriptionCount == 0)
+        #expect(try #require(feed.next(Self.question(feed: before, taken: 0))).news.feed != before)
+    }
+
+    /// What follows the moment of the hold is matched with whoever takes the place, and with nobody before.
+    @Test func aHeldSubscriptionIsContinuedByAnother() async throws {
+        let writer = try await Writer()
+        let feed = LiveFeed(clock: { 0 }, makeFeed: { 5 })
+        _ = try feed.subscribe(try Self.wish(1))
+        for change in try await writer.create(1) { feed.changed(change) }
+        feed.hold(
+            .with {
+                $0.gateway = 1
+                $0.subscriptions = [1]
+            })
+        for change in try await writer.create(2) { feed.changed(change) }
+        let answer = try feed.subscribe(try Self.wish(2, replaces: 1)).answer
+        #expect(!answer.missed)
+        for change in try await writer.create(3) { feed.changed(change) }
+        let news = try #require(feed.next(Self.question(feed: 5, taken: 0))).news
+        #expect(news.notices.map(\.position) == [1, 2, 3])
+        #expect(news.notices.map(\.subscriptions) == [[1], [2], [2]])
+        #expect(try feed.subscribe(try Self.wish(3, replaces: 9)).answer.missed, "Nobody of that number is held.")
+    }
+
+    @Test func anotherGatewayBeginsWithNothing() throws {
+        let feed = LiveFeed(clock: { 0 }, makeFeed: { 5 })
+        _ = try feed.subscribe(try Self.wish(1))
+        _ = try feed.subscribe(try Self.wish(1, gateway: 2))
+        #expect(feed.subscriptionCount == 1)
+        feed.settle("Note", in: 4)
+        #expect(!(try feed.subscribe(try Self.wish(2, gateway: 2)).isSettled), "Another feed watched it then.")
+        feed.settle("Note", in: 5)
+        #expect(try feed.subscribe(try Self.wish(2, gateway: 2)).isSettled)
+        #expect(feed.classes == ["Note"])
+    }
+
+    /// Whoever makes up names of classes leaves nothing behind that grows.
+    @Test func namesOfClassesDoNotPileUp() throws {
+        let time = Mutex<Int64>(0)
+        let feed = LiveFeed(clock: { time.withLock { $0 } }, makeFeed: { 5 })
+        for number in 1...2000 as ClosedRange<UInt64> {
+            time.withLock { $0 += 1 }
+            let name = "Class\(number)"
+            let message = LiveSubscribe.with {
+                $0.gateway = 1
+                $0.subscription = number
+                $0.className = name
+            }
+            let query = try LiveQuery(className: name, condition: [], keys: [], watch: [])
+            _ = try feed.subscribe(LiveFeed.Wish(message, query, .anonymous, client: 0))
+            feed.settle(name, in: 5)
+            feed.unsubscribe(
+                .with {
+                    $0.gateway = 1
+                    $0.subscriptions = [number]
+                })
+        }
+        #expect(feed.classes.count <= LiveFeed.lingeringMax)
+        #expect(feed.watches("Class2000") && !feed.watches("Class1"))
+        // One that was let go of begins anew, with a job of the writer.
+        let message = LiveSubscribe.with {
+            $0.gateway = 1
+            $0.subscription = 3000
+            $0.className = "Class1"
+        }
+        let query = try LiveQuery(className: "Class1", condition: [], keys: [], watch: [])
+        #expect(!(try feed.subscribe(LiveFeed.Wish(message, query, .anonymous, client: 0)).isSettled))
+    }
+}

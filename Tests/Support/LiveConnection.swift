@@ -1,0 +1,233 @@
+import Foundation
+import NIOCore
+import NIOPosix
+import NIOWebSocket
+import ParseProtocol
+import Synchronization
+
+/// A client's WebSocket for live queries that hides nothing: it sends the frames it is told to and keeps what came.
+package final class LiveConnection: Sendable {
+    fileprivate struct Received {
+        var messages: [JSON] = []
+        /// The status line of the answer to the upgrade.
+        var status: String?
+        var closeCode: Int?
+        var isClosed = false
+        var pongs = 0
+    }
+
+    private let channel: any Channel
+    private let shared: Shared
+
+    /// What the channel's handlers and the test have in common.
+    fileprivate final class Shared: Sendable {
+        let received = Mutex(Received())
+        /// Pings are not answered.
+        let isMute: Bool
+
+        init(isMute: Bool) { self.isMute = isMute }
+    }
+
+    /// Asks for an upgrade and waits for the answer, whatever it is.
+    /// - Parameters:
+    ///   - path: beside the mount, too.
+    ///   - headers: lines of further headers.
+    ///   - isMute: leaves pings without an answer.
+    package init(
+        _ suite: Suite, path: String = "/parse", headers: [String] = [], isMute: Bool = false
+    ) async throws {
+        let shared = Shared(isMute: isMute)
+        self.shared = shared
+        let port = URLComponents(string: suite.url)?.port ?? 0
+        channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Handshake(shared))
+                }
+            }
+            .connect(host: "127.0.0.1", port: port).get()
+        let lines = [
+            "GET \(path) HTTP/1.1", "Host: 127.0.0.1:\(port)", "Connection: Upgrade", "Upgrade: websocket",
+            "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+        ]
+        try await send(raw: Array(((lines + headers).joined(separator: "\r\n") + "\r\n\r\n").utf8))
+        try await eventually("the upgrade is answered", within: .seconds(10)) {
+            shared.received.withLock { $0.status != nil || $0.isClosed }
+        }
+    }
+
+    deinit { channel.close(promise: nil) }
+
+    /// A connection that is connected with the suite's application id, and whatever else is given.
+    package static func connect(
+        _ suite: Suite, _ members: [String: JSON] = [:], isMute: Bool = false
+    ) async throws -> LiveConnection {
+        let connection = try await LiveConnection(suite, isMute: isMute)
+        let connect: [String: JSON] = ["op": "connect", "applicationId": "satchel"]
+        try await connection.send(.object(connect.merging(members) { $1 }))
+        let answer = try await connection.next()
+        guard answer["op"] == "connected" else { throw NeverHappened("connected, but \(answer.serializedText)") }
+        return connection
+    }
+
+    // MARK: Out
+
+    /// Sends a message as one frame.
+    package func send(_ message: JSON) async throws { try await send(raw: Self.frame(message.serialized)) }
+
+    package func send(raw bytes: [UInt8]) async throws { try await channel.writeAndFlush(ByteBuffer(bytes: bytes)) }
+
+    /// Subscribes, and waits until it has begun.
+    /// - Returns: the answer, `subscribed` or `error`.
+    @discardableResult
+    package func subscribe(
+        _ requestId: Int64, _ className: String, _ condition: JSON = [:], _ query: [String: JSON] = [:],
+        token: String? = nil, cursor: String? = nil
+    ) async throws -> JSON {
+        let all: [String: JSON] = ["className": .string(className), "where": condition]
+        var message: JSON = [
+            "op": "subscribe", "requestId": .int(requestId), "query": .object(all.merging(query) { $1 }),
+        ]
+        message["sessionToken"] = token.map(JSON.string)
+        message["cursor"] = cursor.map(JSON.string)
+        try await send(message)
+        return try await next { ["subscribed", "error"].contains($0["op"]) && $0["requestId"] == .int(requestId) }
+    }
+
+    /// A frame of a client: masked, with a length in the shortest form.
+    package static func frame(
+        _ payload: [UInt8], opcode: UInt8 = 1, isFinal: Bool = true, isMasked: Bool = true, claiming length: Int? = nil
+    ) -> [UInt8] {
+        var bytes: [UInt8] = [(isFinal ? 0x80 : 0) | opcode]
+        let count = length ?? payload.count
+        let mask: UInt8 = isMasked ? 0x80 : 0
+        switch count {
+        case ..<126: bytes.append(mask | UInt8(count))
+        case ..<65536: bytes += [mask | 126, UInt8(count >> 8), UInt8(count & 255)]
+        default:
+            bytes.append(mask | 127)
+            bytes += (0..<8).reversed().map { UInt8(truncatingIfNeeded: count >> ($0 * 8)) }
+        }
+        guard isMasked else { return bytes + payload }
+        let key: [UInt8] = [1, 2, 3, 4]
+        return bytes + key + payload.enumerated().map { $1 ^ key[$0 % 4] }
+    }
+
+    // MARK: In
+
+    /// The status of the answer to the upgrade, such as 101.
+    package var status: Int? {
+        shared.received.withLock { $0.status }.flatMap { line in
+            line.split(separator: " ").dropFirst().first.flatMap { Int($0) }
+        }
+    }
+
+    /// The code with which the other end closed.
+    package var closeCode: Int? { shared.received.withLock { $0.closeCode } }
+    package var isClosed: Bool { shared.received.withLock { $0.isClosed } }
+
+    /// Pings of ours that were answered.
+    package var pongs: Int { shared.received.withLock { $0.pongs } }
+
+    /// The first message that fits, in the order in which they came; those before it stay.
+    package func next(
+        within limit: Duration = .seconds(10), where fits: (JSON) -> Bool = { _ in true }
+    ) async throws -> JSON {
+        var found: JSON?
+        try await eventually("a message comes; there are \(waiting.map(\.serializedText))", within: limit) {
+            found = shared.received.withLock { received in
+                received.messages.firstIndex(where: fits).map { received.messages.remove(at: $0) }
+            }
+            return found != nil || isClosed
+        }
+        guard let found else { throw NeverHappened("A message before the connection ends, with \(closeCode ?? 0).") }
+        return found
+    }
+
+    /// The messages that came and that nobody took.
+    package var waiting: [JSON] { shared.received.withLock { $0.messages } }
+
+    /// The event's kind and the value of a field of its object.
+    package func nextEvent(of requestId: Int64) async throws -> JSON {
+        try await next { $0["requestId"] == .int(requestId) && $0["object"] != nil }
+    }
+
+    package func untilClosed(within limit: Duration = .seconds(10)) async throws {
+        try await eventually("the connection is closed", within: limit) { isClosed }
+    }
+
+    /// Whether bytes are taken from the socket.
+    package func setReading(_ isReading: Bool) async throws {
+        try await channel.setOption(ChannelOptions.autoRead, value: isReading).get()
+        if isReading { channel.read() }
+    }
+
+    // MARK: Handlers
+
+    /// Waits for the end of the answer to the upgrade.
+    private final class Handshake: ChannelInboundHandler, RemovableChannelHandler {
+        typealias InboundIn = ByteBuffer
+
+        private let shared: Shared
+        private var head = ByteBuffer()
+
+        init(_ shared: Shared) { self.shared = shared }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            var bytes = unwrapInboundIn(data)
+            head.writeBuffer(&bytes)
+            let text = String(buffer: head)
+            guard let end = text.range(of: "\r\n\r\n") else { return }
+            let status = String(text.prefix { $0 != "\r\n" })
+            if status.contains(" 101 ") {
+                let count = text[..<end.upperBound].utf8.count
+                head.moveReaderIndex(forwardBy: count)
+                let pipeline = context.pipeline.syncOperations
+                try? pipeline.addHandlers([
+                    ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: 1 << 24)), Frames(shared),
+                ])
+                if head.readableBytes > 0 { context.fireChannelRead(NIOAny(head)) }
+                pipeline.removeHandler(context: context, promise: nil)
+            }
+            shared.received.withLock { $0.status = status }
+        }
+
+        func channelInactive(context: ChannelHandlerContext) {
+            shared.received.withLock { $0.isClosed = true }
+            context.fireChannelInactive()
+        }
+    }
+
+    private final class Frames: ChannelInboundHandler {
+        typealias InboundIn = WebSocketFrame
+        typealias OutboundOut = ByteBuffer
+
+        private let shared: Shared
+
+        init(_ shared: Shared) { self.shared = shared }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            let frame = unwrapInboundIn(data)
+            switch frame.opcode {
+            case .text:
+                let message = (try? JSON(parsing: Array(frame.data.readableBytesView))) ?? .null
+                shared.received.withLock { $0.messages.append(message) }
+            case .ping where !shared.isMute:
+                let pong = LiveConnection.frame(Array(frame.data.readableBytesView), opcode: 10)
+                context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: pong)), promise: nil)
+            case .pong: shared.received.withLock { $0.pongs += 1 }
+            case .connectionClose:
+                let code = frame.data.getInteger(at: frame.data.readerIndex, as: UInt16.self)
+                shared.received.withLock { $0.closeCode = code.map(Int.init) }
+            default: break
+            }
+        }
+
+        func channelInactive(context: ChannelHandlerContext) {
+            shared.received.withLock { $0.isClosed = true }
+            context.fireChannelInactive()
+        }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+    }
+}
