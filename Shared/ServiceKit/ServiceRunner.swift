@@ -66,8 +66,8 @@ private struct RunningService: Service {
     private static let backgroundMax = Duration.seconds(1)
     /// A round trip to the gateway. There may be none.
     private static let goodbyeMax = Duration.seconds(1)
-    /// The same with a gateway that was there a moment ago, on a machine that is busy. A supervisor that kills meanwhile
-    /// harms nothing but the answers: the database is closed.
+    /// The same at the end, on a machine that is busy, with a gateway that was there a moment ago. A supervisor that
+    /// kills meanwhile harms nothing but the answers: the database is closed.
     private static let lastAnswersMax = Duration.seconds(2)
     /// The same with one that has said nothing.
     private static let unheardMax = Duration.milliseconds(100)
