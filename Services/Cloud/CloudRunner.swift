@@ -16,11 +16,14 @@ final class CloudRunner: Sendable {
     private let host: ServiceHost
     private let configuration: CloudConfiguration
     private let pool: NodePool
-    private let publication: Publication
+    private let standing: CodeStanding
     private let jobs: CodeJobs
 
     /// What a caller needs to hear of the end of a call before it gives up itself.
     private static let margin: BusClock.Milliseconds = 250
+    /// For a process, such as one of a version that is still being loaded, and then for the code. A trigger must not
+    /// fail by the wait alone, and with it the call that it belongs to.
+    private static let turnMax = Duration.seconds(15)
     /// For what code asks outside of any call.
     private static let ownLimit = Duration.seconds(10)
     /// For what a job asks: no function may take longer, so that nothing that they ask does.
@@ -31,12 +34,12 @@ final class CloudRunner: Sendable {
         self.configuration = configuration
         pool = try NodePool(configuration: configuration, logger: host.logger)
         jobs = CodeJobs(pool: pool, limit: configuration.jobLimit)
-        let publication = Publication()
-        self.publication = publication
+        let standing = CodeStanding()
+        self.standing = standing
         publishing = BackgroundWork(
             "definitions", every: .seconds(3600), problem: "What the cloud code defines could not be told.",
             logger: host.logger
-        ) { [host] in try await publication.round(host) }
+        ) { [host] in try await standing.round(host) }
     }
 
     /// This process is the one that runs the code: starts it, when there is any.
@@ -47,22 +50,23 @@ final class CloudRunner: Sendable {
             return
         }
         // Until the first process has loaded it, so that whoever deploys can tell (scripts/cloud).
-        host.bus.setProblem("The cloud code is being loaded.")
+        standing.say(CodeStanding.loading, to: host.bus)
         host.logger.notice("Starting cloud code.", metadata: ["code.folder": "\(configuration.folder)"])
         pool.start(
             .init(
                 loaded: { [self] in loaded($0) }, asked: { [self] in ask($0) },
-                problem: { [host] in host.bus.setProblem($0) }))
+                problem: { [self] in standing.say($0, to: host.bus) }))
     }
 
     // MARK: What the code defines
 
     private func loaded(_ definitions: CodeDefinitions) {
-        host.bus.setProblem("")
         var known = definitions
         known.triggers = definitions.triggers.filter(\.isCalledOfCode)
         // Each process says the same.
-        guard publish(known) else { return }
+        let isNew = publish(known)
+        standing.say("", to: host.bus)
+        guard isNew else { return }
         host.logger.notice(
             "Cloud code is loaded.",
             metadata: [
@@ -78,7 +82,7 @@ final class CloudRunner: Sendable {
 
     @discardableResult
     private func publish(_ definitions: CodeDefinitions) -> Bool {
-        guard publication.set(definitions) else { return false }
+        guard standing.set(definitions) else { return false }
         publishing.wake()
         return true
     }
@@ -94,7 +98,9 @@ final class CloudRunner: Sendable {
         var run = CodeRun(
             name: message.className.isEmpty ? message.name : "\(message.name) \(message.className)",
             depth: Int(message.depth), text: text,
-            deadline: min(BusClock.now + limit.milliseconds, request.envelope.deadline - Self.margin))
+            deadline: min(
+                BusClock.now + max(limit, Self.turnMax).milliseconds, request.envelope.deadline - Self.margin))
+        run.limit = limit.milliseconds
         run.traceId = request.envelope.traceID
         run.network = request.envelope.principal.network
         run.budget = RequestBudget.current
@@ -154,13 +160,18 @@ final class CloudRunner: Sendable {
     }
 }
 
-/// What is to be told to the catalog, and what was.
-private final class Publication: Sendable {
+/// What is to be told to the catalog, what was, and what keeps calls from being answered.
+private final class CodeStanding: Sendable {
     private struct State {
         var wanted: CodeDefinitions?
         var told: CodeDefinitions?
+        var problem = ""
+
+        /// Code of which nobody has heard gets no calls, so that it is not in effect yet.
+        var said: String { problem.isEmpty && wanted != told ? CodeStanding.loading : problem }
     }
 
+    static let loading = "The cloud code is being loaded."
     private let state = Mutex(State())
 
     /// Whether it is another one than before.
@@ -171,12 +182,24 @@ private final class Publication: Sendable {
         }
     }
 
+    /// Says why no code can be run; empty when it can.
+    func say(_ problem: String, to bus: BusEndpoint) {
+        // Under the lock, so that what is said last is what holds.
+        state.withLock { state in
+            state.problem = problem
+            bus.setProblem(state.said)
+        }
+    }
+
     /// Until the catalog has it, what it had before counts.
     func round(_ host: ServiceHost) async throws -> BackgroundWork.Round {
         let (wanted, told) = state.withLock { ($0.wanted, $0.told) }
         guard let wanted, wanted != told else { return .idle }
         let _: Accepted = try await host.call(HookCalls.setCode, wanted, writes: true)
-        state.withLock { $0.told = wanted }
+        state.withLock { state in
+            state.told = wanted
+            host.bus.setProblem(state.said)
+        }
         return .more
     }
 }

@@ -66,6 +66,11 @@ private struct RunningService: Service {
     private static let backgroundMax = Duration.seconds(1)
     /// A round trip to the gateway. There may be none.
     private static let goodbyeMax = Duration.seconds(1)
+    /// The same at the end, on a machine that is busy, with a gateway that was there a moment ago. A supervisor that
+    /// kills meanwhile harms nothing but the answers: the database is closed.
+    private static let lastAnswersMax = Duration.seconds(2)
+    /// The same with one that has said nothing.
+    private static let unheardMax = Duration.milliseconds(100)
 
     func run() async throws {
         host.background.add(host.outbox.work)
@@ -98,13 +103,15 @@ private struct RunningService: Service {
         let end = ContinuousClock.now + Self.finishMax
         async let work: Void = host.finish(within: Self.finishMax)
         // After this no request comes any more: all that came are counted.
-        await host.bus.leave(within: Self.goodbyeMax)
+        let isHeard = await host.bus.leave(within: Self.goodbyeMax)
         if host.plan.yieldsFirst { await yieldLock() }
         while !load.isIdle, ContinuousClock.now < end { try? await Task.sleep(for: .milliseconds(5)) }
         await work
         if !host.plan.yieldsFirst { await yieldLock() }
+        // Until the gateway has the last answers, however long either of us waits for a processor: of a change whose
+        // answer is lost nobody knows whether it was made.
+        await host.bus.leave(within: isHeard ? Self.lastAnswersMax : Self.unheardMax)
         host.bus.stop()
-        try? await Task.sleep(for: .milliseconds(100))  // The lanes' last replies leave.
         host.logger.notice("Stopped.")
     }
 

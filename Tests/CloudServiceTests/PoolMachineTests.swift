@@ -242,6 +242,33 @@ import Testing
         #expect(subject.tick(after: 500) == [.finish(1, late)])
     }
 
+    /// A trigger that a busy machine lets wait for the next version of the code must not fail by that, and with it the
+    /// call of the version before that it belongs to.
+    @Test func theTimeOfACallBeginsWithItsProcess() {
+        var subject = Subject(processes: 1)
+        _ = subject.does { $0.begin(now: $1, &$2) }
+        for id: PoolMachine.RunID in 1...2 {
+            #expect(subject.does { $0.call(id, deadline: 15_000, limit: 5000, isNested: true, now: $1, &$2) } == [])
+        }
+        #expect(subject.tick(after: 9000) == [])
+        let sent = subject.does { $0.loaded(1, problem: nil, now: $1, &$2) }
+        #expect(sent == [.send(2, to: 1), .send(1, to: 1)])
+        #expect(subject.machine.deadline(of: 1) == 14_000)
+        subject.heard(1)
+        #expect(!subject.tick(after: 4999).contains(.finish(1, Self.tooLong)))
+        #expect(subject.answered(2, by: 1) == [.finish(2, .result([]))])
+        subject.heard(1)
+        #expect(subject.tick(after: 1).contains(.finish(1, Self.tooLong)))
+        #expect(subject.machine.deadline(of: 1) == nil)
+    }
+
+    @Test func theTimeOfACallEndsWithThatOfWhoeverWaits() {
+        var subject = Subject.ready(processes: 1)
+        subject.now = 1000
+        _ = subject.does { $0.call(1, deadline: 3000, limit: 5000, isNested: true, now: $1, &$2) }
+        #expect(subject.machine.deadline(of: 1) == 3000)
+    }
+
     /// A process full of calls that wait for nested ones would else wait for ever.
     @Test func nestedCallsPassTheBoundOfAProcess() {
         var subject = Subject.ready(processes: 1)

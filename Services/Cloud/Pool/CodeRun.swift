@@ -8,7 +8,11 @@ package struct CodeRun: Sendable {
     package let depth: Int
     /// The members of `run` beside `t` and `id`, as a JSON object.
     package let text: [UInt8]
-    package let deadline: BusClock.Milliseconds
+    /// The time at which it is ended, wherever it is; the end of `limit` once a process has it.
+    package var deadline: BusClock.Milliseconds
+    /// How long the code may take, in milliseconds from the moment at which a process gets the call; nil for as long as
+    /// `deadline` allows.
+    package var limit: BusClock.Milliseconds?
     package var traceId = ""
     /// The network of the client that waits for it.
     package var network = ""

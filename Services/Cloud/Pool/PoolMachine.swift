@@ -75,7 +75,9 @@ package struct PoolMachine {
     }
 
     private struct Run {
-        let deadline: Milliseconds
+        /// The end of the wait for a process, then of the code.
+        var deadline: Milliseconds
+        let limit: Milliseconds?
         let isNested: Bool
         var process: ProcessID?
     }
@@ -202,12 +204,15 @@ package struct PoolMachine {
 
     /// A call, by a number that no other has.
     /// - Parameters:
-    ///   - deadline: the time at which it is ended.
+    ///   - deadline: the time at which it is ended, wherever it is.
+    ///   - limit: how long the code may take. It counts from the moment at which a process gets the call: one that came
+    ///     while the code was being loaded has its time as any other.
     ///   - isNested: it is made inside of another call, which waits for it and so must not keep it from its turn.
     package mutating func call(
-        _ id: RunID, deadline: Milliseconds, isNested: Bool, now: Milliseconds, _ actions: inout [Action]
+        _ id: RunID, deadline: Milliseconds, limit: Milliseconds? = nil, isNested: Bool, now: Milliseconds,
+        _ actions: inout [Action]
     ) {
-        runs[id] = Run(deadline: deadline, isNested: isNested)
+        runs[id] = Run(deadline: deadline, limit: limit, isNested: isNested)
         if isStopped { return finish(id, .notRun("The cloud service is stopping."), &actions) }
         if let process = process(isNested: isNested, now: now) { return send(id, to: process, now: now, &actions) }
         if !problem.isEmpty {
@@ -218,6 +223,9 @@ package struct PoolMachine {
             waiting.insert(id, at: isNested ? 0 : waiting.count)
         }
     }
+
+    /// The time at which a call is ended: with `limit` another one once a process has it. Nil for one that has ended.
+    package func deadline(of id: RunID) -> Milliseconds? { runs[id]?.deadline }
 
     /// The outcome of a call; one that was ended before is not looked for any more.
     package mutating func answered(
@@ -262,6 +270,7 @@ package struct PoolMachine {
         if processes[process]?.runs.isEmpty == true { processes[process]?.lastHeard = now }
         processes[process]?.runs.insert(id)
         runs[id]?.process = process
+        if let run = runs[id], let limit = run.limit { runs[id]?.deadline = min(run.deadline, now + limit) }
         actions.append(.send(id, to: process))
     }
 

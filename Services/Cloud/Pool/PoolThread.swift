@@ -76,7 +76,8 @@ final class PoolThread {
             lastRun += 1
             runs[lastRun] = (run, completion)
             machine.call(
-                lastRun, deadline: run.deadline, isNested: run.depth > 0, now: BusClock.now, &actions)
+                lastRun, deadline: run.deadline, limit: run.limit, isNested: run.depth > 0, now: BusClock.now,
+                &actions)
         case .answer(let ask, let text): answer(ask, text)
         case .cancelJob(let job):
             guard let id = runs.first(where: { $0.value.run.jobId == job })?.key else { return }
@@ -103,6 +104,7 @@ final class PoolThread {
         case .start(let id): start(id)
         case .send(let id, let process):
             guard let text = runs[id]?.run.text else { return }
+            if let deadline = machine.deadline(of: id) { runs[id]?.run.deadline = deadline }
             guard text.count <= FrameReader.textMax else {
                 let failure = CodeFailure(message: "The call is larger than \(FrameReader.textMax) bytes.")
                 return machine.answered(id, by: process, .failed(failure), now: BusClock.now, &actions)

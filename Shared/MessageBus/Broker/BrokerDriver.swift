@@ -86,10 +86,12 @@ final class BrokerDriver: SocketDriver {
         case .goodbye:
             dispatcher.goodbye(lane, now: BusClock.now)
             publishStates()
-            // Said after the last request that the lane gets, so that it knows when it has them all.
+            // Said after the last request that the lane gets, so that it knows when it has them all, and after the
+            // answers that came before the goodbye were taken.
             var answer = Envelope()
             answer.version = BusMessage.version
             answer.form = .goodbye
+            answer.correlation = message.envelope.correlation
             sendReply(BusMessage(envelope: answer), to: lane)
         case .unknown, .UNRECOGNIZED:
             return refuse(content, from: lane, .envelope)

@@ -67,20 +67,24 @@ public final class BusEndpoint: Sendable {
         for lane in lanes { lane.thread.mailbox.post(.setProblem(problem)) }
     }
 
-    /// Asks for no more requests, and waits until the gateway has heard it: after that none comes. Those under way can
-    /// still be answered, and calls of our own go on.
+    /// Asks for no more requests, and waits until the gateway has heard it: after that none comes, and the gateway has
+    /// every answer that was given before. Those under way can still be answered, and calls of our own go on. Done
+    /// again, it waits for what was answered meanwhile.
     /// - Parameter limit: for a gateway that is not there.
-    public func leave(within limit: Duration) async {
+    /// - Returns: whether the gateway has heard it.
+    @discardableResult
+    public func leave(within limit: Duration) async -> Bool {
         let end = ContinuousClock.now + limit
-        await withTaskGroup(of: Void.self) { group in
+        return await withTaskGroup(of: Bool.self) { group in
             for lane in lanes {
                 group.addTask {
-                    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-                        let accepted = lane.thread.mailbox.post(.leave(until: end, { continuation.resume() }))
-                        if !accepted { continuation.resume() }
+                    await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
+                        let work = LaneLink.Work.leave(until: end) { continuation.resume(returning: $0) }
+                        if !lane.thread.mailbox.post(work) { continuation.resume(returning: false) }
                     }
                 }
             }
+            return await group.reduce(true) { $0 && $1 }
         }
     }
 

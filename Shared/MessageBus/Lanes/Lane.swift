@@ -55,8 +55,8 @@ final class LaneLink: ReplyWay {
         case call(BusMessage, Broker.Completion)
         case setWriter(Bool, board: UInt64)
         case setProblem(String)
-        /// The completion is called once: when the gateway has heard of it, or at the end of the time.
-        case leave(until: ContinuousClock.Instant, @Sendable () -> Void)
+        /// The completion is called once: when the gateway has heard of it, or with false at the end of the time.
+        case leave(until: ContinuousClock.Instant, @Sendable (Bool) -> Void)
         case stop
     }
 
@@ -87,8 +87,10 @@ final class LaneDriver: SocketDriver {
     private let logger: Logger
     private var hello: Hello
     private var isLeaving = false
-    /// The end of the wait for the gateway to hear that this lane leaves, and the one to tell when it has heard.
-    private var leaving: (until: ContinuousClock.Instant, heard: @Sendable () -> Void)?
+    /// The number of the goodbye said last.
+    private var lastGoodbye: UInt64 = 0
+    /// The goodbye that the gateway is to answer, the end of the wait for it, and the one to tell.
+    private var leaving: (goodbye: UInt64, until: ContinuousClock.Instant, heard: @Sendable (Bool) -> Void)?
     private var lastHello = ContinuousClock.now
     private var calls: [UInt64: Call] = [:]
     private var lastCorrelation: UInt64 = 0
@@ -115,9 +117,9 @@ final class LaneDriver: SocketDriver {
             sayHello()
         case .leave(let until, let heard):
             isLeaving = true
-            leaving?.heard()
-            leaving = (until, heard)
+            endLeaving(heard: false)
             sayHello()
+            leaving = (lastGoodbye, until, heard)
         case .stop: isRunning = false
         }
     }
@@ -143,14 +145,20 @@ final class LaneDriver: SocketDriver {
             guard let call = calls.removeValue(forKey: message.envelope.correlation) else { return }
             call.completion(Result { () throws(BusFailure) in try BusReply(message) })
         case .hello: break  // The broker looks whether we are still there.
-        // Everything that the broker sent us before was received before.
-        case .goodbye: heardGoodbye()
+        case .goodbye: heardGoodbye(message.envelope.correlation)
         case .unknown, .UNRECOGNIZED: refuse(frames[...], .envelope)
         }
     }
 
-    private func heardGoodbye() {
-        leaving?.heard()
+    /// The broker has all that we sent before that goodbye, and we have all that it sent before its answer.
+    /// - Parameter number: 0 from a gateway of an earlier release, whose answers do not say to which goodbye.
+    private func heardGoodbye(_ number: UInt64) {
+        guard let leaving, number == 0 || number >= leaving.goodbye else { return }
+        endLeaving(heard: true)
+    }
+
+    private func endLeaving(heard: Bool) {
+        leaving?.heard(heard)
         leaving = nil
     }
 
@@ -186,6 +194,10 @@ final class LaneDriver: SocketDriver {
         var envelope = Envelope()
         envelope.version = BusMessage.version
         envelope.form = isLeaving ? .goodbye : .hello
+        if isLeaving {
+            lastGoodbye += 1
+            envelope.correlation = lastGoodbye
+        }
         // A Hello of a few short strings always encodes.
         send(BusMessage(envelope: envelope, body: (try? hello.serializedBytes()) ?? []))
     }
@@ -195,7 +207,7 @@ final class LaneDriver: SocketDriver {
 
     func tick() {
         if ContinuousClock.now - lastHello >= .seconds(1) { sayHello() }
-        if let leaving, leaving.until <= .now { heardGoodbye() }
+        if let leaving, leaving.until <= .now { endLeaving(heard: false) }
         let now = BusClock.now
         // The broker answers at the deadline; this is for a broker that is gone.
         for (correlation, call) in calls where call.deadline + 500 <= now {
@@ -205,8 +217,8 @@ final class LaneDriver: SocketDriver {
     }
 
     func stopped(left: [LaneLink.Work]) {
-        heardGoodbye()
-        for case .leave(_, let heard) in left { heard() }
+        endLeaving(heard: false)
+        for case .leave(_, let heard) in left { heard(false) }
         for call in calls.values { call.completion(.failure(.outcomeUnknown)) }
         for case .call(_, let completion) in left { completion(.failure(.unavailable("The service is stopping."))) }
         try? socket.set(ZMQ_LINGER, 1000)  // The last replies still leave.

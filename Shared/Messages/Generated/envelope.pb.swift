@@ -143,7 +143,8 @@ public nonisolated struct Envelope: @unchecked Sendable {
     /// A service tells the gateway that it is there, or that its role changed. Body: Hello.
     case hello // = 1
 
-    /// A service stops: it takes no new requests and finishes those it has.
+    /// A service stops: it takes no new requests and finishes those it has. The gateway answers with another one, of the
+    /// same correlation id, when it has all that the service sent before and has sent it all that it will.
     case goodbye // = 2
     case request // = 3
 
