@@ -23,6 +23,13 @@ struct AnswerRoomTests {
         #expect(AnswerRoom(hasRoom: true, left: nil).reserved == 0)
     }
 
+    @Test func whatTheServiceSaidBeforeIsTheFirstBound() {
+        let room = AnswerRoom(hasRoom: true, left: nil, needed: 3 * mebibyte)
+        #expect(room.bytesMax == 3 * mebibyte)
+        #expect(room.reserved == 6 * mebibyte)
+        #expect(AnswerRoom(hasRoom: true, left: nil, needed: 70_000).bytesMax == AnswerRoom.usualBytes)
+    }
+
     @Test func estimatesAreFollowedTwice() {
         let room = AnswerRoom(hasRoom: true, left: nil)
         let answer = asked(room, needed: 2 * mebibyte, 3 * mebibyte, 4 * mebibyte, 5 * mebibyte)

@@ -38,9 +38,11 @@ package struct AnswerRoom {
     /// - Parameters:
     ///   - hasRoom: whether there is plenty of room now.
     ///   - left: the bytes that a batch has left for it; nil for what is in none.
-    package init(hasRoom: Bool, left: Int?) {
+    ///   - needed: 0, or what the service said that it needs when it was asked before.
+    package init(hasRoom: Bool, left: Int?, needed: Int = 0) {
         bytesMax = min(hasRoom ? Self.usualBytes : Self.scarceBytes, left ?? .max)
         self.left = left
+        if needed > bytesMax { _ = outgrown(needed: needed) }
     }
 
     /// The answer is larger than `bytesMax`.
@@ -63,14 +65,15 @@ package struct AnswerRoom {
 /// thrown away.
 extension ServiceClient {
     /// Reads without making more than there is room for.
+    /// - Parameter needed: 0, or the bytes of the answer as the service estimated them before.
     /// - Throws: `.requestLimitExceeded` (155) when there is no room for the answer, `.invalidQuery` (102) when a batch
     ///   has no room left for it.
     func read<Request: RoomedRequest, Reply: RoomedReply>(
-        _ call: Call<Request, Reply>, inRoom message: Request, for principal: Principal, trace: String
+        _ call: Call<Request, Reply>, inRoom message: Request, needed: Int = 0, for principal: Principal, trace: String
     ) async throws(ParseError) -> ServiceReply<Reply> {
         guard let hold = AnswerHold.current else { return try await read(call, message, for: principal, trace: trace) }
         var request = message
-        var room = AnswerRoom(for: hold)
+        var room = AnswerRoom(for: hold, needed: needed)
         while true {
             guard room.reserved == 0 || hold.take(room.reserved) else { throw AnswerHold.full }
             request.answerBytesMax = UInt32(room.bytesMax)
@@ -84,7 +87,8 @@ extension ServiceClient {
 }
 
 extension AnswerRoom {
-    init(for hold: ByteHold) {
-        self.init(hasRoom: hold.hasRoom(for: AnswerHold.copies * 2 * Self.usualBytes), left: hold.answerBytesMax)
+    init(for hold: ByteHold, needed: Int = 0) {
+        let hasRoom = hold.hasRoom(for: AnswerHold.copies * 2 * Self.usualBytes)
+        self.init(hasRoom: hasRoom, left: hold.answerBytesMax, needed: needed)
     }
 }
