@@ -236,7 +236,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         .target(
             name: "TestSupport",
             dependencies: [
-                "ParseProtocol",
+                "ParseProtocol", "ProcessKit",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -249,6 +249,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
             name: "MessageBusTests",
             dependencies: ["MessageBus", "Messages", "CZeroMQ", .product(name: "Logging", package: "swift-log")]),
         .testTarget(name: "CryptographyTests", dependencies: ["Cryptography", "SignedTokens", "ParseProtocol"]),
+        .testTarget(name: "ProcessKitTests", dependencies: ["ProcessKit"]),
         .testTarget(name: "OutboundTests", dependencies: ["Outbound", "TestSupport", "ParseProtocol"]),
         .testTarget(name: "ObjectStoreTests", dependencies: ["ObjectStore", "ParseProtocol"]),
         // Tests of services in process: a target for each, and one for what several must agree on.

@@ -108,6 +108,27 @@ import Testing
         }
     }
 
+    /// Nobody makes the beginning of a large page twice.
+    @Test func aLargePageIsAskedForOnce() async throws {
+        try await Suite.with { suite in
+            let client = ParseClient(suite)
+            let text = JSON.string(String(repeating: "x", count: 60_000))
+            let one: JSON = ["method": "POST", "path": "/parse/classes/Long", "body": ["text": text]]
+            let made = try await client.call(.POST, "/batch", ["requests": .array(Array(repeating: one, count: 8))])
+            #expect(made.status == 200)
+            func asked() async throws -> Int64 {
+                let replicas = try await ParseClient.master(suite).get("/serverInfo")["replicas"]
+                return try #require(replicas?["catalog-1"]?.intValue)
+            }
+            let reads: Int64 = 20
+            let before = try await asked()
+            for _ in 0..<reads { #expect(try await client.get("/classes/Long").results.count == 8) }
+            // The gateway has questions of its own.
+            let after = try await asked()
+            #expect(after - before < reads + reads / 2, "\(after - before)")
+        }
+    }
+
     /// T7e: requests by the hundred, of both ways, whose answers are taken slowly: the reading pauses again and again,
     /// and nothing is lost or passes another.
     @Test(.timeLimit(.minutes(1))) func manyRequestsAtOnceAreAllAnsweredInTheirOrder() async throws {

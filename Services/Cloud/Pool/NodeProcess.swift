@@ -1,15 +1,11 @@
 import Foundation
 import Glibc
+import ProcessKit
 
 /// A child process with a socket to it as its descriptor 3, no input, and its outputs in a pipe. Owned by one thread,
 /// by whose end it ends as well.
 final class NodeProcess {
-    /// The reason why a process cannot be started: what failed, and the error's number.
-    struct Failure: Error, CustomStringConvertible {
-        let step: String
-        let number: Int32
-        var description: String { "\(step): \(String(cString: strerror(number)))" }
-    }
+    typealias Failure = SpawnedProgram.Failure
 
     /// Bytes that may wait for a process that does not read.
     private static let outgoingMax = 2 * FrameReader.bytesMax
@@ -17,7 +13,8 @@ final class NodeProcess {
     /// Bytes that were sent and are still kept in front of those that wait.
     private static let sentMax = 1 << 20
 
-    let pid: pid_t
+    /// It leads a group, so that what the code starts ends with it.
+    private let program: SpawnedProgram
     let socket: Int32
     /// -1 when nothing more comes from it, which `poll` passes over.
     private(set) var output: Int32
@@ -40,7 +37,10 @@ final class NodeProcess {
         // Nobody else starts processes here, who could inherit them before this.
         for descriptor in pipes { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
         do throws(Failure) {
-            pid = try Self.spawn(arguments, environment, socket: ends[1], output: pipes[1])
+            // The socket is last: one of the others may be number 3 here. Every other descriptor closes by itself.
+            program = try SpawnedProgram(
+                arguments, environment: environment,
+                descriptors: [.nothingToRead, .ours(pipes[1]), .same(1), .ours(ends[1])], leadsGroup: true)
         } catch {
             close(ends[0])
             close(pipes[0])
@@ -58,46 +58,6 @@ final class NodeProcess {
     func closeOutput() {
         if output >= 0 { close(output) }
         output = -1
-    }
-
-    private static func spawn(
-        _ arguments: [String], _ environment: [String], socket: Int32, output: Int32
-    ) throws(Failure) -> pid_t {
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_adddup2(&actions, output, 1)
-        posix_spawn_file_actions_adddup2(&actions, output, 2)
-        // Last: one of the others may be number 3 here. Every other descriptor closes by itself.
-        posix_spawn_file_actions_adddup2(&actions, socket, 3)
-
-        // Signals that this process ignores or blocks would stay so in the child.
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var none = sigset_t()
-        sigemptyset(&none)
-        var all = sigset_t()
-        sigfillset(&all)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setsigdefault(&attributes, &all)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
-
-        var pid = pid_t()
-        let result = withCStrings(arguments) { argv in
-            withCStrings(environment) { posix_spawn(&pid, arguments[0], &actions, &attributes, argv, $0) }
-        }
-        guard result == 0 else { throw Failure(step: arguments[0], number: result) }
-        return pid
-    }
-
-    private static func withCStrings<Result>(
-        _ texts: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Result
-    ) -> Result {
-        let copies = texts.map { strdup($0) }
-        defer { for copy in copies { free(copy) } }
-        return body(copies + [nil])
     }
 
     // MARK: The socket
@@ -141,17 +101,14 @@ final class NodeProcess {
 
     // MARK: Its end
 
-    func kill() { _ = Glibc.kill(pid, SIGKILL) }
+    var pid: pid_t { program.pid }
 
-    /// Kills it, waits for its end, and says how it ended.
+    func kill() { program.kill() }
+
+    /// Kills it and what it started, waits for its end, and says how it ended. One that is ending already does so by
+    /// itself, which says more than our signal.
     func reap() -> String {
-        var status: Int32 = 0
-        // It may be about to end by itself, which says more than our signal.
-        var reaped = waitpid(pid, &status, WNOHANG)
-        if reaped == 0 {
-            kill()
-            repeat { reaped = waitpid(pid, &status, 0) } while reaped < 0 && errno == EINTR
-        }
-        return status & 0x7F == 0 ? "status \((status >> 8) & 0xFF)" : "signal \(status & 0x7F)"
+        kill()
+        return program.wait().map { "\($0)" } ?? "unknown"
     }
 }

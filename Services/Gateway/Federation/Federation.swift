@@ -70,9 +70,8 @@ struct Federation: Sendable {
         }
         let reply = try await services.read(
             ServiceDirectory.calls(ofClass: className).find,
-            inRoom:
-                Self.message(className, options, filter: filter, hooks: request.hooks),
-            for: principal, trace: request.requestId)
+            inRoom: Self.message(className, options, filter: filter, hooks: request.hooks),
+            needed: request.looked?.bytesNeeded ?? 0, for: principal, trace: request.requestId)
         let body = try reply.document
         // A plan has no objects.
         let isOwners = hooked == nil && !hasSubQueries

@@ -69,8 +69,10 @@ final class HTTPFront: Sendable {
         do {
             var parsed = try parse(request.head, request.uri, from: connection.remoteAddress, requestId: requestId)
             parsed.looked = lookedReads.take(request.head)
-            hold = answers.hold(
-                for: .init(network: parsed.network, isKnown: false), over: connection)
+            // One that was begun on the way of plain reads goes on with the memory that it has.
+            hold =
+                parsed.looked?.hold
+                ?? answers.hold(for: .init(network: parsed.network, isKnown: false), over: connection)
             answer = try await AnswerHold.$current.withValue(hold) { try await self.answer(request, parsed) }
         } catch let error as ParseError {
             answer = ParseResponse(error)

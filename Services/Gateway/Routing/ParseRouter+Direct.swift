@@ -27,17 +27,21 @@ enum DirectRead: Sendable {
             self.principal = principal
             self.missing = missing
         }
-
-        /// What is known when its answer turns out to be too large.
-        var looked: LookedRead { LookedRead(missing.map { .missing($0) } ?? .unfit, nil) }
     }
 
     /// A service's answer.
     enum Reply: Sendable {
         case document([UInt8], alike: Bool, everybody: Bool)
         case failure(ParseError)
-        /// The page is larger than was asked for.
-        case tooLarge
+        /// The page is larger than was asked for; it needs so many bytes.
+        case tooLarge(needed: Int)
+    }
+
+    /// What becomes of a reply.
+    enum Outcome: Sendable {
+        case answer(ParseResponse)
+        /// Too large for the connection's event loop: the way of all requests goes on with what there is.
+        case handedOver(LookedRead)
     }
 }
 
@@ -64,7 +68,7 @@ extension ParseRouter {
         case let look:
             let options = options(of: request, isGet: objectId != nil)
             guard let options, let message = message(options, className, objectId) else {
-                request.looked = LookedRead(look, options)
+                request.looked = LookedRead(look, options: options)
                 return nil
             }
             let missing: ReadCache.Missing? = if case .missing(let place) = look { place } else { nil }
@@ -96,11 +100,9 @@ extension ParseRouter {
     }
 
     /// Asks the service. `broker.wake` has to follow.
-    /// - Parameters:
-    ///   - bytesMax: the largest page that is wanted.
-    ///   - completion: called on the broker's thread.
+    /// - Parameter completion: called on the broker's thread.
     func ask(
-        _ question: DirectRead.Question, trace: String, _ hold: ByteHold, bytesMax: Int,
+        _ question: DirectRead.Question, trace: String, _ hold: ByteHold,
         completion: @escaping @Sendable (DirectRead.Reply) -> Void
     ) {
         let services = controllers.objects.services
@@ -109,39 +111,50 @@ extension ParseRouter {
         switch question.message {
         case .get(let message):
             services.ask(calls.get, message, for: principal, trace: trace, budget, hold) {
-                completion(Self.reply($0) { ($0.alike, $0.everybody) })
+                completion(Self.reply($0) { ($0.alike, $0.everybody, needed: 0) })
             }
         case .find(var message):
-            message.answerBytesMax = UInt32(bytesMax)
+            message.answerBytesMax = UInt32(AnswerRoom(for: hold).bytesMax)
             services.ask(calls.find, message, for: principal, trace: trace, budget, hold) {
-                completion(Self.reply($0) { ($0.alike, $0.everybody) })
+                completion(Self.reply($0) { ($0.alike, $0.everybody, needed: Int($0.bytesNeeded)) })
             }
         }
     }
 
     private static func reply<Message>(
-        _ result: Result<ServiceReply<Message>, ParseError>, _ sharing: (Message) -> (alike: Bool, everybody: Bool)
+        _ result: Result<ServiceReply<Message>, ParseError>,
+        _ read: (Message) -> (alike: Bool, everybody: Bool, needed: Int)
     ) -> DirectRead.Reply {
         do throws(ParseError) {
             let reply = try result.get()
-            guard let document = reply.documents.first else { return .tooLarge }
-            let (alike, everybody) = sharing(try reply.message)
+            let (alike, everybody, needed) = read(try reply.message)
+            guard let document = reply.documents.first else { return .tooLarge(needed: needed) }
             return .document(document, alike: alike, everybody: everybody)
         } catch {
             return .failure(error)
         }
     }
 
-    /// The answer that a reply brings, which is kept when others would get the same; nil when it is too large.
-    func answer(_ question: DirectRead.Question, _ reply: DirectRead.Reply) -> ParseResponse? {
+    /// The answer that a reply brings, which is kept when others would get the same, or what is known for the way of
+    /// all requests: the body itself or, of one that was not made, how much room it needs.
+    /// - Parameters:
+    ///   - hold: the memory that the reply is held in.
+    ///   - bytesMax: the largest body that is answered from where the reply arrives.
+    func outcome(
+        of question: DirectRead.Question, _ reply: DirectRead.Reply, _ hold: ByteHold, bytesMax: Int
+    ) -> DirectRead.Outcome {
         switch reply {
+        case .document(let body, _, _) where body.count > bytesMax:
+            return .handedOver(LookedRead(.found(ParseResponse(body: body)), hold: hold))
         case .document(let body, let alike, let everybody):
             guard let missing = question.missing, let cache = controllers.objects.cache else {
-                return ParseResponse(body: body)
+                return .answer(ParseResponse(body: body))
             }
-            return cache.answer(body, to: missing, alike: alike, everybody: everybody)
-        case .failure(let error): return ParseResponse(error)
-        case .tooLarge: return nil
+            return .answer(cache.answer(body, to: missing, alike: alike, everybody: everybody))
+        case .failure(let error): return .answer(ParseResponse(error))
+        case .tooLarge(let needed):
+            let look = question.missing.map { ReadCache.Look.missing($0) } ?? .unfit
+            return .handedOver(LookedRead(look, hold: hold, bytesNeeded: needed))
         }
     }
 }

@@ -30,22 +30,25 @@ package final class ThreadMailbox<Item: Sendable>: Sendable {
     ///   looks by itself.
     @discardableResult
     package func post(_ item: Item, wakes: Bool = true) -> Bool {
+        post(wakes: wakes) { $0.append(item) }
+    }
+
+    /// Hands all of some items over or, when the owner has stopped, none and says false. Nothing of others comes
+    /// between them; the owner is woken once.
+    @discardableResult
+    package func post(contentsOf items: [Item]) -> Bool {
+        post(wakes: !items.isEmpty) { $0 += items }
+    }
+
+    private func post(wakes: Bool, _ append: (inout [Item]) -> Void) -> Bool {
         let (accepted, mustWake) = state.withLock { state in
             guard !state.isClosed else { return (false, false) }
-            state.items.append(item)
+            append(&state.items)
             guard wakes else { return (true, false) }
             defer { state.ownerSleeps = false }
             return (true, state.ownerSleeps)
         }
         if mustWake { wake() }
-        return accepted
-    }
-
-    /// Hands some items over, with one wake-up; false when the owner has stopped.
-    @discardableResult
-    func post(contentsOf items: [Item]) -> Bool {
-        let accepted = items.allSatisfy { post($0, wakes: false) }
-        wakeForWork()
         return accepted
     }
 

@@ -47,7 +47,8 @@ final class ReaderPool: @unchecked Sendable {
                 }
             }
             startThreads()
-            // Not each thread takes each read.
+            // Not each thread takes each read. Nor may one of several that wait be woken by `signal`: the C library may
+            // lose that (glibc's bug 25847).
             condition.broadcast()
             return nil
         }

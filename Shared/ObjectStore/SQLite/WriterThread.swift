@@ -45,7 +45,8 @@ final class WriterThread: @unchecked Sendable {
 
     private let settings: Settings
     private let logger: Logger
-    /// Guards everything below.
+    /// Guards everything below. The writer's thread alone waits for it until `stop`, which waits as well: from then on
+    /// nobody calls `signal`. Where several wait the C library may lose a wake-up by it (glibc's bug 25847).
     private let condition = NSCondition()
     private var state = State.idle
     private var isStopping = false

@@ -33,6 +33,8 @@ package final class LiveFeedThread: @unchecked Sendable {
     private static let stopping = ParseError(.serviceUnavailable, "The service is stopping.")
 
     private let watch: ChangeWatch
+    /// One thread waits for it, the feed's own, so that `signal` is enough: the C library may lose a wake-up only where
+    /// several wait (glibc's bug 25847).
     private let condition = NSCondition()
     // What follows is guarded by `condition`.
     private var work: [Work] = []

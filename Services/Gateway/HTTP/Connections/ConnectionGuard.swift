@@ -44,6 +44,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     func handlerAdded(context: ChannelHandlerContext) {
         // The bytes of headers are seen before they are decoded only.
         try? context.pipeline.syncOperations.addHandler(ByteWatch(self), position: .first)
+        // Fails for a connection that is closed already, over which nothing comes.
+        try? OldClientHandler.add(to: context.pipeline.syncOperations)
         if context.channel.isActive { enter(context) }
     }
 

@@ -37,6 +37,8 @@ final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
     private var answeredInRow = 0
     /// Requests that went on and have no answer yet. None is answered here before them.
     private var passed = 0
+    /// The last request that went on with what a service brought.
+    private var handedOver: HTTPRequest?
     /// A request that went on is the last one of the connection.
     private var isEnding = false
     private var waiting = CircularBuffer<HTTPRequestPart>()
@@ -56,6 +58,12 @@ final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
         traffic = front.traffic(of: context.eventLoop)
         // Fails for a connection that is closed already, over which nothing will be sent.
         try? context.pipeline.syncOperations.addHandler(outlet, position: .first)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        // In case that nobody comes for it any more.
+        if let handedOver { _ = front.lookedReads.take(handedOver) }
+        handedOver = nil
     }
 
     // MARK: In
@@ -149,12 +157,12 @@ final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
     ) {
         isAsking = false
         guard context.channel.isActive else { return }
-        if let answer = front.router.answer(question, reply) {
-            send(exchange, answer, context)
-        } else {
-            // Too large to be sent from here.
+        switch front.outcome(of: question, reply, to: exchange) {
+        case .answer(let answer): send(exchange, answer, context)
+        case .handedOver(let read):
             var head = exchange.head
-            front.lookedReads.leave(question.looked, with: &head)
+            front.lookedReads.leave(read, with: &head)
+            handedOver = head
             pass(.head(head), context)
             pass(.end(nil), context)
         }

@@ -27,7 +27,7 @@ final class DirectExchange: Sendable {
 extension HTTPFront {
     /// An object or a page of a shop. What is larger is sent a part at a time (`AnswerWriter`), on the way of all other
     /// requests.
-    static let directBytesMax = 256 << 10
+    private static let directBytesMax = 256 << 10
 
     /// Bytes of a URL whose condition is decoded on an event loop: tens of microseconds. Longer ones take their time
     /// elsewhere.
@@ -75,10 +75,17 @@ extension HTTPFront {
         _ question: DirectRead.Question, of exchange: DirectExchange, over traffic: LoopTraffic,
         completion: @escaping @Sendable (DirectRead.Reply) -> Void
     ) {
-        router.ask(question, trace: exchange.request.requestId, exchange.hold, bytesMax: Self.directBytesMax) { reply in
+        router.ask(question, trace: exchange.request.requestId, exchange.hold) { reply in
             traffic.replied { completion(reply) }
         }
         traffic.madeRequest()
+    }
+
+    /// What becomes of the service's reply.
+    func outcome(
+        of question: DirectRead.Question, _ reply: DirectRead.Reply, to exchange: DirectExchange
+    ) -> DirectRead.Outcome {
+        router.outcome(of: question, reply, exchange.hold, bytesMax: Self.directBytesMax)
     }
 
     /// Counts and logs the answer.

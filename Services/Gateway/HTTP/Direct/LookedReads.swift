@@ -1,16 +1,23 @@
 import HTTPTypes
 import Synchronization
 
-/// What is known of a read of objects before its route begins: the read cache was looked into, and its options were
-/// decoded.
+/// What is known of a read of objects before its route begins: the read cache was looked into, its options were
+/// decoded, or the service was asked and has more than is answered on the way of plain reads.
 final class LookedRead: Sendable {
+    /// `found` also for a large answer that was not kept: it is made once.
     let look: ReadCache.Look
     /// Nil when they are still to be decoded.
     let options: QueryOptions?
+    /// The memory that the answer is held in; nil where nobody was asked.
+    let hold: ByteHold?
+    /// 0, or the bytes that the answer takes, as the service estimates it.
+    let bytesNeeded: Int
 
-    init(_ look: ReadCache.Look, _ options: QueryOptions?) {
+    init(_ look: ReadCache.Look, options: QueryOptions? = nil, hold: ByteHold? = nil, bytesNeeded: Int = 0) {
         self.look = look
         self.options = options
+        self.hold = hold
+        self.bytesNeeded = bytesNeeded
     }
 }
 
@@ -18,7 +25,8 @@ final class LookedRead: Sendable {
 /// found out twice.
 ///
 /// The request's head has the number of a place here, as a pseudo-header that HTTP/1 has not, so that no client can
-/// send one. Nobody asks for what belongs to a connection that ended in between: a later read takes its place.
+/// send one. Nobody asks for what belongs to a connection that ended in between: a later read takes its place, and a
+/// large answer is taken away by its connection's end.
 final class LookedReads: Sendable {
     /// More than that go on at a time only under a load where the last of them may as well look twice.
     private static let placesMax = 256

@@ -1,0 +1,62 @@
+import GatewayService
+import Testing
+
+/// How large an answer a service is asked to make.
+struct AnswerRoomTests {
+    private let mebibyte = 1 << 20
+
+    /// The room that is asked for when the answers need so much, and whether the last of them is refused.
+    private func asked(_ first: AnswerRoom, needed: Int...) -> (rooms: [AnswerRoom], isRefused: Bool) {
+        var rooms = [first]
+        for bytes in needed {
+            var room = rooms[rooms.count - 1]
+            guard room.outgrown(needed: bytes) else { return (rooms, true) }
+            rooms.append(room)
+        }
+        return (rooms, false)
+    }
+
+    @Test func usualAnswersNeedNoRoomSetAside() {
+        #expect(AnswerRoom(hasRoom: true, left: nil).bytesMax == AnswerRoom.usualBytes)
+        #expect(AnswerRoom(hasRoom: false, left: nil).bytesMax == AnswerRoom.scarceBytes)
+        #expect(AnswerRoom(hasRoom: true, left: 70_000).bytesMax == 70_000)
+        #expect(AnswerRoom(hasRoom: true, left: nil).reserved == 0)
+    }
+
+    @Test func whatTheServiceSaidBeforeIsTheFirstBound() {
+        let room = AnswerRoom(hasRoom: true, left: nil, needed: 3 * mebibyte)
+        #expect(room.bytesMax == 3 * mebibyte)
+        #expect(room.reserved == 6 * mebibyte)
+        #expect(AnswerRoom(hasRoom: true, left: nil, needed: 70_000).bytesMax == AnswerRoom.usualBytes)
+    }
+
+    @Test func estimatesAreFollowedTwice() {
+        let room = AnswerRoom(hasRoom: true, left: nil)
+        let answer = asked(room, needed: 2 * mebibyte, 3 * mebibyte, 4 * mebibyte, 5 * mebibyte)
+        // 0 is as much as the store allows; a store without a bound needs no more.
+        #expect(answer.rooms.map(\.bytesMax) == [mebibyte, 2 * mebibyte, 3 * mebibyte, 0])
+        #expect(answer.rooms.map(\.reserved) == [0, 4 * mebibyte, 6 * mebibyte, 8 * mebibyte])
+        #expect(answer.isRefused)
+    }
+
+    /// The store says 32 MiB of all that may be nearly as large.
+    @Test func whatPassesABatchByAnEstimateIsAskedForOnceWithWhatIsLeft() {
+        let left = 32 * mebibyte - 1
+        let room = AnswerRoom(hasRoom: true, left: left)
+        let fits = asked(room, needed: 32 * mebibyte)
+        #expect(fits.rooms.map(\.bytesMax) == [mebibyte, left])
+        #expect(fits.rooms.map(\.reserved) == [0, 2 * left])
+        #expect(!fits.isRefused)
+        let larger = asked(room, needed: 32 * mebibyte, 32 * mebibyte)
+        #expect(larger.rooms.map(\.bytesMax) == [mebibyte, left])
+        #expect(larger.isRefused)
+    }
+
+    @Test func whatIsLeftOfABatchIsNeverPassed() {
+        let room = AnswerRoom(hasRoom: true, left: 5 * mebibyte)
+        let estimates = asked(room, needed: 2 * mebibyte, 3 * mebibyte, 4 * mebibyte, 6 * mebibyte)
+        #expect(estimates.rooms.map(\.bytesMax) == [1, 2, 3, 5].map { $0 * mebibyte })
+        #expect(estimates.isRefused)
+        #expect(asked(AnswerRoom(hasRoom: true, left: 70_000), needed: mebibyte).isRefused)
+    }
+}
