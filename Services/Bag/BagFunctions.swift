@@ -34,7 +34,10 @@ struct BagFunctions: Sendable {
         let quantity = try Quantity.parse(parameters["quantity"], in: 1...Quantity.max, whenMissing: 1)
         return try await change(request, adding: product) { [currency] userId, facts, transaction in
             try facts.prices.requireSold(product)
-            var order = try OpenOrder.findOrCreate(for: userId, currency: currency, by: request.caller, in: transaction)
+            guard var order = try OpenOrder.find(for: userId, in: transaction) else {
+                return try OpenOrder.create(
+                    with: product, quantity, for: userId, currency: currency, by: request.caller, in: transaction)
+            }
             try order.requireNotBeingPaid(in: transaction)
             let sum = try Quantity.parse(.int(Int64(order.quantity(of: product) + quantity)), in: 1...Quantity.max)
             try order.set(product, to: sum, in: transaction)
@@ -49,13 +52,12 @@ struct BagFunctions: Sendable {
         let product = try Self.productId(parameters)
         let quantity = try Quantity.parse(parameters["quantity"], in: 0...Quantity.max)
         return try await change(request, adding: product) { [currency] userId, facts, transaction in
-            var found = try OpenOrder.find(for: userId, in: transaction)
-            if quantity > 0 {
-                try facts.prices.requireSold(product)
-                found = try OpenOrder.findOrCreate(
-                    for: userId, currency: currency, by: request.caller, in: transaction)
+            if quantity > 0 { try facts.prices.requireSold(product) }
+            guard var order = try OpenOrder.find(for: userId, in: transaction) else {
+                guard quantity > 0 else { return nil }
+                return try OpenOrder.create(
+                    with: product, quantity, for: userId, currency: currency, by: request.caller, in: transaction)
             }
-            guard var order = found else { return nil }
             try order.requireNotBeingPaid(in: transaction)
             try order.set(product, to: quantity, in: transaction)
             guard order.items.isEmpty else {

@@ -106,7 +106,8 @@ final class BagStore: Sendable {
 
     /// Begins a checkout of the customer's order with a complete address.
     func start(
-        _ parameters: JSON = [:], by userId: String, keys: [String] = [], prices: [String: Int64]? = nil
+        _ parameters: JSON = [:], by userId: String, keys: [String] = [], prices: [String: Int64]? = nil,
+        began: @escaping @Sendable (Checkout) -> Void = { _ in }
     ) async throws -> String {
         var wanted: JSON = ["tokenId": "tok_visa", "shippingAddress": Self.address]
         for (name, value) in parameters.objectValue ?? [:] { wanted[name] = value }
@@ -115,7 +116,8 @@ final class BagStore: Sendable {
             by: Customer(userId: userId, email: "ann@shop.example", profile: nil),
             keys: keys,
             prices: Prices(
-                asked: ["soap", "comb", "secret"], unitPriceMinorUnits: prices ?? ["soap": 350, "comb": 1200]))
+                asked: ["soap", "comb", "secret"], unitPriceMinorUnits: prices ?? ["soap": 350, "comb": 1200]),
+            began: began)
     }
 }
 

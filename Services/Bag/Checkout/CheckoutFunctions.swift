@@ -72,7 +72,9 @@ struct CheckoutFunctions: Sendable {
         var prices = try await asked
         for _ in 0..<Self.roundsMax {
             do {
-                return try await ledger.start(wanted, by: customer, keys: keys, prices: prices)
+                return try await ledger.start(wanted, by: customer, keys: keys, prices: prices) { [runner] in
+                    runner.begin($0)
+                }
             } catch let missing as PricesMissing {
                 prices.merge(try await catalog.prices(of: missing.products, as: principal, traceId: traceId))
             }

@@ -25,45 +25,73 @@ extension CheckoutLedger {
 
     private struct Undone: Error {}
 
+    /// The catalog's limit on a product's name.
+    private static let longestName = String(decoding: repeatElement(UInt8(ascii: "x"), count: 500), as: UTF8.self)
+
     /// Proves, before anything is charged, that the store will take the order and its lines when they are made.
     /// Whatever it refuses afterwards would be paid and never made. Leaves nothing behind.
     /// - Throws: `ParseError` for what the store refuses.
     static func proveCompletable(_ checkout: Checkout, in transaction: StoreTransaction) throws {
-        let longestName = String(repeating: "x", count: 500)  // The catalog's limit on a product's name.
         let priced = PricedOrder(
             lines: checkout.lines.map {
                 PricedOrder.Line(
                     itemId: $0.itemId, productId: $0.productId, name: longestName, quantity: $0.quantity,
                     unitPriceMinorUnits: 1)
             }, currency: Currency.standard.code)  // Any; all codes have three letters.
+        let chargeId = "ch_" + Names.random(40)
+        guard try !provesCompletion(checkout, priced, chargeId: chargeId, in: transaction) else { return }
         do {
             try transaction.nested {
-                _ = try complete(checkout, priced, chargeId: "ch_" + Names.random(40), in: transaction)
+                _ = try complete(checkout, priced, chargeId: chargeId, in: transaction)
                 throw Undone()
             }
         } catch is Undone {}
+    }
+
+    /// Whether the store can say, without being changed, that it will take the order and its lines. The number is one
+    /// of as many digits as any; that the real one is free is `OrderNumbers`' to see to.
+    private static func provesCompletion(
+        _ checkout: Checkout, _ priced: PricedOrder, chargeId: String, in transaction: StoreTransaction
+    ) throws -> Bool {
+        var order = orderFields(checkout, priced, chargeId: chargeId, at: transaction.now)
+        order["orderNo"] = .int(OrderNumbers.importedMax)
+        guard try transaction.provesUpdate("Order", checkout.orderId, order, caller: .master) else { return false }
+        return try priced.lines.allSatisfy {
+            try transaction.provesUpdate("OrderItem", $0.itemId, itemFields($0), caller: .master)
+        }
     }
 
     /// Writes the paid order and its lines.
     private static func complete(
         _ checkout: Checkout, _ priced: PricedOrder, chargeId: String, in transaction: StoreTransaction
     ) throws -> (order: JSON, orderNo: Int64) {
-        var fields = checkout.orderFields
-        fields["orderDate"] = transaction.now.wire
-        for (name, value) in OrderStatus.made.fields { fields[name] = value }
-        fields["total"] = .int(priced.totalMinorUnits)
-        fields["currency"] = .string(priced.currency)
-        if !chargeId.isEmpty { fields["stripePaymentId"] = .string(chargeId) }
+        var fields = orderFields(checkout, priced, chargeId: chargeId, at: transaction.now)
         let made = try OrderNumbers.assign(in: transaction) { orderNo in
             fields["orderNo"] = .int(orderNo)
             return (try transaction.update("Order", checkout.orderId, fields, caller: .master).document, orderNo)
         }
         for line in priced.lines {
-            _ = try transaction.update(
-                "OrderItem", line.itemId,
-                ["unitPriceMinorUnits": .int(line.unitPriceMinorUnits), "name": .string(line.name)], caller: .master)
+            _ = try transaction.update("OrderItem", line.itemId, itemFields(line), caller: .master)
         }
         return made
+    }
+
+    /// What a paid order gets, but for its number.
+    private static func orderFields(
+        _ checkout: Checkout, _ priced: PricedOrder, chargeId: String, at moment: Timestamp
+    ) -> JSON {
+        var fields = checkout.orderFields
+        fields["orderDate"] = moment.wire
+        for (name, value) in OrderStatus.made.fields { fields[name] = value }
+        fields["total"] = .int(priced.totalMinorUnits)
+        fields["currency"] = .string(priced.currency)
+        if !chargeId.isEmpty { fields["stripePaymentId"] = .string(chargeId) }
+        return fields
+    }
+
+    /// What a line of a paid order gets.
+    private static func itemFields(_ line: PricedOrder.Line) -> JSON {
+        ["unitPriceMinorUnits": .int(line.unitPriceMinorUnits), "name": .string(line.name)]
     }
 
     private func tellOthers(

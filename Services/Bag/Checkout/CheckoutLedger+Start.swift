@@ -33,16 +33,19 @@ extension CheckoutLedger {
     ///   - keys: names of this request. They all lead to the checkout from now on.
     ///   - prices: what the catalog told this customer. It reserves for Satchel itself, which sees every product, so
     ///     that nothing may get there that the customer was not offered.
+    ///   - began: called with a new checkout on the writer's thread, after its commit and before the next one. Must not
+    ///     block.
     /// - Returns: the id of the checkout.
     /// - Throws: `PricesMissing` when `prices` lacks a product of the bag.
     package func start(
-        _ request: CheckoutRequest, by customer: Customer, keys: [String], prices: Prices
+        _ request: CheckoutRequest, by customer: Customer, keys: [String], prices: Prices,
+        began: @escaping @Sendable (Checkout) -> Void = { _ in }
     ) async throws -> String {
         try await store.write { transaction in
             if let id = try Self.known(keys, of: customer.userId, orderId: request.orderId, in: transaction) {
                 return id
             }
-            let (id, isDecided) = try Self.start(request, customer, prices, in: transaction)
+            let (id, isDecided, new) = try Self.start(request, customer, prices, in: transaction)
             // A request is repeated within seconds; who asks again for an order that was made is answered by the order.
             for key in keys where !isDecided || !key.hasPrefix("request:") {
                 _ = try transaction.execute(
@@ -52,6 +55,7 @@ extension CheckoutLedger {
                     """,
                     [.text(customer.userId), .text(key), .text(id)])
             }
+            if let new { transaction.afterCommit { began(new) } }
             return id
         }
     }
@@ -73,9 +77,9 @@ extension CheckoutLedger {
 
     private static func start(
         _ request: CheckoutRequest, _ customer: Customer, _ prices: Prices, in transaction: StoreTransaction
-    ) throws -> (id: String, isDecided: Bool) {
+    ) throws -> (id: String, isDecided: Bool, new: Checkout?) {
         let order = try order(request, of: customer.userId, in: transaction)
-        if let running = try running(order.objectId, in: transaction) { return (running, false) }
+        if let running = try running(order.objectId, in: transaction) { return (running, false, nil) }
         let status = OrderStatus(order: order.document)
         guard status == .open else {
             let made = try transaction.rows(
@@ -83,7 +87,7 @@ extension CheckoutLedger {
             guard let status, status.isPaid, let id = try made.first?.text("id") else {
                 throw ParseError(.validationError, "This order cannot be paid.")
             }
-            return (id, true)
+            return (id, true, nil)
         }
         guard !order.items.isEmpty else { throw emptyBag }
         try requireReservable(order.items)
@@ -106,7 +110,7 @@ extension CheckoutLedger {
         try insert(checkout, in: transaction)
         if !customer.email.isEmpty { try customer.mailCause.keep(for: checkout.id, in: transaction) }
         try proveCompletable(checkout, in: transaction)
-        return (checkout.id, false)
+        return (checkout.id, false, checkout)
     }
 
     private static func requireOffered(_ items: [BagItem], _ prices: Prices) throws {

@@ -25,6 +25,12 @@ package final class CheckoutRunner: Sendable {
         await flights.outcome(of: id, within: limit) { [self] in await drive(id) }
     }
 
+    /// Sets a checkout going that was just stored. Called on the writer's thread before its next commit: whoever drives
+    /// it already, because the same request came twice, cannot have stored a step of it yet, and is left to it.
+    package func begin(_ checkout: Checkout) {
+        flights.begin(checkout.id) { [self] in await drive(checkout, from: .started) }
+    }
+
     /// Goes on with what a crash interrupted. Called when this process became the writer.
     /// - Throws: what the store throws; then nothing was begun.
     package func resumeUnfinished() async throws {
@@ -38,11 +44,15 @@ package final class CheckoutRunner: Sendable {
     /// Nil when the service stops first; what was done is stored.
     private func drive(_ id: String) async -> CheckoutOutcome? {
         guard let record = await load(id) else { return nil }
-        var machine = CheckoutMachine(record.checkout, at: record.point)
+        return await drive(record.checkout, from: record.point)
+    }
+
+    private func drive(_ checkout: Checkout, from point: RecoveryPoint) async -> CheckoutOutcome? {
+        var machine = CheckoutMachine(checkout, at: point)
         var action = machine.resume()
         while !Task.isCancelled {
             if case .answer(let outcome) = action { return outcome }
-            action = await perform(action, of: record.checkout, &machine)
+            action = await perform(action, of: checkout, &machine)
         }
         if case .answer(let outcome) = action { return outcome }
         return nil

@@ -13,10 +13,14 @@ struct OpenOrder: Sendable {
     private(set) var items: [BagItem]
 
     init(document: JSON, in store: some ObjectReading) throws {
+        self.init(document: document, items: try BagItem.load(document.itemIds, in: store))
+    }
+
+    private init(document: JSON, items: [BagItem]) {
         objectId = document["objectId"]?.stringValue ?? ""
         customerId = document["customer"]?.pointerTarget?.objectId ?? ""
         self.document = document
-        items = try BagItem.load(document.itemIds, in: store)
+        self.items = items
     }
 
     static func find(for customerId: String, in store: some ObjectReading) throws -> OpenOrder? {
@@ -27,7 +31,25 @@ struct OpenOrder: Sendable {
         return try store.documents(query, caller: .master).first.map { try OpenOrder(document: $0, in: store) }
     }
 
-    /// The customer's open order, made if there is none.
+    /// The order of a customer who has none that is open, with its first line.
+    /// - Throws: `.requestLimitExceeded` (155) when `caller` begins too many.
+    static func create(
+        with product: String, _ quantity: Int, for customerId: String, currency: String, by caller: Caller,
+        in transaction: StoreTransaction
+    ) throws -> OpenOrder {
+        try transaction.quotas.take(of: .carts, by: caller)
+        guard
+            let item = try BagItem.create(
+                product: product, quantity: quantity, customerId: customerId, in: transaction)
+        else { throw ParseError.internalError }
+        let order = initial(
+            customerId, items: [item.objectId], total: try KnownPrices.total([item], in: transaction),
+            currency: currency)
+        return OpenOrder(
+            document: try transaction.create("Order", order, caller: .master).document, items: [item])
+    }
+
+    /// The customer's open order, made without lines if there is none.
     /// - Throws: `.requestLimitExceeded` (155) when `caller` begins too many.
     static func findOrCreate(
         for customerId: String, currency: String, by caller: Caller, in transaction: StoreTransaction

@@ -31,7 +31,7 @@ package struct ShippingAddress: Sendable, Equatable {
             guard !text.utf8.contains(0) else {
                 throw ParseError(.validationError, "shippingAddress.\(name) contains U+0000.")
             }
-            members[name] = text.trimmingCharacters(in: .whitespacesAndNewlines)
+            members[name] = text.trimmed
         }
         self.members = members
     }
@@ -40,7 +40,7 @@ package struct ShippingAddress: Sendable, Equatable {
     package init(profile: JSON) {
         members = (Self.required + ["address2"]).reduce(into: [:]) { members, name in
             guard let text = profile[name]?.stringValue ?? profile[name]?.intValue.map(String.init) else { return }
-            members[name] = String(text.prefix(Self.lengthMax)).trimmingCharacters(in: .whitespacesAndNewlines)
+            members[name] = String(text.prefix(Self.lengthMax)).trimmed
         }
     }
 
@@ -70,5 +70,16 @@ package struct ShippingAddress: Sendable, Equatable {
 
     var fullName: String {
         ["firstName", "lastName"].compactMap { members[$0] }.filter { !$0.isEmpty }.joined(separator: " ")
+    }
+}
+
+extension String {
+    private static let visible: ClosedRange<UInt8> = 0x21...0x7E
+
+    /// Without spaces and line breaks at its ends. Most texts have none, which their first and last byte tell.
+    fileprivate var trimmed: String {
+        guard let first = utf8.first, let last = utf8.last, Self.visible.contains(first), Self.visible.contains(last)
+        else { return trimmingCharacters(in: .whitespacesAndNewlines) }
+        return self
     }
 }

@@ -23,15 +23,20 @@ package enum CustomerText {
     /// One line, such as a part of an address.
     package static func line(_ text: String, max length: Int = lineMax) -> String {
         let line = unlinked(HeaderText.singleLine(text))
-        return line.count > length ? "\(line.prefix(length))…" : line
+        // No text has more characters than bytes, and those need not be looked for.
+        return line.utf8.count > length && line.count > length ? "\(line.prefix(length))…" : line
     }
 
     /// Signs that stand for a full stop in a host's name (UTS #46).
     private static let stops: Set<Character> = [".", "\u{3002}", "\u{FF0E}", "\u{FF61}"]
 
+    /// ASCII, and none of the signs that links are made of.
+    private static func isHarmless(_ byte: UInt8) -> Bool { byte < 0x80 && !".@/:".utf8.contains(byte) }
+
     /// Puts a space where a URL or an address would hold together: `www. shop. example`, `ann @shop. example`,
     /// `https: / /`. A person reads the same.
     private static func unlinked(_ text: String) -> String {
+        if text.utf8.allSatisfy(isHarmless) { return text }
         let characters = Array(text)
         var result = ""
         for (index, character) in characters.enumerated() {

@@ -4,6 +4,7 @@ import Foundation
 package enum HeaderText {
     /// The text with every control character and line separator as a space, trimmed.
     package static func singleLine(_ text: String) -> String {
+        if isPlainLine(text) { return text }
         let scalars = text.unicodeScalars.map { scalar -> Unicode.Scalar in
             switch scalar.properties.generalCategory {
             case .control, .lineSeparator, .paragraphSeparator, .format: " "
@@ -11,6 +12,12 @@ package enum HeaderText {
             }
         }
         return String(String.UnicodeScalarView(scalars)).trimmingCharacters(in: .whitespaces)
+    }
+
+    /// Whether it is plain ASCII without a space at its ends, as nearly every text is.
+    private static func isPlainLine(_ text: String) -> Bool {
+        let space = UInt8(ascii: " ")
+        return text.utf8.first != space && text.utf8.last != space && text.utf8.allSatisfy(isPrintable)
     }
 
     /// The value of a header such as `Subject`.

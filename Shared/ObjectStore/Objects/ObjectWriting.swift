@@ -71,16 +71,13 @@ extension StoreTransaction {
         guard case .object(let fields) = changes else {
             throw ParseError(.invalidJSON, "An object to save must be a JSON object.")
         }
-        let (info, row, storedText) = try textForWriting(.update, className, objectId, caller)
-        guard case .object(let stored) = try JSON(parsing: storedText) else { throw ParseError.internalError }
-        var draft = try ObjectDraft(info: info, document: stored, isNew: false, caller: caller)
-        let accessBefore = draft.access
-        try draft.apply(fields)
-        try checkNewFields(draft, caller)
+        var change = try changed(className, objectId, fields, caller)
+        let info = change.info
         let createdAt = try keepsTimes ? Self.moment(fields["createdAt"]) : nil
         let updatedAt = try keepsTimes ? Self.moment(fields["updatedAt"]) ?? now : now
-        if let createdAt { draft.document["createdAt"] = .string(createdAt.iso) }
-        draft.document["updatedAt"] = .string(updatedAt == now ? nowISO : updatedAt.iso)
+        if let createdAt { change.draft.document["createdAt"] = .string(createdAt.iso) }
+        change.draft.document["updatedAt"] = .string(updatedAt == now ? nowISO : updatedAt.iso)
+        let draft = change.draft
         let text = try draft.serialized()
         try saveNewFields(draft.newFields, of: draft.info)
         noteChange(of: info, objectId)
@@ -95,22 +92,40 @@ extension StoreTransaction {
         try statement.bind(SQLValue.int(draft.access.publicRead ? 1 : 0), at: 2)
         try statement.bind(SQLValue.int(draft.access.publicWrite ? 1 : 0), at: 3)
         try statement.bind(utf8: text, at: 4)
-        try statement.bind(row, at: 5)
+        try statement.bind(change.row, at: 5)
         if let createdAt { try statement.bind(createdAt.milliseconds, at: 6) }
         try stepReportingDuplicates(statement)
-        let before = JSON.object(stored)
+        let before = JSON.object(change.stored)
         let document = JSON.object(draft.document)
-        if draft.access != accessBefore {
-            try connection.execute("DELETE FROM p\(info.id) WHERE object = ?", [.int(row)])
-            try saveAccess(draft.access, row: row, info)
+        if draft.access != change.accessBefore {
+            try connection.execute("DELETE FROM p\(info.id) WHERE object = ?", [.int(change.row)])
+            try saveAccess(draft.access, row: change.row, info)
         }
-        try TextIndex.update(draft.info, row: row, from: before, to: document, connection)
-        try GeoIndex.update(draft.info, row: row, from: before, to: document, connection)
+        try TextIndex.update(draft.info, row: change.row, from: before, to: document, connection)
+        try GeoIndex.update(draft.info, row: change.row, from: before, to: document, connection)
         try saveRelations(draft.relationChanges, owner: objectId, info)
         noteWatched(
-            draft.info, objectId, before: StoredImage(fields: stored, text: storedText),
+            draft.info, objectId, before: StoredImage(fields: change.stored, text: change.storedText),
             after: StoredImage(fields: draft.document, text: text))
         return Updated(before: before, document: document, answer: answer(to: draft, objectId, caller))
+    }
+
+    /// Checks all that `update` checks before its first change, and changes nothing.
+    ///
+    /// Whether a value is taken that the service's own definition wants to be unique is not looked at.
+    /// - Returns: false when only the change itself would show whether it is taken: it would add a field, the class has
+    ///   indexes beside SQLite's own, or an operator wants values of it to be unique.
+    /// - Throws: as `update`.
+    public func provesUpdate(
+        _ className: String, _ objectId: String, _ changes: JSON, caller: Caller
+    ) throws -> Bool {
+        guard case .object(let fields) = changes, changesAtOnce(className, changes),
+            schema.classes[className]?.edits.indexes.values.contains(where: \.isUnique) == false
+        else { return false }
+        var change = try changed(className, objectId, fields, caller)
+        change.draft.document["updatedAt"] = .string(nowISO)
+        _ = try change.draft.serialized()
+        return true
     }
 
     /// Removes an object, its permissions and the relations it owns.
@@ -199,6 +214,30 @@ extension StoreTransaction {
             }
             return (info, row, document)
         }
+    }
+
+    /// An object as it is stored, and with a change applied that the caller may make.
+    private struct ChangedObject {
+        /// The class before the change.
+        let info: ClassInfo
+        let row: Int64
+        let stored: [String: JSON]
+        let storedText: [UInt8]
+        let accessBefore: AccessControl
+        var draft: ObjectDraft
+    }
+
+    private func changed(
+        _ className: String, _ objectId: String, _ changes: [String: JSON], _ caller: Caller
+    ) throws -> ChangedObject {
+        let (info, row, text) = try textForWriting(.update, className, objectId, caller)
+        guard case .object(let stored) = try JSON(parsing: text) else { throw ParseError.internalError }
+        let draft = try ObjectDraft(info: info, document: stored, isNew: false, caller: caller)
+        var change = ChangedObject(
+            info: info, row: row, stored: stored, storedText: text, accessBefore: draft.access, draft: draft)
+        try change.draft.apply(changes)
+        try checkNewFields(change.draft, caller)
+        return change
     }
 
     /// The stored text of an object that the caller may change.

@@ -5,7 +5,7 @@ struct CompiledQuery {
     /// Gives the columns doc, objectId, when `hasScore` the score, and what a cursor is made of.
     let pageSQL: String
     let countSQL: String
-    let arguments: [SQLArgument]
+    private(set) var arguments: [SQLArgument]
     let hasScore: Bool
     /// False when the SQL depends on more than the text of the query and the kind of caller.
     let isCacheable: Bool
@@ -23,6 +23,7 @@ struct CompiledQuery {
     /// The parts of a query that decide the text of the SQL; equal keys have equal queries.
     struct Key: Hashable {
         let className: String
+        /// The condition's text, or its form (`PlainEqualities`).
         let condition: [UInt8]
         let order: [String]
         let kind: CallerKind
@@ -159,6 +160,13 @@ struct CompiledQuery {
             }
         }
         return parts.isEmpty ? "0" : ConditionCompiler.joined(parts, " OR ")
+    }
+
+    /// The same query with other values to compare with.
+    func comparing(with values: [SQLValue]) -> CompiledQuery {
+        var query = self
+        query.arguments = values.map(SQLArgument.value)
+        return query
     }
 
     /// Binds everything and gives the statement back, ready to step.

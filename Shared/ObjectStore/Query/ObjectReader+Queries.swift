@@ -217,15 +217,14 @@ extension ObjectReader {
         let hidden = info.unaskableFields(by: caller)
         let wantsScore = query.keys.contains("$score")
         let kind = CallerKind(caller)
-        var key: CompiledQuery.Key?
-        if start == nil, query.hookedClasses.isEmpty, case .text(let text) = query.condition,
-            text.count <= ObjectReader.cachedBytesMax
-        {
-            let exact = CompiledQuery.Key(
-                className: info.name, condition: text, order: query.order, kind: kind, userFields: userFields ?? [],
+        let (kept, equalities) = start == nil && query.hookedClasses.isEmpty ? query.kept(for: info) : (nil, nil)
+        let key = kept.map {
+            CompiledQuery.Key(
+                className: info.name, condition: $0, order: query.order, kind: kind, userFields: userFields ?? [],
                 hidden: hidden, wantsScore: wantsScore)
-            if let compiled = queries[exact] { return compiled }
-            key = exact
+        }
+        if let key, let compiled = queries[key] {
+            return equalities.map { compiled.comparing(with: $0.values) } ?? compiled
         }
         var compiler = ConditionCompiler(
             info: info, hidden: hidden, isCounting: action == .count,
@@ -236,7 +235,7 @@ extension ObjectReader {
         let compiled = try CompiledQuery(
             condition: condition, compiler: compiler, order: query.order, kind: kind, userFields: userFields,
             wantsScore: wantsScore, start: start)
-        if let key, compiled.isCacheable {
+        if let key, compiled.isCacheable, equalities?.areBound(by: compiled) ?? true {
             if queries.count >= ObjectReader.queriesMax { queries = [:] }
             queries[key] = compiled
         }
@@ -281,6 +280,17 @@ extension ObjectReader {
 }
 
 extension Query {
+    /// The condition by which the compiled query is kept, and what is bound to it anew each time; nil for a condition
+    /// that is compiled each time.
+    fileprivate func kept(for info: ClassInfo) -> (condition: [UInt8]?, equalities: PlainEqualities?) {
+        switch condition {
+        case .text(let text): return (text.count <= ObjectReader.cachedBytesMax ? text : nil, nil)
+        case .value(let value):
+            let equalities = value.objectValue.flatMap { PlainEqualities($0, of: info) }
+            return (equalities?.form, equalities)
+        }
+    }
+
     /// Whether the condition is `{"objectId": "…"}` and nothing else, which is a get as far as permissions go.
     fileprivate var namesOneObject: Bool {
         switch condition {

@@ -105,6 +105,23 @@ import Testing
                 == 1_000_002)
     }
 
+    /// The driver that begins with the commit, the one that waits for it, and one that comes when all is done.
+    @Test func aCheckoutThatBeginsWithItsCommitIsChargedOnce() async throws {
+        let bag = try await BagStore()
+        let steps = Catalog()
+        let runner = Self.runner(bag, steps)
+        for orderNo in 1_000_001...1_000_010 as ClosedRange<Int64> {
+            _ = try await bag.bag(of: "u1")
+            let id = try await bag.start(by: "u1") { runner.begin($0) }
+            async let joined = runner.outcome(of: id, within: .seconds(20))
+            let first = try receipt(await runner.outcome(of: id, within: .seconds(20)))
+            #expect(first["orderNo"] == .int(orderNo))
+            #expect(try receipt(await joined) == first)
+            #expect(try receipt(await runner.outcome(of: id, within: .seconds(20))) == first)
+            #expect(steps.seen.withLock { $0.charges[id] } == 1)
+        }
+    }
+
     /// 0: started, 1: reserved, 2: charged.
     @Test(arguments: [0, 1, 2]) func aCheckoutGoesOnFromEachStoredPoint(index: Int) async throws {
         let bag = try await BagStore()

@@ -48,6 +48,18 @@ import Testing
         #expect(try await bag.document("Order", order)?["orderNo"] == 1_000_001)
     }
 
+    /// Only the change itself shows that a value is taken which an operator wants to be unique.
+    @Test func whatIsTakenIsRefusedBeforeTheCharge() async throws {
+        let bag = try await BagStore()
+        _ = try await bag.store.write {
+            try $0.changeClass("Order", ["indexes": ["note_1": ["note": 1, "_unique": true]]], keeping: [])
+        }
+        for customer in ["u1", "u2"] { _ = try await bag.bag(of: customer) }
+        try await Self.make(try await bag.start(["note": "Ring twice."], by: "u1"), in: bag)
+        #expect(await parseCode { _ = try await bag.start(["note": "Ring twice."], by: "u2") } == 137)
+        try await Self.make(try await bag.start(["note": "Ring once."], by: "u2"), in: bag)
+    }
+
     // MARK: Numbers
 
     @Test func importedNumbersRaiseTheCounter() async throws {

@@ -95,6 +95,29 @@ import Testing
         }
     }
 
+    /// A condition that only compares is compiled once for all values.
+    @Test func whatWasCompiledForOneValueFindsByAnother() async throws {
+        let test = try await Self.filled()
+        let cases: [(JSON, String)] = [
+            (["name": "a"], "a"), (["name": "b"], "b"), (["name": 1], ""), (["name": "a\0"], ""), (["name": "x"], ""),
+            (["price": 3], "c"), (["price": 10], "d"), (["price": 2.5], "b"), (["price": "3"], ""),
+            (["name": "c", "price": 3], "c"), (["name": "d", "price": 10], "d"), (["name": "d", "price": 3], ""),
+            (["brand": .pointer("Brand", "b1")], "a"), (["brand": .pointer("Brand", "b2")], "bcd"),
+            (["brand": .pointer("Other", "b2")], ""), (["brand": "b1"], "a"),
+            (["brand": .pointer("Brand", "b2"), "price": 3], "c"), (["name": "e"], "e"),
+        ]
+        let found = try await test.store.read { reader in
+            try (cases + cases).map { condition, _ in
+                let query = Query(className: "Item", where: condition, order: ["name"])
+                let names = try reader.documents(query, caller: .master).compactMap { $0["name"]?.stringValue }
+                return try names.joined() + "\(reader.count(query, caller: .master))"
+            }
+        }
+        for ((condition, expected), found) in zip(cases + cases, found) {
+            #expect(found == "\(expected)\(expected.count)", "\(condition.serializedText)")
+        }
+    }
+
     static let refused: [(JSON, Int)] = [
         (["price": ["$in": 1]], 107), (["price": ["$foo": 1]], 107), (["price": ["$lt": 1, "x": 2]], 107),
         (["$foo": []], 105),

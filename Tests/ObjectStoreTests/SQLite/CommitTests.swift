@@ -200,4 +200,33 @@ import Testing
             #expect(!transaction.changesAtOnce("Plain", ["fresh": 2]))
         }
     }
+
+    /// What `provesUpdate` says of a change is what becomes of it, and it leaves nothing behind.
+    @Test func whatIsProvenIsTaken() async throws {
+        let test = try await TestStore([
+            ClassDefinition("Plain", fields: ["name": .string, "count": .number]),
+            ClassDefinition("Words", fields: ["name": .string], textFields: ["name"]),
+        ])
+        let id = try await test.create("Plain", ["name": "a", "count": 1])
+        let word = try await test.create("Words", ["name": "a"])
+        try await test.store.write { transaction in
+            func proves(_ className: String, _ id: String, _ changes: JSON) throws -> Bool {
+                try transaction.provesUpdate(className, id, changes, caller: .master)
+            }
+            #expect(try proves("Plain", id, ["name": "b", "count": 2]))
+            #expect(try !proves("Plain", id, ["fresh": 1]))
+            #expect(try !proves("Words", word, ["name": "b"]))
+            let tooLarge = JSON.string(String(repeating: "x", count: 131_072))
+            for refused in [["count": "b"], ["name": "a\0"], ["name": tooLarge]] as [JSON] {
+                #expect(throws: ParseError.self) { try proves("Plain", id, refused) }
+            }
+            #expect(throws: ParseError.self) { try proves("Plain", "missing", ["name": "b"]) }
+            let unique: JSON = ["indexes": ["name_1": ["name": 1, "_unique": true]]]
+            _ = try transaction.changeClass("Plain", unique, keeping: [])
+            #expect(try !proves("Plain", id, ["name": "b"]))
+        }
+        let stored = try await test.get("Plain", id)
+        #expect(stored["name"] == "a")
+        #expect(stored["createdAt"] == stored["updatedAt"])
+    }
 }

@@ -1,0 +1,42 @@
+import ParseProtocol
+
+/// A condition of our own code that only compares fields with values, such as that of a customer's open order: apart
+/// from the values it is always the same, and so is its SQL.
+struct PlainEqualities {
+    /// The condition without its values, for `CompiledQuery.Key`. It begins with a byte that no JSON text begins with.
+    let form: [UInt8]
+    /// The values in the order in which they are bound.
+    let values: [SQLValue]
+
+    /// - Parameter members: those of the condition.
+    /// - Returns: nil for a condition with anything but texts, whole numbers and pointers, each for a field of the class
+    ///   that has this type.
+    init?(_ members: [String: JSON], of info: ClassInfo) {
+        var form: [UInt8] = [0]
+        var values: [SQLValue] = []
+        for (name, value) in members.sorted(by: { $0.key < $1.key }) {
+            switch (value, info.fields[name]) {
+            case (.string(let text), .string) where !text.utf8.contains(0): values.append(.text(text))
+            case (.int(let number), .number): values.append(.int(number))
+            case (.object(let pointer), .pointer(let className)):
+                guard pointer.count == 3, let target = value.pointerTarget, target.className == className,
+                    Names.isObjectId(target.objectId)
+                else { return nil }
+                values.append(.text(target.objectId))
+            default: return nil
+            }
+            form.append(contentsOf: name.utf8)
+            form.append(0)
+        }
+        self.form = form
+        self.values = values
+    }
+
+    /// Whether the query binds these values and nothing else, so that it is the same query with others in their place.
+    func areBound(by compiled: CompiledQuery) -> Bool {
+        compiled.arguments.count == values.count
+            && zip(compiled.arguments, values).allSatisfy { argument, value in
+                if case .value(let bound) = argument { bound == value } else { false }
+            }
+    }
+}
