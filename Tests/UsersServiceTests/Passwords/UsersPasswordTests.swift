@@ -59,7 +59,8 @@ import UsersService
     @Test func aKnownDeviceHasAThreadBesideEveryRush() async throws {
         let processors = ProcessInfo.processInfo.activeProcessorCount
         let hashers = PasswordHashers(cost: Self.cost, threads: processors)
-        let (ended, count) = (Atomic(0), 20 * processors)
+        let ended = Atomic(0)
+        let count = 20 * processors
         try await withThrowingTaskGroup(of: Void.self) { group in
             // On a busy machine some of them are told to come again.
             for number in 0..<count {
