@@ -34,7 +34,8 @@ struct BusTarget: FuzzTarget {
         SessionRequest.self, SessionReply.self, ExtendSession.self, AccountRequest.self, AccountReply.self,
         MailRequest.self, MailLink.self, LinkRequest.self, LinkReply.self, ContactRequest.self,
         ContactReply.self, RunCode.self, CodeOutcome.self, CodeRequest.self, CodeAnswer.self, CodeDefinitions.self,
-        StopJob.self, CodeJob.self, CodeJobState.self,
+        StopJob.self, CodeJob.self, CodeJobState.self, LiveSubscribe.self, LiveSubscribed.self, LiveHold.self,
+        LiveUnsubscribe.self, LiveNext.self, LiveNews.self, LiveNotice.self,
     ]
 
     // MARK: Inputs
