@@ -28,6 +28,14 @@ const functions = {
   never: () => {},
   slow: (run, done) => setTimeout(() => done('slow'), 1500),
   end: () => process.exit(7),
+  chatter: (run, done) => {
+    for (let number = 0; number < 3000; number += 1) send({ t: 'log', run: run.id, level: 'info', text: `line ${number}` });
+    done('said');
+  },
+  outputs: (run, done) => {
+    fs.writeSync(1, 'x\n'.repeat(3000));
+    done('written');
+  },
   ask: (run, done) => {
     asks.set(run.id, (answer) => done(answer.body));
     send({ t: 'ask', ask: run.id, run: run.id, method: 'GET', path: '/classes/Note', auth: { master: false } });

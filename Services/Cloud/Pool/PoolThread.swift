@@ -14,6 +14,7 @@ final class PoolThread {
         let process: NodeProcess
         var frames = FrameReader()
         var lines = LineReader()
+        var allowance = LogAllowance()
     }
 
     private struct AskKey: Hashable {
@@ -64,6 +65,7 @@ final class PoolThread {
             if now - lastTick >= Self.tick {
                 lastTick = now
                 machine.tick(now: now, &actions)
+                for id in children.keys { sayDropped(by: id, now: now) }
             }
             act()
         }
@@ -146,9 +148,12 @@ final class PoolThread {
         for _ in 0..<Self.lastReadsMax {
             guard child.process.output >= 0, let bytes = child.process.read(from: child.process.output), !bytes.isEmpty
             else { break }
-            for line in child.lines.lines(in: bytes) { log.output(line) }
+            for line in child.lines.lines(in: bytes) { write(line, of: &child) }
         }
-        if let line = child.lines.rest { log.output(line) }
+        if let line = child.lines.rest { write(line, of: &child) }
+        if let dropped = child.allowance.takeDropped(now: BusClock.now, isEnd: true) {
+            log.dropped(dropped, pid: child.process.pid)
+        }
         if isRunning { log.processEnded(pid: child.process.pid, how: how) }
         asks.forget { $0.process == id }
         machine.ended(id, now: BusClock.now, &actions)
@@ -165,7 +170,8 @@ final class PoolThread {
             polled.append(pollfd(fd: process.socket, events: wanted, revents: 0))
             polled.append(pollfd(fd: process.output, events: Int16(POLLIN), revents: 0))
         }
-        let timeout = mailbox.prepareToSleep() ? (machine.isWatching ? Int32(Self.tick) : -1) : 0
+        let isWatching = machine.isWatching || children.values.contains { $0.allowance.hasDropped }
+        let timeout = mailbox.prepareToSleep() ? (isWatching ? Int32(Self.tick) : -1) : 0
         _ = poll(&polled, nfds_t(polled.count), timeout)
         mailbox.awake()
         for (index, id) in ids.enumerated() {
@@ -180,7 +186,21 @@ final class PoolThread {
         guard let process = children[id]?.process, let bytes = process.read(from: process.output) else { return }
         // At its end there is nothing to poll for; the socket tells the process's own.
         guard !bytes.isEmpty else { return process.closeOutput() }
-        for line in children[id]?.lines.lines(in: bytes) ?? [] { log.output(line) }
+        guard var child = children.removeValue(forKey: id) else { return }
+        for line in child.lines.lines(in: bytes) { write(line, of: &child) }
+        children[id] = child
+    }
+
+    private func write(_ line: String, of child: inout Child) {
+        guard !line.isEmpty, child.allowance.admits(line.utf8.count, now: BusClock.now) else { return }
+        log.output(line)
+    }
+
+    private func sayDropped(by id: ProcessID, now: BusClock.Milliseconds) {
+        guard let child = children[id], child.allowance.hasDropped,
+            let dropped = children[id]?.allowance.takeDropped(now: now)
+        else { return }
+        log.dropped(dropped, pid: child.process.pid)
     }
 
     private func readMessages(of id: ProcessID) {
@@ -212,6 +232,7 @@ final class PoolThread {
             let run = runId.flatMap { runs[$0]?.run ?? ended[$0] }
             ask(CodeAsk(process: id, number: number, runId: runId ?? 0, run: run, text: text))
         case .log(let runId, let level, let text):
+            guard children[id]?.allowance.admits(text.utf8.count, now: now) == true else { return }
             log.line(text, level: level, of: runId.flatMap { runs[$0]?.run ?? ended[$0] })
         case .unreadableAsk(let number, let runId):
             let run = runId.flatMap { runs[$0]?.run ?? ended[$0] }
