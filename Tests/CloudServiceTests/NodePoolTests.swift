@@ -96,6 +96,16 @@ import Testing
         }
     }
 
+    @Test func aSpinningCallIsEndedAlthoughItTalks() async throws {
+        try await withPool(processes: 1) { pool, _ in
+            let pid = try await result("pid", in: pool)
+            let tooLong = RunOutcome.ended("The cloud code took longer than it may and was ended.")
+            #expect(await run("chatter", in: pool, limit: .seconds(2)) == tooLong)
+            let next = try await result("pid", in: pool)
+            #expect(next != pid)
+        }
+    }
+
     @Test func aSlowCallIsEndedAloneAndItsProcessGoesOn() async throws {
         try await withPool(processes: 1) { pool, _ in
             let pid = try await result("pid", in: pool)
@@ -104,6 +114,26 @@ import Testing
             let tooLong = RunOutcome.ended("The cloud code took longer than it may and was ended.")
             #expect(await never == tooLong)
             #expect(await slow == .result(Array(#""slow""#.utf8)), "More than a second after the other one was ended.")
+            let next = try await result("pid", in: pool)
+            #expect(next == pid)
+        }
+    }
+
+    @Test func jobsEndBeforeTheirProcessAndCallsGoOn() async throws {
+        try await withPool(processes: 1) { pool, _ in
+            let call: JSON = ["kind": "job", "name": "never", "params": [:], "request": [:]]
+            let end = BusClock.now + Duration.seconds(20).milliseconds
+            var wanted = CodeRun(name: "never", depth: 0, text: call.serialized, deadline: end)
+            wanted.jobId = "a"
+            let job = wanted
+            async let ended = pool.run(job)
+            let pid = try await result("pid", in: pool)
+            async let slow = run("slow", in: pool)
+            pool.cancelJobs()
+            let lost = RunOutcome.ended("The process of the cloud code ended before the job did.")
+            #expect(await ended == lost)
+            #expect(await pool.run(job) == lost, "No other one is begun.")
+            #expect(await slow == .result(Array(#""slow""#.utf8)))
             let next = try await result("pid", in: pool)
             #expect(next == pid)
         }

@@ -138,6 +138,30 @@ import Testing
         await suite.stop()
     }
 
+    @Test func aJobThatIsStartedMoreOftenThanItEndsWaitsABoundedNumberOfTimes() async throws {
+        let suite = try await Self.start()
+        let master = ParseClient.master(suite)
+        let first = try await begin("held", in: suite)
+        try await eventually("it runs") { try await status(first, in: suite)["message"] == "holding" }
+        try await suite.tamper(
+            "catalog",
+            """
+            INSERT INTO jobRuns(status, name) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100)
+            SELECT 'waits' || i, 'held' FROM n
+            """)
+        #expect(try await master.call(.POST, "/jobs/held").code == 155)
+        let planned = try await master.call(
+            .POST, "/cloud_code/jobs",
+            ["job_schedule": ["jobName": "held", "repeatMinutes": 60, "startAfter": "2024-01-01T00:00:00.000Z"]])
+        #expect(planned.status == 201, "\(planned.text)")
+        try await eventually("its time has passed by") {
+            let due = try await suite.rows("catalog", "SELECT 1 FROM jobTimes WHERE dueAt > 1704067200000")
+            return due.count == 1
+        }
+        #expect(try await suite.rows("catalog", "SELECT 1 FROM jobRuns").count == 101)
+        await suite.stop()
+    }
+
     @Test func runsOfOneJobMayBeTogether() async throws {
         let suite = try await Self.start(together: true)
         let ids = [try await begin("held", in: suite), try await begin("held", in: suite)]

@@ -29,6 +29,7 @@ package final class NodePool: Sendable {
         case run(CodeRun, @Sendable (RunOutcome) -> Void)
         case answer(CodeAsk, [UInt8])
         case cancelJob(String)
+        case cancelJobs
         case stop
     }
 
@@ -67,6 +68,9 @@ package final class NodePool: Sendable {
     /// Ends a job, if it runs: its run fails, and the code can ask for nothing more.
     /// - Parameter id: its `CodeRun.jobId`.
     package func cancel(job id: String) { mailbox.post(.cancelJob(id)) }
+
+    /// Ends all jobs, as `cancel(job:)` does; later ones are not begun. Calls go on.
+    package func cancelJobs() { mailbox.post(.cancelJobs) }
 
     /// In place of `start`, where there is no code: calls that come nevertheless are answered at once.
     package func close() {

@@ -12,7 +12,8 @@ package struct PoolMachine {
         case send(RunID, to: ProcessID)
         /// Nobody waits for the call any more.
         case cancel(RunID, in: ProcessID)
-        /// Asks whether it still goes on; every message of it is an answer.
+        /// Asks whether it still goes on. Nothing but a pong is an answer: code that never lets go can write all the
+        /// same.
         case ping(ProcessID)
         case kill(ProcessID)
         case finish(RunID, RunOutcome)
@@ -24,7 +25,7 @@ package struct PoolMachine {
     package static let runsMax = 64
     /// Calls that may wait for a process.
     package static let waitingMax = 1024
-    /// A process that has work and has said nothing for so long is asked whether it goes on.
+    /// A process that has work is asked whether it goes on, so long after it has answered that last.
     package static let pingAfter: Milliseconds = 50
     /// One that has not answered for so long gets no further call while another one can take it.
     package static let silenceMax: Milliseconds = 50
@@ -53,11 +54,11 @@ package struct PoolMachine {
         let startedAt: Milliseconds
         var phase = Phase.loading
         var runs: Set<RunID> = []
-        /// The time of its last message, or since when it has something to say.
+        /// The time of its last answer to a ping, or since when it has work.
         var lastHeard: Milliseconds
         /// The time of the question that it has not answered yet.
         var pingedAt: Milliseconds?
-        /// A call was too long for it, and it has said nothing since; until it does it gets no further one.
+        /// A call was too long for it, and it has answered no ping since; until it does it gets no further one.
         var isDoubted = false
         /// Calls that were too long for it.
         var late = 0
@@ -130,8 +131,8 @@ package struct PoolMachine {
         sendWaiting(now: now, &actions)
     }
 
-    /// A message of a process, whatever it says.
-    package mutating func heard(_ id: ProcessID, now: Milliseconds) {
+    /// A process has answered a ping.
+    package mutating func ponged(_ id: ProcessID, now: Milliseconds) {
         processes[id]?.lastHeard = now
         processes[id]?.pingedAt = nil
         processes[id]?.isDoubted = false

@@ -35,6 +35,7 @@ final class PoolThread {
     private var lastRun: RunID = 0
     private var lastTick: BusClock.Milliseconds = 0
     private var isRunning = true
+    private var takesJobs = true
 
     /// Milliseconds between two looks at the time, while there is something to look at.
     private static let tick: BusClock.Milliseconds = 50
@@ -75,6 +76,7 @@ final class PoolThread {
     private func perform(_ work: NodePool.Work) {
         switch work {
         case .run(let run, let completion):
+            guard takesJobs || run.jobId.isEmpty else { return completion(Self.jobLost) }
             lastRun += 1
             runs[lastRun] = (run, completion)
             machine.call(
@@ -84,6 +86,11 @@ final class PoolThread {
         case .cancelJob(let job):
             guard let id = runs.first(where: { $0.value.run.jobId == job })?.key else { return }
             machine.cancel(id, .ended("The job was stopped."), now: BusClock.now, &actions)
+        case .cancelJobs:
+            takesJobs = false
+            for id in runs.filter({ !$0.value.run.jobId.isEmpty }).keys.sorted() {
+                machine.cancel(id, Self.jobLost, now: BusClock.now, &actions)
+            }
         case .stop:
             isRunning = false
             machine.stop(&actions)
@@ -207,7 +214,6 @@ final class PoolThread {
         guard let process = children[id]?.process, let bytes = process.read(from: process.socket) else { return }
         guard !bytes.isEmpty else { return end(id) }
         children[id]?.frames.append(bytes)
-        machine.heard(id, now: BusClock.now)
         do {
             while let frame = try children[id]?.frames.next() { take(try NodeMessage(frame: frame), from: id) }
         } catch {
@@ -238,8 +244,8 @@ final class PoolThread {
             let run = runId.flatMap { runs[$0]?.run ?? ended[$0] }
             send(
                 Self.unreadable, answering: CodeAsk(process: id, number: number, runId: runId ?? 0, run: run, text: []))
-        // That it says something is all that it says.
-        case .unreadableLine, .pong: break
+        case .unreadableLine: break
+        case .pong: machine.ponged(id, now: now)
         case .progress(let run, let text): runs[run]?.run.told?(text)
         }
     }
@@ -264,6 +270,7 @@ final class PoolThread {
         send(FrameReader.frame("\"t\":\"answer\",\"ask\":\(ask.number)", before: text), to: ask.process)
     }
 
+    private static let jobLost = RunOutcome.ended("The process of the cloud code ended before the job did.")
     private static let ping = FrameReader.frame(Array(#"{"t":"ping"}"#.utf8))
     private static let tooLarge = CodeAnswerText.text(
         of: ParseError(.objectTooLarge, "The answer is larger than cloud code can be given."))
