@@ -59,6 +59,10 @@ final class CloudRunner: Sendable {
                 problem: { [self] in standing.say($0, to: host.bus) }))
     }
 
+    /// Ends the processes of the code with all that they started: by the end of this process alone they would end
+    /// themselves, but what they started would go on.
+    func end(within limit: Duration) async { await pool.stop(within: limit) }
+
     // MARK: What the code defines
 
     private func loaded(_ definitions: CodeDefinitions) {

@@ -151,6 +151,25 @@ import Testing
         }
     }
 
+    /// Also what was left behind by a process that ended by itself, and by a pool that was stopped.
+    @Test func whatTheCodeStartedEndsWithItsProcess() async throws {
+        try await withPool(processes: 1) { pool, _ in
+            let first = try await child(in: pool)
+            _ = await run("end", in: pool)
+            try await eventually("it ends with the process") { !first.isAlive }
+            let second = try await child(in: pool)
+            await pool.stop(within: .seconds(20))
+            try await eventually("it ends with the pool", within: .seconds(5)) { !second.isAlive }
+        }
+    }
+
+    /// A program that the code has started.
+    private func child(in pool: NodePool) async throws -> OtherProcess {
+        let child = OtherProcess(pid: pid_t(try #require(try await result("child", in: pool).intValue)))
+        #expect(child.isAlive)
+        return child
+    }
+
     @Test func codeThatCannotBeLoadedIsSaidUntilItCan() async throws {
         try await withPool(processes: 1) { pool, folder in
             let mark = folder + "/broken"

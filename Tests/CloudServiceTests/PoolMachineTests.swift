@@ -302,8 +302,16 @@ import Testing
         var subject = Subject.ready()
         _ = subject.call(1)
         let stopping = RunOutcome.notRun("The cloud service is stopping.")
-        #expect(subject.does { $0.stop(&$2) } == [.finish(1, stopping), .kill(1), .kill(2)])
+        #expect(subject.does { $0.stop(&$2) } == [.finish(1, Self.died), .kill(1), .kill(2)], "It was begun.")
         #expect(subject.ended(1) == [])
         #expect(subject.call(2) == [.finish(2, stopping)])
+    }
+
+    @Test func whatWaitsAtTheEndWasNotBegun() {
+        var subject = Subject(processes: 1)
+        _ = subject.does { $0.begin(now: $1, &$2) }
+        _ = subject.call(1)
+        let stopping = RunOutcome.notRun("The cloud service is stopping.")
+        #expect(subject.does { $0.stop(&$2) } == [.finish(1, stopping), .kill(1)])
     }
 }

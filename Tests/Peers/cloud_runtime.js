@@ -1,6 +1,7 @@
 'use strict';
 // The Node side of the socket of `cloud` (Services/Cloud/Runtime/README.md) and nothing more: functions with fixed behaviour, for tests of the
 // pool that has no need of Parse.
+const { spawn } = require('node:child_process');
 const fs = require('node:fs');
 const net = require('node:net');
 
@@ -42,6 +43,7 @@ const functions = {
     fs.writeSync(1, 'x\n'.repeat(3000));
     done('written');
   },
+  child: (run, done) => done(spawn('/bin/sleep', ['600'], { stdio: 'ignore' }).pid),
   ask: (run, done) => {
     asks.set(run.id, (answer) => done(answer.body));
     send({ t: 'ask', ask: run.id, run: run.id, method: 'GET', path: '/classes/Note', auth: { master: false } });

@@ -3,6 +3,7 @@ import Glibc
 import Logging
 import MessageBus
 import Messages
+import Synchronization
 
 /// The pool of Node processes: one thread that owns their sockets and does what `PoolMachine` decides.
 package final class NodePool: Sendable {
@@ -36,6 +37,8 @@ package final class NodePool: Sendable {
     private let mailbox: ThreadMailbox<Work>
     private let configuration: CloudConfiguration
     private let logger: Logger
+    /// Whether the thread is there.
+    private let isRunning = Atomic(false)
 
     package init(configuration: CloudConfiguration, logger: Logger) throws {
         mailbox = try ThreadMailbox()
@@ -46,9 +49,11 @@ package final class NodePool: Sendable {
     /// Starts the processes, which end with this process or by `stop`. To be called once.
     package func start(_ events: Events) {
         let (mailbox, configuration, logger) = (mailbox, configuration, logger)
-        let thread = Thread {
+        isRunning.store(true, ordering: .releasing)
+        let thread = Thread { [self] in
             Thread.current.name = "cloud-pool"
             PoolThread(mailbox: mailbox, configuration: configuration, events: events, logger: logger).run()
+            isRunning.store(false, ordering: .releasing)
         }
         thread.start()
     }
@@ -79,6 +84,16 @@ package final class NodePool: Sendable {
 
     static let closed = RunOutcome.notRun("No cloud code is run here now.")
 
-    /// Ends the processes and the thread.
+    /// Ends the processes, with what the code started in them, and the thread. Calls that are under way end with them.
     package func stop() { mailbox.post(.stop) }
+
+    /// Does so, and waits for their end.
+    /// - Parameter limit: for a process that the kernel does not end.
+    package func stop(within limit: Duration) async {
+        let end = ContinuousClock.now + limit
+        stop()
+        while isRunning.load(ordering: .acquiring), ContinuousClock.now < end {
+            try? await Task.sleep(for: .milliseconds(5))
+        }
+    }
 }

@@ -41,6 +41,8 @@ package struct PoolMachine {
     /// The pause before a start, which doubles with every process that ends soon.
     package static let backOff: ClosedRange<Milliseconds> = 100...10_000
 
+    private static let died = RunOutcome.ended("The process of the cloud code ended while it worked on this.")
+
     private struct Process {
         enum Phase {
             case loading
@@ -145,7 +147,7 @@ package struct PoolMachine {
             tell("The process of the cloud code ends before it has loaded it; the log says why.", &actions)
         }
         for run in process.runs.sorted() {
-            finish(run, .ended("The process of the cloud code ended while it worked on this."), &actions)
+            finish(run, Self.died, &actions)
         }
         if slots[process.slot].process == id { replace(process, now: now, &actions) }
     }
@@ -330,10 +332,12 @@ package struct PoolMachine {
         if !process.runs.isEmpty, now - process.lastHeard >= Self.pingAfter { ping(id, now: now, &actions) }
     }
 
-    /// Ends everything.
+    /// Ends everything. A call that a process has was begun, so that nobody may hear that it was not.
     package mutating func stop(_ actions: inout [Action]) {
         isStopped = true
-        for id in runs.keys.sorted() { finish(id, .notRun("The cloud service is stopping."), &actions) }
+        for (id, run) in runs.sorted(by: { $0.key < $1.key }) {
+            finish(id, run.process == nil ? .notRun("The cloud service is stopping.") : Self.died, &actions)
+        }
         waiting = []
         for id in processes.keys.sorted() { end(id, &actions) }
     }
