@@ -10,7 +10,7 @@ import Testing
         Parse.Cloud.define('hello', () => 'hello');
         const mark = (job, more) => new Parse.Object('JobMark').save({ job, ...more }, { useMasterKey: true });
         Parse.Cloud.job('count', async (request) => {
-          await mark('count', { n: request.params.n || 0, id: request.jobId });
+          await mark('count', { n: request.params.n || 0, run: request.jobId });
           request.message('half');
           return `counted ${request.params.n}`;
         });
@@ -66,7 +66,7 @@ import Testing
         #expect(ended["message"] == "counted 7")
         #expect(ended["params"] == ["n": 7])
         #expect(ended["source"] == "api")
-        #expect(try await marks("count", in: suite).contains { $0["id"] == .string(id) })
+        #expect(try await marks("count", in: suite).contains { $0["run"] == .string(id) })
 
         let old = try await end(of: begin("old", in: suite), in: suite)
         #expect(old["status"] == "succeeded", "\(old)")
