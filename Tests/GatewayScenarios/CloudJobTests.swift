@@ -146,7 +146,8 @@ import Testing
         try await suite.tamper(
             "catalog",
             """
-            INSERT INTO jobRuns(status, name) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100)
+            INSERT INTO jobRuns(status, name)
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100)
             SELECT 'waits' || i, 'held' FROM n
             """)
         #expect(try await master.call(.POST, "/jobs/held").code == 155)

@@ -30,8 +30,8 @@ struct CompiledQuery {
         let hidden: Set<String>
         let wantsScore: Bool
 
-        /// The condition's text as a client sent it, or the form of `PlainEqualities`. Two kinds: a client's text may be
-        /// any bytes, also those of a form.
+        /// The condition's text as a client sent it, or the form of `PlainEqualities`. Two kinds: a client's text may
+        /// be any bytes, also those of a form.
         enum Condition: Hashable {
             case text([UInt8])
             case form([UInt8])

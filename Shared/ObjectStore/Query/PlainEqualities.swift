@@ -9,8 +9,8 @@ struct PlainEqualities {
     let values: [SQLValue]
 
     /// - Parameter members: those of the condition.
-    /// - Returns: nil for a condition with anything but texts, whole numbers and pointers, each for a field of the class
-    ///   that has this type.
+    /// - Returns: nil for a condition with anything but texts, whole numbers and pointers, each for a field of the
+    ///   class that has this type.
     init?(_ members: [String: JSON], of info: ClassInfo) {
         var form: [UInt8] = []
         var values: [SQLValue] = []

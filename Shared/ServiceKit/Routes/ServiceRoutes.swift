@@ -134,9 +134,9 @@ public struct ServiceRoutes: Sendable {
         functions[name] = body
     }
 
-    /// As above, for one that begins with a read. The lane does that itself, which is a change of threads there and back
-    /// less than a read that is awaited, and waits for no readers of lower priority. What is done before the rest has no
-    /// effects: when it takes more than some milliseconds it is begun anew on one of the store's reader threads.
+    /// As above, for one that begins with a read. The lane does that itself, which is a change of threads there and
+    /// back less than a read that is awaited, and waits for no readers of lower priority. What is done before the rest
+    /// has no effects: when it takes more than some milliseconds it is begun anew on one of the store's reader threads.
     public mutating func readingFunction(_ name: String, _ begin: @escaping ReadingFunction) {
         readingFunctions[name] = begin
     }
