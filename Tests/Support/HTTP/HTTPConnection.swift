@@ -21,6 +21,9 @@ struct HTTPConnection: Sendable {
     /// Whether another request may be sent.
     var isOpen: Bool { channel.isActive }
 
+    /// Ends it, when no request is under way.
+    func close() { channel.close(promise: nil) }
+
     /// Sends a request and waits for its answer. Without one the connection is closed.
     /// - Throws: `HTTPFailure`, `CancellationError`, or the error of the socket or of an answer that is not HTTP.
     func send(_ request: HTTPRequest, deadline: NIODeadline) async throws -> HTTPAnswer {

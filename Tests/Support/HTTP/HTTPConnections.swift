@@ -7,7 +7,8 @@ import NIOHTTP1
 /// added, so that tests see what the server does and not what a library makes of it.
 actor HTTPConnections {
     private struct Host {
-        var idle: [HTTPConnection] = []
+        /// And the times since when they are.
+        var idle: [(connection: HTTPConnection, since: ContinuousClock.Instant)] = []
         /// Requests that have a connection or open one.
         var busy = 0
         var waiting: [CheckedContinuation<Void, Never>] = []
@@ -18,6 +19,8 @@ actor HTTPConnections {
     private static let perHostMax = 128
     /// A server that was just started or ended may not listen yet.
     private static let patience = Duration.seconds(5)
+    /// Well below the time after which the gateway closes a connection: one that it closes just now takes no request.
+    private static let idleMax = Duration.seconds(20)
 
     private var hosts: [SocketAddress: Host] = [:]
 
@@ -37,7 +40,7 @@ actor HTTPConnections {
         defer { leave(request.address) }
         let connection = try await connection(to: request.address)
         let answer = try await connection.send(request, deadline: deadline)
-        if !answer.isLast { hosts[request.address]?.idle.append(connection) }
+        if !answer.isLast { hosts[request.address]?.idle.append((connection, .now)) }
         return answer
     }
 
@@ -61,7 +64,8 @@ actor HTTPConnections {
 
     private func connection(to address: SocketAddress) async throws -> HTTPConnection {
         while let kept = hosts[address]?.idle.popLast() {
-            if kept.isOpen { return kept }
+            if kept.connection.isOpen, .now - kept.since < Self.idleMax { return kept.connection }
+            kept.connection.close()
         }
         let end = ContinuousClock.now + Self.patience
         while true {
