@@ -100,7 +100,7 @@ import Testing
         try await withPool(processes: 1) { pool, _ in
             let pid = try await result("pid", in: pool)
             let tooLong = RunOutcome.ended("The cloud code took longer than it may and was ended.")
-            #expect(await run("chatter", in: pool, limit: .seconds(2)) == tooLong)
+            #expect(await run("mutter", in: pool, limit: .seconds(2)) == tooLong)
             let next = try await result("pid", in: pool)
             #expect(next != pid)
         }

@@ -26,7 +26,7 @@ const functions = {
   deep: (run) => socket.write(frame(`{"t":"done","id":${run.id},"result":${'['.repeat(2000)}${']'.repeat(2000)}}`)),
   noise: () => socket.write(Buffer.from([255, 255, 255, 255])),
   spin: () => { for (;;); },
-  chatter: (run) => {
+  mutter: (run) => {
     for (;;) {
       for (const start = Date.now(); Date.now() - start < 20;);
       send({ t: 'log', run: run.id, level: 'info', text: 'still here' });
