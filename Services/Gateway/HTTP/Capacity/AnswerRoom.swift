@@ -50,12 +50,12 @@ package struct AnswerRoom {
     /// - Returns: false when nothing larger can be asked for.
     package mutating func outgrown(needed: Int) -> Bool {
         let most = left ?? .max
-        guard bytesMax > 0, bytesMax < most else { return false }
+        // What passes the bound of a batch by an estimate alone might fit. To try it would let a batch make thirty
+        // answers that do not, of 32 MiB each.
+        guard bytesMax > 0, bytesMax < most, needed <= most else { return false }
         estimates += 1
-        // What passes the bound of a batch by an estimate may yet fit: it is asked for once with exactly what is left.
-        let isLast = estimates > Self.estimatesMax || needed >= most
-        bytesMax = isLast ? left ?? 0 : needed
-        reserved = AnswerHold.copies * min(needed, most)
+        bytesMax = estimates > Self.estimatesMax ? left ?? 0 : needed
+        reserved = AnswerHold.copies * needed
         return true
     }
 }
