@@ -143,8 +143,16 @@ extension ServiceHost {
     }
 }
 
-/// A statement of some hundred milliseconds: many times what a lane gives a read. Its answer is 1,000,000.
-let longSelect = """
-    WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1000000)
-    SELECT max(n) FROM numbers
-    """
+extension StoreReader {
+    /// A read of some hundred milliseconds of processor time, many times what a lane gives one, for which there is time
+    /// enough however little of a processor the store's own readers get beside other tests.
+    func ponder() throws -> Int64 {
+        timeLimit = .seconds(100)
+        return try rows(
+            """
+            WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1000000)
+            SELECT max(n) FROM numbers
+            """
+        ).first?.int(0) ?? 0
+    }
+}

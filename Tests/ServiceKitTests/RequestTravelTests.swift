@@ -38,7 +38,7 @@ import Testing
             try await host.call(Self.work, Accepted())
         }
         routes.read(Call<Accepted, UserDeleted>("shop.ponder.v1")) { _, _, reader in
-            let million = try reader.rows(longSelect).first?.int(0) ?? 0
+            let million = try reader.ponder()
             return UserDeleted.with { $0.deletedAt = million }
         }
         // Its work is over when twice its budget has passed, whatever the machine.

@@ -63,10 +63,9 @@ import Testing
             let seven = try reader.rows("SELECT 7").first?.int(0) ?? 0
             return UserDeleted.with { $0.deletedAt = seven }
         }
-        // Some hundred milliseconds: many times what a lane gives it.
         routes.read(Call<UserDeleted, UserDeleted>("shop.ponder.v1")) { _, _, reader in
             runs.add()
-            let million = try reader.rows(longSelect).first?.int(0) ?? 0
+            let million = try reader.ponder()
             return UserDeleted.with { $0.deletedAt = million }
         }
         routes.accept(userCall("shop.mark.v1")) { message, _, transaction in

@@ -1,3 +1,4 @@
+import HTTPTypes
 import NIOCore
 
 /// The address that a request comes from: the other end of the connection, unless that is a proxy of ours.
@@ -8,12 +9,16 @@ import NIOCore
 enum ClientAddress {
     /// More hops than any sensible way has; what is before them is not looked at.
     private static let hopsMax = 16
+    private static let forwardedFor = headerName("X-Forwarded-For")
 
+    /// - Parameters:
+    ///   - headers: those of the request.
+    ///   - peer: the other end of the connection.
     /// - Returns: nil when a proxy of ours says something that is no address; then no list of networks contains it.
-    static func find(peer: SocketAddress?, forwardedFor: [String], proxies: [Network]) -> SocketAddress? {
+    static func find(in headers: HTTPFields, from peer: SocketAddress?, proxies: [Network]) -> SocketAddress? {
         guard proxies.contains(where: { $0.contains(peer) }) else { return peer }
         var address = peer
-        let hops = forwardedFor.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
+        let hops = headers[values: forwardedFor].flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
         for hop in hops.reversed().prefix(hopsMax) {
             guard let next = parse(hop) else { return nil }
             address = next

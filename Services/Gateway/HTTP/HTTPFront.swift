@@ -131,7 +131,8 @@ final class HTTPFront: Sendable {
         }
         var parsed = ParseRequest(
             method: method, path: try ParseRequest.path(uri.path), requestId: requestId,
-            clientAddress: clientAddress(of: headers, peer))
+            clientAddress: ClientAddress.find(
+                in: headers, from: peer, proxies: configuration.admission.trustedProxies))
         parsed.credentials = Credentials(headers: headers)
         guard parsed.credentials.installationId.map({ $0.utf8.count <= Self.installationIdBytesMax }) ?? true else {
             throw ParseError(
@@ -142,12 +143,6 @@ final class HTTPFront: Sendable {
         parsed.headers = headers
         parsed.isHead = isHead
         return parsed
-    }
-
-    private func clientAddress(of headers: HTTPFields, _ peer: SocketAddress?) -> SocketAddress? {
-        let proxies = configuration.admission.trustedProxies
-        guard !proxies.isEmpty else { return peer }
-        return ClientAddress.find(peer: peer, forwardedFor: headers[values: Self.forwardedForName], proxies: proxies)
     }
 
     private func answer(_ request: Request, _ parsed: ParseRequest) async throws -> ParseResponse {
@@ -256,7 +251,6 @@ final class HTTPFront: Sendable {
         name: .vary, value: "X-Parse-Application-Id, X-Parse-Session-Token, X-Parse-Master-Key, Authorization")
 
     static let requestIdName = headerName("X-Satchel-Request-Id")
-    private static let forwardedForName = headerName("X-Forwarded-For")
     private static let contentTypeOptionsName = headerName("X-Content-Type-Options")
 
     private static let commonHeaders: HTTPFields = [

@@ -78,13 +78,9 @@ final class LiveUpgrade: ChannelDuplexHandler, RemovableChannelHandler {
             return refuse(context, .badRequest)
         }
         guard hub.enter() else { return refuse(context, .serviceUnavailable) }
-        begin(key, clientAddress(of: fields, context.channel.remoteAddress), context)
-    }
-
-    private func clientAddress(of fields: HTTPFields, _ peer: SocketAddress?) -> SocketAddress? {
-        let proxies = configuration.admission.trustedProxies
-        guard !proxies.isEmpty else { return peer }
-        return ClientAddress.find(peer: peer, forwardedFor: fields[values: Self.forwardedFor], proxies: proxies)
+        let address = ClientAddress.find(
+            in: fields, from: context.channel.remoteAddress, proxies: configuration.admission.trustedProxies)
+        begin(key, address, context)
     }
 
     private func refuse(_ context: ChannelHandlerContext, _ status: HTTPResponse.Status) {
@@ -137,7 +133,6 @@ final class LiveUpgrade: ChannelDuplexHandler, RemovableChannelHandler {
 
     private static let version = headerName("Sec-WebSocket-Version")
     private static let key = headerName("Sec-WebSocket-Key")
-    private static let forwardedFor = headerName("X-Forwarded-For")
 }
 
 /// Writes the answer to an upgrade as the first of a channel's handlers.
