@@ -15,7 +15,8 @@ export function searchField(label, value, onsearch) {
   let timer = 0;
   const search = () => {
     clearTimeout(timer);
-    if (input.value === (value ?? '')) return;
+    // Whoever went to another view does not want to be fetched back.
+    if (!input.isConnected || input.value === (value ?? '')) return;
     focused = { label, at: input.selectionStart };
     onsearch(input.value);
   };

@@ -14,6 +14,7 @@ const brands = () => cached('brands', async () => (await find('Category', { orde
 
 export async function addProduct() {
   const known = await brands().catch(() => []);
+  const choices = [['', t('product.noBrand')], ...known.map((brand) => [brand.objectId, brand.title])];
   const preview = h('div.preview');
   const bar = h('progress', { max: 1, value: 0, hidden: true, 'aria-label': t('productNew.uploading') });
   let url = null;
@@ -30,7 +31,7 @@ export async function addProduct() {
     h('div.pair',
       field({ name: 'price', label: t('product.price'), required: true, inputmode: 'decimal' }),
       field({ name: 'stock', label: t('product.stock'), inputmode: 'numeric', hint: t('productNew.stockHint') })),
-    field({ name: 'brand', label: t('product.brand'), type: 'select', options: [['', t('product.noBrand')], ...known.map((brand) => [brand.objectId, brand.title])] }),
+    field({ name: 'brand', label: t('product.brand'), type: 'select', options: choices }),
     field({ name: 'detail', label: t('product.detail'), type: 'textarea', maxlength: 4000 }),
     field({ name: 'photo', label: t('product.photo'), type: 'file', accept: 'image/jpeg,image/png,image/webp', onchange: show }),
     preview, bar,

@@ -4,16 +4,30 @@
 import { fill, freshId, h, svg } from '../dom.js';
 import { t } from '../i18n.js';
 
-const WIDTH = 720;
 const HEIGHT = 220;
-const EDGE = { top: 12, end: 8, bottom: 26, start: 56 };
+const EDGE = { top: 12, end: 12, bottom: 26, start: 56 };
+/** Pixels that a date below the chart takes. */
+const LABEL = 76;
 
 class Chart extends HTMLElement {
   #points = [];
   #options = {};
   #reading = h('p.reading', { 'aria-live': 'polite' });
+  #place = h('div.chart', this.#reading);
   #mark = null;
   #at = -1;
+  #width = 720;
+  /** Letters keep their size: the picture is drawn anew for the width that there is. */
+  #sizes = new ResizeObserver(([entry]) => {
+    const width = Math.round(entry.contentRect.width);
+    if (!width || width === this.#width) return;
+    this.#width = width;
+    this.#drawPicture();
+  });
+
+  connectedCallback() { this.#sizes.observe(this); }
+
+  disconnectedCallback() { this.#sizes.disconnect(); }
 
   /**
    * @param points `{ label, value }` in their order.
@@ -23,16 +37,22 @@ class Chart extends HTMLElement {
     this.#points = points;
     this.#options = options;
     this.#at = points.length - 1;
-    const picture = svg('svg', {
-      viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'img', tabindex: 0, 'aria-label': `${options.title}. ${options.summary}`,
-      onpointermove: (event) => this.#point(event), onpointerleave: () => this.#read(points.length - 1), onkeydown: (event) => this.#key(event),
-    });
-    fill(picture, this.#axis(), this.draw(points, this.#scale()), this.#labels());
-    this.#mark = svg('g.mark', { 'aria-hidden': 'true' });
-    picture.append(this.#mark);
-    fill(this, h('div.chart', this.#reading, picture), this.#table());
-    this.#read(this.#at);
+    fill(this, this.#place, this.#table());
+    this.#drawPicture();
     return this;
+  }
+
+  #drawPicture() {
+    const { title, summary } = this.#options;
+    const picture = svg('svg', {
+      viewBox: `0 0 ${this.#width} ${HEIGHT}`, role: 'img', tabindex: 0, 'aria-label': `${title}. ${summary}`,
+      onpointermove: (event) => this.#point(event), onpointerleave: () => this.#read(this.#points.length - 1),
+      onkeydown: (event) => this.#key(event),
+    });
+    this.#mark = svg('g.mark', { 'aria-hidden': 'true' });
+    fill(picture, this.#axis(), this.draw(this.#points, this.#scale()), this.#labels(), this.#mark);
+    fill(this.#place, this.#reading, picture);
+    this.#read(this.#at);
   }
 
   /** Places of values: round steps from zero to above the greatest. */
@@ -45,7 +65,7 @@ class Chart extends HTMLElement {
     const top = Math.ceil(greatest / step) * step;
     const bottom = Math.floor(least / step) * step;
     const inner = HEIGHT - EDGE.top - EDGE.bottom;
-    const slot = (WIDTH - EDGE.start - EDGE.end) / Math.max(1, this.#points.length);
+    const slot = (this.#width - EDGE.start - EDGE.end) / Math.max(1, this.#points.length);
     return {
       step, top, bottom, slot,
       y: (value) => EDGE.top + inner * (1 - (value - bottom) / (top - bottom)),
@@ -57,15 +77,15 @@ class Chart extends HTMLElement {
     const { step, top, bottom, y } = this.#scale();
     const lines = [];
     for (let value = bottom; value <= top + step / 2; value += step) {
-      lines.push(svg('line.grid', { x1: EDGE.start, x2: WIDTH - EDGE.end, y1: y(value), y2: y(value) }),
+      lines.push(svg('line.grid', { x1: EDGE.start, x2: this.#width - EDGE.end, y1: y(value), y2: y(value) }),
         svg('text.tick', { x: EDGE.start - 10, y: y(value) + 4, 'text-anchor': 'end' }, this.#options.short(value)));
     }
     return lines;
   }
 
   #labels() {
-    const { x } = this.#scale();
-    const every = Math.max(1, Math.ceil(this.#points.length / 6));
+    const { slot, x } = this.#scale();
+    const every = Math.max(1, Math.ceil(LABEL / slot));
     return this.#points.map((point, index) => (this.#points.length - 1 - index) % every ? null
       : svg('text.tick', { x: x(index), y: HEIGHT - 6, 'text-anchor': index === this.#points.length - 1 ? 'end' : 'middle' }, point.label));
   }
@@ -79,7 +99,7 @@ class Chart extends HTMLElement {
   #point(event) {
     const box = event.currentTarget.getBoundingClientRect();
     const { slot } = this.#scale();
-    const place = ((event.clientX - box.left) / box.width) * WIDTH;
+    const place = ((event.clientX - box.left) / box.width) * this.#width;
     this.#read(Math.max(0, Math.min(this.#points.length - 1, Math.floor((place - EDGE.start) / slot))));
   }
 
