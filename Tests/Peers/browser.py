@@ -18,12 +18,12 @@ REPORTER = """addEventListener('securitypolicyviolation', (event) =>
 class Visit:
     """A browser of its own at one address."""
 
-    def __init__(self, base, viewport="desk", scheme="light", language="en-US", bypass_csp=False):
+    def __init__(self, base, viewport="desk", scheme="light", language="en-US"):
         self.base, self.problems, self.requests = base, [], []
         self._refusals = []
         self._options = {
             "viewport": VIEWPORTS[viewport], "color_scheme": scheme, "locale": language, "has_touch": viewport == "phone",
-            "bypass_csp": bypass_csp, "reduced_motion": "reduce",
+            "reduced_motion": "reduce",
         }
 
     def __enter__(self):

@@ -309,7 +309,7 @@ def main():
     given = json.loads(sys.argv[3]) if len(sys.argv) > 3 else {}
     given["api"] = base + "/parse"
     screen = {key: given[key] for key in ("viewport", "scheme", "language") if key in given}
-    with Visit(base, bypass_csp=name == "accessible", **screen) as visit:
+    with Visit(base, **screen) as visit:
         try:
             FLOWS[name](visit, given)
             visit.page.wait_for_load_state("networkidle")

@@ -19,7 +19,7 @@ export async function render({ params, router, signal, redraw }) {
   ]);
   if (!orders.length) throw new APIError(101, '');
   const contact = await contactOf(orders[0], signal);
-  const name = [contact?.firstName, contact?.lastName].filter(Boolean).join(' ') || contact?.name || nameOf(orders[0]);
+  const name = contact?.firstName && contact.lastName ? `${contact.firstName} ${contact.lastName}` : nameOf(orders[0]);
   return [
     h('a.back', { href: router.href('/customers') }, `← ${t('area.customers')}`),
     h('div.heading', h('div', h('h1', name), h('p', t('customer.since', { date: date(orders.at(-1).orderDate) })))),
