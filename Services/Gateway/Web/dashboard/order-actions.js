@@ -5,7 +5,7 @@ import { dialog } from '../shared/elements/dialog.js';
 import { toast } from '../shared/elements/toast.js';
 import { editableMoney, money, parseMoney } from '../shared/format.js';
 import { t } from '../shared/i18n.js';
-import { left } from './orders-shared.js';
+import { left, stateOf } from './orders-shared.js';
 
 const REASON = { name: 'reason', type: 'textarea', maxlength: 400 };
 
@@ -55,7 +55,7 @@ export function refund(order) {
   const key = crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16)).join('');
   return dialog({
     title: t('refund.title', { number: order.orderNo }), isDanger: true, confirm: t('order.refund'),
-    text: t('refund.text', { amount: money(left(order), order.currency) }),
+    text: [t('refund.text', { amount: money(left(order), order.currency) }), stateOf(order) === 'made' ? t('refund.unshipped') : ''].join(' '),
     fields: [
       { name: 'amount', label: t('refund.amount'), required: true, inputmode: 'decimal', value: editableMoney(left(order), order.currency) },
       { ...REASON, label: t('reason.mailed') },

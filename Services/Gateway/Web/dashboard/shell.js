@@ -58,7 +58,7 @@ export class Shell {
     const language = h('select', {
       'aria-label': t('account.language'),
       onchange: (event) => { chooseLanguage(event.target.value); location.reload(); },
-    }, Object.entries(languages).map(([code, label]) => h('option', { value: code, selected: code === currentLanguage(), lang: code }, label)));
+    }, Object.entries(languages).map(([code, label]) => h('option', { value: code, selected: code === currentLanguage(), title: label }, code.toUpperCase())));
     const look = h('button.quiet.square', { type: 'button' });
     const draw = () => {
       fill(look, icon(theme.isDark() ? 'sun' : 'moon'));
