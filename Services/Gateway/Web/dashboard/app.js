@@ -10,7 +10,7 @@ import { forgetAll } from '../shared/store.js';
 import { Shell } from './shell.js';
 import { signIn } from './sign-in.js';
 
-/** Each view is a module that is fetched when it is first looked at. `area` is the entry of the menu that it belongs to. */
+/** Each view is a module, fetched when it is first looked at. `area` is the entry of the menu that it belongs to. */
 const routes = {
   '/': { area: 'today', load: () => import('./pages/today.js') },
   '/orders': { area: 'orders', load: () => import('./pages/orders.js') },
@@ -51,10 +51,16 @@ class NotFound extends Error {}
 
 function problem(error) {
   const isMissing = error instanceof NotFound || error?.isGone;
-  return h('section.sorry', h('h1', { tabindex: -1 }, t(isMissing ? 'missing.title' : 'problem.title')),
+  return h(
+    'section.sorry',
+    h('h1', { tabindex: -1 }, t(isMissing ? 'missing.title' : 'problem.title')),
     h('p.soft', isMissing ? t('missing.text') : errorText(error)),
-    h('p.actions', h('button', { type: 'button', onclick: () => router.refresh() }, t('action.tryAgain')),
-      h('a.button.quiet', { href: router.href('/') }, t('area.today'))));
+    h(
+      'p.actions',
+      h('button', { type: 'button', onclick: () => router.refresh() }, t('action.tryAgain')),
+      h('a.button.quiet', { href: router.href('/') }, t('area.today')),
+    ),
+  );
 }
 
 /** Says where somebody is: in the window's title, and by the focus to who does not see the page. */

@@ -6,10 +6,21 @@ import { failure } from '../shared/elements/toast.js';
 /** @param options `{ text, value, label, inputmode, save(text) }`; `save` throws for what cannot be meant. */
 export function editCell({ text, value, label, inputmode, save }) {
   const place = h('span');
-  const shown = h('button.edit', { type: 'button', 'aria-label': `${text}. ${label}`, tabindex: -1, onclick: edit }, text);
+  const shown = h(
+    'button.edit',
+    { type: 'button', 'aria-label': `${text}. ${label}`, tabindex: -1, onclick: edit },
+    text,
+  );
 
   function edit() {
-    const input = h('input', { value, 'aria-label': label, inputmode, autocomplete: 'off', maxlength: 20, tabindex: -1 });
+    const input = h('input', {
+      value,
+      'aria-label': label,
+      inputmode,
+      autocomplete: 'off',
+      maxlength: 20,
+      tabindex: -1,
+    });
     let isOver = false;
     const end = (isKept) => {
       if (isOver) return;
@@ -36,8 +47,16 @@ export function editCell({ text, value, label, inputmode, save }) {
       if (hadFocus) cell?.focus();
     };
     input.addEventListener('keydown', (event) => {
-      if (event.key === 'Enter') { event.preventDefault(); event.stopPropagation(); end(true); }
-      if (event.key === 'Escape') { event.preventDefault(); event.stopPropagation(); end(false); }
+      if (event.key === 'Enter') {
+        event.preventDefault();
+        event.stopPropagation();
+        end(true);
+      }
+      if (event.key === 'Escape') {
+        event.preventDefault();
+        event.stopPropagation();
+        end(false);
+      }
     });
     input.addEventListener('blur', () => end(true));
     fill(place, input);

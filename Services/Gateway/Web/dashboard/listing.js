@@ -11,7 +11,14 @@ let focused = null;
 /** Looks while somebody types, after a short rest. The focus stays although the view is drawn anew. */
 export function searchField(label, value, onsearch) {
   const id = freshId('search');
-  const input = h('input', { id, type: 'search', value: value ?? '', placeholder: label, autocomplete: 'off', spellcheck: 'false' });
+  const input = h('input', {
+    id,
+    type: 'search',
+    value: value ?? '',
+    placeholder: label,
+    autocomplete: 'off',
+    spellcheck: 'false',
+  });
   let timer = 0;
   const search = () => {
     clearTimeout(timer);
@@ -20,28 +27,43 @@ export function searchField(label, value, onsearch) {
     focused = { label, at: input.selectionStart };
     onsearch(input.value);
   };
-  input.addEventListener('input', () => { clearTimeout(timer); timer = setTimeout(search, PAUSE); });
+  input.addEventListener('input', () => {
+    clearTimeout(timer);
+    timer = setTimeout(search, PAUSE);
+  });
   input.addEventListener('keydown', (event) => event.key === 'Enter' && search());
   if (focused?.label === label) {
     const { at } = focused;
     focused = null;
-    requestAnimationFrame(() => { input.focus(); input.setSelectionRange(at, at); });
+    requestAnimationFrame(() => {
+      input.focus();
+      input.setSelectionRange(at, at);
+    });
   }
   return h('div.search', icon('search'), h('label.unseen', { for: id }, label), input);
 }
 
 /** One of some choices, as buttons. */
 export function stateChips(label, choices, chosen, onchoose) {
-  return h('div.chips', { role: 'group', 'aria-label': label }, choices.map(([value, text]) =>
-    h('button', { type: 'button', 'aria-pressed': String(value === chosen), onclick: () => onchoose(value) }, text)));
+  return h(
+    'div.chips',
+    { role: 'group', 'aria-label': label },
+    choices.map(([value, text]) =>
+      h('button', { type: 'button', 'aria-pressed': String(value === chosen), onclick: () => onchoose(value) }, text),
+    ),
+  );
 }
 
 export function pager(page, size, count, go) {
   if (count <= size && page === 1) return null;
   const first = (page - 1) * size + 1;
   const last = Math.min(page * size, count);
-  const button = (text, next, isThere) => h('button', { type: 'button', disabled: !isThere, onclick: () => go(next) }, text);
-  return h('nav.pager', { 'aria-label': t('pager.label') },
+  const button = (text, next, isThere) =>
+    h('button', { type: 'button', disabled: !isThere, onclick: () => go(next) }, text);
+  return h(
+    'nav.pager',
+    { 'aria-label': t('pager.label') },
     h('span', t('pager.range', { first: number(first), last: number(last), count: number(count) })),
-    h('span.actions', button(t('pager.previous'), page - 1, page > 1), button(t('pager.next'), page + 1, last < count)));
+    h('span.actions', button(t('pager.previous'), page - 1, page > 1), button(t('pager.next'), page + 1, last < count)),
+  );
 }

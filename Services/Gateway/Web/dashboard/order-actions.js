@@ -10,12 +10,18 @@ import { left, stateOf } from './orders-shared.js';
 const REASON = { name: 'reason', type: 'textarea', maxlength: 400 };
 
 function filled(values) {
-  return Object.fromEntries(Object.entries(values).map(([name, text]) => [name, text.trim()]).filter(([, text]) => text));
+  return Object.fromEntries(
+    Object.entries(values)
+      .map(([name, text]) => [name, text.trim()])
+      .filter(([, text]) => text),
+  );
 }
 
 export function ship(order) {
   return dialog({
-    title: t('ship.title', { number: order.orderNo }), text: t('ship.text'), confirm: t('order.ship'),
+    title: t('ship.title', { number: order.orderNo }),
+    text: t('ship.text'),
+    confirm: t('order.ship'),
     fields: [
       { name: 'carrier', label: t('ship.carrier'), maxlength: 60 },
       { name: 'trackingNumber', label: t('ship.number'), maxlength: 60 },
@@ -30,7 +36,9 @@ export function ship(order) {
 
 export function deliver(order) {
   return dialog({
-    title: t('deliver.title', { number: order.orderNo }), text: t('deliver.text'), confirm: t('order.deliver'),
+    title: t('deliver.title', { number: order.orderNo }),
+    text: t('deliver.text'),
+    confirm: t('order.deliver'),
     async submit() {
       await run('deliverOrder', { orderId: order.objectId });
       toast(t('deliver.done', { number: order.orderNo }));
@@ -40,7 +48,9 @@ export function deliver(order) {
 
 export function cancel(order) {
   return dialog({
-    title: t('cancel.title', { number: order.orderNo }), isDanger: true, confirm: t('order.cancel'),
+    title: t('cancel.title', { number: order.orderNo }),
+    isDanger: true,
+    confirm: t('order.cancel'),
     text: t('cancel.text', { amount: money(left(order), order.currency) }),
     fields: [{ ...REASON, label: t('reason.mailed') }],
     async submit(values) {
@@ -52,22 +62,44 @@ export function cancel(order) {
 
 /** A refund has a key of its own, so that a second press or a lost answer gives nothing back twice. */
 export function refund(order) {
-  const key = crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16)).join('');
+  const key =
+    crypto.randomUUID?.() ??
+    Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16)).join('');
   return dialog({
-    title: t('refund.title', { number: order.orderNo }), isDanger: true, confirm: t('order.refund'),
-    text: [t('refund.text', { amount: money(left(order), order.currency) }), stateOf(order) === 'made' ? t('refund.unshipped') : ''].join(' '),
+    title: t('refund.title', { number: order.orderNo }),
+    isDanger: true,
+    confirm: t('order.refund'),
+    text: [
+      t('refund.text', { amount: money(left(order), order.currency) }),
+      stateOf(order) === 'made' ? t('refund.unshipped') : '',
+    ].join(' '),
     fields: [
-      { name: 'amount', label: t('refund.amount'), required: true, inputmode: 'decimal', value: editableMoney(left(order), order.currency) },
+      {
+        name: 'amount',
+        label: t('refund.amount'),
+        required: true,
+        inputmode: 'decimal',
+        value: editableMoney(left(order), order.currency),
+      },
       { ...REASON, label: t('reason.mailed') },
       { name: 'restock', type: 'checkbox', label: t('refund.restock') },
     ],
     async submit({ amount, reason, restock }) {
       const wanted = parseMoney(amount, order.currency);
-      if (!(wanted >= 1 && wanted <= left(order))) throw new Error(t('refund.range', { amount: money(left(order), order.currency) }));
+      if (!(wanted >= 1 && wanted <= left(order)))
+        throw new Error(t('refund.range', { amount: money(left(order), order.currency) }));
       const answer = await run('refundOrder', {
-        orderId: order.objectId, amount: wanted, restock: restock === 'on', idempotencyKey: `dashboard:${key}`, ...filled({ reason }),
+        orderId: order.objectId,
+        amount: wanted,
+        restock: restock === 'on',
+        idempotencyKey: `dashboard:${key}`,
+        ...filled({ reason }),
       });
-      toast(answer.refundState === 'pending' ? t('refund.pending') : t('refund.done', { amount: money(wanted, order.currency) }));
+      toast(
+        answer.refundState === 'pending'
+          ? t('refund.pending')
+          : t('refund.done', { amount: money(wanted, order.currency) }),
+      );
     },
   });
 }

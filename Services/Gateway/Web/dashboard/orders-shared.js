@@ -24,7 +24,8 @@ export const made = { orderStatus: 1 };
 
 /** Such orders in one state. */
 export function inState(state) {
-  if (state === 'made') return { ...made, orderState: { $nin: Object.keys(states).filter((other) => other !== 'made') } };
+  if (state === 'made')
+    return { ...made, orderState: { $nin: Object.keys(states).filter((other) => other !== 'made') } };
   return state ? { ...made, orderState: state } : made;
 }
 
@@ -46,7 +47,7 @@ export function left(order) {
   return (order.total ?? 0) - (order.refundedTotal ?? 0);
 }
 
-/** The customer's present address. Only the function that lists orders tells it, so this one is asked for by its moment. */
+/** The customer's present address. Only the function that lists orders tells it: this one is found by its moment. */
 export async function contactOf(order, signal) {
   const from = moment(order.orderDate);
   if (!from) return null;

@@ -1,16 +1,18 @@
 // Adding a product with its photo. The server makes the small picture.
 
-import { create, find, upload } from '../shared/api.js';
+import { create, find } from '../shared/api.js';
 import { fill, h } from '../shared/dom.js';
 import { dialog, field } from '../shared/elements/dialog.js';
 import { toast } from '../shared/elements/toast.js';
 import { decimals, parseMoney, percent } from '../shared/format.js';
 import { t } from '../shared/i18n.js';
 import { cached } from '../shared/store.js';
+import { upload } from '../shared/upload.js';
 
 const BYTES_MAX = 10 << 20;
 
-const brands = () => cached('brands', async () => (await find('Category', { order: 'title', limit: 1000, keys: 'title' })).results);
+const brands = () =>
+  cached('brands', async () => (await find('Category', { order: 'title', limit: 1000, keys: 'title' })).results);
 
 export async function addProduct() {
   const known = await brands().catch(() => []);
@@ -28,16 +30,30 @@ export async function addProduct() {
 
   const content = [
     field({ name: 'name', label: t('product.name'), required: true, maxlength: 160 }),
-    h('div.pair',
+    h(
+      'div.pair',
       field({ name: 'price', label: t('product.price'), required: true, inputmode: 'decimal' }),
-      field({ name: 'stock', label: t('product.stock'), inputmode: 'numeric', hint: t('productNew.stockHint') })),
+      field({ name: 'stock', label: t('product.stock'), inputmode: 'numeric', hint: t('productNew.stockHint') }),
+    ),
     field({ name: 'brand', label: t('product.brand'), type: 'select', options: choices }),
     field({ name: 'detail', label: t('product.detail'), type: 'textarea', maxlength: 4000 }),
-    field({ name: 'photo', label: t('product.photo'), type: 'file', accept: 'image/jpeg,image/png,image/webp', onchange: show }),
-    preview, bar,
+    field({
+      name: 'photo',
+      label: t('product.photo'),
+      type: 'file',
+      accept: 'image/jpeg,image/png,image/webp',
+      onchange: show,
+    }),
+    preview,
+    bar,
     field({ name: 'active', type: 'checkbox', label: t('productNew.sell'), checked: true }),
   ];
-  const added = await dialog({ title: t('products.add'), content, confirm: t('productNew.confirm'), submit: (values) => save(values, bar) });
+  const added = await dialog({
+    title: t('products.add'),
+    content,
+    confirm: t('productNew.confirm'),
+    submit: (values) => save(values, bar),
+  });
   if (url) URL.revokeObjectURL(url);
   return added;
 }
@@ -46,7 +62,12 @@ async function save(values, bar) {
   const amount = parseMoney(values.price);
   if (!values.name.trim()) throw new Error(t('productNew.noName'));
   if (!(amount >= 0)) throw new Error(t('product.badPrice'));
-  const product = { name: values.name.trim(), unitPrice: amount / 10 ** decimals(), priceUnit: 'ea', active: values.active === 'on' };
+  const product = {
+    name: values.name.trim(),
+    unitPrice: amount / 10 ** decimals(),
+    priceUnit: 'ea',
+    active: values.active === 'on',
+  };
   if (values.detail.trim()) product.detail = values.detail.trim();
   if (values.stock.trim()) product.stock = stockOf(values.stock);
   if (values.brand) product.brand = { __type: 'Pointer', className: 'Category', objectId: values.brand };

@@ -23,19 +23,27 @@ export class Shell {
       this.#links.set(area, link);
       return h('li', link);
     });
-    const brand = h('a.brand', { href: this.#router.href('/') }, h('span.mark', { 'aria-hidden': 'true' }), h('span', server.shop));
+    const brand = h(
+      'a.brand',
+      { href: this.#router.href('/') },
+      h('span.mark', { 'aria-hidden': 'true' }),
+      h('span', server.shop),
+    );
     return [
       h('a.skip', { href: '#content', onclick: (event) => this.#skip(event) }, t('shell.skip')),
-      h('div.frame',
+      h(
+        'div.frame',
         h('header.top', brand, this.#account()),
         h('nav.rail', { 'aria-label': t('shell.menu') }, h('ul', links)),
-        this.#main),
+        this.#main,
+      ),
     ];
   }
 
   /** The view's place, with bones where its content will be. It is kept while a view is drawn anew. */
   begin() {
-    if (!this.#main.querySelector('h1')) fill(this.#main, h('div.bones', { role: 'status', 'aria-label': t('shell.loading') }));
+    if (!this.#main.querySelector('h1'))
+      fill(this.#main, h('div.bones', { role: 'status', 'aria-label': t('shell.loading') }));
     return this.#main;
   }
 
@@ -55,19 +63,36 @@ export class Shell {
 
   #account() {
     const name = auth.current?.user.name ?? '';
-    const language = h('select', {
-      'aria-label': t('account.language'),
-      onchange: (event) => { chooseLanguage(event.target.value); location.reload(); },
-    }, Object.entries(languages).map(([code, label]) => h('option', { value: code, selected: code === currentLanguage(), title: label }, code.toUpperCase())));
+    const language = h(
+      'select',
+      {
+        'aria-label': t('account.language'),
+        onchange: (event) => {
+          chooseLanguage(event.target.value);
+          location.reload();
+        },
+      },
+      Object.entries(languages).map(([code, label]) =>
+        h('option', { value: code, selected: code === currentLanguage(), title: label }, code.toUpperCase()),
+      ),
+    );
     const look = h('button.quiet.square', { type: 'button' });
     const draw = () => {
       fill(look, icon(theme.isDark() ? 'sun' : 'moon'));
       look.setAttribute('aria-label', t(theme.isDark() ? 'account.light' : 'account.dark'));
     };
-    look.addEventListener('click', () => { theme.toggle(); draw(); });
+    look.addEventListener('click', () => {
+      theme.toggle();
+      draw();
+    });
     draw();
-    return h('div.account', h('span.who.clip', { title: name }, name), language, look,
-      h('button.quiet.square', { type: 'button', 'aria-label': t('account.signOut'), onclick: signOut }, icon('leave')));
+    return h(
+      'div.account',
+      h('span.who.clip', { title: name }, name),
+      language,
+      look,
+      h('button.quiet.square', { type: 'button', 'aria-label': t('account.signOut'), onclick: signOut }, icon('leave')),
+    );
   }
 }
 

@@ -19,18 +19,36 @@ export function signIn({ expired, done }) {
   const note = h('p.problem', { role: 'alert' }, expired ? t('signIn.expired') : null);
   const factor = h('div', { hidden: true });
   const send = h('button.primary', { type: 'submit' }, t('signIn.send'));
-  const form = h('form', { onsubmit: submit },
+  const form = h(
+    'form',
+    { onsubmit: submit },
     field({ name: 'username', label: t('signIn.name'), required: true, autocomplete: 'username', inputmode: 'email' }),
-    field({ name: 'password', label: t('signIn.password'), required: true, type: 'password', autocomplete: 'current-password' }),
+    field({
+      name: 'password',
+      label: t('signIn.password'),
+      required: true,
+      type: 'password',
+      autocomplete: 'current-password',
+    }),
     factor,
     field({ name: 'keeps', type: 'checkbox', label: t('signIn.keep') }),
-    note, send);
+    note,
+    send,
+  );
 
   function askForCode() {
     factor.hidden = false;
-    fill(factor, field({
-      name: 'code', label: t('signIn.code'), hint: t('signIn.codeHint'), required: true, autocomplete: 'one-time-code', maxlength: 32,
-    }));
+    fill(
+      factor,
+      field({
+        name: 'code',
+        label: t('signIn.code'),
+        hint: t('signIn.codeHint'),
+        required: true,
+        autocomplete: 'one-time-code',
+        maxlength: 32,
+      }),
+    );
     factor.querySelector('input').focus();
   }
 
@@ -40,10 +58,13 @@ export function signIn({ expired, done }) {
     send.disabled = true;
     fill(note);
     try {
-      const user = await call('POST', '/login', { body: {
-        username: values.username.trim(), password: values.password,
-        ...(values.code ? { authData: { mfa: { token: values.code.replace(/\s/g, '') } } } : {}),
-      } });
+      const user = await call('POST', '/login', {
+        body: {
+          username: values.username.trim(),
+          password: values.password,
+          ...(values.code ? { authData: { mfa: { token: values.code.replace(/\s/g, '') } } } : {}),
+        },
+      });
       await enter(user, values.keeps === 'on');
       done();
     } catch (error) {
@@ -53,14 +74,26 @@ export function signIn({ expired, done }) {
     }
   }
 
-  return h('main.entry', h('div.card', h('div.mark', { 'aria-hidden': 'true' }), h('h1', t('signIn.title')),
-    h('p.soft', t('signIn.text', { shop: server.shop })), form));
+  return h(
+    'main.entry',
+    h(
+      'div.card',
+      h('div.mark', { 'aria-hidden': 'true' }),
+      h('h1', t('signIn.title')),
+      h('p.soft', t('signIn.text', { shop: server.shop })),
+      form,
+    ),
+  );
 }
 
 /** `isAdmin` is the server's word about the role; each call is checked by the services all the same. */
 async function enter(user, keeps) {
   const { sessionToken, objectId, username, name, firstName } = user;
-  auth.begin(sessionToken, { objectId, name: name || firstName || username, firstName: firstName || name || '' }, keeps && user.isAdmin);
+  auth.begin(
+    sessionToken,
+    { objectId, name: name || firstName || username, firstName: firstName || name || '' },
+    keeps && user.isAdmin,
+  );
   if (user.isAdmin) return;
   await call('POST', '/logout', { body: {} }).catch(() => {});
   auth.drop();

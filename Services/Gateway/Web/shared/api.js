@@ -17,10 +17,18 @@ export class APIError extends Error {
     this.code = code;
     this.status = status;
   }
-  get isGone() { return this.code === 101; }
-  get isSession() { return this.code === 209; }
-  get isForbidden() { return this.code === 119; }
-  get isUnreachable() { return this.code === 100; }
+  get isGone() {
+    return this.code === 101;
+  }
+  get isSession() {
+    return this.code === 209;
+  }
+  get isForbidden() {
+    return this.code === 119;
+  }
+  get isUnreachable() {
+    return this.code === 100;
+  }
 }
 
 let session = null;
@@ -28,7 +36,9 @@ const listeners = new Set();
 
 export const auth = {
   /** Whoever is signed in: `{ token, user }`, or null. */
-  get current() { return session; },
+  get current() {
+    return session;
+  },
   /** Takes up the session that this tab kept. */
   restore() {
     try {
@@ -52,7 +62,9 @@ export const auth = {
     auth.drop();
     for (const listener of listeners) listener(expired);
   },
-  onEnd(listener) { listeners.add(listener); },
+  onEnd(listener) {
+    listeners.add(listener);
+  },
 };
 
 function store(value) {
@@ -64,7 +76,8 @@ function store(value) {
   }
 }
 
-function headers(extra) {
+/** The headers of a request: the keys of the app and the session. */
+export function headers(extra) {
   const all = { 'X-Parse-Application-Id': server.applicationId, ...extra };
   if (server.clientKey) all['X-Parse-Javascript-Key'] = server.clientKey;
   if (session) all['X-Parse-Session-Token'] = session.token;
@@ -79,7 +92,9 @@ export async function call(method, path, { body, query, signal, isRead = method 
   const url = `${server.mount}${path}${query ? `?${new URLSearchParams(query)}` : ''}`;
   const token = session?.token;
   const options = {
-    method, credentials: 'omit', cache: 'no-cache',
+    method,
+    credentials: 'omit',
+    cache: 'no-cache',
     headers: headers(body === undefined ? {} : { 'Content-Type': 'application/json' }),
     body: body === undefined ? undefined : JSON.stringify(body),
   };
@@ -118,7 +133,14 @@ async function once(url, options) {
 function pause(milliseconds, signal) {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, milliseconds);
-    signal?.addEventListener('abort', () => { clearTimeout(timer); reject(signal.reason); }, { once: true });
+    signal?.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer);
+        reject(signal.reason);
+      },
+      { once: true },
+    );
   });
 }
 
@@ -152,27 +174,4 @@ export async function ask(name, parameters = {}, signal) {
 /** A text that must be contained, in any letter case, as a condition of a field. */
 export function containing(text) {
   return { $regex: text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'), $options: 'i' };
-}
-
-/**
- * Uploads a file and returns the File value for an object.
- * @param onProgress is told the share that is there, from 0 to 1. XMLHttpRequest, because fetch does not say.
- */
-export function upload(file, onProgress = () => {}) {
-  const name = file.name.normalize('NFKD').replace(/[^A-Za-z0-9._-]+/g, '-').slice(-80) || 'photo';
-  return new Promise((resolve, reject) => {
-    const request = new XMLHttpRequest();
-    request.open('POST', `${server.mount}/files/${encodeURIComponent(name)}`);
-    for (const [key, value] of Object.entries(headers({ 'Content-Type': file.type || 'application/octet-stream' }))) {
-      request.setRequestHeader(key, value);
-    }
-    request.responseType = 'json';
-    request.upload.onprogress = (event) => event.lengthComputable && onProgress(event.loaded / event.total);
-    request.onerror = () => reject(new APIError(100, 'The upload was interrupted.'));
-    request.onload = () => {
-      if (request.status === 201 || request.status === 200) resolve({ __type: 'File', name: request.response.name });
-      else reject(new APIError(request.response?.code ?? -1, request.response?.error ?? '', request.status));
-    };
-    request.send(file);
-  });
 }

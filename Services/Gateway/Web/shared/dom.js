@@ -21,7 +21,8 @@ function tag(selector) {
 }
 
 function build(element, selector, attributes, children) {
-  const isOptions = attributes && typeof attributes === 'object' && !(attributes instanceof Node) && !Array.isArray(attributes);
+  const isOptions =
+    attributes && typeof attributes === 'object' && !(attributes instanceof Node) && !Array.isArray(attributes);
   const classes = selector.split('.').slice(1);
   if (classes.length) element.setAttribute('class', classes.join(' '));
   for (const [name, value] of Object.entries(isOptions ? attributes : {})) {

@@ -13,7 +13,8 @@ function formatter(kind, options) {
 
 /** Decimals of a currency as the server counts them: ISO 4217, as `Intl` has it. */
 export function decimals(currency = server.currency) {
-  return formatter(Intl.NumberFormat, { style: 'currency', currency: currency.toUpperCase() }).resolvedOptions().maximumFractionDigits;
+  return formatter(Intl.NumberFormat, { style: 'currency', currency: currency.toUpperCase() }).resolvedOptions()
+    .maximumFractionDigits;
 }
 
 /** An amount of minor units: 350 is $3.50, and 350 yen are ¥350. */
@@ -24,7 +25,12 @@ export function money(minorUnits, currency = server.currency) {
 
 /** The same without decimals where there is little room. */
 export function shortMoney(minorUnits, currency = server.currency) {
-  const options = { style: 'currency', currency: currency.toUpperCase(), notation: 'compact', maximumFractionDigits: 1 };
+  const options = {
+    style: 'currency',
+    currency: currency.toUpperCase(),
+    notation: 'compact',
+    maximumFractionDigits: 1,
+  };
   return formatter(Intl.NumberFormat, options).format(minorUnits / 10 ** decimals(currency));
 }
 
@@ -61,7 +67,9 @@ export function number(value) {
 }
 
 export function percent(share) {
-  return formatter(Intl.NumberFormat, { style: 'percent', maximumFractionDigits: 0, signDisplay: 'exceptZero' }).format(share);
+  return formatter(Intl.NumberFormat, { style: 'percent', maximumFractionDigits: 0, signDisplay: 'exceptZero' }).format(
+    share,
+  );
 }
 
 /** A moment of the server's, a Date object or ISO 8601 text. */
@@ -97,7 +105,11 @@ export function ago(value, now = Date.now()) {
   const at = moment(value);
   if (!at) return '';
   const seconds = (at.getTime() - now) / 1000;
-  const units = [['day', 86400], ['hour', 3600], ['minute', 60]];
+  const units = [
+    ['day', 86400],
+    ['hour', 3600],
+    ['minute', 60],
+  ];
   const [unit, size] = units.find(([, size]) => Math.abs(seconds) >= size) ?? ['minute', 60];
   return formatter(Intl.RelativeTimeFormat, { numeric: 'auto' }).format(Math.trunc(seconds / size), unit);
 }

@@ -43,7 +43,7 @@ export function currentLanguage() {
  * A key without a text is shown as it is, so that it is noticed.
  */
 export function t(key, values = {}) {
-  const form = 'n' in values ? texts[`${key}.${plurals.select(values.n)}`] ?? texts[`${key}.other`] : undefined;
+  const form = 'n' in values ? (texts[`${key}.${plurals.select(values.n)}`] ?? texts[`${key}.other`]) : undefined;
   const text = form ?? texts[key] ?? key;
   return text.replace(/\{(\w+)\}/g, (all, name) => (name in values ? String(values[name]) : all));
 }

@@ -43,7 +43,10 @@ export class Router {
     let found = { route: null, params: {} };
     for (const { parts: wanted, route } of this.#routes) {
       const params = match(wanted, given);
-      if (params) { found = { route, params }; break; }
+      if (params) {
+        found = { route, params };
+        break;
+      }
     }
     const query = Object.fromEntries(new URLSearchParams(location.search));
     return this.#show({ ...found, path, query, signal: this.#abort.signal });

@@ -16,7 +16,7 @@ export class Collection {
 
   get(id) {
     const object = this.#objects.get(id);
-    return object && (this.#pending.get(id) ?? []).reduce((shown, change) => ({ ...shown, ...change }), object);
+    return object && Object.assign({}, object, ...(this.#pending.get(id) ?? []));
   }
 
   /** @returns a function that ends the subscription. */
@@ -26,7 +26,8 @@ export class Collection {
   }
 
   /**
-   * Shows a change at once and sends it. The server's answer is taken on top; a refusal undoes the change and is thrown.
+   * Shows a change at once and sends it. The server's answer is taken on top; a refusal undoes the change and is
+   * thrown.
    * @param send answers what the server changed beside.
    */
   async change(id, change, send) {
@@ -37,7 +38,10 @@ export class Collection {
       const answer = await send();
       this.#objects.set(id, { ...this.#objects.get(id), ...change, ...answer });
     } finally {
-      this.#pending.set(id, this.#pending.get(id).filter((other) => other !== change));
+      this.#pending.set(
+        id,
+        this.#pending.get(id).filter((other) => other !== change),
+      );
       this.#tell(id);
     }
     return this.get(id);

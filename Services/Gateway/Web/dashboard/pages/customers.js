@@ -14,13 +14,29 @@ const ORDERS = 500;
 
 export async function render({ router, query, signal }) {
   const found = await find('Order', {
-    where: condition(query.search), order: '-orderNo', limit: ORDERS, count: 1, signal,
+    where: condition(query.search),
+    order: '-orderNo',
+    limit: ORDERS,
+    count: 1,
+    signal,
     keys: 'customer,orderDate,total,currency,refundedTotal,shippingAddress,email',
   });
   const customers = together(found.results);
   return [
-    h('div.heading', h('div', h('h1', t('area.customers')), h('p', t('customers.count', { n: customers.length, count: number(customers.length) })))),
-    h('div.bar', searchField(t('customers.search'), query.search, (search) => router.go('/customers', { search }, { replace: true }))),
+    h(
+      'div.heading',
+      h(
+        'div',
+        h('h1', t('area.customers')),
+        h('p', t('customers.count', { n: customers.length, count: number(customers.length) })),
+      ),
+    ),
+    h(
+      'div.bar',
+      searchField(t('customers.search'), query.search, (search) =>
+        router.go('/customers', { search }, { replace: true }),
+      ),
+    ),
     list(customers, router),
     found.count > ORDERS ? h('p.pager', t('customers.part', { n: ORDERS, count: number(ORDERS) })) : null,
   ];
@@ -30,7 +46,10 @@ function condition(search) {
   const words = (search ?? '').trim().split(/\s+/).filter(Boolean).slice(0, 4);
   if (!words.length) return made;
   const fields = ['firstName', 'lastName', 'city', 'zipcode', 'phone'].map((name) => `shippingAddress.${name}`);
-  return { ...made, $and: words.map((word) => ({ $or: [...fields, 'email'].map((field) => ({ [field]: containing(word) })) })) };
+  return {
+    ...made,
+    $and: words.map((word) => ({ $or: [...fields, 'email'].map((field) => ({ [field]: containing(word) })) })),
+  };
 }
 
 /** A row for each customer; the newest order says where they live. */
@@ -49,13 +68,24 @@ function together(orders) {
 
 function list(customers, router) {
   const open = (customer) => router.go(`/customers/${customer.id}`);
-  const shown = table([
-    { title: t('customer.name'), lead: true, cell: (customer) => h('a', { href: router.href(`/customers/${customer.id}`) }, nameOf(customer.latest)) },
-    { title: t('customer.place'), cell: (customer) => customer.latest.shippingAddress?.city ?? '' },
-    { title: t('customer.orders'), end: true, cell: (customer) => number(customer.orders) },
-    { title: t('customer.spent'), end: true, cell: (customer) => [...customer.spent].map(([currency, sum]) => money(sum, currency)).join(' + ') },
-    { title: t('customer.last'), cell: (customer) => ago(customer.latest.orderDate) },
-  ], { label: t('area.customers'), id: (customer) => customer.id, empty: t('customers.none'), open });
+  const shown = table(
+    [
+      {
+        title: t('customer.name'),
+        lead: true,
+        cell: (customer) => h('a', { href: router.href(`/customers/${customer.id}`) }, nameOf(customer.latest)),
+      },
+      { title: t('customer.place'), cell: (customer) => customer.latest.shippingAddress?.city ?? '' },
+      { title: t('customer.orders'), end: true, cell: (customer) => number(customer.orders) },
+      {
+        title: t('customer.spent'),
+        end: true,
+        cell: (customer) => [...customer.spent].map(([currency, sum]) => money(sum, currency)).join(' + '),
+      },
+      { title: t('customer.last'), cell: (customer) => ago(customer.latest.orderDate) },
+    ],
+    { label: t('area.customers'), id: (customer) => customer.id, empty: t('customers.none'), open },
+  );
   shown.rows = customers;
   return shown;
 }

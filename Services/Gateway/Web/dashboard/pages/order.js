@@ -15,11 +15,20 @@ export async function render({ params, router, signal, redraw }) {
   const [contact, charge] = await Promise.all([contactOf(order, signal), chargeOf(order, signal)]);
   return [
     h('a.back', { href: router.href('/orders') }, `← ${t('area.orders')}`),
-    h('div.heading', h('div', h('h1', `№ ${order.orderNo ?? ''}`), h('p', dateTime(order.orderDate), ' ', stateTag(order))),
-      h('div.actions', actions(order, redraw))),
-    h('div.columns',
-      h('div.stack', lines(order), h('section.card', h('header', h('h2', t('order.timeline'))), timeline(order, charge))),
-      h('div.stack', people(order, contact, router), money_(order, charge), notes(order))),
+    h(
+      'div.heading',
+      h('div', h('h1', `№ ${order.orderNo ?? ''}`), h('p', dateTime(order.orderDate), ' ', stateTag(order))),
+      h('div.actions', actions(order, redraw)),
+    ),
+    h(
+      'div.columns',
+      h(
+        'div.stack',
+        lines(order),
+        h('section.card', h('header', h('h2', t('order.timeline'))), timeline(order, charge)),
+      ),
+      h('div.stack', people(order, contact, router), money_(order, charge), notes(order)),
+    ),
   ];
 }
 
@@ -32,24 +41,50 @@ async function chargeOf(order, signal) {
 function actions(order, redraw) {
   const state = stateOf(order);
   if (order.refundState === 'pending') return null;
-  const button = (kind, key, work) => h(`button${kind}`, { type: 'button', onclick: () => work(order).then((done) => done && redraw()) }, t(key));
+  const button = (kind, key, work) =>
+    h(`button${kind}`, { type: 'button', onclick: () => work(order).then((done) => done && redraw()) }, t(key));
   return [
     state === 'made' && button('.primary', 'order.ship', ship),
     state === 'shipped' && button('.primary', 'order.deliver', deliver),
-    ['made', 'shipped', 'delivered', 'refunded'].includes(state) && left(order) > 0 && button('', 'order.refund', refund),
+    ['made', 'shipped', 'delivered', 'refunded'].includes(state) &&
+      left(order) > 0 &&
+      button('', 'order.refund', refund),
     state === 'made' && button('.danger', 'order.cancel', cancel),
     h('button', { type: 'button', onclick: () => print() }, t('order.print')),
   ];
 }
 
 function lines(order) {
-  const rows = (order.items ?? []).filter((item) => item.__type === 'Object').map((item) => h('tr',
-    h('th', { scope: 'row' }, item.name ?? t('order.product')), h('td.end', number(item.quantity)),
-    h('td.end', item.unitPriceMinorUnits === undefined ? '' : money(item.unitPriceMinorUnits, order.currency)),
-    h('td.end', item.unitPriceMinorUnits === undefined ? '' : money(item.unitPriceMinorUnits * item.quantity, order.currency))));
-  return h('section.card', h('header', h('h2', t('order.items'))),
-    h('table.lines', h('thead', h('tr', h('th', { scope: 'col' }, t('order.product')),
-      [t('order.pieces'), t('order.each'), t('order.sum')].map((title) => h('th.end', { scope: 'col' }, title)))), h('tbody', rows)));
+  const rows = (order.items ?? [])
+    .filter((item) => item.__type === 'Object')
+    .map((item) =>
+      h(
+        'tr',
+        h('th', { scope: 'row' }, item.name ?? t('order.product')),
+        h('td.end', number(item.quantity)),
+        h('td.end', item.unitPriceMinorUnits === undefined ? '' : money(item.unitPriceMinorUnits, order.currency)),
+        h(
+          'td.end',
+          item.unitPriceMinorUnits === undefined ? '' : money(item.unitPriceMinorUnits * item.quantity, order.currency),
+        ),
+      ),
+    );
+  return h(
+    'section.card',
+    h('header', h('h2', t('order.items'))),
+    h(
+      'table.lines',
+      h(
+        'thead',
+        h(
+          'tr',
+          h('th', { scope: 'col' }, t('order.product')),
+          [t('order.pieces'), t('order.each'), t('order.sum')].map((title) => h('th.end', { scope: 'col' }, title)),
+        ),
+      ),
+      h('tbody', rows),
+    ),
+  );
 }
 
 /** The steps by their times. What has no time of its own is not made up. */
@@ -61,9 +96,12 @@ function timeline(order, charge) {
     [order.deliveredAt, t('timeline.delivered')],
     [order.cancelledAt, t('timeline.cancelled'), order.cancelReason, 'bad'],
     ...refunds(order, charge),
-  ].filter(([at]) => at).sort((a, b) => moment(a[0]) - moment(b[0]));
-  const items = steps.map(([at, title, more, kind]) => h(`li.${kind ?? 'done'}`, h('strong', title),
-    h('p.soft.small', dateTime(at)), more ? h('p.small', more) : null));
+  ]
+    .filter(([at]) => at)
+    .sort((a, b) => moment(a[0]) - moment(b[0]));
+  const items = steps.map(([at, title, more, kind]) =>
+    h(`li.${kind ?? 'done'}`, h('strong', title), h('p.soft.small', dateTime(at)), more ? h('p.small', more) : null),
+  );
   if (stateOf(order) === 'made') items.push(h('li', h('span.soft', t('timeline.toShip'))));
   if (stateOf(order) === 'shipped') items.push(h('li', h('span.soft', t('timeline.underWay'))));
   return h('ol.timeline', items);
@@ -71,9 +109,21 @@ function timeline(order, charge) {
 
 function refunds(order, charge) {
   const known = (charge?.refunds ?? []).filter((one) => one.createdAt);
-  if (!known.length) return [[order.refundedAt, t('timeline.refunded', { amount: money(order.refundedTotal ?? 0, order.currency) }), null, 'bad']];
-  return known.map((one) => [one.createdAt, t('timeline.refunded', { amount: money(one.amount, charge.currency) }),
-    one.state === 'succeeded' ? null : one.state, 'bad']);
+  if (!known.length)
+    return [
+      [
+        order.refundedAt,
+        t('timeline.refunded', { amount: money(order.refundedTotal ?? 0, order.currency) }),
+        null,
+        'bad',
+      ],
+    ];
+  return known.map((one) => [
+    one.createdAt,
+    t('timeline.refunded', { amount: money(one.amount, charge.currency) }),
+    one.state === 'succeeded' ? null : one.state,
+    'bad',
+  ]);
 }
 
 function shipment(order) {
@@ -88,23 +138,42 @@ function people(order, contact, router) {
   const text = [nameOf(order), address.address1, address.address2, town, address.phone].filter(Boolean).join('\n');
   const email = contact?.email ?? order.email;
   const customer = order.customer?.objectId;
-  return h('section.card', h('header', h('h2', t('order.shipTo')),
-    customer ? h('a', { href: router.href(`/customers/${customer}`) }, t('order.toCustomer')) : null),
-    h('address.address', text), email ? h('p.small', h('a', { href: `mailto:${email}` }, email)) : null);
+  return h(
+    'section.card',
+    h(
+      'header',
+      h('h2', t('order.shipTo')),
+      customer ? h('a', { href: router.href(`/customers/${customer}`) }, t('order.toCustomer')) : null,
+    ),
+    h('address.address', text),
+    email ? h('p.small', h('a', { href: `mailto:${email}` }, email)) : null,
+  );
 }
 
 function money_(order, charge) {
   const row = (title, value, kind = '') => h(`div${kind}`, h('dt', title), h('dd', value));
-  return h('section.card', h('header', h('h2', t('order.money'))), h('dl.facts',
-    row(t('order.total'), money(order.total ?? 0, order.currency)),
-    order.refundedTotal ? row(t('order.refunded'), money(-order.refundedTotal, order.currency)) : null,
-    row(t('order.left'), money(left(order), order.currency), '.sum'),
-    order.stripePaymentId ? row(t('order.charge'), order.stripePaymentId) : null,
-    charge?.problem ? row(t('order.problem'), charge.problem) : null));
+  return h(
+    'section.card',
+    h('header', h('h2', t('order.money'))),
+    h(
+      'dl.facts',
+      row(t('order.total'), money(order.total ?? 0, order.currency)),
+      order.refundedTotal ? row(t('order.refunded'), money(-order.refundedTotal, order.currency)) : null,
+      row(t('order.left'), money(left(order), order.currency), '.sum'),
+      order.stripePaymentId ? row(t('order.charge'), order.stripePaymentId) : null,
+      charge?.problem ? row(t('order.problem'), charge.problem) : null,
+    ),
+  );
 }
 
 function notes(order) {
-  const parts = [[t('order.note'), order.note], [t('order.giftMessage'), order.giftMessage]].filter(([, text]) => text);
+  const parts = [
+    [t('order.note'), order.note],
+    [t('order.giftMessage'), order.giftMessage],
+  ].filter(([, text]) => text);
   if (!parts.length) return null;
-  return h('section.card', parts.map(([title, text]) => [h('h3', title), h('p.address', text)]));
+  return h(
+    'section.card',
+    parts.map(([title, text]) => [h('h3', title), h('p.address', text)]),
+  );
 }

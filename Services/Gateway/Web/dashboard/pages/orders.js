@@ -13,15 +13,30 @@ const PAGE = 25;
 export async function render({ router, query, signal }) {
   const page = Math.max(1, Number.parseInt(query.page ?? '1', 10) || 1);
   const found = await find('Order', {
-    where: condition(query), order: '-orderNo', limit: PAGE, skip: (page - 1) * PAGE, count: 1, include: 'items', signal,
+    where: condition(query),
+    order: '-orderNo',
+    limit: PAGE,
+    skip: (page - 1) * PAGE,
+    count: 1,
+    include: 'items',
+    signal,
   });
   const go = (change) => router.go('/orders', { ...query, page: '', ...change }, { replace: true });
   const choices = [['', t('orders.all')], ...Object.keys(states).map((state) => [state, t(`state.${state}`)])];
   return [
-    h('div.heading', h('div', h('h1', t('area.orders')), h('p', t('orders.count', { n: found.count, count: number(found.count) })))),
-    h('div.bar', searchField(t('orders.search'), query.search, (search) => go({ search })),
-      period(query, go)),
-    h('div.bar', stateChips(t('orders.state'), choices, query.state ?? '', (state) => go({ state }))),
+    h(
+      'div.heading',
+      h('div', h('h1', t('area.orders')), h('p', t('orders.count', { n: found.count, count: number(found.count) }))),
+    ),
+    h(
+      'div.bar',
+      searchField(t('orders.search'), query.search, (search) => go({ search })),
+      period(query, go),
+    ),
+    h(
+      'div.bar',
+      stateChips(t('orders.state'), choices, query.state ?? '', (state) => go({ state })),
+    ),
     list(found.results, router),
     pager(page, PAGE, found.count, (next) => router.go('/orders', { ...query, page: next })),
   ];
@@ -38,10 +53,18 @@ function condition({ state, search, from, to }) {
   const number = text.replace(/^(№|#|no\.?)\s*/i, '');
   // A number is one; a name is looked for word by word.
   if (/^\d{4,}$/.test(number)) return { ...where, orderNo: Number(number) };
-  const words = text.split(/\s+/).slice(0, 4).map((word) => ({
-    $or: ['shippingAddress.firstName', 'shippingAddress.lastName', 'shippingAddress.city', 'email', 'trackingNumber']
-      .map((field) => ({ [field]: containing(word) })),
-  }));
+  const words = text
+    .split(/\s+/)
+    .slice(0, 4)
+    .map((word) => ({
+      $or: [
+        'shippingAddress.firstName',
+        'shippingAddress.lastName',
+        'shippingAddress.city',
+        'email',
+        'trackingNumber',
+      ].map((field) => ({ [field]: containing(word) })),
+    }));
   return { ...where, $and: words };
 }
 
@@ -54,15 +77,29 @@ function moment(text, days) {
 }
 
 function period(query, go) {
-  const input = (name, label) => h('input', {
-    type: 'date', name, value: query[name] ?? '', 'aria-label': label, onchange: (event) => go({ [name]: event.target.value }),
-  });
-  return h('div.period', input('from', t('orders.from')), h('span', { 'aria-hidden': 'true' }, '–'), input('to', t('orders.to')));
+  const input = (name, label) =>
+    h('input', {
+      type: 'date',
+      name,
+      value: query[name] ?? '',
+      'aria-label': label,
+      onchange: (event) => go({ [name]: event.target.value }),
+    });
+  return h(
+    'div.period',
+    input('from', t('orders.from')),
+    h('span', { 'aria-hidden': 'true' }, '–'),
+    input('to', t('orders.to')),
+  );
 }
 
 function list(orders, router) {
   const columns = [
-    { title: t('order.number'), lead: true, cell: (order) => h('a', { href: router.href(`/orders/${order.objectId}`) }, `№ ${order.orderNo}`) },
+    {
+      title: t('order.number'),
+      lead: true,
+      cell: (order) => h('a', { href: router.href(`/orders/${order.objectId}`) }, `№ ${order.orderNo}`),
+    },
     { title: t('order.date'), cell: (order) => dateTime(order.orderDate) },
     { title: t('order.customer'), cell: nameOf },
     { title: t('order.pieces'), end: true, cell: (order) => number(pieces(order)) },
@@ -70,7 +107,9 @@ function list(orders, router) {
     { title: t('order.state'), cell: stateTag },
   ];
   const shown = table(columns, {
-    label: t('area.orders'), id: (order) => order.objectId, empty: t('orders.none'),
+    label: t('area.orders'),
+    id: (order) => order.objectId,
+    empty: t('orders.none'),
     open: (order) => router.go(`/orders/${order.objectId}`),
   });
   shown.rows = orders;

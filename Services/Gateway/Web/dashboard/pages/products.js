@@ -17,13 +17,24 @@ const PAGE = 25;
 const LOW = 10;
 const STOCK_MAX = 1e9;
 const orders = ['name', '-name', 'unitPrice', '-unitPrice', 'stock', '-stock'];
-const shows = { '': {}, active: { active: { $ne: false } }, hidden: { active: false }, low: { stock: { $lte: LOW }, active: { $ne: false } } };
+const shows = {
+  '': {},
+  active: { active: { $ne: false } },
+  hidden: { active: false },
+  low: { stock: { $lte: LOW }, active: { $ne: false } },
+};
 
 export async function render({ router, query, signal, redraw }) {
   const page = Math.max(1, Number.parseInt(query.page ?? '1', 10) || 1);
   const sorted = orders.includes(query.sort) ? query.sort : 'name';
   const found = await find('Product', {
-    where: condition(query), order: sorted, include: 'brand', limit: PAGE, skip: (page - 1) * PAGE, count: 1, signal,
+    where: condition(query),
+    order: sorted,
+    include: 'brand',
+    limit: PAGE,
+    skip: (page - 1) * PAGE,
+    count: 1,
+    signal,
   });
   const go = (change) => router.go('/products', { ...query, page: '', ...change }, { replace: true });
   const products = new Collection();
@@ -32,10 +43,30 @@ export async function render({ router, query, signal, redraw }) {
   const end = products.subscribe((product) => shown.renew(product));
   signal.addEventListener('abort', end);
   return [
-    h('div.heading', h('div', h('h1', t('area.products')), h('p', t('products.count', { n: found.count, count: number(found.count) }))),
-      h('button.primary', { type: 'button', onclick: () => addProduct().then((added) => added && redraw()) }, icon('plus'), t('products.add'))),
-    h('div.bar', searchField(t('products.search'), query.search, (search) => go({ search })),
-      stateChips(t('products.show'), Object.keys(shows).map((key) => [key, t(`products.show.${key || 'all'}`)]), query.show ?? '', (show) => go({ show }))),
+    h(
+      'div.heading',
+      h(
+        'div',
+        h('h1', t('area.products')),
+        h('p', t('products.count', { n: found.count, count: number(found.count) })),
+      ),
+      h(
+        'button.primary',
+        { type: 'button', onclick: () => addProduct().then((added) => added && redraw()) },
+        icon('plus'),
+        t('products.add'),
+      ),
+    ),
+    h(
+      'div.bar',
+      searchField(t('products.search'), query.search, (search) => go({ search })),
+      stateChips(
+        t('products.show'),
+        Object.keys(shows).map((key) => [key, t(`products.show.${key || 'all'}`)]),
+        query.show ?? '',
+        (show) => go({ show }),
+      ),
+    ),
     shown,
     pager(page, PAGE, found.count, (next) => router.go('/products', { ...query, page: next })),
   ];
@@ -49,26 +80,62 @@ function condition({ show, search }) {
 }
 
 function grid(products, sorted, onsort) {
-  return table([
-    { title: t('product.name'), sort: 'name', lead: true, cell: (product) => h('div.named', picture(product),
-      h('div', h('strong', product.name), h('span.soft.small', product.brand?.title ?? t('product.noBrand')))) },
-    { title: t('product.price'), sort: 'unitPrice', end: true, cell: (product) => editCell({
-      text: price(product.unitPrice), value: product.unitPrice === undefined ? '' : editableMoney(minor(product.unitPrice)),
-      label: t('product.changePrice', { name: product.name }), inputmode: 'decimal', save: (text) => savePrice(products, product, text) }) },
-    { title: t('product.stock'), sort: 'stock', end: true, cell: (product) => editCell({
-      text: product.stock === undefined ? t('product.uncounted') : number(product.stock), value: product.stock ?? '',
-      label: t('product.changeStock', { name: product.name }), inputmode: 'numeric', save: (text) => saveStock(products, product, text) }) },
-    { title: t('product.rating'), narrow: false, cell: rating },
-    { title: t('product.forSale'), end: true, cell: (product) => sale(products, product) },
-  ], { label: t('area.products'), id: (product) => product.objectId, empty: t('products.none'), sorted, onsort });
+  return table(
+    [
+      {
+        title: t('product.name'),
+        sort: 'name',
+        lead: true,
+        cell: (product) =>
+          h(
+            'div.named',
+            picture(product),
+            h('div', h('strong', product.name), h('span.soft.small', product.brand?.title ?? t('product.noBrand'))),
+          ),
+      },
+      {
+        title: t('product.price'),
+        sort: 'unitPrice',
+        end: true,
+        cell: (product) =>
+          editCell({
+            text: price(product.unitPrice),
+            value: product.unitPrice === undefined ? '' : editableMoney(minor(product.unitPrice)),
+            label: t('product.changePrice', { name: product.name }),
+            inputmode: 'decimal',
+            save: (text) => savePrice(products, product, text),
+          }),
+      },
+      {
+        title: t('product.stock'),
+        sort: 'stock',
+        end: true,
+        cell: (product) =>
+          editCell({
+            text: product.stock === undefined ? t('product.uncounted') : number(product.stock),
+            value: product.stock ?? '',
+            label: t('product.changeStock', { name: product.name }),
+            inputmode: 'numeric',
+            save: (text) => saveStock(products, product, text),
+          }),
+      },
+      { title: t('product.rating'), narrow: false, cell: rating },
+      { title: t('product.forSale'), end: true, cell: (product) => sale(products, product) },
+    ],
+    { label: t('area.products'), id: (product) => product.objectId, empty: t('products.none'), sorted, onsort },
+  );
 }
 
 const minor = (value) => Math.round(value * 10 ** decimals());
 
 function rating(product) {
   if (!product.ratingCount) return h('span.soft', t('product.unrated'));
-  return h('span', h('span.stars', { 'aria-hidden': 'true' }, '★'), ` ${number(Math.round(product.ratingAverage * 10) / 10)} `,
-    h('span.soft.small', `(${number(product.ratingCount)})`));
+  return h(
+    'span',
+    h('span.stars', { 'aria-hidden': 'true' }, '★'),
+    ` ${number(Math.round(product.ratingAverage * 10) / 10)} `,
+    h('span.soft.small', `(${number(product.ratingCount)})`),
+  );
 }
 
 function savePrice(products, product, text) {
@@ -86,7 +153,10 @@ function saveStock(products, product, text) {
 function sale(products, product) {
   const isForSale = product.active !== false;
   return h('button.switch', {
-    type: 'button', role: 'switch', 'aria-checked': String(isForSale), 'aria-label': t('product.sell', { name: product.name }),
+    type: 'button',
+    role: 'switch',
+    'aria-checked': String(isForSale),
+    'aria-label': t('product.sell', { name: product.name }),
     onclick: () => save(products, product, { active: !isForSale }),
   });
 }

@@ -4,6 +4,7 @@
 
 import { fill, h } from '../dom.js';
 import { t } from '../i18n.js';
+import { destination } from './table-keys.js';
 
 const INSIDE = 'a[href], button, input, select, textarea';
 
@@ -15,8 +16,8 @@ export class Table extends HTMLElement {
   #at = { row: 0, column: 0 };
 
   /**
-   * @param columns `{ key, title, cell(row), end, narrow, sort }`: `end` aligns numbers, `narrow: false` leaves the column out
-   *   of cards, `sort` is the key that `onsort` is told.
+   * @param columns `{ title, cell(row), lead, end, narrow, sort }`: `lead` is a card's title, `end` aligns numbers,
+   *   `narrow: false` leaves the column out of cards, `sort` is the key that `onsort` is told.
    * @param options `{ label, id(row), open(row), empty, sorted, onsort }`.
    */
   define(columns, options) {
@@ -38,7 +39,9 @@ export class Table extends HTMLElement {
     this.removeEventListener('click', this.#click);
   }
 
-  get rows() { return this.#rows; }
+  get rows() {
+    return this.#rows;
+  }
 
   set rows(rows) {
     this.#rows = rows;
@@ -59,7 +62,15 @@ export class Table extends HTMLElement {
   }
 
   #draw() {
-    const head = h('thead', { role: 'rowgroup' }, h('tr', { role: 'row' }, this.#columns.map((column) => this.#heading(column))));
+    const head = h(
+      'thead',
+      { role: 'rowgroup' },
+      h(
+        'tr',
+        { role: 'row' },
+        this.#columns.map((column) => this.#heading(column)),
+      ),
+    );
     fill(this, h('table', { role: 'grid', 'aria-label': this.#options.label }, head, this.#body));
     this.#drawRows();
   }
@@ -72,25 +83,46 @@ export class Table extends HTMLElement {
     const isDown = sorted === `-${column.sort}`;
     const next = isUp ? `-${column.sort}` : column.sort;
     attributes['aria-sort'] = isUp ? 'ascending' : isDown ? 'descending' : 'none';
-    return h('th', attributes, h('button.sort', { type: 'button', onclick: () => onsort(next) },
-      column.title, h('span', { 'aria-hidden': 'true' }, isUp ? ' ↑' : isDown ? ' ↓' : '')));
+    return h(
+      'th',
+      attributes,
+      h(
+        'button.sort',
+        { type: 'button', onclick: () => onsort(next) },
+        column.title,
+        h('span', { 'aria-hidden': 'true' }, isUp ? ' ↑' : isDown ? ' ↓' : ''),
+      ),
+    );
   }
 
   #drawRows() {
     if (!this.#rows.length) {
-      const cell = h('td.empty', { role: 'gridcell', colspan: this.#columns.length, tabindex: 0 }, this.#options.empty ?? t('table.empty'));
+      const cell = h(
+        'td.empty',
+        { role: 'gridcell', colspan: this.#columns.length, tabindex: 0 },
+        this.#options.empty ?? t('table.empty'),
+      );
       fill(this.#body, h('tr', { role: 'row' }, cell));
       return;
     }
-    fill(this.#body, this.#rows.map((row, index) => this.#row(row, index)));
+    fill(
+      this.#body,
+      this.#rows.map((row, index) => this.#row(row, index)),
+    );
     this.#at = { row: Math.min(this.#at.row, this.#rows.length - 1), column: this.#at.column };
     this.#settle();
   }
 
   #row(row) {
     const cells = this.#columns.map((column) => {
-      const classes = [column.end && 'end', column.narrow === false && 'wide', column.lead && 'lead'].filter(Boolean).join(' ');
-      return h('td', { role: 'gridcell', class: classes, 'data-title': column.title || null, tabindex: -1 }, column.cell(row));
+      const classes = [column.end && 'end', column.narrow === false && 'wide', column.lead && 'lead']
+        .filter(Boolean)
+        .join(' ');
+      return h(
+        'td',
+        { role: 'gridcell', class: classes, 'data-title': column.title || null, tabindex: -1 },
+        column.cell(row),
+      );
     });
     const tr = h('tr', { role: 'row', class: this.#options.open ? 'opens' : '' }, cells);
     for (const inside of tr.querySelectorAll(INSIDE)) inside.tabIndex = -1;
@@ -104,7 +136,9 @@ export class Table extends HTMLElement {
     if (cell) cell.tabIndex = 0;
   }
 
-  #cell(row, column) { return this.#body.children[row]?.children[column]; }
+  #cell(row, column) {
+    return this.#body.children[row]?.children[column];
+  }
 
   #focus(row, column) {
     const cell = this.#cell(row, column);
@@ -138,26 +172,22 @@ export class Table extends HTMLElement {
     const place = this.#place(event.target);
     if (!place) return;
     if (event.target !== place.cell) {
-      if (event.key === 'Escape') { event.preventDefault(); place.cell.focus(); }
+      if (event.key === 'Escape') {
+        event.preventDefault();
+        place.cell.focus();
+      }
       return;
     }
-    const lastRow = this.#body.children.length - 1;
-    const lastColumn = this.#columns.length - 1;
-    const forward = getComputedStyle(this).direction === 'rtl' ? -1 : 1;
-    const moves = {
-      ArrowDown: [place.row + 1, place.column], ArrowUp: [place.row - 1, place.column],
-      ArrowRight: [place.row, place.column + forward], ArrowLeft: [place.row, place.column - forward],
-      Home: [event.ctrlKey ? 0 : place.row, 0], End: [event.ctrlKey ? lastRow : place.row, lastColumn],
-      PageDown: [Math.min(place.row + 10, lastRow), place.column], PageUp: [Math.max(place.row - 10, 0), place.column],
-    };
+    const last = { row: this.#body.children.length - 1, column: this.#columns.length - 1 };
+    const target = destination(event, place, last, getComputedStyle(this).direction === 'rtl');
     if (event.key === 'Enter' || event.key === 'F2' || event.key === ' ') {
       const inside = place.cell.querySelector(INSIDE);
       event.preventDefault();
       if (inside) inside.matches('a, button') ? inside.click() : inside.focus();
       else if (this.#options.open && this.#rows[place.row]) this.#options.open(this.#rows[place.row]);
-    } else if (moves[event.key]) {
+    } else if (target) {
       event.preventDefault();
-      this.#focus(...moves[event.key]);
+      this.#focus(...target);
     }
   };
 }

@@ -20,8 +20,16 @@ function region() {
 
 /** Says that something was done. Hovering or focusing keeps it. */
 export function toast(text, kind = 'good') {
-  const note = h(`div.toast.${kind}`, icon(kind === 'good' ? 'check' : 'close'), h('p', text),
-    h('button.quiet.square', { type: 'button', 'aria-label': t('action.close'), onclick: () => note.remove() }, icon('close')));
+  const note = h(
+    `div.toast.${kind}`,
+    icon(kind === 'good' ? 'check' : 'close'),
+    h('p', text),
+    h(
+      'button.quiet.square',
+      { type: 'button', 'aria-label': t('action.close'), onclick: () => note.remove() },
+      icon('close'),
+    ),
+  );
   region().append(note);
   const leave = () => {
     if (note.matches(':hover, :focus-within')) setTimeout(leave, STAYS);
