@@ -18,6 +18,9 @@ from playwright.sync_api import expect
 import browser_checks
 from browser import Visit
 
+# Browsers share the machine with suites of other tests.
+expect.set_options(timeout=20000)
+
 FLOWS, report = {}, {"failures": [], "steps": 0}
 
 

@@ -27,6 +27,8 @@ struct SiteFile: Sendable {
         var response = isKnown ? ParseResponse(status: 304, body: []) : ParseResponse(body)
         response.headers = headers
         response.headers[.eTag] = body.tag
+        // What the whole answer would have had: without it the server would say 0.
+        if isKnown { response.headers[.contentLength] = String(body.buffer.readableBytes) }
         if gzipped != nil, body.tag != plain.tag, !isKnown { response.headers[.contentEncoding] = "gzip" }
         return response
     }

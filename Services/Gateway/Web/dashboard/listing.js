@@ -19,11 +19,12 @@ export function searchField(label, value, onsearch) {
     autocomplete: 'off',
     spellcheck: 'false',
   });
+  const path = location.pathname;
   let timer = 0;
   const search = () => {
     clearTimeout(timer);
-    // Whoever went to another view does not want to be fetched back.
-    if (!input.isConnected || input.value === (value ?? '')) return;
+    // Whoever went to another view does not want to be fetched back; the same view may have been drawn anew meanwhile.
+    if (location.pathname !== path || input.value === (value ?? '')) return;
     focused = { label, at: input.selectionStart };
     onsearch(input.value);
   };
