@@ -1,4 +1,4 @@
-// What stands above and below a list: search, choices, pages.
+// What stands above and below a list: its heading, search, choices, pages.
 
 import { freshId, h } from '../shared/dom.js';
 import { number } from '../shared/format.js';
@@ -7,6 +7,16 @@ import { icon } from '../shared/icons.js';
 
 const PAUSE = 350;
 let focused = null;
+
+/** The head of a view: what it is, a word about it, and what can be done. */
+export function heading(title, note, ...actions) {
+  return h('div.heading', h('div', h('h1', title), h('p', note)), actions);
+}
+
+/** A text with a number, which is written as the reader does. */
+export function counted(key, n) {
+  return t(key, { n, count: number(n) });
+}
 
 /** Looks while somebody types, after a short rest. The focus stays although the view is drawn anew. */
 export function searchField(label, value, onsearch) {

@@ -40,19 +40,35 @@ export function price(value, currency = server.currency) {
 }
 
 /**
- * What somebody typed as an amount, in minor units: `12.50`, `12,50`, `1.234,50`, `$ 12`.
- * The last comma or point is the decimal one where digits for it follow, as many as the currency has.
- * @returns NaN for what is no amount.
+ * What somebody typed as an amount, in minor units: `12.50`, `12,50`, `1.234,50`, `$ 12`. Either sign is the decimal
+ * one where it cannot be meant otherwise; three digits behind a sign are thousands only where the language writes them
+ * so.
+ * @returns NaN for what is no amount, or could be two.
  */
 export function parseMoney(text, currency = server.currency) {
   const places = decimals(currency);
-  const digits = String(text).replace(/[^\d.,-]/g, '');
-  const match = /^(-?[\d.,]*?)(?:[.,](\d{1,3}))?$/.exec(digits);
-  if (!match || !/\d/.test(digits)) return NaN;
-  const isDecimal = match[2] !== undefined && match[2].length <= places;
-  const whole = (isDecimal ? match[1] : digits).replace(/[.,]/g, '');
-  const rest = (isDecimal ? match[2] : '').padEnd(places, '0');
-  return Number(`${whole || '0'}${rest}`);
+  const bare = String(text)
+    .toLowerCase()
+    .replace(currency.toLowerCase(), '')
+    .replace(/[\s\p{Sc}'’]/gu, '');
+  const decimal = new RegExp(
+    `^(-?)(\\d+|\\d{1,3}(?:,\\d{3})+|\\d{1,3}(?:\\.\\d{3})+|)(?:([.,])(\\d{1,${places || 1}}))?$`,
+  );
+  const match = decimal.exec(bare);
+  if (!match || !/\d/.test(bare)) return NaN;
+  const [, sign, whole, point, part = ''] = match;
+  const group = /[.,]/.exec(whole)?.[0];
+  if (point && (places === 0 || point === group)) return NaN;
+  if (group && !point && group !== groupSign()) return NaN;
+  if (point && !group && part.length === 3 && point === groupSign()) return NaN;
+  return Number(`${sign}${whole.replace(/[.,]/g, '') || '0'}${part.padEnd(places, '0')}`);
+}
+
+/** The sign between thousands in the reader's language. */
+function groupSign() {
+  return formatter(Intl.NumberFormat, {})
+    .formatToParts(1234567)
+    .find((part) => part.type === 'group')?.value;
 }
 
 /** An amount as a person edits it: digits and the decimal sign of the language, no currency and no groups. */

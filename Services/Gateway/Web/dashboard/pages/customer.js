@@ -7,6 +7,7 @@ import { table } from '../../shared/elements/table.js';
 import { toast } from '../../shared/elements/toast.js';
 import { date, dateTime, money, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
+import { heading } from '../listing.js';
 import { contactOf, left, made, nameOf, stateTag, total } from '../orders-shared.js';
 
 const ORDERS = 100;
@@ -22,7 +23,7 @@ export async function render({ params, router, signal, redraw }) {
   const name = contact?.firstName && contact.lastName ? `${contact.firstName} ${contact.lastName}` : nameOf(orders[0]);
   return [
     h('a.back', { href: router.href('/customers') }, `← ${t('area.customers')}`),
-    h('div.heading', h('div', h('h1', name), h('p', t('customer.since', { date: date(orders.at(-1).orderDate) })))),
+    heading(name, t('customer.since', { date: date(orders.at(-1).orderDate) })),
     h(
       'div.columns',
       list(orders, router, name),

@@ -6,7 +6,7 @@ import { h } from '../../shared/dom.js';
 import { table } from '../../shared/elements/table.js';
 import { ago, money, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
-import { searchField } from '../listing.js';
+import { counted, heading, searchField } from '../listing.js';
 import { left, made, nameOf } from '../orders-shared.js';
 
 /** Orders that are looked through. */
@@ -23,14 +23,7 @@ export async function render({ router, query, signal }) {
   });
   const customers = together(found.results);
   return [
-    h(
-      'div.heading',
-      h(
-        'div',
-        h('h1', t('area.customers')),
-        h('p', t('customers.count', { n: customers.length, count: number(customers.length) })),
-      ),
-    ),
+    heading(t('area.customers'), counted('customers.count', customers.length)),
     h(
       'div.bar',
       searchField(t('customers.search'), query.search, (search) =>

@@ -4,6 +4,7 @@ import { ask, get } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
 import { dateTime, moment, money, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
+import { heading } from '../listing.js';
 import { cancel, deliver, refund, ship } from '../order-actions.js';
 import { contactOf, left, nameOf, stateOf, stateTag } from '../orders-shared.js';
 
@@ -15,9 +16,9 @@ export async function render({ params, router, signal, redraw }) {
   const [contact, charge] = await Promise.all([contactOf(order, signal), chargeOf(order, signal)]);
   return [
     h('a.back', { href: router.href('/orders') }, `← ${t('area.orders')}`),
-    h(
-      'div.heading',
-      h('div', h('h1', `№ ${order.orderNo ?? ''}`), h('p', dateTime(order.orderDate), ' ', stateTag(order))),
+    heading(
+      `№ ${order.orderNo ?? ''}`,
+      [dateTime(order.orderDate), ' ', stateTag(order)],
       h('div.actions', actions(order, redraw)),
     ),
     h(

@@ -5,7 +5,7 @@ import { h } from '../../shared/dom.js';
 import { table } from '../../shared/elements/table.js';
 import { dateTime, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
-import { pager, searchField, stateChips } from '../listing.js';
+import { counted, heading, pager, searchField, stateChips } from '../listing.js';
 import { inState, nameOf, pieces, states, stateTag, total } from '../orders-shared.js';
 
 const PAGE = 25;
@@ -24,10 +24,7 @@ export async function render({ router, query, signal }) {
   const go = (change) => router.go('/orders', { ...query, page: '', ...change }, { replace: true });
   const choices = [['', t('orders.all')], ...Object.keys(states).map((state) => [state, t(`state.${state}`)])];
   return [
-    h(
-      'div.heading',
-      h('div', h('h1', t('area.orders')), h('p', t('orders.count', { n: found.count, count: number(found.count) }))),
-    ),
+    heading(t('area.orders'), counted('orders.count', found.count)),
     h(
       'div.bar',
       searchField(t('orders.search'), query.search, (search) => go({ search })),

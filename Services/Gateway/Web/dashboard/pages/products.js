@@ -9,7 +9,7 @@ import { t } from '../../shared/i18n.js';
 import { icon } from '../../shared/icons.js';
 import { Collection } from '../../shared/store.js';
 import { editCell } from '../edit-cell.js';
-import { pager, searchField, stateChips } from '../listing.js';
+import { counted, heading, pager, searchField, stateChips } from '../listing.js';
 import { addProduct } from '../product-new.js';
 import { picture } from '../product-picture.js';
 
@@ -43,13 +43,9 @@ export async function render({ router, query, signal, redraw }) {
   const end = products.subscribe((product) => shown.renew(product));
   signal.addEventListener('abort', end);
   return [
-    h(
-      'div.heading',
-      h(
-        'div',
-        h('h1', t('area.products')),
-        h('p', t('products.count', { n: found.count, count: number(found.count) })),
-      ),
+    heading(
+      t('area.products'),
+      counted('products.count', found.count),
       h(
         'button.primary',
         { type: 'button', onclick: () => addProduct().then((added) => added && redraw()) },

@@ -4,9 +4,9 @@ import { ask, find, get, run } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
 import { dialog } from '../../shared/elements/dialog.js';
 import { failure, toast } from '../../shared/elements/toast.js';
-import { ago, number } from '../../shared/format.js';
+import { ago } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
-import { pager, stateChips } from '../listing.js';
+import { counted, heading, pager, stateChips } from '../listing.js';
 import { picture } from '../product-picture.js';
 
 const PAGE = 20;
@@ -17,14 +17,7 @@ export async function render({ router, query, signal, redraw }) {
   const page = Math.max(1, Number.parseInt(query.page ?? '1', 10) || 1);
   const { reviews, count } = show ? await listed(show, page, signal) : await reported(signal);
   return [
-    h(
-      'div.heading',
-      h(
-        'div',
-        h('h1', t('area.reviews')),
-        h('p', t(`reviews.count.${show || 'reported'}`, { n: count, count: number(count) })),
-      ),
-    ),
+    heading(t('area.reviews'), counted(`reviews.count.${show || 'reported'}`, count)),
     h(
       'div.bar',
       stateChips(

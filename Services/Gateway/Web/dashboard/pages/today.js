@@ -2,12 +2,13 @@
 
 import { ask, auth, call, find } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
-import '../../shared/elements/chart.js';
-import { ago, day, longDay, money, number, percent, shortMoney } from '../../shared/format.js';
+import { ago, longDay, money, number, percent } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { server } from '../../shared/settings.js';
+import { heading } from '../listing.js';
 import { inState, nameOf, total } from '../orders-shared.js';
 import { picture } from '../product-picture.js';
+import { ordersChart, salesChart, sum } from '../sales-charts.js';
 
 const DAYS = 30;
 const LOW = 10;
@@ -30,9 +31,13 @@ export async function render({ router, signal }) {
     call('GET', '/health', { signal }),
   ]);
   return [
-    h('div.heading', h('div', h('h1', greeting()), h('p', longDay(new Date())))),
+    heading(greeting(), longDay(new Date())),
     figures(sales.points, orders.count),
-    h('div.columns', chart(sales.points), h('div.stack', troubles(mails, declined, health))),
+    h(
+      'div.columns',
+      salesChart(sales.points),
+      h('div.stack', troubles(mails, declined, health), ordersChart(sales.points)),
+    ),
     h(
       'div.halves',
       card(
@@ -94,8 +99,6 @@ function figures(points, waiting) {
   );
 }
 
-const sum = (points) => points.reduce((all, point) => all + point.netMinorUnits, 0);
-
 function figure(title, value, note) {
   return h('div.card.figure', h('dt', title), h('dd', value), h('dd.note', note));
 }
@@ -104,18 +107,6 @@ function compared(now, before, key) {
   if (!before) return t('today.nothingBefore');
   const share = now / before - 1;
   return [h(`span.${share < 0 ? 'down' : 'up'}`, percent(share)), ' ', t(key)];
-}
-
-function chart(points) {
-  const shown = points.map((point) => ({ label: day(point.at), value: point.netMinorUnits }));
-  const element = document.createElement('s-line-chart');
-  element.show(shown, {
-    title: t('today.chart', { days: DAYS }),
-    value: (value) => money(value),
-    short: (value) => shortMoney(value),
-    summary: t('today.chartSummary', { total: money(sum(points)) }),
-  });
-  return h('section.card', h('header', h('h2', t('today.chart', { days: DAYS }))), element);
 }
 
 function card(title, href, rows, nothing) {
