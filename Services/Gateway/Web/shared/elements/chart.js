@@ -71,7 +71,7 @@ class Chart extends HTMLElement {
     const power = 10 ** Math.floor(Math.log10(rough));
     const step = Math.max(
       1,
-      [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((size) => size >= rough),
+      [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough),
     );
     const top = Math.ceil(greatest / step) * step;
     const bottom = Math.floor(least / step) * step;
