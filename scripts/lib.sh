@@ -82,20 +82,29 @@ build() {
 
 # What scripts/up starts, without tests, benchmarks and attacks; Package.swift says why that is another package.
 # SwiftPM takes seconds to see that there is nothing to do, and ten where the other package was built before: it is asked
-# only when a source, the toolchain or an executable is not what it was after the last build.
+# only when a source, a dependency, the toolchain or an executable is not what it was after the last build.
 build_shop() {
     local built=$ROOT/.build/release/shop.built sources
     sources=$(shop_sources)
-    if [[ -e $built && $(<"$built") == "$sources" ]] && shop_is_whole "$built"; then return; fi
+    if [[ -e $built && $(head -n 1 "$built") == "$sources" ]] && shop_is_whole "$built" && has_dependencies "$built"; then
+        return
+    fi
     SATCHEL_SHOP_ONLY=1 build
-    printf '%s\n' "$sources" >"$built"
+    { printf '%s\n' "$sources" && dependencies; } >"$built"
 }
+
+# The commits of the dependencies that SwiftPM has settled on, a line each.
+dependencies() { [[ ! -e $ROOT/Package.resolved ]] || sed -n '/"revision"/p' "$ROOT/Package.resolved"; }
+
+# Whether those of file $1, behind its first line, are still the ones. Those of the tests come and go beside them.
+has_dependencies() { ! grep -qvxFf <(dependencies) <(tail -n +2 "$1"); }
 
 # One line that is another when a file that the shop is built of is added, removed or changed.
 shop_sources() {
     {
         (cd "$ROOT" && find Package.swift Services Shared scripts/setup -type f -printf '%p %s %T@\n' | LC_ALL=C sort)
-        realpath -- "$(command -v swift)"
+        # Its path alone says little: toolchains are replaced in their place, and swiftly's is that of swiftly.
+        swift --version 2>/dev/null
         declare -f build
     } | sha256sum
 }

@@ -50,10 +50,10 @@ package func bagPlan(_ currency: Currency) -> ServicePlan {
 
 package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ currency: Currency) throws {
     let bag = BagFunctions(host: host, currency: currency.code)
-    routes.function("bag") { _, request in try await bag.view(request) }
-    routes.function("addToBag") { try await bag.add($0, $1) }
-    routes.function("setBagQuantity") { try await bag.setQuantity($0, $1) }
-    routes.function("emptyBag") { _, request in try await bag.empty(request) }
+    routes.readingFunction("bag") { try bag.view($1, $2) }
+    routes.readingFunction("addToBag") { try bag.add($0, $1, $2) }
+    routes.readingFunction("setBagQuantity") { try bag.setQuantity($0, $1, $2) }
+    routes.readingFunction("emptyBag") { try bag.empty($1, $2) }
 
     let numbers = OrderNumberGate(
         mark: OrderNumberMark(path: host.configuration.dataDirectory + "/bag.numbers"), logger: host.logger)
@@ -69,14 +69,14 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ curr
         ledger: ledger, steps: CheckoutSteps(bus: host.bus), background: host.background, logger: host.logger)
     let checkout = CheckoutFunctions(
         host: host, ledger: ledger, runner: runner, chargeAnswer: try ChargeAnswer(host.configuration.settings))
-    routes.function("checkout") { try await checkout.checkout($0, $1) }
-    routes.function("chargeCustomer") { parameters, request in
-        try await checkout.charge(request) { try CheckoutRequest(chargeCustomer: parameters) }
+    routes.readingFunction("checkout") { try checkout.checkout($0, $1, $2) }
+    routes.readingFunction("chargeCustomer") { parameters, request, reader in
+        try checkout.charge(request, reader) { try CheckoutRequest(chargeCustomer: parameters) }
     }
     // Apps differ in the first letter.
     for name in ["ChargeToken", "chargeToken"] {
-        routes.function(name) { parameters, request in
-            try await checkout.charge(request) { try CheckoutRequest(chargeToken: parameters) }
+        routes.readingFunction(name) { parameters, request, reader in
+            try checkout.charge(request, reader) { try CheckoutRequest(chargeToken: parameters) }
         }
     }
     host.whenWriter("checkouts", every: .seconds(1), problem: "Unfinished checkouts could not be read.") {

@@ -20,19 +20,23 @@ struct BagFunctions: Sendable {
     }
 
     /// `bag {}`. A read: any replica answers.
-    func view(_ request: ServiceRequest) async throws -> BusReply {
-        let userId = try request.userId
-        let view = BagView(
-            order: try await host.store.read { try OpenOrder.find(for: userId, in: $0) }, currency: currency)
-        return try .result(view.json(try await facts(view.missing(from: ProductFacts()), request)))
+    func view(_ request: ServiceRequest, _ reader: StoreReader) throws -> ServiceRoutes.Rest {
+        let view = BagView(order: try Self.open(try request.userId, reader), currency: currency)
+        return { try .result(view.json(try await facts(view.missing(from: ProductFacts()), request))) }
+    }
+
+    private static func open(_ userId: String, _ reader: StoreReader) throws -> OpenOrder? {
+        try reader.atOneMoment { try OpenOrder.find(for: userId, in: reader) }
     }
 
     /// `addToBag {productId, quantity?}`: quantities of the same product add up.
-    func add(_ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply {
+    func add(
+        _ parameters: JSON, _ request: ServiceRequest, _ reader: StoreReader
+    ) throws -> ServiceRoutes.Rest {
         _ = try request.userId
         let product = try Self.productId(parameters)
         let quantity = try Quantity.parse(parameters["quantity"], in: 1...Quantity.max, whenMissing: 1)
-        return try await change(request, adding: product) { [currency] userId, facts, transaction in
+        return try change(request, reader, adding: product) { [currency] userId, facts, transaction in
             try facts.prices.requireSold(product)
             guard var order = try OpenOrder.find(for: userId, in: transaction) else {
                 return try OpenOrder.create(
@@ -47,11 +51,13 @@ struct BagFunctions: Sendable {
     }
 
     /// `setBagQuantity {productId, quantity}`: 0 removes; removing the last line deletes the order.
-    func setQuantity(_ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply {
+    func setQuantity(
+        _ parameters: JSON, _ request: ServiceRequest, _ reader: StoreReader
+    ) throws -> ServiceRoutes.Rest {
         _ = try request.userId
         let product = try Self.productId(parameters)
         let quantity = try Quantity.parse(parameters["quantity"], in: 0...Quantity.max)
-        return try await change(request, adding: product) { [currency] userId, facts, transaction in
+        return try change(request, reader, adding: product) { [currency] userId, facts, transaction in
             if quantity > 0 { try facts.prices.requireSold(product) }
             guard var order = try OpenOrder.find(for: userId, in: transaction) else {
                 guard quantity > 0 else { return nil }
@@ -70,8 +76,8 @@ struct BagFunctions: Sendable {
     }
 
     /// `emptyBag {}`
-    func empty(_ request: ServiceRequest) async throws -> BusReply {
-        try await change(request, adding: nil) { userId, _, transaction in
+    func empty(_ request: ServiceRequest, _ reader: StoreReader) throws -> ServiceRoutes.Rest {
+        try change(request, reader, adding: nil) { userId, _, transaction in
             guard let order = try OpenOrder.find(for: userId, in: transaction) else { return nil }
             try order.requireNotBeingPaid(in: transaction)
             try order.delete(in: transaction)
@@ -88,12 +94,18 @@ struct BagFunctions: Sendable {
     /// Changes the bag and answers with it, in one transaction. The catalog is asked before; if the bag then turns out
     /// to hold a product we did not ask about, nothing is changed and we ask again.
     private func change(
-        _ request: ServiceRequest, adding product: String?, _ work: @escaping Work
-    ) async throws -> BusReply {
+        _ request: ServiceRequest, _ reader: StoreReader, adding product: String?, _ work: @escaping Work
+    ) throws -> ServiceRoutes.Rest {
         let userId = try request.userId
-        let present = try await host.store.read { try OpenOrder.find(for: userId, in: $0) }
-        var facts = try await facts(
-            Set((present?.items ?? []).map(\.productId) + [product].compactMap(\.self)), request)
+        let present = try Self.open(userId, reader)
+        let products = Set((present?.items ?? []).map(\.productId) + [product].compactMap(\.self))
+        return { try await commit(request, of: userId, products, work) }
+    }
+
+    private func commit(
+        _ request: ServiceRequest, of userId: String, _ products: Set<String>, _ work: @escaping Work
+    ) async throws -> BusReply {
+        var facts = try await facts(products, request)
         for _ in 0..<Self.roundsMax {
             do {
                 return try await host.commit(request) { [facts, currency] transaction in

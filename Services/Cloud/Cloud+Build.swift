@@ -21,6 +21,7 @@ package func buildCloud(_ host: ServiceHost, _ routes: inout ServiceRoutes) thro
     routes.task(framed: CloudCalls.run) { message, request in try await runner.run(message, request) }
     routes.task(CloudCalls.job) { message, request in try runner.job(message, request) }
     host.background.add(runner.publishing)
+    host.whenIdle { await runner.end(within: $0) }
     host.whenWriter("code", every: .seconds(3600), problem: "The cloud code could not be started.") {
         runner.begin()
         return .finished

@@ -63,7 +63,15 @@ package struct CloudConfiguration: Sendable {
         guard FileManager.default.isExecutableFile(atPath: Sandbox.program) else {
             throw settings.wrong("satchel.cloud.sandbox", "needs \(Sandbox.program), of Debian's package bubblewrap.")
         }
+        guard !Self.isSeen(dataDirectory) else {
+            throw settings.wrong("satchel.cloud.sandbox", "cannot hide data that is below /usr.")
+        }
         self.network = network
+    }
+
+    /// Whether a sandbox shows a folder, as it shows all of `/usr`.
+    private static func isSeen(_ folder: String) -> Bool {
+        (URL(fileURLWithPath: folder).resolvingSymlinksInPath().standardizedFileURL.path + "/").hasPrefix("/usr/")
     }
 
     package var mainFile: String { folder + "/main.js" }

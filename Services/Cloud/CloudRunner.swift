@@ -40,6 +40,7 @@ final class CloudRunner: Sendable {
             "definitions", every: .seconds(3600), problem: "What the cloud code defines could not be told.",
             logger: host.logger
         ) { [host] in try await standing.round(host) }
+        host.whenStopping { [jobs] _ in jobs.stop() }
     }
 
     /// This process is the one that runs the code: starts it, when there is any.
@@ -57,6 +58,10 @@ final class CloudRunner: Sendable {
                 loaded: { [self] in loaded($0) }, asked: { [self] in ask($0) },
                 problem: { [self] in standing.say($0, to: host.bus) }))
     }
+
+    /// Ends the processes of the code with all that they started: by the end of this process alone they would end
+    /// themselves, but what they started would go on.
+    func end(within limit: Duration) async { await pool.stop(within: limit) }
 
     // MARK: What the code defines
 
@@ -107,10 +112,11 @@ final class CloudRunner: Sendable {
         return try BusReply(CodeOutcome(), documents: [Self.document(of: await pool.run(run))])
     }
 
-    /// - Throws: `.operationForbidden` (119) for anybody but the suite itself, `.invalidJSON` (107).
+    /// - Throws: `.operationForbidden` (119) for anybody but the suite itself, `.invalidJSON` (107),
+    ///   `.serviceUnavailable` (2) for what was certainly not begun.
     func job(_ message: CodeJob, _ request: ServiceRequest) throws -> CodeJobState {
         try request.requireMaster()
-        return jobs.answer(message, parameters: message.begins ? try request.document() : nil)
+        return try jobs.answer(message, parameters: message.begins ? try request.document() : nil)
     }
 
     /// - Throws: `.serviceUnavailable` (2).

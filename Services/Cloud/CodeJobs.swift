@@ -18,10 +18,23 @@ final class CodeJobs: Sendable {
 
     /// Begins or ends a job as the question wants it.
     /// - Parameter parameters: a JSON object; nil for none.
-    func answer(_ question: CodeJob, parameters: JSON?) -> CodeJobState {
+    /// - Throws: `.serviceUnavailable` (2) for a job that is to be begun while the service stops.
+    func answer(_ question: CodeJob, parameters: JSON?) throws(ParseError) -> CodeJobState {
         if question.stops { pool.cancel(job: question.id) }
-        if question.begins { begin(question, parameters ?? [:]) }
+        if question.begins {
+            guard !book.withLock({ $0.refuses(question.id) }) else {
+                throw ParseError(.serviceUnavailable, "The cloud service is stopping.")
+            }
+            begin(question, parameters ?? [:])
+        }
         return book.withLock { $0.state(of: question.id) }
+    }
+
+    /// The service ends, and its processes go on for calls alone: the next service's jobs of the same names must not
+    /// meet these.
+    func stop() {
+        book.withLock { $0.close() }
+        pool.cancelJobs()
     }
 
     private func begin(_ question: CodeJob, _ parameters: JSON) {
@@ -45,17 +58,24 @@ final class CodeJobs: Sendable {
 package struct JobBook {
     /// Jobs that have ended and are still known. The catalog asks within a second and keeps the answer.
     package static let endedMax = 1_000
-    /// Characters of a message.
+    /// Unicode's scalars of a message, of at most four bytes each. A character may have any number of them.
     package static let messageMax = 8_192
 
     private var states: [String: CodeJobState] = [:]
     private var ended: [String] = []
+    private var isClosed = false
 
     package init() {}
 
-    /// - Returns: false for one that is known already.
+    /// No further job is begun.
+    package mutating func close() { isClosed = true }
+
+    /// Whether a job is neither known nor to be begun.
+    package func refuses(_ id: String) -> Bool { isClosed && states[id] == nil }
+
+    /// - Returns: false for one that is known already, or refused.
     package mutating func begin(_ id: String) -> Bool {
-        guard states[id] == nil else { return false }
+        guard states[id] == nil, !isClosed else { return false }
         states[id] = CodeJobState.with { $0.phase = .running }
         return true
     }
@@ -63,7 +83,7 @@ package struct JobBook {
     /// A job says how far it is.
     package mutating func tell(_ id: String, _ message: String) {
         guard states[id]?.phase == .running else { return }
-        states[id]?.message = String(message.prefix(Self.messageMax))
+        states[id]?.message = Self.cut(message)
     }
 
     /// A job has ended. Without a text of its own, what it said last stays.
@@ -73,7 +93,7 @@ package struct JobBook {
         case .result(let result):
             states[id]?.phase = .succeeded
             let text = Self.text(of: result)
-            if !text.isEmpty { states[id]?.message = String(text.prefix(Self.messageMax)) }
+            if !text.isEmpty { states[id]?.message = Self.cut(text) }
         case .failed(let failure): fail(id, failure.message)
         case .ended(let text), .notRun(let text): fail(id, text)
         }
@@ -83,8 +103,10 @@ package struct JobBook {
 
     private mutating func fail(_ id: String, _ text: String) {
         states[id]?.phase = .failed
-        states[id]?.message = String(text.prefix(Self.messageMax))
+        states[id]?.message = Self.cut(text)
     }
+
+    private static func cut(_ text: String) -> String { String(text.unicodeScalars.prefix(messageMax)) }
 
     /// What is known of a job.
     package func state(of id: String) -> CodeJobState { states[id] ?? CodeJobState() }

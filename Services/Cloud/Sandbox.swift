@@ -49,6 +49,9 @@ package struct Sandbox: Sendable {
         words += ["--proc", "/proc", "--dev", "/dev", "--size", "\(Self.temporaryBytes)", "--tmpfs", "/tmp"]
         // After /tmp, since one of them may be in it.
         for path in visible { words += ["--ro-bind", path, path] }
+        // Last, since what is mounted needs its place. The root and /dev are the host's memory without a bound, and to
+        // the user root the kernel's settings in /proc/sys are files that he may write, whatever rights he gave up.
+        for path in ["/proc", "/dev", "/"] { words += ["--remount-ro", path] }
         return words + ["--chdir", folder, "--"]
     }
 

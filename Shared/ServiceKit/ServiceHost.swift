@@ -27,6 +27,7 @@ public final class ServiceHost: Sendable {
     /// The logger, which names the service.
     public let logger: Logger
     private let stopActions = Mutex<[@Sendable (_ limit: Duration) async -> Void]>([])
+    private let idleActions = Mutex<[@Sendable (_ limit: Duration) async -> Void]>([])
 
     package convenience init(plan: ServicePlan, configuration: ServiceConfiguration, logger: Logger) throws {
         let quotas = try Quotas(configuration)
@@ -75,9 +76,21 @@ public final class ServiceHost: Sendable {
         stopActions.withLock { $0.append(action) }
     }
 
-    func finish(within limit: Duration) async {
+    /// Registers what ends last: when every request is answered, for which it may have been needed, such as other
+    /// programs. The action returns within the time it is given. Called while the service is built.
+    public func whenIdle(_ action: @escaping @Sendable (_ limit: Duration) async -> Void) {
+        idleActions.withLock { $0.append(action) }
+    }
+
+    func finish(within limit: Duration) async { await Self.run(stopActions.withLock { $0 }, within: limit) }
+
+    func endIdle(within limit: Duration) async { await Self.run(idleActions.withLock { $0 }, within: limit) }
+
+    private static func run(
+        _ actions: [@Sendable (_ limit: Duration) async -> Void], within limit: Duration
+    ) async {
         await withTaskGroup { group in
-            for action in stopActions.withLock({ $0 }) { group.addTask { await action(limit) } }
+            for action in actions { group.addTask { await action(limit) } }
         }
     }
 

@@ -62,6 +62,8 @@ private struct RunningService: Service {
 
     /// Supervisors kill after 10 s. What is under way gets most of it, the rest is for closing the database.
     private static let finishMax = Duration.seconds(8)
+    /// What is ended when nothing needs it any more: that takes milliseconds.
+    private static let idleMax = Duration.milliseconds(500)
     /// Background work that is told to end; what is worth more than that was waited for before.
     private static let backgroundMax = Duration.seconds(1)
     /// A round trip to the gateway. There may be none.
@@ -107,6 +109,7 @@ private struct RunningService: Service {
         if host.plan.yieldsFirst { await yieldLock() }
         while !load.isIdle, ContinuousClock.now < end { try? await Task.sleep(for: .milliseconds(5)) }
         await work
+        await host.endIdle(within: Self.idleMax)
         if !host.plan.yieldsFirst { await yieldLock() }
         // Until the gateway has the last answers, however long either of us waits for a processor: of a change whose
         // answer is lost nobody knows whether it was made.

@@ -27,6 +27,16 @@ import Testing
         }
     }
 
+    @Test func spacesAtTheEndsAreNotPartOfAnAddress() throws {
+        for space in [" ", "\n", "\r\n", "\t", "\u{A0}", "\u{2028}", "\u{3000}"] {
+            for text in ["\(space)Ann Lee", "Ann Lee\(space)", "\(space)Ann Lee\(space)", "Ann Lee"] {
+                let members: JSON = ["firstName": .string(text), "city": .string(space)]
+                #expect(try ShippingAddress(members).members == ["firstName": "Ann Lee", "city": ""])
+                #expect(ShippingAddress(profile: members).members == ["firstName": "Ann Lee", "city": ""])
+            }
+        }
+    }
+
     @Test func exactlyOneAddressIsTheDefault() async throws {
         let bag = try await BagStore()
         let first = try await Self.add(["label": "Home"], to: bag)

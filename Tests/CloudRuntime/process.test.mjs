@@ -77,6 +77,14 @@ process('code is loaded once', "Parse.Cloud.define('f', () => 1);", async (host)
   assert.match((await host.frame((frame) => frame.t === 'loaded' && frame.error)).error.message, /already/);
 });
 
+process('messages of a job are bounded', `
+  Parse.Cloud.job('j', ({ message }) => { message('x'.repeat(100000)); message(7); });
+`, async (host) => {
+  await host.run({ kind: 'job', name: 'j', jobId: 'a' });
+  const said = host.frames.filter(({ t }) => t === 'progress').map(({ message }) => message);
+  assert.deepEqual(said, ['x'.repeat(8192), '7']);
+});
+
 process('lines of the log have a level and the run that they belong to', `
   console.log('at the start', { a: 1 });
   Parse.Cloud.define('f', async (request) => {

@@ -49,6 +49,27 @@ import Testing
         #expect(book.state(of: "a") == Self.state(phase, message))
     }
 
+    @Test func aBookThatIsClosedTakesNoFurtherJob() {
+        var book = JobBook()
+        _ = book.begin("a")
+        book.close()
+        #expect(!book.refuses("a"), "It is under way.")
+        #expect(book.refuses("b"))
+        let isBegun = book.begin("b")
+        #expect(!isBegun)
+    }
+
+    /// One character may be as long as a text.
+    @Test func aMessageIsBoundedInBytes() {
+        var book = JobBook()
+        _ = book.begin("a")
+        let long = "a" + String(repeating: "\u{301}", count: 3 * JobBook.messageMax)
+        book.tell("a", long)
+        #expect(book.state(of: "a").message.utf8.count <= 4 * JobBook.messageMax)
+        book.end("a", .ended(long))
+        #expect(book.state(of: "a").message.utf8.count <= 4 * JobBook.messageMax)
+    }
+
     @Test func theOldestEndsAreForgottenAndWhatRunsIsNot() {
         var book = JobBook()
         _ = book.begin("runs")

@@ -4,6 +4,7 @@ import Logging
 import MessageBus
 import ParseProtocol
 import ProcessKit
+import Synchronization
 import TestSupport
 import Testing
 
@@ -11,7 +12,8 @@ import Testing
 @Suite struct NodePoolTests {
     /// Runs `body` with a pool, and with the folder of its code.
     private func withPool(
-        processes: Int = 2, _ body: (_ pool: NodePool, _ folder: String) async throws -> Void
+        processes: Int = 2, logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+        _ body: (_ pool: NodePool, _ folder: String) async throws -> Void
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "cloud-\(Names.random(12))").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -22,8 +24,7 @@ import Testing
         variables["SATCHEL_CLOUD_PROCESSES"] = "\(processes)"
         var configuration = try CloudConfiguration(Settings(variables), dataDirectory: folder)
         configuration.runtime = "\(checkoutDirectory)/Tests/Peers/cloud_runtime.js"
-        let pool = try NodePool(
-            configuration: configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let pool = try NodePool(configuration: configuration, logger: logger)
         pool.start(
             .init(
                 loaded: { _ in },
@@ -95,6 +96,16 @@ import Testing
         }
     }
 
+    @Test func aSpinningCallIsEndedAlthoughItTalks() async throws {
+        try await withPool(processes: 1) { pool, _ in
+            let pid = try await result("pid", in: pool)
+            let tooLong = RunOutcome.ended("The cloud code took longer than it may and was ended.")
+            #expect(await run("chatter", in: pool, limit: .seconds(2)) == tooLong)
+            let next = try await result("pid", in: pool)
+            #expect(next != pid)
+        }
+    }
+
     @Test func aSlowCallIsEndedAloneAndItsProcessGoesOn() async throws {
         try await withPool(processes: 1) { pool, _ in
             let pid = try await result("pid", in: pool)
@@ -103,6 +114,26 @@ import Testing
             let tooLong = RunOutcome.ended("The cloud code took longer than it may and was ended.")
             #expect(await never == tooLong)
             #expect(await slow == .result(Array(#""slow""#.utf8)), "More than a second after the other one was ended.")
+            let next = try await result("pid", in: pool)
+            #expect(next == pid)
+        }
+    }
+
+    @Test func jobsEndBeforeTheirProcessAndCallsGoOn() async throws {
+        try await withPool(processes: 1) { pool, _ in
+            let call: JSON = ["kind": "job", "name": "never", "params": [:], "request": [:]]
+            let end = BusClock.now + Duration.seconds(20).milliseconds
+            var wanted = CodeRun(name: "never", depth: 0, text: call.serialized, deadline: end)
+            wanted.jobId = "a"
+            let job = wanted
+            async let ended = pool.run(job)
+            let pid = try await result("pid", in: pool)
+            async let slow = run("slow", in: pool)
+            pool.cancelJobs()
+            let lost = RunOutcome.ended("The process of the cloud code ended before the job did.")
+            #expect(await ended == lost)
+            #expect(await pool.run(job) == lost, "No other one is begun.")
+            #expect(await slow == .result(Array(#""slow""#.utf8)))
             let next = try await result("pid", in: pool)
             #expect(next == pid)
         }
@@ -120,6 +151,25 @@ import Testing
         }
     }
 
+    /// Also what was left behind by a process that ended by itself, and by a pool that was stopped.
+    @Test func whatTheCodeStartedEndsWithItsProcess() async throws {
+        try await withPool(processes: 1) { pool, _ in
+            let first = try await child(in: pool)
+            _ = await run("end", in: pool)
+            try await eventually("it ends with the process") { !first.isAlive }
+            let second = try await child(in: pool)
+            await pool.stop(within: .seconds(20))
+            try await eventually("it ends with the pool", within: .seconds(5)) { !second.isAlive }
+        }
+    }
+
+    /// A program that the code has started.
+    private func child(in pool: NodePool) async throws -> OtherProcess {
+        let child = OtherProcess(pid: pid_t(try #require(try await result("child", in: pool).intValue)))
+        #expect(child.isAlive)
+        return child
+    }
+
     @Test func codeThatCannotBeLoadedIsSaidUntilItCan() async throws {
         try await withPool(processes: 1) { pool, folder in
             let mark = folder + "/broken"
@@ -131,4 +181,41 @@ import Testing
             try await eventually("it works again") { (try? await result("hello", in: pool)) == "hello" }
         }
     }
+
+    /// Both ways into the log have one bound.
+    @Test func whatIsPastTheLogIsDroppedAndCounted() async throws {
+        let said = SaidLines()
+        try await withPool(processes: 1, logger: Logger(label: "test") { _ in said }) { pool, _ in
+            #expect(try await result("chatter", in: pool) == "said")
+            #expect(try await result("outputs", in: pool) == "written")
+            _ = await run("end", in: pool)
+            try await eventually("it is said what was dropped") { !said.lines(with: "code.bytes").isEmpty }
+            let logged = said.lines(with: "code.text").count
+            let dropped = said.lines(with: "code.bytes").compactMap { Int($0["code.lines"]?.description ?? "") }
+            // Some come back meanwhile.
+            #expect(logged >= LogAllowance.linesMax)
+            #expect(logged < 3000, "\(logged)")
+            #expect(logged + dropped.reduce(0, +) == 6000, "\(logged) and \(dropped)")
+        }
+    }
+}
+
+/// The metadata of what was logged.
+private struct SaidLines: LogHandler {
+    private final class Lines: Sendable {
+        let all = Mutex<[Logger.Metadata]>([])
+    }
+
+    private let said = Lines()
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.trace
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) { said.all.withLock { $0.append(event.metadata ?? [:]) } }
+
+    func lines(with key: String) -> [Logger.Metadata] { said.all.withLock { $0.filter { $0[key] != nil } } }
 }

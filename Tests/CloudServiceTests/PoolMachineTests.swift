@@ -38,7 +38,7 @@ import Testing
             return does { $0.tick(now: $1, &$2) }
         }
 
-        mutating func heard(_ id: PoolMachine.ProcessID) { machine.heard(id, now: now) }
+        mutating func ponged(_ id: PoolMachine.ProcessID) { machine.ponged(id, now: now) }
 
         mutating func cancel(_ id: PoolMachine.RunID) -> [Action] {
             does { $0.cancel(id, .ended("stopped"), now: $1, &$2) }
@@ -76,7 +76,7 @@ import Testing
         subject.now += PoolMachine.silenceMax
         #expect(subject.call(2) == [.send(2, to: 2)])
         #expect(subject.call(3) == [.send(3, to: 2)])
-        subject.heard(1)
+        subject.ponged(1)
         #expect(subject.call(4) == [.send(4, to: 1)])
     }
 
@@ -86,7 +86,7 @@ import Testing
         for _ in 0..<20 {
             #expect(subject.tick(after: PoolMachine.pingAfter) == [.ping(1)])
             #expect(subject.tick(after: 10) == [], "It is asked once.")
-            subject.heard(1)
+            subject.ponged(1)
         }
         _ = subject.call(2)
         #expect(subject.call(3) == [.send(3, to: 1)], "It has as much to do as the other one.")
@@ -134,7 +134,7 @@ import Testing
         _ = subject.call(2, for: 60_000)
         #expect(subject.tick(after: 500) == [.cancel(1, in: 1), .finish(1, Self.tooLong), .ping(1)])
         #expect(subject.call(3) == [], "It waits for the answer.")
-        subject.heard(1)
+        subject.ponged(1)
         #expect(subject.tick(after: 10) == [.send(3, to: 1)])
         #expect(subject.answered(2, by: 1) == [.finish(2, .result([]))])
         #expect(subject.answered(3, by: 1) == [.finish(3, .result([]))])
@@ -151,6 +151,17 @@ import Testing
         #expect(subject.call(2) == [.send(2, to: 2)])
         #expect(subject.ended(1) == [])
         #expect(subject.tick(after: PoolMachine.backOff.lowerBound).contains(.start(3)))
+    }
+
+    /// Code that computes for ever can write to its log or answer calls meanwhile.
+    @Test func aProcessThatTalksButAnswersNoPingStandsStill() {
+        var subject = Subject.ready(processes: 1)
+        _ = subject.call(1, for: 2000)
+        _ = subject.call(2, for: 60_000)
+        #expect(subject.tick(after: PoolMachine.pingAfter) == [.ping(1)])
+        subject.now += 1500
+        #expect(subject.answered(2, by: 1) == [.finish(2, .result([]))])
+        #expect(subject.tick(after: 500) == [.cancel(1, in: 1), .finish(1, Self.tooLong), .kill(1)])
     }
 
     @Test func aProcessThatStandsStillTakesItsOtherCallsWithIt() {
@@ -179,13 +190,13 @@ import Testing
             let actions = subject.tick(after: 100)
             #expect(actions.contains(.finish(id, Self.tooLong)))
             #expect(!actions.contains(.start(2)))
-            subject.heard(1)
+            subject.ponged(1)
         }
         subject.now += PoolMachine.stableAfter
         let last = PoolMachine.RunID(PoolMachine.lateMax)
         _ = subject.call(last, for: 100)
         #expect(subject.tick(after: 100).contains(.start(2)))
-        subject.heard(1)
+        subject.ponged(1)
         #expect(subject.answered(1000, by: 1) == [.finish(1000, .result([])), .kill(1)])
     }
 
@@ -194,7 +205,7 @@ import Testing
         _ = subject.call(1)
         #expect(subject.cancel(1) == [.cancel(1, in: 1), .finish(1, .ended("stopped")), .ping(1)])
         #expect(subject.cancel(1) == [])
-        subject.heard(1)
+        subject.ponged(1)
         #expect(subject.call(2) == [.send(2, to: 1)])
     }
 
@@ -254,10 +265,10 @@ import Testing
         let sent = subject.does { $0.loaded(1, problem: nil, now: $1, &$2) }
         #expect(sent == [.send(2, to: 1), .send(1, to: 1)])
         #expect(subject.machine.deadline(of: 1) == 14_000)
-        subject.heard(1)
+        subject.ponged(1)
         #expect(!subject.tick(after: 4999).contains(.finish(1, Self.tooLong)))
         #expect(subject.answered(2, by: 1) == [.finish(2, .result([]))])
-        subject.heard(1)
+        subject.ponged(1)
         #expect(subject.tick(after: 1).contains(.finish(1, Self.tooLong)))
         #expect(subject.machine.deadline(of: 1) == nil)
     }
@@ -291,8 +302,16 @@ import Testing
         var subject = Subject.ready()
         _ = subject.call(1)
         let stopping = RunOutcome.notRun("The cloud service is stopping.")
-        #expect(subject.does { $0.stop(&$2) } == [.finish(1, stopping), .kill(1), .kill(2)])
+        #expect(subject.does { $0.stop(&$2) } == [.finish(1, Self.died), .kill(1), .kill(2)], "It was begun.")
         #expect(subject.ended(1) == [])
         #expect(subject.call(2) == [.finish(2, stopping)])
+    }
+
+    @Test func whatWaitsAtTheEndWasNotBegun() {
+        var subject = Subject(processes: 1)
+        _ = subject.does { $0.begin(now: $1, &$2) }
+        _ = subject.call(1)
+        let stopping = RunOutcome.notRun("The cloud service is stopping.")
+        #expect(subject.does { $0.stop(&$2) } == [.finish(1, stopping), .kill(1)])
     }
 }

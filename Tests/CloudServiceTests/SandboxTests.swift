@@ -13,7 +13,23 @@ import Testing
         #expect(words[runtime - 1] == "--ro-bind")
         #expect(empty < runtime)
         #expect(!words.contains("--bind"))
-        #expect(!words.contains("/"))
+        let bound = zip(words, words.dropFirst()).filter { $0.0.hasPrefix("--ro-bind") }.map(\.1)
+        #expect(!bound.contains("/"))
+    }
+
+    /// The kernel's settings are in /proc, and the root and /dev are memory without a bound.
+    @Test func nothingButTmpIsWritable() throws {
+        let words = Sandbox(hasNetwork: true, visible: ["/srv/code"]).prefix(folder: "/srv/code")
+        let code = try #require(words.lastIndex(of: "--ro-bind"))
+        for path in ["/proc", "/dev", "/"] {
+            let closed = try #require(words.indices.first { words[$0] == "--remount-ro" && words[$0 + 1] == path })
+            #expect(closed > code, "What is mounted needs its place first.")
+        }
+    }
+
+    @Test func dataThatASandboxShowsIsRefused() {
+        let settings = Settings(["SATCHEL_CLOUD_SANDBOX": "bubblewrap"])
+        #expect(throws: StartupProblem.self) { try CloudConfiguration(settings, dataDirectory: "/usr/local/shop/data") }
     }
 
     @Test func withoutNetworkThereIsNone() {

@@ -13,6 +13,7 @@ import Testing
         Parse.Cloud.define('broken', () => undefinedName.field);
         Parse.Cloud.define('pid', () => process.pid);
         Parse.Cloud.define('spin', () => { for (;;); });
+        Parse.Cloud.define('child', () => require('child_process').spawn('/bin/sleep', ['600']).pid);
         Parse.Cloud.define('count', request =>
           new Parse.Query('CodeSecret').count({ useMasterKey: request.params.master === true }));
         Parse.Cloud.define('mine', request =>
@@ -233,6 +234,11 @@ import Testing
         try await eventually("the code is back") {
             try await client.create("CodeNote", ["text": "good"])["checked"] == true
         }
+
+        let child = OtherProcess(pid: pid_t(try #require(try await call("child", by: client).result.intValue)))
+        #expect(child.isAlive)
+        try await suite.restart("cloud-1")
+        try await eventually("what the code started has ended with the service") { !child.isAlive }
         await suite.stop()
     }
 

@@ -79,4 +79,25 @@ import Testing
             #expect(try await version(suite) == 1)
         }
     }
+
+    /// After everything is gone a backup brings back the version that was run, and those that one can go back to.
+    @Test(.timeLimit(.minutes(3))) func aRestoreBringsBackTheVersions() async throws {
+        try await Suite.with { suite in
+            let backup = FileManager.default.temporaryDirectory.appending(path: "backup-\(Names.random(12))").path
+            defer { try? FileManager.default.removeItem(atPath: backup) }
+            for version in [1, 2] {
+                _ = try await suite.script("cloud", "deploy", CloudSuite.folder(Self.code(version)))
+            }
+            _ = try await suite.script("backup", backup)
+            try await suite.down()
+            try FileManager.default.removeItem(atPath: suite.dataDirectory)
+            _ = try await suite.script("restore", backup)
+            _ = try await suite.script("up", "--no-build", "--no-demo")
+            try await suite.untilHealthy()
+            try await eventually("the code is run") { try await version(suite) == 2 }
+            #expect(try await ParseClient(suite).create("Versioned", [:])["version"] == 2)
+            _ = try await suite.script("cloud", "rollback")
+            #expect(try await version(suite) == 1)
+        }
+    }
 }

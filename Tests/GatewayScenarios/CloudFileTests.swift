@@ -113,6 +113,10 @@ import Testing
         #expect(try await master.get("/config")["params"] == ["limit": 5])
         #expect(try await master.call(.PUT, "/config", ["params": ["limit": 6, "odd": true]]).status == 200)
         #expect(try await master.get("/config")["params"] == ["limit": 7, "before": 5])
+        // The code returns a new Config, which says nothing of what is hidden.
+        let hidden: JSON = ["params": ["limit": 6, "odd": true], "masterKeyOnly": ["before": true]]
+        #expect(try await master.call(.PUT, "/config", hidden).status == 200)
+        #expect(try await ParseClient(suite).get("/config")["params"] == ["limit": 7])
         try await eventually("afterSave heard of both") {
             let heard = try await master.find("ConfigHeard", [:]).results
             return heard.contains { $0["now"] == 5 && $0["was"] == 0 }

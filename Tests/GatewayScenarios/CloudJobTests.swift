@@ -10,7 +10,7 @@ import Testing
         Parse.Cloud.define('hello', () => 'hello');
         const mark = (job, more) => new Parse.Object('JobMark').save({ job, ...more }, { useMasterKey: true });
         Parse.Cloud.job('count', async (request) => {
-          await mark('count', { n: request.params.n || 0, id: request.jobId });
+          await mark('count', { n: request.params.n || 0, run: request.jobId });
           request.message('half');
           return `counted ${request.params.n}`;
         });
@@ -66,7 +66,7 @@ import Testing
         #expect(ended["message"] == "counted 7")
         #expect(ended["params"] == ["n": 7])
         #expect(ended["source"] == "api")
-        #expect(try await marks("count", in: suite).contains { $0["id"] == .string(id) })
+        #expect(try await marks("count", in: suite).contains { $0["run"] == .string(id) })
 
         let old = try await end(of: begin("old", in: suite), in: suite)
         #expect(old["status"] == "succeeded", "\(old)")
@@ -135,6 +135,31 @@ import Testing
         }
         #expect(try await marks("held", in: suite).count == 1, "The second one never began.")
         #expect(try await master.call(.DELETE, "/jobs/held").code == 101)
+        await suite.stop()
+    }
+
+    @Test func aJobThatIsStartedMoreOftenThanItEndsWaitsABoundedNumberOfTimes() async throws {
+        let suite = try await Self.start()
+        let master = ParseClient.master(suite)
+        let first = try await begin("held", in: suite)
+        try await eventually("it runs") { try await status(first, in: suite)["message"] == "holding" }
+        try await suite.tamper(
+            "catalog",
+            """
+            INSERT INTO jobRuns(status, name)
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100)
+            SELECT 'waits' || i, 'held' FROM n
+            """)
+        #expect(try await master.call(.POST, "/jobs/held").code == 155)
+        let planned = try await master.call(
+            .POST, "/cloud_code/jobs",
+            ["job_schedule": ["jobName": "held", "repeatMinutes": 60, "startAfter": "2024-01-01T00:00:00.000Z"]])
+        #expect(planned.status == 201, "\(planned.text)")
+        try await eventually("its time has passed by") {
+            let due = try await suite.rows("catalog", "SELECT 1 FROM jobTimes WHERE dueAt > 1704067200000")
+            return due.count == 1
+        }
+        #expect(try await suite.rows("catalog", "SELECT 1 FROM jobRuns").count == 101)
         await suite.stop()
     }
 

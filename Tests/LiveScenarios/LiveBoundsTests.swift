@@ -104,7 +104,7 @@ import Testing
         let name = "Live\(Names.random(8))"
         let live = try await LiveConnection.connect(suite)
         #expect(try await live.subscribe(1, name, ["text": ["$regex": "(a+)+$("]])["code"] == 102)
-        let patterns = (0..<30).map { JSON.object(["text": ["$regex": .string("(a+)+b{\($0 + 1)}$")]]) }
+        let patterns = (0..<30).map { JSON.object(["text": ["$regex": .string("^([a-z]{1,9})+(?#\($0))[^a-z]")]]) }
         #expect(try await live.subscribe(2, name, ["$or": .array(patterns)])["op"] == "subscribed")
         let other = try await LiveConnection.connect(suite)
         try await other.subscribe(1, name)
@@ -120,7 +120,7 @@ import Testing
     @Test func advisory2026_33508_theDepthOfAQueryIsBounded() async throws {
         let suite = try await Self.narrow.value
         var condition: JSON = ["n": 1]
-        for _ in 0..<40 { condition = ["$or": [condition]] }
+        for _ in 0..<20 { condition = ["$or": [condition]] }
         let live = try await LiveConnection.connect(suite)
         #expect(try await live.subscribe(1, "Note", condition)["code"] == 102)
     }

@@ -90,7 +90,8 @@ import Testing
     @Test func whatIsWrongHasACode() async throws {
         let suite = try await Suite.shared
         let stranger = try await LiveConnection(suite)
-        #expect(try await stranger.subscribe(1, "Note")["code"] == 2)
+        try await stranger.send(["op": "subscribe", "requestId": 1, "query": ["className": "Note", "where": [:]]])
+        #expect(try await stranger.next()["code"] == 2)
         try await stranger.send(["op": "connect", "applicationId": "another"])
         let refusal = try await stranger.next()
         #expect(refusal["code"] == 4)

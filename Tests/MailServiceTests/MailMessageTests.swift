@@ -41,6 +41,20 @@ import Testing
         }
     }
 
+    /// Whichever sign it is and wherever it stands: a text that needs no change and one that does are told apart.
+    @Test func everySignBecomesPartOfOneLine() {
+        let others: [UnicodeScalar] = ["\u{85}", "\u{AD}", "\u{200F}", "\u{202E}", "\u{2029}"]
+        for sign in (0...0x7F as ClosedRange<UInt8>).map({ UnicodeScalar($0) }) + others {
+            let isKept = (0x20...0x7E).contains(sign.value)
+            let shown = isKept ? String(sign) : " "
+            #expect(HeaderText.singleLine("a\(sign)b") == "a\(shown)b", "\(sign.value)")
+            for text in ["\(sign)ab", "ab\(sign)", "\(sign)"] {
+                let line = HeaderText.singleLine(text)
+                #expect(line == (shown == " " ? text.filter { $0.isLetter } : text), "\(sign.value)")
+            }
+        }
+    }
+
     static let badAddresses = [
         "", "ann", "ann@", "@shop.example", "a@b@c", "ann@shop.example\r\nBcc: x@y.example", "ann <x@y.example>",
         "a b@c.example",

@@ -1,6 +1,7 @@
 'use strict';
 // The Node side of the socket of `cloud` (Services/Cloud/Runtime/README.md) and nothing more: functions with fixed behaviour, for tests of the
 // pool that has no need of Parse.
+const { spawn } = require('node:child_process');
 const fs = require('node:fs');
 const net = require('node:net');
 
@@ -25,9 +26,24 @@ const functions = {
   deep: (run) => socket.write(frame(`{"t":"done","id":${run.id},"result":${'['.repeat(2000)}${']'.repeat(2000)}}`)),
   noise: () => socket.write(Buffer.from([255, 255, 255, 255])),
   spin: () => { for (;;); },
+  chatter: (run) => {
+    for (;;) {
+      for (const start = Date.now(); Date.now() - start < 20;);
+      send({ t: 'log', run: run.id, level: 'info', text: 'still here' });
+    }
+  },
   never: () => {},
   slow: (run, done) => setTimeout(() => done('slow'), 1500),
   end: () => process.exit(7),
+  chatter: (run, done) => {
+    for (let number = 0; number < 3000; number += 1) send({ t: 'log', run: run.id, level: 'info', text: `line ${number}` });
+    done('said');
+  },
+  outputs: (run, done) => {
+    fs.writeSync(1, 'x\n'.repeat(3000));
+    done('written');
+  },
+  child: (run, done) => done(spawn('/bin/sleep', ['600'], { stdio: 'ignore' }).pid),
   ask: (run, done) => {
     asks.set(run.id, (answer) => done(answer.body));
     send({ t: 'ask', ask: run.id, run: run.id, method: 'GET', path: '/classes/Note', auth: { master: false } });

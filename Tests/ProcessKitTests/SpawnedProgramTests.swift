@@ -33,12 +33,13 @@ struct SpawnedProgramTests {
 
     @Test func whatClosesByItselfIsNotLeft() throws {
         // A number that no shell uses.
-        let descriptor = fcntl(try pipe().reading.fileDescriptor, F_DUPFD_CLOEXEC, 200)
+        let (reading, _) = try pipe()
+        let descriptor = withExtendedLifetime(reading) { fcntl($0.fileDescriptor, F_DUPFD_CLOEXEC, 200) }
         defer { close(descriptor) }
         let answer = try run("for f in /proc/$$/fd/*; do echo ${f##*/}; done")
         let numbers = answer.text.split(separator: "\n").compactMap { Int32($0) }
         #expect(Set(numbers).isSuperset(of: [0, 1, 2]))
-        #expect(descriptor >= 200)
+        try #require(descriptor >= 200)
         #expect(!numbers.contains(descriptor))
     }
 

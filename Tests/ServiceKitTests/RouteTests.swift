@@ -88,6 +88,14 @@ import Testing
             guard let number = parameters["number"]?.intValue else { throw ParseError(.validationError, "A number.") }
             return try .result(.int(2 * number))
         }
+        routes.readingFunction("halve") { parameters, _, reader in
+            let marks = try reader.rows("SELECT count(*) AS n FROM marks").first?.int("n") ?? 0
+            guard let number = parameters["number"]?.intValue else { throw ParseError(.validationError, "A number.") }
+            return {
+                runs.add()
+                return try .result(.int(number / 2 + marks))
+            }
+        }
     }
 
     /// The failure with which the service refuses the request.
@@ -167,6 +175,26 @@ import Testing
             #expect(await code("double", []) == 107)
             #expect(await code("double", [Array("{".utf8)]) == 107)
             #expect(runs.all == 2)
+        }
+    }
+
+    /// On the lane, and where it does not hold up the lane: the large one is decoded by a task.
+    @Test(arguments: [0, 100_000]) func functionsThatReadFirstAnswerWhatTheyRead(padding: Int) async throws {
+        try await withShop { bench, _, runs in
+            func halve(_ parameters: JSON) async throws -> [[UInt8]] {
+                var padded = parameters
+                padded["padding"] = .string(String(repeating: "x", count: padding))
+                return try await bench.ask(
+                    "shop.function.v1", FunctionRequest.with { $0.name = "halve" }, documents: [padded.serialized]
+                ).documents
+            }
+            #expect(try await halve(["number": 8]) == [Array("4".utf8)])
+            _ = try await bench.ask("shop.mark.v1", deletion(of: "ann"), key: "m")
+            #expect(try await halve(["number": 8]) == [Array("5".utf8)])
+            let before = runs.all
+            let failure = await #expect(throws: BusFailure.self) { try await halve([:]) }
+            #expect(failure?.failure.code == 142)
+            #expect(runs.all == before)
         }
     }
 

@@ -10,12 +10,12 @@ package struct NeverHappened: Error, CustomStringConvertible {
 /// Only time in which this process could look counts: on a machine that stood still for a minute, nothing is late.
 /// - Throws: `NeverHappened` when the time is over.
 package func eventually(
-    _ what: String, within limit: Duration = .seconds(30), _ condition: () async throws -> Bool
+    _ what: @autoclosure () -> String, within limit: Duration = .seconds(30), _ condition: () async throws -> Bool
 ) async throws {
     let pause = Duration.milliseconds(50)
     var (waited, last) = (Duration.zero, ContinuousClock.now)
     while !(try await condition()) {
-        guard waited < limit else { throw NeverHappened("Not within \(limit): \(what).") }
+        guard waited < limit else { throw NeverHappened("Not within \(limit): \(what()).") }
         try await Task.sleep(for: pause)
         let now = ContinuousClock.now
         waited += min(now - last, pause * 10)

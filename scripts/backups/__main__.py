@@ -28,6 +28,7 @@ def arguments():
         if name == "backup":
             command.add_argument("--users-key")
             command.add_argument("--files-key")
+            command.add_argument("--cloud-code")
         else:
             command.add_argument("--replace", action="store_true")
             command.add_argument("--numbers-above", type=int)
@@ -40,7 +41,8 @@ def run(given):
         return
     shop = Shop(given.data, given.volumes)
     if given.command == "backup":
-        take(shop, given.folder, given.release, {"users.key": given.users_key, "files.key": given.files_key})
+        keys = {"users.key": given.users_key, "files.key": given.files_key}
+        take(shop, given.folder, given.release, keys, given.cloud_code)
     else:
         restore(shop, given.folder, given.release, given.replace, given.numbers_above)
 

@@ -9,11 +9,15 @@ SERVICES = ("catalog", "users", "bag", "payments", "mail", "push", "analytics", 
 KEYS = {"master.key": "gateway", "files.key*": "gateway", "users.key*": "users", "crash.key": "crash"}
 # What else cannot be made anew: the first admin's password, the scale, which steps of the set-up are done.
 OTHERS = {"admin.password": "gateway", "scale": "gateway", "setup": "gateway", "bag.numbers": "bag", "files": "catalog"}
+# The shop's own code: a folder; or its versions, with the number of the one that is run. Of any shape below.
+CODE, CODE_VERSIONS, CODE_CURRENT = "cloud", "cloud.versions", "cloud.version"
+VERSION = re.compile(r"[1-9][0-9]{0,8}")
 # What a restore puts in place first: a service that finds its certificate and no database does not start.
 BORN = re.compile(r"[a-z]+\.born")
 
 OWNERS = {name.rstrip("*"): owner for name, owner in KEYS.items()} | OTHERS
 OWNERS |= {f"{service}.{kind}": service for service in SERVICES for kind in ("sqlite", "born")}
+OWNERS |= {name: "cloud" for name in (CODE, CODE_VERSIONS, CODE_CURRENT, "cloud.lock")}
 
 
 class Refused(Exception):
@@ -30,7 +34,7 @@ class Shop:
         """The folders that services call their data."""
         if self.data:
             return [self.data]
-        return [os.path.join(self.volumes, name) for name in ("gateway", *SERVICES)]
+        return [os.path.join(self.volumes, name) for name in ("gateway", *SERVICES, "cloud")]
 
     def home(self, name):
         """The folder that a path of a backup belongs to."""
@@ -48,6 +52,10 @@ def is_ours(name):
     parts = name.split("/")
     if parts[0] not in OWNERS or "\0" in name or any(part in ("", ".", "..") for part in parts):
         return False
+    if parts[0] == CODE:
+        return len(parts) >= 2
+    if parts[0] == CODE_VERSIONS:
+        return len(parts) >= 3 and VERSION.fullmatch(parts[1]) is not None
     return len(parts) == {"files": 3, "setup": 2}.get(parts[0], 1)
 
 

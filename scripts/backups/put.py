@@ -3,9 +3,10 @@ import datetime
 import os
 import shutil
 
+import cloud
 import databases
 import manifest
-from layout import BORN, SERVICES, Refused, lock, say
+from layout import BORN, CODE, SERVICES, Refused, lock, say
 
 STAGE = "restore.part"
 # The scripts' lock, which the one who calls this holds.
@@ -84,6 +85,7 @@ def stage(shop, folder, listed, known):
         manifest.require_same(folder, file, *read(folder, file, lambda path: bring(shop, path, file["path"])))
     inspect(listed, lambda service: staged(shop, f"{service}.sqlite"))
     next_number = raise_numbers(staged(shop, "bag.numbers"), listed, known)
+    cloud.settle(os.path.dirname(staged(shop, CODE)))
     for home in shop.homes():
         manifest.synchronize_all(os.path.join(home, STAGE))
     return next_number

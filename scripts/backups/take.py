@@ -3,15 +3,17 @@ import datetime
 import os
 import shutil
 
+import cloud
 import databases
 import manifest
-from layout import KEYS, OTHERS, SERVICES, Refused, lock, say, warn
+from layout import CODE, KEYS, OTHERS, SERVICES, Refused, lock, say, warn
 
 
-def take(shop, folder, release, key_files):
+def take(shop, folder, release, key_files, code):
     """Writes the backup to `folder`.part and gives it its name at last.
 
     key_files: paths of keys that are not in the shop's folders, by the name that they have there.
+    code: the path of the cloud code that is not there; empty for the usual one.
     Throws: Refused, OSError, sqlite3.Error; then nothing of that name is there.
     """
     folder = os.path.abspath(folder)
@@ -20,7 +22,7 @@ def take(shop, folder, release, key_files):
     part = folder + ".part"
     descriptor = begin(part)
     try:
-        summary = fill(shop, part, release, key_files)
+        summary = fill(shop, part, release, key_files, code)
         os.rename(part, folder)
         manifest.synchronize(os.path.dirname(folder))
     except BaseException:
@@ -47,12 +49,13 @@ def begin(part):
     return lock(part, refusal)
 
 
-def fill(shop, part, release, key_files):
+def fill(shop, part, release, key_files, code):
     begun = now()
     need_room(part, sum(os.path.getsize(file) for service in SERVICES for file in parts_of(shop.database(service))))
     moment = copy_databases(shop, part)
     copy_small(shop, part, key_files)
     lost = copy_files(shop, part)
+    cloud.take(shop, code or shop.path(CODE), part)
     services = {}
     for service in SERVICES:
         services[service] = databases.inspect(os.path.join(part, f"{service}.sqlite"))

@@ -17,40 +17,62 @@ struct CheckoutFunctions: Sendable {
     private static let waitMin = Duration.milliseconds(100)
 
     /// `checkout`: byte for byte the receipt that is stored.
-    func checkout(_ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply {
-        let receipt = try await receipt(request) { try CheckoutRequest(checkout: parameters) }
-        return try BusReply(FunctionReply(), documents: [receipt.text])
+    func checkout(
+        _ parameters: JSON, _ request: ServiceRequest, _ reader: StoreReader
+    ) throws -> ServiceRoutes.Rest {
+        let asked = try asked(request, reader) { try CheckoutRequest(checkout: parameters) }
+        return { try BusReply(FunctionReply(), documents: [try await receipt(asked, request)]) }
     }
 
     /// `chargeCustomer` and `ChargeToken`: the receipt in the form that the app's code expects.
     func charge(
-        _ request: ServiceRequest, _ parse: () throws -> CheckoutRequest
-    ) async throws -> BusReply {
-        let receipt = try await receipt(request, parse)
-        return try .result((receipt.request.answerForm ?? chargeAnswer).shown(try JSON(parsing: receipt.text)))
+        _ request: ServiceRequest, _ reader: StoreReader, _ parse: () throws -> CheckoutRequest
+    ) throws -> ServiceRoutes.Rest {
+        let asked = try asked(request, reader, parse)
+        return {
+            let receipt = try await receipt(asked, request)
+            return try .result((asked.wanted.answerForm ?? chargeAnswer).shown(try JSON(parsing: receipt)))
+        }
     }
 
-    /// The receipt of a checkout, made now or stored before. The user is checked before the parameters are.
-    private func receipt(
-        _ request: ServiceRequest, _ parse: () throws -> CheckoutRequest
-    ) async throws -> (request: CheckoutRequest, text: [UInt8]) {
+    /// A request to pay, with what the bag knows of it.
+    private struct Asked: Sendable {
         let began = ContinuousClock.now
+        let wanted: CheckoutRequest
+        let userId: String
+        let keys: [String]
+        /// The checkout that one of the keys was used for.
+        let known: String?
+        /// The products that are to be paid, when there is none.
+        let products: Set<String>
+    }
+
+    /// The user is checked before the parameters are.
+    private func asked(
+        _ request: ServiceRequest, _ reader: StoreReader, _ parse: () throws -> CheckoutRequest
+    ) throws -> Asked {
         let userId = try request.userId
         let wanted = try parse()
         let keys = keys(wanted, request)
-        let (known, products) = try await host.store.read { reader in
-            let id = try CheckoutLedger.known(keys, of: userId, orderId: wanted.orderId, in: reader)
-            return (id, id == nil ? try Self.products(wanted, of: userId, in: reader) : [])
+        return try reader.atOneMoment {
+            let known = try CheckoutLedger.known(keys, of: userId, orderId: wanted.orderId, in: reader)
+            return Asked(
+                wanted: wanted, userId: userId, keys: keys, known: known,
+                products: known == nil ? try Self.products(wanted, of: userId, in: reader) : [])
         }
+    }
+
+    /// The receipt of a checkout, made now or stored before.
+    private func receipt(_ asked: Asked, _ request: ServiceRequest) async throws -> [UInt8] {
         let id: String
-        if let known {
+        if let known = asked.known {
             id = known
         } else {
-            id = try await start(wanted, of: products, by: userId, keys: keys, request)
+            id = try await start(asked.wanted, of: asked.products, by: asked.userId, keys: asked.keys, request)
         }
-        let left = max(Self.waitMin, Self.waitMax - (ContinuousClock.now - began))
+        let left = max(Self.waitMin, Self.waitMax - (ContinuousClock.now - asked.began))
         switch await runner.outcome(of: id, within: left) {
-        case .success(let receipt): return (wanted, receipt)
+        case .success(let receipt): return receipt
         case .failure(let error): throw error
         case nil:
             throw ParseError(

@@ -2,6 +2,7 @@ import Foundation
 import Messages
 import ObjectStore
 import ParseProtocol
+import ServiceKit
 
 extension CheckoutLedger {
     /// Numbers the order and marks it made; the reply and everything the others must hear are part of the same
@@ -25,8 +26,9 @@ extension CheckoutLedger {
 
     private struct Undone: Error {}
 
-    /// The catalog's limit on a product's name.
-    private static let longestName = String(decoding: repeatElement(UInt8(ascii: "x"), count: 500), as: UTF8.self)
+    /// As long as a product's name can be in a document: the catalog's limit of 500 bytes, for each of which JSON may
+    /// need six.
+    private static let longestName = String(decoding: repeatElement(UInt8(ascii: "x"), count: 3000), as: UTF8.self)
 
     /// Proves, before anything is charged, that the store will take the order and its lines when they are made.
     /// Whatever it refuses afterwards would be paid and never made. Leaves nothing behind.
@@ -36,7 +38,7 @@ extension CheckoutLedger {
             lines: checkout.lines.map {
                 PricedOrder.Line(
                     itemId: $0.itemId, productId: $0.productId, name: longestName, quantity: $0.quantity,
-                    unitPriceMinorUnits: 1)
+                    unitPriceMinorUnits: Price.minorUnitsMax)
             }, currency: Currency.standard.code)  // Any; all codes have three letters.
         let chargeId = "ch_" + Names.random(40)
         guard try !provesCompletion(checkout, priced, chargeId: chargeId, in: transaction) else { return }
@@ -49,10 +51,11 @@ extension CheckoutLedger {
     }
 
     /// Whether the store can say, without being changed, that it will take the order and its lines. The number is one
-    /// of as many digits as any; that the real one is free is `OrderNumbers`' to see to.
+    /// of as many digits as any; that the real one is free is `OrderNumbers`' to see to, as long as it has room for it.
     private static func provesCompletion(
         _ checkout: Checkout, _ priced: PricedOrder, chargeId: String, in transaction: StoreTransaction
     ) throws -> Bool {
+        guard try OrderNumbers.last(in: transaction) < OrderNumbers.importedMax else { return false }
         var order = orderFields(checkout, priced, chargeId: chargeId, at: transaction.now)
         order["orderNo"] = .int(OrderNumbers.importedMax)
         guard try transaction.provesUpdate("Order", checkout.orderId, order, caller: .master) else { return false }

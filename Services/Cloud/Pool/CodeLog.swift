@@ -35,8 +35,16 @@ struct CodeLog {
 
     /// A line of a process's outputs, such as Node's own warnings.
     func output(_ text: String) {
-        guard !text.isEmpty else { return }
         logger.info("The process of cloud code says.", metadata: ["code.text": "\(Self.oneLine(text))"])
+    }
+
+    /// Lines of a process that are in no log.
+    func dropped(_ dropped: LogAllowance.Dropped, pid: pid_t) {
+        logger.warning(
+            "Cloud code says more than the log takes; lines were dropped.",
+            metadata: [
+                "process": "\(pid)", "code.lines": "\(dropped.lines)", "code.bytes": "\(dropped.bytes)",
+            ])
     }
 
     func cannotStart(_ problem: String) {

@@ -3,6 +3,7 @@ import Glibc
 import Logging
 import MessageBus
 import Messages
+import Synchronization
 
 /// The pool of Node processes: one thread that owns their sockets and does what `PoolMachine` decides.
 package final class NodePool: Sendable {
@@ -29,12 +30,15 @@ package final class NodePool: Sendable {
         case run(CodeRun, @Sendable (RunOutcome) -> Void)
         case answer(CodeAsk, [UInt8])
         case cancelJob(String)
+        case cancelJobs
         case stop
     }
 
     private let mailbox: ThreadMailbox<Work>
     private let configuration: CloudConfiguration
     private let logger: Logger
+    /// Whether the thread is there.
+    private let isRunning = Atomic(false)
 
     package init(configuration: CloudConfiguration, logger: Logger) throws {
         mailbox = try ThreadMailbox()
@@ -45,9 +49,11 @@ package final class NodePool: Sendable {
     /// Starts the processes, which end with this process or by `stop`. To be called once.
     package func start(_ events: Events) {
         let (mailbox, configuration, logger) = (mailbox, configuration, logger)
-        let thread = Thread {
+        isRunning.store(true, ordering: .releasing)
+        let thread = Thread { [self] in
             Thread.current.name = "cloud-pool"
             PoolThread(mailbox: mailbox, configuration: configuration, events: events, logger: logger).run()
+            isRunning.store(false, ordering: .releasing)
         }
         thread.start()
     }
@@ -68,6 +74,9 @@ package final class NodePool: Sendable {
     /// - Parameter id: its `CodeRun.jobId`.
     package func cancel(job id: String) { mailbox.post(.cancelJob(id)) }
 
+    /// Ends all jobs, as `cancel(job:)` does; later ones are not begun. Calls go on.
+    package func cancelJobs() { mailbox.post(.cancelJobs) }
+
     /// In place of `start`, where there is no code: calls that come nevertheless are answered at once.
     package func close() {
         for case .run(_, let completion) in mailbox.close() { completion(Self.closed) }
@@ -75,6 +84,16 @@ package final class NodePool: Sendable {
 
     static let closed = RunOutcome.notRun("No cloud code is run here now.")
 
-    /// Ends the processes and the thread.
+    /// Ends the processes, with what the code started in them, and the thread. Calls that are under way end with them.
     package func stop() { mailbox.post(.stop) }
+
+    /// Does so, and waits for their end.
+    /// - Parameter limit: for a process that the kernel does not end.
+    package func stop(within limit: Duration) async {
+        let end = ContinuousClock.now + limit
+        stop()
+        while isRunning.load(ordering: .acquiring), ContinuousClock.now < end {
+            try? await Task.sleep(for: .milliseconds(5))
+        }
+    }
 }

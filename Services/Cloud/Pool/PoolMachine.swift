@@ -12,7 +12,8 @@ package struct PoolMachine {
         case send(RunID, to: ProcessID)
         /// Nobody waits for the call any more.
         case cancel(RunID, in: ProcessID)
-        /// Asks whether it still goes on; every message of it is an answer.
+        /// Asks whether it still goes on. Nothing but a pong is an answer: code that never lets go can write all the
+        /// same.
         case ping(ProcessID)
         case kill(ProcessID)
         case finish(RunID, RunOutcome)
@@ -24,7 +25,7 @@ package struct PoolMachine {
     package static let runsMax = 64
     /// Calls that may wait for a process.
     package static let waitingMax = 1024
-    /// A process that has work and has said nothing for so long is asked whether it goes on.
+    /// A process that has work is asked whether it goes on, so long after it has answered that last.
     package static let pingAfter: Milliseconds = 50
     /// One that has not answered for so long gets no further call while another one can take it.
     package static let silenceMax: Milliseconds = 50
@@ -40,6 +41,8 @@ package struct PoolMachine {
     /// The pause before a start, which doubles with every process that ends soon.
     package static let backOff: ClosedRange<Milliseconds> = 100...10_000
 
+    private static let died = RunOutcome.ended("The process of the cloud code ended while it worked on this.")
+
     private struct Process {
         enum Phase {
             case loading
@@ -53,11 +56,11 @@ package struct PoolMachine {
         let startedAt: Milliseconds
         var phase = Phase.loading
         var runs: Set<RunID> = []
-        /// The time of its last message, or since when it has something to say.
+        /// The time of its last answer to a ping, or since when it has work.
         var lastHeard: Milliseconds
         /// The time of the question that it has not answered yet.
         var pingedAt: Milliseconds?
-        /// A call was too long for it, and it has said nothing since; until it does it gets no further one.
+        /// A call was too long for it, and it has answered no ping since; until it does it gets no further one.
         var isDoubted = false
         /// Calls that were too long for it.
         var late = 0
@@ -130,8 +133,8 @@ package struct PoolMachine {
         sendWaiting(now: now, &actions)
     }
 
-    /// A message of a process, whatever it says.
-    package mutating func heard(_ id: ProcessID, now: Milliseconds) {
+    /// A process has answered a ping.
+    package mutating func ponged(_ id: ProcessID, now: Milliseconds) {
         processes[id]?.lastHeard = now
         processes[id]?.pingedAt = nil
         processes[id]?.isDoubted = false
@@ -144,7 +147,7 @@ package struct PoolMachine {
             tell("The process of the cloud code ends before it has loaded it; the log says why.", &actions)
         }
         for run in process.runs.sorted() {
-            finish(run, .ended("The process of the cloud code ended while it worked on this."), &actions)
+            finish(run, Self.died, &actions)
         }
         if slots[process.slot].process == id { replace(process, now: now, &actions) }
     }
@@ -329,10 +332,12 @@ package struct PoolMachine {
         if !process.runs.isEmpty, now - process.lastHeard >= Self.pingAfter { ping(id, now: now, &actions) }
     }
 
-    /// Ends everything.
+    /// Ends everything. A call that a process has was begun, so that nobody may hear that it was not.
     package mutating func stop(_ actions: inout [Action]) {
         isStopped = true
-        for id in runs.keys.sorted() { finish(id, .notRun("The cloud service is stopping."), &actions) }
+        for (id, run) in runs.sorted(by: { $0.key < $1.key }) {
+            finish(id, run.process == nil ? .notRun("The cloud service is stopping.") : Self.died, &actions)
+        }
         waiting = []
         for id in processes.keys.sorted() { end(id, &actions) }
     }

@@ -14,6 +14,7 @@ final class PoolThread {
         let process: NodeProcess
         var frames = FrameReader()
         var lines = LineReader()
+        var allowance = LogAllowance()
     }
 
     private struct AskKey: Hashable {
@@ -34,6 +35,7 @@ final class PoolThread {
     private var lastRun: RunID = 0
     private var lastTick: BusClock.Milliseconds = 0
     private var isRunning = true
+    private var takesJobs = true
 
     /// Milliseconds between two looks at the time, while there is something to look at.
     private static let tick: BusClock.Milliseconds = 50
@@ -64,6 +66,7 @@ final class PoolThread {
             if now - lastTick >= Self.tick {
                 lastTick = now
                 machine.tick(now: now, &actions)
+                for id in children.keys { sayDropped(by: id, now: now) }
             }
             act()
         }
@@ -73,6 +76,7 @@ final class PoolThread {
     private func perform(_ work: NodePool.Work) {
         switch work {
         case .run(let run, let completion):
+            guard takesJobs || run.jobId.isEmpty else { return completion(Self.jobLost) }
             lastRun += 1
             runs[lastRun] = (run, completion)
             machine.call(
@@ -82,6 +86,11 @@ final class PoolThread {
         case .cancelJob(let job):
             guard let id = runs.first(where: { $0.value.run.jobId == job })?.key else { return }
             machine.cancel(id, .ended("The job was stopped."), now: BusClock.now, &actions)
+        case .cancelJobs:
+            takesJobs = false
+            for id in runs.filter({ !$0.value.run.jobId.isEmpty }).keys.sorted() {
+                machine.cancel(id, Self.jobLost, now: BusClock.now, &actions)
+            }
         case .stop:
             isRunning = false
             machine.stop(&actions)
@@ -146,9 +155,12 @@ final class PoolThread {
         for _ in 0..<Self.lastReadsMax {
             guard child.process.output >= 0, let bytes = child.process.read(from: child.process.output), !bytes.isEmpty
             else { break }
-            for line in child.lines.lines(in: bytes) { log.output(line) }
+            for line in child.lines.lines(in: bytes) { write(line, of: &child) }
         }
-        if let line = child.lines.rest { log.output(line) }
+        if let line = child.lines.rest { write(line, of: &child) }
+        if let dropped = child.allowance.takeDropped(now: BusClock.now, isEnd: true) {
+            log.dropped(dropped, pid: child.process.pid)
+        }
         if isRunning { log.processEnded(pid: child.process.pid, how: how) }
         asks.forget { $0.process == id }
         machine.ended(id, now: BusClock.now, &actions)
@@ -165,7 +177,8 @@ final class PoolThread {
             polled.append(pollfd(fd: process.socket, events: wanted, revents: 0))
             polled.append(pollfd(fd: process.output, events: Int16(POLLIN), revents: 0))
         }
-        let timeout = mailbox.prepareToSleep() ? (machine.isWatching ? Int32(Self.tick) : -1) : 0
+        let isWatching = machine.isWatching || children.values.contains { $0.allowance.hasDropped }
+        let timeout = mailbox.prepareToSleep() ? (isWatching ? Int32(Self.tick) : -1) : 0
         _ = poll(&polled, nfds_t(polled.count), timeout)
         mailbox.awake()
         for (index, id) in ids.enumerated() {
@@ -180,14 +193,27 @@ final class PoolThread {
         guard let process = children[id]?.process, let bytes = process.read(from: process.output) else { return }
         // At its end there is nothing to poll for; the socket tells the process's own.
         guard !bytes.isEmpty else { return process.closeOutput() }
-        for line in children[id]?.lines.lines(in: bytes) ?? [] { log.output(line) }
+        guard var child = children.removeValue(forKey: id) else { return }
+        for line in child.lines.lines(in: bytes) { write(line, of: &child) }
+        children[id] = child
+    }
+
+    private func write(_ line: String, of child: inout Child) {
+        guard !line.isEmpty, child.allowance.admits(line.utf8.count, now: BusClock.now) else { return }
+        log.output(line)
+    }
+
+    private func sayDropped(by id: ProcessID, now: BusClock.Milliseconds) {
+        guard let child = children[id], child.allowance.hasDropped,
+            let dropped = children[id]?.allowance.takeDropped(now: now)
+        else { return }
+        log.dropped(dropped, pid: child.process.pid)
     }
 
     private func readMessages(of id: ProcessID) {
         guard let process = children[id]?.process, let bytes = process.read(from: process.socket) else { return }
         guard !bytes.isEmpty else { return end(id) }
         children[id]?.frames.append(bytes)
-        machine.heard(id, now: BusClock.now)
         do {
             while let frame = try children[id]?.frames.next() { take(try NodeMessage(frame: frame), from: id) }
         } catch {
@@ -212,13 +238,14 @@ final class PoolThread {
             let run = runId.flatMap { runs[$0]?.run ?? ended[$0] }
             ask(CodeAsk(process: id, number: number, runId: runId ?? 0, run: run, text: text))
         case .log(let runId, let level, let text):
+            guard children[id]?.allowance.admits(text.utf8.count, now: now) == true else { return }
             log.line(text, level: level, of: runId.flatMap { runs[$0]?.run ?? ended[$0] })
         case .unreadableAsk(let number, let runId):
             let run = runId.flatMap { runs[$0]?.run ?? ended[$0] }
             send(
                 Self.unreadable, answering: CodeAsk(process: id, number: number, runId: runId ?? 0, run: run, text: []))
-        // That it says something is all that it says.
-        case .unreadableLine, .pong: break
+        case .unreadableLine: break
+        case .pong: machine.ponged(id, now: now)
         case .progress(let run, let text): runs[run]?.run.told?(text)
         }
     }
@@ -243,6 +270,7 @@ final class PoolThread {
         send(FrameReader.frame("\"t\":\"answer\",\"ask\":\(ask.number)", before: text), to: ask.process)
     }
 
+    private static let jobLost = RunOutcome.ended("The process of the cloud code ended before the job did.")
     private static let ping = FrameReader.frame(Array(#"{"t":"ping"}"#.utf8))
     private static let tooLarge = CodeAnswerText.text(
         of: ParseError(.objectTooLarge, "The answer is larger than cloud code can be given."))

@@ -10,6 +10,8 @@ const { Query } = require('./parse/query');
 const { Config } = require('./parse/services');
 const { PSEUDO_CLASSES } = require('./registry');
 
+/** The longest message of a job, in characters; the host keeps no more of it. */
+const MESSAGE_MAX = 8192;
 /** Members of an object's JSON that no code writes. */
 const FIXED = new Set(['objectId', 'createdAt', 'updatedAt', 'className', '__type']);
 
@@ -35,7 +37,7 @@ function ofFunction(run) {
 
 function ofJob(run) {
   const { id, name, params, jobId } = run.frame;
-  const message = (text) => send({ t: 'progress', id, message: String(text) });
+  const message = (text) => send({ t: 'progress', id, message: String(text).slice(0, MESSAGE_MAX) });
   return { ...common(run), jobName: name, jobId, params: decodeParams(params || {}), message };
 }
 

@@ -26,22 +26,27 @@ struct HookedConfig: Sendable {
         original = parameters["params"]?.objectValue?.isEmpty == false ? parameters : nil
     }
 
-    /// Whether the code hears of what was written.
-    var hears: Bool { table.target(.afterSave, Hook.configClass) != nil }
-
     /// The change that is to be written: the client's, or that of a Config that the code returned.
     /// - Throws: the code's refusal.
     func beforeSave(_ change: JSON) async throws(ParseError) -> JSON {
         guard let target = table.target(.beforeSave, Hook.configClass) else { return change }
         let answer = try await scope.call(target, body("beforeSave", change), principal).value
         guard let parameters = answer["params"] else { return change }
-        return ["params": parameters, "masterKeyOnly": answer["masterKeyOnly"] ?? [:]]
+        return Self.change(change, as: parameters, masterKeyOnly: answer["masterKeyOnly"])
     }
 
-    func afterSave(_ stored: JSON) async {
+    /// The change that the code made of the client's. What the client hides stays hidden unless the code says
+    /// otherwise: one that returns a new Config says nothing of it.
+    private static func change(_ change: JSON, as parameters: JSON, masterKeyOnly: JSON?) -> JSON {
+        let own = change["masterKeyOnly"]?.objectValue ?? [:]
+        let flags = own.merging(masterKeyOnly?.objectValue ?? [:]) { $1 }
+        return ["params": parameters, "masterKeyOnly": .object(flags)]
+    }
+
+    /// Tells the code of what was written, which no failure of this undoes.
+    func afterSave(_ stored: @escaping @Sendable () async throws -> JSON) async {
         guard let target = table.target(.afterSave, Hook.configClass) else { return }
-        let body = body("afterSave", stored)
-        await scope.callAfter(target, principal) { body }
+        await scope.callAfter(target, principal) { [self] in body("afterSave", try await stored()) }
     }
 
     private func body(_ trigger: String, _ config: JSON) -> [String: JSON] {

@@ -57,7 +57,10 @@ struct ObjectsController: Sendable {
         }
         // As Parse Server does, whatever fields were asked for: SDKs take an own user without a token for one who is
         // signed out.
-        if isOwnUser { object["sessionToken"] = .string(principal.sessionToken) }
+        // Cloud code may have answered another one.
+        if isOwnUser, object["objectId"] == .string(objectId) {
+            object["sessionToken"] = .string(principal.sessionToken)
+        }
         return ParseResponse(object)
     }
 

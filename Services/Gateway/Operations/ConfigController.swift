@@ -52,7 +52,7 @@ struct ConfigController: Sendable {
         _ = try await services.write(
             CatalogCalls.setConfig, SetConfigRequest(), documents: [change ?? request.document], for: principal,
             trace: request.requestId)
-        if let hooks, hooks.hears { await hooks.afterSave(try await stored()) }
+        await hooks?.afterSave { try await parameters(request, principal) }
         return ParseResponse(["result": true])
     }
 }

@@ -52,6 +52,11 @@ public final class StoreReader: ObjectReader {
         return try super.reading(body)
     }
 
+    /// Runs several reads that see the same commits, and together cost less than each alone. The time limit of one read
+    /// is that of all.
+    /// - Throws: what `body` throws, `.timeout` (124) past the limit.
+    public func atOneMoment<T>(_ body: () throws -> T) throws -> T { try reading(body) }
+
     private var isReading = false
 
     /// Runs a read that must not hold this thread for long: it may take `slice` of processor time, less than a second,

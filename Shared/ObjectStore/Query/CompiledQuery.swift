@@ -23,13 +23,19 @@ struct CompiledQuery {
     /// The parts of a query that decide the text of the SQL; equal keys have equal queries.
     struct Key: Hashable {
         let className: String
-        /// The condition's text, or its form (`PlainEqualities`).
-        let condition: [UInt8]
+        let condition: Condition
         let order: [String]
         let kind: CallerKind
         let userFields: [String]
         let hidden: Set<String>
         let wantsScore: Bool
+
+        /// The condition's text as a client sent it, or the form of `PlainEqualities`. Two kinds: a client's text may
+        /// be any bytes, also those of a form.
+        enum Condition: Hashable {
+            case text([UInt8])
+            case form([UInt8])
+        }
     }
 
     /// - Parameters:

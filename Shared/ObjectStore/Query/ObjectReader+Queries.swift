@@ -282,12 +282,14 @@ extension ObjectReader {
 extension Query {
     /// The condition by which the compiled query is kept, and what is bound to it anew each time; nil for a condition
     /// that is compiled each time.
-    fileprivate func kept(for info: ClassInfo) -> (condition: [UInt8]?, equalities: PlainEqualities?) {
+    fileprivate func kept(
+        for info: ClassInfo
+    ) -> (condition: CompiledQuery.Key.Condition?, equalities: PlainEqualities?) {
         switch condition {
-        case .text(let text): return (text.count <= ObjectReader.cachedBytesMax ? text : nil, nil)
+        case .text(let text): return (text.count <= ObjectReader.cachedBytesMax ? .text(text) : nil, nil)
         case .value(let value):
             let equalities = value.objectValue.flatMap { PlainEqualities($0, of: info) }
-            return (equalities?.form, equalities)
+            return (equalities.map { .form($0.form) }, equalities)
         }
     }
 

@@ -3,16 +3,16 @@ import ParseProtocol
 /// A condition of our own code that only compares fields with values, such as that of a customer's open order: apart
 /// from the values it is always the same, and so is its SQL.
 struct PlainEqualities {
-    /// The condition without its values, for `CompiledQuery.Key`. It begins with a byte that no JSON text begins with.
+    /// The condition without its values, for `CompiledQuery.Key`: the names of its fields, each before a zero byte.
     let form: [UInt8]
     /// The values in the order in which they are bound.
     let values: [SQLValue]
 
     /// - Parameter members: those of the condition.
-    /// - Returns: nil for a condition with anything but texts, whole numbers and pointers, each for a field of the class
-    ///   that has this type.
+    /// - Returns: nil for a condition with anything but texts, whole numbers and pointers, each for a field of the
+    ///   class that has this type.
     init?(_ members: [String: JSON], of info: ClassInfo) {
-        var form: [UInt8] = [0]
+        var form: [UInt8] = []
         var values: [SQLValue] = []
         for (name, value) in members.sorted(by: { $0.key < $1.key }) {
             switch (value, info.fields[name]) {

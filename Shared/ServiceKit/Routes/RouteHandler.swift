@@ -44,6 +44,8 @@ package final class RouteHandler: LaneHandler {
             submit(request, keyed: keyed, atOnce: atOnce) { _ in work }
         case .task(let body):
             Self.start(body, request, load, logger)
+        case .readingTask(let begin):
+            startReading(request, begin)
         case .choice(let choose):
             do {
                 handle(request, by: try choose(request))
@@ -60,17 +62,10 @@ package final class RouteHandler: LaneHandler {
     /// Tries a read on the lane for a slice. One that takes longer goes to the store's readers, where it is begun anew.
     private func read(_ request: ServiceRequest, _ body: @escaping ServiceRoutes.Read) {
         let start = Self.now
-        let way = credit.isUntouched ? .lane : credit.way(of: request.client, at: start)
         let outcome: Result<BusReply, BusFailure>
         do {
-            let reply = try reader.attempt(slice: Self.slice, onlyProven: way == .laneIfProven) {
-                try body(request, reader)
-            }
-            guard let reply else {
-                let cost = Self.now - start
-                // What was declined cost next to nothing.
-                if way == .lane || cost > Self.declined { credit.overran(request.client, cost: cost, at: start) }
-                return handOn(request, body, used: cost)
+            guard let reply = try attempt(request, at: start, { try body(request, reader) }) else {
+                return handOn(request, body, used: Self.now - start)
             }
             outcome = .success(reply)
         } catch {
@@ -78,6 +73,18 @@ package final class RouteHandler: LaneHandler {
         }
         // By the wall, which costs nothing to read and is little more for what is this short.
         request.reply(outcome, used: Int64((Self.now - start) / 1000))
+    }
+
+    /// Nil when it takes longer than a slice.
+    private func attempt<Found>(
+        _ request: ServiceRequest, at start: UInt64, _ body: () throws -> Found
+    ) throws -> Found? {
+        let way = credit.isUntouched ? .lane : credit.way(of: request.client, at: start)
+        if let found = try reader.attempt(slice: Self.slice, onlyProven: way == .laneIfProven, body) { return found }
+        let cost = Self.now - start
+        // What was declined cost next to nothing.
+        if way == .lane || cost > Self.declined { credit.overran(request.client, cost: cost, at: start) }
+        return nil
     }
 
     private func handOn(_ request: ServiceRequest, _ body: @escaping ServiceRoutes.Read, used nanoseconds: UInt64) {
@@ -127,15 +134,37 @@ package final class RouteHandler: LaneHandler {
 
     // MARK: Tasks
 
+    /// Content of more bytes is decoded where it does not hold up others.
+    private static let beginningBytesMax = 16_384
+
+    /// Tries the read that a task begins with on the lane; one that takes longer is begun anew by the task.
+    private func startReading(_ request: ServiceRequest, _ begin: @escaping ServiceRoutes.Beginning) {
+        let start = Self.now
+        do {
+            let isSmall = request.documents.allSatisfy { $0.count <= Self.beginningBytesMax }
+            let rest = isSmall ? try attempt(request, at: start, { try begin(request, reader) }) : nil
+            let used = Self.now - start
+            Self.start(
+                { [store] request in
+                    if let rest { return try await rest() }
+                    return try await store.read { try begin(request, $0) }()
+                }, request, load, logger, used: used)
+        } catch {
+            request.reply(.failure(Self.failure(error, request, logger)), used: Int64((Self.now - start) / 1000))
+        }
+    }
+
     /// Runs `body` in a task and replies with its outcome. Whatever the task asks of other services and of the store is
     /// on the request's account.
+    /// - Parameter nanoseconds: used for the request before.
     private static func start(
         _ body: @escaping @Sendable (ServiceRequest) async throws -> BusReply, _ request: ServiceRequest,
-        _ load: RequestLoad, _ logger: Logger
+        _ load: RequestLoad, _ logger: Logger, used nanoseconds: UInt64 = 0
     ) {
         load.began()
         Task {
             let budget = request.makeBudget()
+            budget.use(Int64(nanoseconds / 1000))
             let share = WorkShare(client: request.client, meter: budget, weight: request.weight)
             let answer = await RequestBudget.$current.withValue(budget) {
                 await WorkShare.$current.withValue(share) { await outcome(of: request, logger, body) }

@@ -15,6 +15,8 @@ public struct ServiceRoutes: Sendable {
         /// A write of which the store is told whether it changes everything at once (`ClassStore.submit`).
         case plainWrite(keyed: Bool, atOnce: @Sendable (StoreTransaction) -> Bool, WriteWork)
         case task(@Sendable (ServiceRequest) async throws -> BusReply)
+        /// A task that begins with a read, which the lane does.
+        case readingTask(Beginning)
         /// The request's content decides which of the others it is.
         case choice(@Sendable (ServiceRequest) throws -> Route)
     }
@@ -22,14 +24,25 @@ public struct ServiceRoutes: Sendable {
     /// A read; begun anew elsewhere when it takes long, so it has no effects.
     typealias Read = @Sendable (ServiceRequest, StoreReader) throws -> BusReply
 
+    /// The beginning of a task; begun anew elsewhere when it takes long, so it has no effects.
+    typealias Beginning = @Sendable (ServiceRequest, StoreReader) throws -> Rest
+
+    /// The rest of a task that began with a read.
+    public typealias Rest = @Sendable () async throws -> BusReply
+
     /// The work of a write in its transaction.
     public typealias WriteWork = @Sendable (StoreTransaction) throws -> BusReply
 
     /// A cloud function: parameters in, result out.
     public typealias Function = @Sendable (_ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply
 
+    /// A cloud function that begins with a read: parameters in, what is left to do out.
+    public typealias ReadingFunction =
+        @Sendable (_ parameters: JSON, _ request: ServiceRequest, _ reader: StoreReader) throws -> Rest
+
     var routes: [String: Route] = [:]
-    private(set) var functions: [String: Function] = [:]
+    private var functions: [String: Function] = [:]
+    private var readingFunctions: [String: ReadingFunction] = [:]
     let host: ServiceHost
     /// The rules of the service's classes, by class name.
     let rules: [String: any ClassRules]
@@ -121,14 +134,25 @@ public struct ServiceRoutes: Sendable {
         functions[name] = body
     }
 
+    /// As above, for one that begins with a read. The lane does that itself, which is a change of threads there and
+    /// back less than a read that is awaited, and waits for no readers of lower priority. What is done before the rest
+    /// has no effects: when it takes more than some milliseconds it is begun anew on one of the store's reader threads.
+    public mutating func readingFunction(_ name: String, _ begin: @escaping ReadingFunction) {
+        readingFunctions[name] = begin
+    }
+
     mutating func installFunctions() {
-        guard !functions.isEmpty else { return }
-        let functions = functions
-        task(framed: ObjectCalls(of: host.plan.name).function) { message, request in
-            guard let function = functions[message.name] else {
-                throw ParseError(.scriptFailed, "Invalid function: \"\(message.name)\"")
+        guard !functions.isEmpty || !readingFunctions.isEmpty else { return }
+        let (functions, readingFunctions) = (functions, readingFunctions)
+        routes[ObjectCalls(of: host.plan.name).function.kind] = .choice { request in
+            let name = try FunctionRequest(serializedBytes: request.body).name
+            if let begin = readingFunctions[name] {
+                return .readingTask { try begin(try $0.document(), $0, $1) }
             }
-            return try await function(try request.document(), request)
+            guard let function = functions[name] else {
+                throw ParseError(.scriptFailed, "Invalid function: \"\(name)\"")
+            }
+            return .task { try await function(try $0.document(), $0) }
         }
     }
 }

@@ -22,8 +22,11 @@ import Testing
 
     /// Catalog and payments that remember what they did under which id.
     final class Catalog: CheckoutStepping {
-        static let reservation = Reservation(
-            products: ["soap": .init(name: "Soap", unitPriceMinorUnits: 350)], currency: "usd")
+        static let reservation = reserved("Soap")
+
+        private static func reserved(_ name: String) -> Reservation {
+            Reservation(products: ["soap": .init(name: name, unitPriceMinorUnits: 350)], currency: "usd")
+        }
 
         struct Seen {
             var charges: [String: Int] = [:]
@@ -40,8 +43,14 @@ import Testing
         let short: ParseError?
         /// The charge that was made before.
         let made: String?
+        /// The product's.
+        let name: String
 
-        init(lost: Int = 0, decline: ParseError? = nil, short: ParseError? = nil, made: String? = nil) {
+        init(
+            lost: Int = 0, decline: ParseError? = nil, short: ParseError? = nil, made: String? = nil,
+            name: String = "Soap"
+        ) {
+            self.name = name
             seen = Mutex(Seen(lost: lost))
             self.decline = decline
             self.short = short
@@ -51,7 +60,7 @@ import Testing
         func reserve(
             _ products: [String: Int], for checkout: Checkout
         ) async -> Result<Reservation, CheckoutMachine.StepFailure> {
-            short.map { .failure(.refused($0)) } ?? .success(Self.reservation)
+            short.map { .failure(.refused($0)) } ?? .success(Self.reserved(name))
         }
 
         func findCharge(for checkout: Checkout) async -> Result<String, CheckoutMachine.StepFailure> {

@@ -48,6 +48,24 @@ import Testing
         #expect(try await bag.document("Order", order)?["orderNo"] == 1_000_001)
     }
 
+    /// A line with so much in it already that the longest name, as JSON writes it, and the highest price would not fit.
+    @Test func aLineThatCouldNotTakeItsNameIsRefusedBeforeTheCharge() async throws {
+        let bag = try await BagStore()
+        let (_, item) = try await bag.bag(of: "u1")
+        let present = try #require(await bag.document("OrderItem", item)).serialized.count
+        func fill(leaving bytes: Int) async throws {
+            let text = JSON.string(String(repeating: "x", count: 128 * 1024 - present - bytes))
+            _ = try await bag.store.write { try $0.update("OrderItem", item, ["legacy": text], caller: .master) }
+        }
+        try await fill(leaving: 1500)
+        #expect(await parseCode { _ = try await bag.start(by: "u1") } == 116)
+        try await fill(leaving: 3500)
+        let steps = CheckoutLedgerTests.Catalog(name: String(repeating: "\u{1}", count: 500))
+        let id = try await bag.start(by: "u1")
+        let outcome = await CheckoutLedgerTests.runner(bag, steps).outcome(of: id, within: .seconds(20))
+        _ = try #require(outcome).get()
+    }
+
     /// Only the change itself shows that a value is taken which an operator wants to be unique.
     @Test func whatIsTakenIsRefusedBeforeTheCharge() async throws {
         let bag = try await BagStore()
@@ -90,6 +108,19 @@ import Testing
         let (order, _) = try await bag.bag(of: "u1")
         try await Self.make(try await bag.start(by: "u1"), in: bag)
         #expect(try await bag.document("Order", order)?["orderNo"] == 1_000_011)
+    }
+
+    /// Past the largest number of an import nothing tells which one is free.
+    @Test func anOrderThatCannotBeNumberedIsNotCharged() async throws {
+        let bag = try await BagStore()
+        _ = try await bag.bag(of: "u1")
+        try await Self.imported(9_000_000_000_000_000, in: bag)
+        _ = try await bag.store.write {
+            try $0.create("Order", ["orderNo": 9_000_000_000_000_001, "orderStatus": 3], caller: .master)
+        }
+        #expect(await parseCode { _ = try await bag.start(by: "u1") } == 137)
+        _ = try await bag.store.write { try $0.execute("DELETE FROM counters WHERE name = 'orderNo'") }
+        #expect(await parseCode { _ = try await bag.start(by: "u1") } == 1)
     }
 
     // MARK: What may be paid

@@ -12,8 +12,11 @@ import Testing
         cp "$2/scripts/lib.sh" scripts/
         : >Package.swift
         : >Services/a.swift
+        echo 'Swift version 6.3' >version
+        echo '"revision" : "1",' >Package.resolved
         cat >bin/swift <<'END'
         #!/bin/bash
+        [[ $1 == build ]] || exec cat version
         echo built >>calls
         for name in gateway catalog users bag payments mail push analytics crash cloud satchel-setup; do
             install -m 755 /dev/null .build/release/$name
@@ -36,6 +39,13 @@ import Testing
         touch -d '+1 minute' .build/release/bag
         build_shop; echo "replaced $(calls)"
         build_shop; echo "again $(calls)"
+        echo 'Swift version 6.4' >version
+        build_shop; echo "toolchain $(calls)"
+        echo '"revision" : "2",' >>Package.resolved
+        build_shop; echo "a dependency of the tests $(calls)"
+        echo '"revision" : "3",' >Package.resolved
+        build_shop; echo "another dependency $(calls)"
+        build_shop; echo "again $(calls)"
         """
 
     @Test func nothingIsPlannedWhereNothingChanged() async throws {
@@ -47,6 +57,7 @@ import Testing
         #expect(
             lines == [
                 "first 1", "again 1", "changed 2", "added 3", "removed 4", "lost 5", "replaced 6", "again 6",
+                "toolchain 7", "a dependency of the tests 7", "another dependency 8", "again 8",
             ])
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import ParseProtocol
 import TestSupport
 import Testing
@@ -63,6 +64,9 @@ import Testing
         try await Suite.with(settings: settings) { suite in
             let body = try RawConnection(suite)
             body.send(head: post("/classes/Drop", 1000))
+            let old = try RawConnection(suite)
+            let oldHead = post("/classes/Drop", 1000, "\nConnection: keep-alive")
+            old.send(head: oldHead.replacingOccurrences(of: "HTTP/1.1", with: "HTTP/1.0"))
             let head = try RawConnection(suite)
             head.send(Array("GET /parse/health HTTP/1.1\r\nHost: x\r\n".utf8))
             let patient = try RawConnection(suite)
@@ -75,6 +79,9 @@ import Testing
             #expect(said.hasPrefix("HTTP/1.1 408"), "\(said)")
             #expect(body.isClosed(within: 3))
             #expect(head.isClosed(within: 3))
+            let toldOld = (old.read(within: 5000) ?? "").lowercased()
+            #expect(toldOld.contains(" 408 "), "\(toldOld)")
+            #expect(toldOld.contains("\r\nconnection: close\r\n"), "It is not kept: \(toldOld)")
             // One that has not begun is not late, and a steady one neither.
             patient.send(head: "GET /parse/health HTTP/1.1\nHost: x")
             #expect(patient.read(within: 5000)?.hasPrefix("HTTP/1.1 200") == true)

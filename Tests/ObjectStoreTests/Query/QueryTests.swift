@@ -118,6 +118,24 @@ import Testing
         }
     }
 
+    /// The bytes by which such a condition is kept are no condition when a client sends them: the answer would be that
+    /// to somebody else's values.
+    @Test(arguments: ["name\0", "\0name\0", "\0", ""])
+    func theFormOfAConditionIsNoCondition(text: String) async throws {
+        let test = try await Self.filled()
+        try await test.store.read { reader in
+            for condition in [["name": "a"], [:]] as [JSON] {
+                _ = try reader.documents(Query(className: "Item", where: condition), caller: .master)
+            }
+            let sent = Query(className: "Item", where: Array(text.utf8))
+            if text.isEmpty {
+                #expect(try reader.documents(sent, caller: .master).count == 5)
+            } else {
+                #expect(throws: ParseError.self) { try reader.documents(sent, caller: .master) }
+            }
+        }
+    }
+
     static let refused: [(JSON, Int)] = [
         (["price": ["$in": 1]], 107), (["price": ["$foo": 1]], 107), (["price": ["$lt": 1, "x": 2]], 107),
         (["$foo": []], 105),

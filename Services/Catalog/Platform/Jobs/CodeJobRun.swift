@@ -32,12 +32,14 @@ struct CodeJobRun: Sendable {
             case .failed(let text): throw ParseError(.scriptFailed, text)
             case .ask(let begins, let pause):
                 try await Task.sleep(for: pause)
-                let stops = try await isStopped()
+                // What cannot be read or written now is no end of what goes on in `cloud`: it is looked at again.
+                let stops = (try? await isStopped()) ?? false
                 if begins && stops { throw JobStopped() }
                 let answer = await ask(begins: begins, stops: stops)
-                if case .state(let state) = answer, state.phase == .running, state.message != said {
+                if case .state(let state) = answer, state.phase == .running, state.message != said,
+                    (try? await note(state.message)) != nil
+                {
                     said = state.message
-                    try await note(said)
                 }
                 step = watch.next(after: answer)
             }

@@ -24,6 +24,8 @@ final class JobRunner: Sendable {
     /// Schedules are in minutes.
     private static let schedulePause = Duration.seconds(1)
     private static let parametersBytesMax = 16_384
+    /// Runs of a name that wait: of what is started more often than it ends there would be ever more.
+    private static let waitingMax: Int64 = 100
     private static let stopped = "The job was stopped."
 
     /// - Throws: `StartupProblem`.
@@ -37,7 +39,7 @@ final class JobRunner: Sendable {
     /// Stores that a job is to run.
     /// - Returns: the objectId of its `_JobStatus`.
     /// - Throws: `.scriptFailed` (141) for an unknown job, `.validationError` (142) and `.invalidJSON` (107) for
-    ///   parameters that cannot be kept.
+    ///   parameters that cannot be kept, `.requestLimitExceeded` (155) when too many runs of the job wait.
     func start(
         _ name: String, _ parameters: JSON, source: String, in transaction: StoreTransaction
     ) throws -> String {
@@ -45,6 +47,10 @@ final class JobRunner: Sendable {
         guard case .object = parameters, parameters.serialized.count <= Self.parametersBytesMax else {
             throw ParseError(
                 .validationError, "A job's parameters are an object of at most \(Self.parametersBytesMax) bytes.")
+        }
+        guard try hasRoom(for: name, in: transaction) else {
+            throw ParseError.tooManyRequests(
+                "\(Self.waitingMax) runs of the job wait already.", retryAfterSeconds: 60)
         }
         let status: JSON = [
             "jobName": .string(name), "source": .string(source), "status": "running", "params": parameters, "ACL": [:],
@@ -74,6 +80,13 @@ final class JobRunner: Sendable {
 
     private func isKnown(_ name: String, in transaction: StoreTransaction) throws -> Bool {
         try jobs[name] != nil || CodeHooks.jobs(in: transaction).contains(name)
+    }
+
+    private func hasRoom(for name: String, in transaction: StoreTransaction) throws -> Bool {
+        let waiting = try transaction.rows(
+            "SELECT count(*) AS count FROM jobRuns WHERE name = ? AND attempts = 0", [.text(name)]
+        ).first?.int("count")
+        return (waiting ?? 0) < Self.waitingMax
     }
 
     // MARK: - Schedules
@@ -120,6 +133,10 @@ final class JobRunner: Sendable {
         }
         guard try isKnown(name, in: transaction) else {
             host.logger.warning("A scheduled job is not there at its time.", metadata: ["job.name": "\(name)"])
+            return try JobScheduleRules.plan(schedule, id, after: transaction.now, in: transaction)
+        }
+        guard try hasRoom(for: name, in: transaction) else {
+            host.logger.warning("Too many runs of a scheduled job wait.", metadata: ["job.name": "\(name)"])
             return try JobScheduleRules.plan(schedule, id, after: transaction.now, in: transaction)
         }
         let parameters = object["params"]?.stringValue.flatMap { try? JSON(parsing: $0) } ?? [:]

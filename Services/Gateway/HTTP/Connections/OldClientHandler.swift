@@ -48,9 +48,11 @@ final class OldClientHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case .head(var head):
             let isFramed = head.headers.contains(name: "Content-Length") || !head.status.mayHaveResponseBody
             isEndless = isKept && !isFramed
+            // What the server ends by itself, such as a request that came too slowly, says so.
+            let stays = isKept && isFramed && head.isKeepAlive
             // The encoder makes chunks for later versions.
             head.version = .http1_0
-            head.headers.replaceOrAdd(name: "Connection", value: isKept && isFramed ? "keep-alive" : "close")
+            head.headers.replaceOrAdd(name: "Connection", value: stays ? "keep-alive" : "close")
             context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .body: context.write(data, promise: promise)
         case .end:
