@@ -3,8 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The dashboard as operators use it, in headless Chromium (`Tests/Peers/dashboard.py`): each flow fails on any error in
-/// the console, report of the policy or request to another host as well.
+/// The dashboard as operators use it, in headless Chromium (`Tests/Peers/dashboard.py`): each flow fails on any error
+/// in the console, report of the policy or request to another host as well.
 ///
 /// One after the other: a browser and a suite are much for a small machine, and the first one counts the sales.
 @Suite(.serialized) struct DashboardTests {
