@@ -126,7 +126,7 @@ let package = Package(
         .executableTarget(
             name: "GatewayService",
             dependencies: [
-                "Cryptography", "MessageBus", "Messages", "Outbound", "ParseProtocol", "ProcessKit",
+                "CZlib", "Cryptography", "MessageBus", "Messages", "Outbound", "ParseProtocol", "ProcessKit",
                 .product(name: "DequeModule", package: "swift-collections"),
                 // The HTTP server alone: Hummingbird's router brings a file system and tracing along, half a minute
                 // of every first build.
@@ -138,7 +138,7 @@ let package = Package(
                 .product(name: "NIOWebSocket", package: "swift-nio"),
             ],
             path: "Services/Gateway",
-            resources: [.copy("Resources/Pages"), .copy("Resources/OpenAPI")]
+            resources: [.copy("Resources/Pages"), .copy("Resources/OpenAPI"), .copy("Web")]
         ),
         service("Catalog"),
         service("Users", dependencies: ["Cryptography", "Outbound", "SignedTokens"]),

@@ -129,6 +129,7 @@ extension Controllers {
             pages: PagesController(
                 templates: try PageTemplates(configuration: configuration), accounts: accounts,
                 configuration: configuration),
+            site: try configuration.servesDashboard ? WebSite(configuration: configuration) : nil,
             config: ConfigController(services: services),
             live: LiveController(hub: hub),
             logs: LogController(directory: cloud.logDirectory, secrets: configuration.secrets),

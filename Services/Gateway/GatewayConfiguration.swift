@@ -34,6 +34,10 @@ struct GatewayConfiguration: Sendable {
     let readCacheBytes: Int
     /// Name of the shop on pages for people.
     let shopName: String
+    /// The shop's currency, in which pages show and take prices.
+    let currency: Currency
+    /// Whether there are pages for people: the dashboard and what leads to it.
+    let servesDashboard: Bool
     /// `SATCHEL_PAGES`: a folder with pages that replace the ones that come with Satchel; nil for none.
     let pagesDirectory: String?
     /// Largest file that is taken in.
@@ -89,6 +93,10 @@ struct GatewayConfiguration: Sendable {
         requestBudgetMicroseconds = Int64(milliseconds) * 1000
         readCacheBytes = try settings.readCacheBytes()
         shopName = settings.text("satchel.shop.name", default: "Satchel")
+        // What is no currency ends the start of every service that counts money, with a text that says so.
+        currency = (try? Currency(settings.text("satchel.currency", default: Currency.standard.code))) ?? .standard
+        // A mount of that name has the path already.
+        servesDashboard = try settings.flag("satchel.dashboard", default: true) && mount.first != "dashboard"
         pagesDirectory = settings["satchel.pages"]
         fileBytesMax = try settings.number("satchel.file.bytes.max", Self.frameBytes, default: 10 << 20)
         // A file in a JSON body is longer by a third.

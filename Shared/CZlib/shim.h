@@ -1,6 +1,10 @@
-// zlib. Swift cannot import `inflateInit2`, a macro that adds the version and the size of the stream.
+// zlib. Swift cannot import `inflateInit2` and `deflateInit2`, macros that add the version and the size of the stream.
 #include <zlib.h>
 
 static inline int satchel_inflate_start(z_stream *stream, int window_bits) {
     return inflateInit2(stream, window_bits);
+}
+
+static inline int satchel_deflate_start(z_stream *stream, int level, int window_bits) {
+    return deflateInit2(stream, level, Z_DEFLATED, window_bits, 9, Z_DEFAULT_STRATEGY);
 }

@@ -6,6 +6,8 @@ package final class Suite: Sendable {
     /// The gateway's URL with the mount path.
     package let url: String
     package let dataDirectory: String
+    /// The gateway's URL without a path.
+    package var origin: String { url.replacing("/parse", with: "") }
     package static let masterKey = "test-master"
 
     private let environment: [String: String]

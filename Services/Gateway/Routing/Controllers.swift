@@ -16,6 +16,8 @@ struct Controllers: Sendable {
     let events: EventsController
     let sentry: SentryController
     let pages: PagesController
+    /// Nil where the operator wants no pages of it.
+    let site: WebSite?
     let config: ConfigController
     let live: LiveController
     let logs: LogController

@@ -3,7 +3,8 @@ import Messages
 import ParseProtocol
 
 /// The stages of a request between HTTP and the handler of its route (`RouteTable`). `passed` has them in order: mount,
-/// tunnel, keys, session, admission, once, route.
+/// tunnel, keys, session, admission, once, route. Before them stand the pages for people, which are none of the
+/// protocol's.
 ///
 /// A class, because every call carries it along: as a value it would be copied with all it holds.
 final class ParseRouter: Sendable {
@@ -55,6 +56,9 @@ final class ParseRouter: Sendable {
 
     /// Every stage in order; each may be the last one and answer.
     private func passed(_ request: inout ParseRequest) async throws(ParseError) -> ParseResponse {
+        // Pages for people, which are beside the mount wherever that is.
+        if let page = controllers.site?.answer(request) { return page }
+
         // Mount: what is not under it has routes of its own. Some routes under it need no keys.
         guard let path = mount.stripped(from: request.path) else { return try await runOutside(request) }
         request.path = path

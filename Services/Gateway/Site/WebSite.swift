@@ -1,0 +1,128 @@
+import Cryptography
+import Foundation
+import HTTPTypes
+import Mustache
+import ParseProtocol
+import ProcessKit
+
+/// The pages that people open in a browser: the dashboard at `/dashboard`, and at `/` one that leads there.
+///
+/// They stand beside the mount and need no key: they are the same for everybody, and what they show they ask the
+/// protocol for, with the session of whoever signed in. Everything is read and compressed once, at the start. The files
+/// are under `/dashboard/assets/<digest of all files>/`, so that a page and its files are always of one release and a
+/// browser keeps them for ever.
+struct WebSite: Sendable {
+    private let start: SiteFile
+    private let dashboard: SiteFile
+    /// By their path, from `assets` on.
+    private let files: [String: SiteFile]
+
+    private static let folder: Substring = "dashboard"
+    private static let assets = "assets"
+    /// A page's own part, filled in when it is read; it is never served as it is.
+    private static let template = "mustache"
+    private static let types = [
+        "css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8",
+        "json": "application/json; charset=utf-8", "svg": "image/svg+xml",
+    ]
+
+    /// - Throws: when a file is missing or cannot be used, which ends the gateway's start.
+    init(configuration: GatewayConfiguration) throws {
+        try self.init(
+            reading: Bundle.module.bundleURL.appendingPathComponent("Web"), publicURL: configuration.publicURL,
+            values: [
+                "shop": configuration.shopName, "mount": "/" + configuration.mount.joined(separator: "/"),
+                "applicationId": configuration.applicationId, "currency": configuration.currency.code,
+                // Made for pages, which everybody can read. The other clients' keys are not told.
+                "clientKey": configuration.clientKeys[.javascript] ?? "",
+            ])
+    }
+
+    /// - Parameters:
+    ///   - root: the folder with `dashboard` and `shared`.
+    ///   - values: what the templates name.
+    /// - Throws: when a file is missing or cannot be used.
+    init(reading root: URL, publicURL: String, values: [String: String]) throws {
+        let contents = try Self.contents(of: root)
+        guard !contents.isEmpty else { throw StartupProblem("The pages in \(root.path) are missing.") }
+        let prefix = "\(Self.assets)/\(Self.digest(of: contents))"
+        files = contents.reduce(into: [:]) { files, entry in
+            guard let type = Self.types[Self.suffix(of: entry.path)] else { return }
+            files["\(prefix)/\(entry.path)"] = SiteFile(entry.bytes, headers: SiteHeaders.file(contentType: type))
+        }
+        let values = values.merging(["assets": "/\(Self.folder)/\(prefix)"]) { own, _ in own }
+        let headers = SiteHeaders.page(publicURL: publicURL)
+        func page(_ path: String) throws -> SiteFile {
+            guard let entry = contents.first(where: { $0.path == path }) else {
+                throw StartupProblem("The page \(path) is missing in \(root.path).")
+            }
+            do {
+                let page = try MustacheTemplate(string: String(decoding: entry.bytes, as: UTF8.self))
+                return SiteFile(Array(page.render(values).utf8), headers: headers)
+            } catch {
+                throw StartupProblem("The page \(path) cannot be used: \(error)")
+            }
+        }
+        start = try page("shared/start.\(Self.template)")
+        dashboard = try page("dashboard/index.\(Self.template)")
+    }
+
+    /// The answer to a request for a page or one of its files; nil when it asks for something else.
+    func answer(_ request: ParseRequest) -> ParseResponse? {
+        guard request.method == .get else { return nil }
+        return answer(path: request.path, headers: request.headers)
+    }
+
+    /// The same for any path. One below `/dashboard` that names no file is a view of the dashboard, which the page
+    /// itself looks at.
+    func answer(path: [Substring], headers: HTTPFields) -> ParseResponse? {
+        guard let first = path.first else {
+            // Programs that look whether somebody is there are told what they always were.
+            return headers[.accept]?.contains("text/html") == true ? start.answer(to: headers) : nil
+        }
+        guard first == Self.folder else { return nil }
+        let rest = path.dropFirst()
+        if rest.first.map({ $0 == Self.assets }) ?? false {
+            return files[rest.joined(separator: "/")]?.answer(to: headers) ?? Self.missing
+        }
+        return rest.last?.contains(".") == true ? Self.missing : dashboard.answer(to: headers)
+    }
+
+    /// Not kept by anybody: during an upgrade it may be there a moment later.
+    private static let missing: ParseResponse = {
+        var response = ParseResponse(status: 404, ParseRouter.noRoute.body)
+        response.headers[.cacheControl] = "no-store"
+        return response
+    }()
+
+    // MARK: - Reading
+
+    private struct Entry {
+        /// Below the root, with slashes.
+        let path: String
+        let bytes: [UInt8]
+    }
+
+    /// Every file of the folder by its path's order.
+    private static func contents(of root: URL) throws -> [Entry] {
+        let paths = FileManager.default.subpaths(atPath: root.path) ?? []
+        return try paths.sorted().compactMap { path in
+            guard types[suffix(of: path)] != nil || suffix(of: path) == template else { return nil }
+            do {
+                return Entry(path: path, bytes: Array(try Data(contentsOf: root.appendingPathComponent(path))))
+            } catch {
+                throw StartupProblem("The file \(path) of the pages cannot be read: \(error)")
+            }
+        }
+    }
+
+    private static func suffix(of path: String) -> String {
+        path.split(separator: "/").last?.split(separator: ".").dropFirst().last.map(String.init) ?? ""
+    }
+
+    /// 16 hex digits of a digest over all paths and contents.
+    private static func digest(of entries: [Entry]) -> String {
+        let text = entries.flatMap { Array($0.path.utf8) + [0] + SHA256.hash(data: $0.bytes) }
+        return SHA256.hash(data: text).prefix(8).hex
+    }
+}

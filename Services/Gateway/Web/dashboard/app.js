@@ -1,0 +1,107 @@
+// The dashboard: signs an operator in and shows the view of the address.
+
+import { auth } from '../shared/api.js';
+import { fill, h } from '../shared/dom.js';
+import { errorText } from '../shared/elements/toast.js';
+import { loadTexts, t } from '../shared/i18n.js';
+import { Router } from '../shared/router.js';
+import { server, theme } from '../shared/settings.js';
+import { forgetAll } from '../shared/store.js';
+import { Shell } from './shell.js';
+import { signIn } from './sign-in.js';
+
+/** Each view is a module, fetched when it is first looked at. `area` is the entry of the menu that it belongs to. */
+const routes = {
+  '/': { area: 'today', load: () => import('./pages/today.js') },
+  '/orders': { area: 'orders', load: () => import('./pages/orders.js') },
+  '/orders/:id': { area: 'orders', load: () => import('./pages/order.js') },
+  '/products': { area: 'products', load: () => import('./pages/products.js') },
+  '/reviews': { area: 'reviews', load: () => import('./pages/reviews.js') },
+  '/customers': { area: 'customers', load: () => import('./pages/customers.js') },
+  '/customers/:id': { area: 'customers', load: () => import('./pages/customer.js') },
+};
+
+const router = new Router('/dashboard', routes, show);
+const shell = new Shell(router);
+let isFirst = true;
+
+async function show(view) {
+  if (!auth.current) return;
+  const { route, signal } = view;
+  shell.select(route?.area);
+  const main = shell.begin();
+  try {
+    if (!route) throw new NotFound();
+    const page = await route.load();
+    if (signal.aborted) return;
+    const content = await page.render({ ...view, router, redraw: () => router.refresh() });
+    if (signal.aborted) return;
+    fill(main, content);
+    title(main);
+  } catch (error) {
+    if (signal.aborted || error?.name === 'AbortError') return;
+    // A new release came: this page names files that are not there any more.
+    if (error instanceof TypeError && /module/i.test(error.message) && reloadOnce()) return;
+    fill(main, problem(error));
+    title(main);
+  }
+}
+
+class NotFound extends Error {}
+
+function problem(error) {
+  const isMissing = error instanceof NotFound || error?.isGone;
+  return h(
+    'section.sorry',
+    h('h1', { tabindex: -1 }, t(isMissing ? 'missing.title' : 'problem.title')),
+    h('p.soft', isMissing ? t('missing.text') : errorText(error)),
+    h(
+      'p.actions',
+      h('button', { type: 'button', onclick: () => router.refresh() }, t('action.tryAgain')),
+      h('a.button.quiet', { href: router.href('/') }, t('area.today')),
+    ),
+  );
+}
+
+/** Says where somebody is: in the window's title, and by the focus to who does not see the page. */
+function title(main) {
+  const heading = main.querySelector('h1');
+  document.title = heading ? `${heading.textContent} · ${server.shop}` : server.shop;
+  if (heading && !isFirst && !main.contains(document.activeElement)) {
+    heading.tabIndex = -1;
+    heading.focus({ preventScroll: true });
+  }
+  if (!isFirst) scrollTo(0, 0);
+  isFirst = false;
+}
+
+function reloadOnce() {
+  try {
+    if (sessionStorage.getItem('satchel.reloaded')) return false;
+    sessionStorage.setItem('satchel.reloaded', 'yes');
+  } catch {
+    return false;
+  }
+  location.reload();
+  return true;
+}
+
+function askToSignIn(expired) {
+  forgetAll();
+  document.title = `${t('signIn.title')} · ${server.shop}`;
+  fill(document.body, signIn({ expired, done: open }));
+  document.querySelector('dialog')?.remove();
+}
+
+function open() {
+  isFirst = true;
+  fill(document.body, shell.element());
+  return router.refresh();
+}
+
+theme.apply();
+await loadTexts(new URL('texts/', import.meta.url));
+auth.onEnd(askToSignIn);
+router.start();
+if (auth.restore()) await open();
+else askToSignIn(false);

@@ -1,0 +1,84 @@
+// People who ordered. Accounts are private, from the shop's operators as well: what is known of a customer here is what
+// their orders say.
+
+import { containing, find } from '../../shared/api.js';
+import { h } from '../../shared/dom.js';
+import { table } from '../../shared/elements/table.js';
+import { ago, money, number } from '../../shared/format.js';
+import { t } from '../../shared/i18n.js';
+import { counted, heading, searchField } from '../listing.js';
+import { left, made, nameOf } from '../orders-shared.js';
+
+/** Orders that are looked through. */
+const ORDERS = 500;
+
+export async function render({ router, query, signal }) {
+  const found = await find('Order', {
+    where: condition(query.search),
+    order: '-orderNo',
+    limit: ORDERS,
+    count: 1,
+    signal,
+    keys: 'customer,orderDate,total,currency,refundedTotal,shippingAddress,email',
+  });
+  const customers = together(found.results);
+  return [
+    heading(t('area.customers'), counted('customers.count', customers.length)),
+    h(
+      'div.bar',
+      searchField(t('customers.search'), query.search, (search) =>
+        router.go('/customers', { search }, { replace: true }),
+      ),
+    ),
+    list(customers, router),
+    found.count > ORDERS ? h('p.pager', t('customers.part', { n: ORDERS, count: number(ORDERS) })) : null,
+  ];
+}
+
+function condition(search) {
+  const words = (search ?? '').trim().split(/\s+/).filter(Boolean).slice(0, 4);
+  if (!words.length) return made;
+  const fields = ['firstName', 'lastName', 'city', 'zipcode', 'phone'].map((name) => `shippingAddress.${name}`);
+  return {
+    ...made,
+    $and: words.map((word) => ({ $or: [...fields, 'email'].map((field) => ({ [field]: containing(word) })) })),
+  };
+}
+
+/** A row for each customer; the newest order says where they live. */
+function together(orders) {
+  const byId = new Map();
+  for (const order of orders) {
+    const id = order.customer?.objectId;
+    if (!id) continue;
+    const customer = byId.get(id) ?? { id, latest: order, orders: 0, spent: new Map() };
+    customer.orders += 1;
+    customer.spent.set(order.currency, (customer.spent.get(order.currency) ?? 0) + left(order));
+    byId.set(id, customer);
+  }
+  return [...byId.values()];
+}
+
+function list(customers, router) {
+  const open = (customer) => router.go(`/customers/${customer.id}`);
+  const shown = table(
+    [
+      {
+        title: t('customer.name'),
+        lead: true,
+        cell: (customer) => h('a', { href: router.href(`/customers/${customer.id}`) }, nameOf(customer.latest)),
+      },
+      { title: t('customer.place'), cell: (customer) => customer.latest.shippingAddress?.city ?? '' },
+      { title: t('customer.orders'), end: true, cell: (customer) => number(customer.orders) },
+      {
+        title: t('customer.spent'),
+        end: true,
+        cell: (customer) => [...customer.spent].map(([currency, sum]) => money(sum, currency)).join(' + '),
+      },
+      { title: t('customer.last'), cell: (customer) => ago(customer.latest.orderDate) },
+    ],
+    { label: t('area.customers'), id: (customer) => customer.id, empty: t('customers.none'), open },
+  );
+  shown.rows = customers;
+  return shown;
+}

@@ -1,0 +1,180 @@
+// One order: what was bought, where it goes, what became of it, and what may be done with it.
+
+import { ask, get } from '../../shared/api.js';
+import { h } from '../../shared/dom.js';
+import { dateTime, moment, money, number } from '../../shared/format.js';
+import { t } from '../../shared/i18n.js';
+import { heading } from '../listing.js';
+import { cancel, deliver, refund, ship } from '../order-actions.js';
+import { contactOf, left, nameOf, stateOf, stateTag } from '../orders-shared.js';
+
+/** Charges that are looked through for this order's: the newest ones. */
+const CHARGES = 500;
+
+export async function render({ params, router, signal, redraw }) {
+  const order = await get('Order', params.id, { include: 'items', signal });
+  const [contact, charge] = await Promise.all([contactOf(order, signal), chargeOf(order, signal)]);
+  return [
+    h('a.back', { href: router.href('/orders') }, `← ${t('area.orders')}`),
+    heading(
+      `№ ${order.orderNo ?? ''}`,
+      [dateTime(order.orderDate), ' ', stateTag(order)],
+      h('div.actions', actions(order, redraw)),
+    ),
+    h(
+      'div.columns',
+      h(
+        'div.stack',
+        lines(order),
+        h('section.card', h('header', h('h2', t('order.timeline'))), timeline(order, charge)),
+      ),
+      h('div.stack', people(order, contact, router), money_(order, charge), notes(order)),
+    ),
+  ];
+}
+
+async function chargeOf(order, signal) {
+  if (!order.stripePaymentId) return null;
+  const charges = await ask('charges', { limit: CHARGES }, signal);
+  return charges.find((charge) => charge.chargeId === order.stripePaymentId) ?? null;
+}
+
+function actions(order, redraw) {
+  const state = stateOf(order);
+  if (order.refundState === 'pending') return null;
+  const button = (kind, key, work) =>
+    h(`button${kind}`, { type: 'button', onclick: () => work(order).then((done) => done && redraw()) }, t(key));
+  return [
+    state === 'made' && button('.primary', 'order.ship', ship),
+    state === 'shipped' && button('.primary', 'order.deliver', deliver),
+    ['made', 'shipped', 'delivered', 'refunded'].includes(state) &&
+      left(order) > 0 &&
+      button('', 'order.refund', refund),
+    state === 'made' && button('.danger', 'order.cancel', cancel),
+    h('button', { type: 'button', onclick: () => print() }, t('order.print')),
+  ];
+}
+
+function lines(order) {
+  const rows = (order.items ?? [])
+    .filter((item) => item.__type === 'Object')
+    .map((item) =>
+      h(
+        'tr',
+        h('th', { scope: 'row' }, item.name ?? t('order.product')),
+        h('td.end', number(item.quantity)),
+        h('td.end', item.unitPriceMinorUnits === undefined ? '' : money(item.unitPriceMinorUnits, order.currency)),
+        h(
+          'td.end',
+          item.unitPriceMinorUnits === undefined ? '' : money(item.unitPriceMinorUnits * item.quantity, order.currency),
+        ),
+      ),
+    );
+  return h(
+    'section.card',
+    h('header', h('h2', t('order.items'))),
+    h(
+      'table.lines',
+      h(
+        'thead',
+        h(
+          'tr',
+          h('th', { scope: 'col' }, t('order.product')),
+          [t('order.pieces'), t('order.each'), t('order.sum')].map((title) => h('th.end', { scope: 'col' }, title)),
+        ),
+      ),
+      h('tbody', rows),
+    ),
+  );
+}
+
+/** The steps by their times. What has no time of its own is not made up. */
+function timeline(order, charge) {
+  const steps = [
+    [charge?.createdAt, t('timeline.charged', { amount: charge ? money(charge.amount, charge.currency) : '' })],
+    [order.orderDate, t('timeline.made')],
+    [order.shippedAt, t('timeline.shipped'), shipment(order)],
+    [order.deliveredAt, t('timeline.delivered')],
+    [order.cancelledAt, t('timeline.cancelled'), order.cancelReason, 'bad'],
+    ...refunds(order, charge),
+  ]
+    .filter(([at]) => at)
+    .sort((a, b) => moment(a[0]) - moment(b[0]));
+  const items = steps.map(([at, title, more, kind]) =>
+    h(`li.${kind ?? 'done'}`, h('strong', title), h('p.soft.small', dateTime(at)), more ? h('p.small', more) : null),
+  );
+  if (stateOf(order) === 'made') items.push(h('li', h('span.soft', t('timeline.toShip'))));
+  if (stateOf(order) === 'shipped') items.push(h('li', h('span.soft', t('timeline.underWay'))));
+  return h('ol.timeline', items);
+}
+
+function refunds(order, charge) {
+  const known = (charge?.refunds ?? []).filter((one) => one.createdAt);
+  if (!known.length)
+    return [
+      [
+        order.refundedAt,
+        t('timeline.refunded', { amount: money(order.refundedTotal ?? 0, order.currency) }),
+        null,
+        'bad',
+      ],
+    ];
+  return known.map((one) => [
+    one.createdAt,
+    t('timeline.refunded', { amount: money(one.amount, charge.currency) }),
+    one.state === 'succeeded' ? null : one.state,
+    'bad',
+  ]);
+}
+
+function shipment(order) {
+  const text = [order.carrier, order.trackingNumber].filter(Boolean).join(' · ');
+  if (!order.trackingUrl) return text;
+  return h('a', { href: order.trackingUrl, target: '_blank', rel: 'noreferrer noopener' }, text || t('order.track'));
+}
+
+function people(order, contact, router) {
+  const address = order.shippingAddress ?? {};
+  const town = [address.zipcode, address.city, address.state].filter(Boolean).join(' ');
+  const text = [nameOf(order), address.address1, address.address2, town, address.phone].filter(Boolean).join('\n');
+  const email = contact?.email ?? order.email;
+  const customer = order.customer?.objectId;
+  return h(
+    'section.card',
+    h(
+      'header',
+      h('h2', t('order.shipTo')),
+      customer ? h('a', { href: router.href(`/customers/${customer}`) }, t('order.toCustomer')) : null,
+    ),
+    h('address.address', text),
+    email ? h('p.small', h('a', { href: `mailto:${email}` }, email)) : null,
+  );
+}
+
+function money_(order, charge) {
+  const row = (title, value, kind = '') => h(`div${kind}`, h('dt', title), h('dd', value));
+  return h(
+    'section.card',
+    h('header', h('h2', t('order.money'))),
+    h(
+      'dl.facts',
+      row(t('order.total'), money(order.total ?? 0, order.currency)),
+      order.refundedTotal ? row(t('order.refunded'), money(-order.refundedTotal, order.currency)) : null,
+      row(t('order.left'), money(left(order), order.currency), '.sum'),
+      order.stripePaymentId ? row(t('order.charge'), order.stripePaymentId) : null,
+      charge?.problem ? row(t('order.problem'), charge.problem) : null,
+    ),
+  );
+}
+
+function notes(order) {
+  const parts = [
+    [t('order.note'), order.note],
+    [t('order.giftMessage'), order.giftMessage],
+  ].filter(([, text]) => text);
+  if (!parts.length) return null;
+  return h(
+    'section.card',
+    parts.map(([title, text]) => [h('h3', title), h('p.address', text)]),
+  );
+}

@@ -1,0 +1,114 @@
+// Orders, the newest first: by state, by days, by number or by whom they go to.
+
+import { containing, find } from '../../shared/api.js';
+import { h } from '../../shared/dom.js';
+import { table } from '../../shared/elements/table.js';
+import { dateTime, number } from '../../shared/format.js';
+import { t } from '../../shared/i18n.js';
+import { counted, heading, pager, searchField, stateChips } from '../listing.js';
+import { inState, nameOf, pieces, states, stateTag, total } from '../orders-shared.js';
+
+const PAGE = 25;
+
+export async function render({ router, query, signal }) {
+  const page = Math.max(1, Number.parseInt(query.page ?? '1', 10) || 1);
+  const found = await find('Order', {
+    where: condition(query),
+    order: '-orderNo',
+    limit: PAGE,
+    skip: (page - 1) * PAGE,
+    count: 1,
+    include: 'items',
+    signal,
+  });
+  const go = (change) => router.go('/orders', { ...query, page: '', ...change }, { replace: true });
+  const choices = [['', t('orders.all')], ...Object.keys(states).map((state) => [state, t(`state.${state}`)])];
+  return [
+    heading(t('area.orders'), counted('orders.count', found.count)),
+    h(
+      'div.bar',
+      searchField(t('orders.search'), query.search, (search) => go({ search })),
+      period(query, go),
+    ),
+    h(
+      'div.bar',
+      stateChips(t('orders.state'), choices, query.state ?? '', (state) => go({ state })),
+    ),
+    list(found.results, router),
+    pager(page, PAGE, found.count, (next) => router.go('/orders', { ...query, page: next })),
+  ];
+}
+
+function condition({ state, search, from, to }) {
+  const where = inState(state in states ? state : '');
+  const days = {};
+  if (from) days.$gte = moment(from, 0);
+  if (to) days.$lt = moment(to, 1);
+  if (Object.keys(days).length) where.orderDate = days;
+  const text = (search ?? '').trim();
+  if (!text) return where;
+  const number = text.replace(/^(№|#|no\.?)\s*/i, '');
+  // A number is one; a name is looked for word by word.
+  if (/^\d{4,}$/.test(number)) return { ...where, orderNo: Number(number) };
+  const words = text
+    .split(/\s+/)
+    .slice(0, 4)
+    .map((word) => ({
+      $or: [
+        'shippingAddress.firstName',
+        'shippingAddress.lastName',
+        'shippingAddress.city',
+        'email',
+        'trackingNumber',
+      ].map((field) => ({ [field]: containing(word) })),
+    }));
+  return { ...where, $and: words };
+}
+
+/** The first moment of a day as the reader's clock has it, so many days later. */
+function moment(text, days) {
+  const at = new Date(`${text}T00:00`);
+  if (Number.isNaN(at.getTime())) return undefined;
+  at.setDate(at.getDate() + days);
+  return { __type: 'Date', iso: at.toISOString() };
+}
+
+function period(query, go) {
+  const input = (name, label) =>
+    h('input', {
+      type: 'date',
+      name,
+      value: query[name] ?? '',
+      'aria-label': label,
+      onchange: (event) => go({ [name]: event.target.value }),
+    });
+  return h(
+    'div.period',
+    input('from', t('orders.from')),
+    h('span', { 'aria-hidden': 'true' }, '–'),
+    input('to', t('orders.to')),
+  );
+}
+
+function list(orders, router) {
+  const columns = [
+    {
+      title: t('order.number'),
+      lead: true,
+      cell: (order) => h('a', { href: router.href(`/orders/${order.objectId}`) }, `№ ${order.orderNo}`),
+    },
+    { title: t('order.date'), cell: (order) => dateTime(order.orderDate) },
+    { title: t('order.customer'), cell: nameOf },
+    { title: t('order.pieces'), end: true, cell: (order) => number(pieces(order)) },
+    { title: t('order.total'), end: true, cell: total },
+    { title: t('order.state'), cell: stateTag },
+  ];
+  const shown = table(columns, {
+    label: t('area.orders'),
+    id: (order) => order.objectId,
+    empty: t('orders.none'),
+    open: (order) => router.go(`/orders/${order.objectId}`),
+  });
+  shown.rows = orders;
+  return shown;
+}

@@ -1,0 +1,143 @@
+// Reviews: those that customers reported first, then all, and those that are hidden.
+
+import { ask, find, get, run } from '../../shared/api.js';
+import { h } from '../../shared/dom.js';
+import { dialog } from '../../shared/elements/dialog.js';
+import { failure, toast } from '../../shared/elements/toast.js';
+import { ago } from '../../shared/format.js';
+import { t } from '../../shared/i18n.js';
+import { counted, heading, pager, stateChips } from '../listing.js';
+import { picture } from '../product-picture.js';
+
+const PAGE = 20;
+const REPORTED = 200;
+
+export async function render({ router, query, signal, redraw }) {
+  const show = ['all', 'hidden'].includes(query.show) ? query.show : '';
+  const page = Math.max(1, Number.parseInt(query.page ?? '1', 10) || 1);
+  const { reviews, count } = show ? await listed(show, page, signal) : await reported(signal);
+  return [
+    heading(t('area.reviews'), counted(`reviews.count.${show || 'reported'}`, count)),
+    h(
+      'div.bar',
+      stateChips(
+        t('reviews.show'),
+        ['', 'all', 'hidden'].map((key) => [key, t(`reviews.show.${key || 'reported'}`)]),
+        show,
+        (next) => router.go('/reviews', { show: next }, { replace: true }),
+      ),
+    ),
+    reviews.length
+      ? h(
+          'ul.stack',
+          reviews.map((review) => h('li', card(review, redraw, router))),
+        )
+      : h('p.card.nothing', t(`reviews.none.${show || 'reported'}`)),
+    show ? pager(page, PAGE, count, (next) => router.go('/reviews', { show, page: next })) : null,
+  ];
+}
+
+async function listed(show, page, signal) {
+  const where = show === 'hidden' ? { moderation: 'hidden' } : {};
+  const found = await find('ProductReview', {
+    where,
+    order: '-createdAt',
+    include: 'product',
+    limit: PAGE,
+    skip: (page - 1) * PAGE,
+    count: 1,
+    signal,
+  });
+  return { reviews: found.results, count: found.count };
+}
+
+/** The function names products only; they are fetched together. */
+async function reported(signal) {
+  const reviews = await ask('reviewsToModerate', { limit: REPORTED }, signal);
+  const ids = [...new Set(reviews.map((review) => review.product?.objectId).filter(Boolean))];
+  const products = ids.length
+    ? (await find('Product', { where: { objectId: { $in: ids } }, limit: ids.length, signal })).results
+    : [];
+  const byId = new Map(products.map((product) => [product.objectId, product]));
+  for (const review of reviews) review.product = byId.get(review.product?.objectId) ?? review.product;
+  return { reviews, count: reviews.length };
+}
+
+function card(review, redraw, router) {
+  const stars = Math.max(0, Math.min(5, Math.round(review.rating ?? 0)));
+  const isHidden = review.moderation === 'hidden';
+  const name = review.product?.name;
+  return h(
+    'article.card.review',
+    h(
+      'div.by',
+      picture(review.product),
+      name ? h('a', { href: router.href('/products', { search: name }) }, h('strong', name)) : null,
+      stars
+        ? h(
+            'span.stars',
+            { role: 'img', 'aria-label': t('review.stars', { n: stars }) },
+            '★'.repeat(stars) + '☆'.repeat(5 - stars),
+          )
+        : null,
+      h('span', [review.authorName ?? t('review.nobody'), ago(review.createdAt)].join(' · ')),
+      isHidden ? h('span.tag.bad', t('review.hidden')) : null,
+      review.reports ? h('span.tag.warn', t('review.reports', { n: review.reports })) : null,
+    ),
+    h('blockquote', review.content ?? ''),
+    review.moderationReason ? h('p.small.soft', t('review.reason', { reason: review.moderationReason })) : null,
+    h('div.actions', buttons(review, isHidden, redraw)),
+  );
+}
+
+function buttons(review, isHidden, redraw) {
+  const after = (done) => done && redraw();
+  const what = (review.content ?? '').slice(0, 40);
+  const button = (kind, key, work) =>
+    h(`button${kind}`, { type: 'button', onclick: work, 'aria-label': `${t(key)}: ${what}` }, t(key));
+  const keep = () => show(review, isHidden).then(after);
+  return [
+    isHidden
+      ? button('.primary', 'review.show', keep)
+      : review.reports
+        ? button('.primary', 'review.keep', keep)
+        : null,
+    isHidden ? null : button('.danger', 'review.hide', () => hide(review).then(after)),
+  ];
+}
+
+async function show(review, isHidden) {
+  try {
+    await run('showReview', { reviewId: review.objectId });
+    toast(t(isHidden ? 'review.shown' : 'review.kept'));
+    return true;
+  } catch (error) {
+    failure(error);
+    return false;
+  }
+}
+
+/** Somebody else may have decided meanwhile: what is hidden is what is read here. */
+function hide(review) {
+  return dialog({
+    title: t('review.hideTitle'),
+    text: t('review.hideText'),
+    confirm: t('review.hide'),
+    isDanger: true,
+    fields: [
+      {
+        name: 'reason',
+        label: t('review.reasonLabel'),
+        type: 'textarea',
+        maxlength: 400,
+        hint: t('review.reasonHint'),
+      },
+    ],
+    async submit({ reason }) {
+      const now = await get('ProductReview', review.objectId);
+      if (now.content !== review.content) throw new Error(t('review.changed'));
+      await run('hideReview', { reviewId: review.objectId, ...(reason.trim() ? { reason: reason.trim() } : {}) });
+      toast(t('review.wasHidden'));
+    },
+  });
+}

@@ -1,0 +1,97 @@
+// Adding a product with its photo. The server makes the small picture.
+
+import { create, find } from '../shared/api.js';
+import { fill, h } from '../shared/dom.js';
+import { dialog, field } from '../shared/elements/dialog.js';
+import { toast } from '../shared/elements/toast.js';
+import { decimals, parseMoney, percent } from '../shared/format.js';
+import { t } from '../shared/i18n.js';
+import { cached } from '../shared/store.js';
+import { upload } from '../shared/upload.js';
+
+const BYTES_MAX = 10 << 20;
+
+const brands = () =>
+  cached('brands', async () => (await find('Category', { order: 'title', limit: 1000, keys: 'title' })).results);
+
+export async function addProduct() {
+  const known = await brands().catch(() => []);
+  const choices = [['', t('product.noBrand')], ...known.map((brand) => [brand.objectId, brand.title])];
+  const preview = h('div.preview');
+  const bar = h('progress', { max: 1, value: 0, hidden: true, 'aria-label': t('productNew.uploading') });
+  let url = null;
+
+  function show(event) {
+    if (url) URL.revokeObjectURL(url);
+    const file = event.target.files[0];
+    url = file ? URL.createObjectURL(file) : null;
+    fill(preview, url ? [h('img', { src: url, alt: t('productNew.preview') }), h('span.soft.small', file.name)] : null);
+  }
+
+  const content = [
+    field({ name: 'name', label: t('product.name'), required: true, maxlength: 160 }),
+    h(
+      'div.pair',
+      field({ name: 'price', label: t('product.price'), required: true, inputmode: 'decimal' }),
+      field({ name: 'stock', label: t('product.stock'), inputmode: 'numeric', hint: t('productNew.stockHint') }),
+    ),
+    field({ name: 'brand', label: t('product.brand'), type: 'select', options: choices }),
+    field({ name: 'detail', label: t('product.detail'), type: 'textarea', maxlength: 4000 }),
+    field({
+      name: 'photo',
+      label: t('product.photo'),
+      type: 'file',
+      accept: 'image/jpeg,image/png,image/webp',
+      onchange: show,
+    }),
+    preview,
+    bar,
+    field({ name: 'active', type: 'checkbox', label: t('productNew.sell'), checked: true }),
+  ];
+  const added = await dialog({
+    title: t('products.add'),
+    content,
+    confirm: t('productNew.confirm'),
+    submit: (values) => save(values, bar),
+  });
+  if (url) URL.revokeObjectURL(url);
+  return added;
+}
+
+async function save(values, bar) {
+  const amount = parseMoney(values.price);
+  if (!values.name.trim()) throw new Error(t('productNew.noName'));
+  if (!(amount >= 0)) throw new Error(t('product.badPrice'));
+  const product = {
+    name: values.name.trim(),
+    unitPrice: amount / 10 ** decimals(),
+    priceUnit: 'ea',
+    active: values.active === 'on',
+  };
+  if (values.detail.trim()) product.detail = values.detail.trim();
+  if (values.stock.trim()) product.stock = stockOf(values.stock);
+  if (values.brand) product.brand = { __type: 'Pointer', className: 'Category', objectId: values.brand };
+  if (values.photo?.size) product.fullsizeImage = await photo(values.photo, bar);
+  const { objectId } = await create('Product', product);
+  toast(t('productNew.done', { name: product.name }));
+  return { objectId };
+}
+
+function stockOf(text) {
+  const pieces = Number(text);
+  if (!Number.isInteger(pieces) || pieces < 0) throw new Error(t('product.badStock'));
+  return pieces;
+}
+
+async function photo(file, bar) {
+  if (file.size > BYTES_MAX) throw new Error(t('productNew.photoTooLarge'));
+  bar.hidden = false;
+  try {
+    return await upload(file, (share) => {
+      bar.value = share;
+      bar.setAttribute('aria-valuetext', percent(share));
+    });
+  } finally {
+    bar.hidden = true;
+  }
+}

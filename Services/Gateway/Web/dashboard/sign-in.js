@@ -1,0 +1,108 @@
+// Signing in with an account of the role `admins`, with a second factor where the account has one. The master key has
+// no business in a browser.
+
+import { auth, call } from '../shared/api.js';
+import { fill, h } from '../shared/dom.js';
+import { field } from '../shared/elements/dialog.js';
+import { errorText } from '../shared/elements/toast.js';
+import { t } from '../shared/i18n.js';
+import { server } from '../shared/settings.js';
+
+const CODE_WANTED = 211;
+
+/**
+ * The form.
+ * @param expired whether a session just ended by itself.
+ * @param done is called when somebody is signed in.
+ */
+export function signIn({ expired, done }) {
+  const note = h('p.problem', { role: 'alert' }, expired ? t('signIn.expired') : null);
+  const factor = h('div', { hidden: true });
+  const send = h('button.primary', { type: 'submit' }, t('signIn.send'));
+  const form = h(
+    'form',
+    { onsubmit: submit },
+    field({ name: 'username', label: t('signIn.name'), required: true, autocomplete: 'username', inputmode: 'email' }),
+    field({
+      name: 'password',
+      label: t('signIn.password'),
+      required: true,
+      type: 'password',
+      autocomplete: 'current-password',
+    }),
+    factor,
+    field({ name: 'keeps', type: 'checkbox', label: t('signIn.keep') }),
+    note,
+    send,
+  );
+
+  function askForCode() {
+    factor.hidden = false;
+    fill(
+      factor,
+      field({
+        name: 'code',
+        label: t('signIn.code'),
+        hint: t('signIn.codeHint'),
+        required: true,
+        autocomplete: 'one-time-code',
+        maxlength: 32,
+      }),
+    );
+    factor.querySelector('input').focus();
+  }
+
+  async function submit(event) {
+    event.preventDefault();
+    const values = Object.fromEntries(new FormData(form));
+    send.disabled = true;
+    fill(note);
+    try {
+      const user = await call('POST', '/login', {
+        body: {
+          username: values.username.trim(),
+          password: values.password,
+          ...(values.code ? { authData: { mfa: { token: values.code.replace(/\s/g, '') } } } : {}),
+        },
+      });
+      await enter(user, values.keeps === 'on');
+      done();
+    } catch (error) {
+      send.disabled = false;
+      if (error.code === CODE_WANTED) askForCode();
+      else fill(note, reason(error, values.code));
+    }
+  }
+
+  return h(
+    'main.entry',
+    h(
+      'div.card',
+      h('div.mark', { 'aria-hidden': 'true' }),
+      h('h1', t('signIn.title')),
+      h('p.soft', t('signIn.text', { shop: server.shop })),
+      form,
+    ),
+  );
+}
+
+/** `isAdmin` is the server's word about the role; each call is checked by the services all the same. */
+async function enter(user, keeps) {
+  const { sessionToken, objectId, username, name, firstName } = user;
+  auth.begin(
+    sessionToken,
+    { objectId, name: name || firstName || username, firstName: firstName || name || '' },
+    keeps && user.isAdmin,
+  );
+  if (user.isAdmin) return;
+  await call('POST', '/logout', { body: {} }).catch(() => {});
+  auth.drop();
+  throw new Error(t('signIn.noOperator'));
+}
+
+function reason(error, code) {
+  if (code && error.code === 141) return t('signIn.wrongCode');
+  if (error.code === 101 && !/locked/i.test(error.message)) return t('signIn.wrong');
+  // Locked accounts and limits say themselves what to do.
+  return error.code === 101 ? error.message : errorText(error);
+}

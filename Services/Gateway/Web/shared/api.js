@@ -1,0 +1,177 @@
+// The Parse REST protocol from a browser: keys, session, retries and errors in one place.
+//
+// The session token lives in memory, and in this tab's storage where the person asked for that. It is in no cookie, so
+// that no other page can use it.
+
+import { server } from './settings.js';
+
+const READ_TRIES = 3;
+const PAUSE = 250;
+const TIMEOUT = 20000;
+const KEY = 'satchel.session';
+
+/** A refusal by the server, or none at all (`code` 100). `text` is the server's own, in English. */
+export class APIError extends Error {
+  constructor(code, text, status = 0) {
+    super(text);
+    this.code = code;
+    this.status = status;
+  }
+  get isGone() {
+    return this.code === 101;
+  }
+  get isSession() {
+    return this.code === 209;
+  }
+  get isForbidden() {
+    return this.code === 119;
+  }
+  get isUnreachable() {
+    return this.code === 100;
+  }
+}
+
+let session = null;
+const listeners = new Set();
+
+export const auth = {
+  /** Whoever is signed in: `{ token, user }`, or null. */
+  get current() {
+    return session;
+  },
+  /** Takes up the session that this tab kept. */
+  restore() {
+    try {
+      session = JSON.parse(sessionStorage.getItem(KEY));
+    } catch {
+      session = null;
+    }
+    return session;
+  },
+  begin(token, user, keeps) {
+    session = { token, user };
+    store(keeps ? session : null);
+  },
+  /** Forgets the session without telling anybody. */
+  drop() {
+    session = null;
+    store(null);
+  },
+  /** @param expired whether the server ended it. */
+  end(expired) {
+    auth.drop();
+    for (const listener of listeners) listener(expired);
+  },
+  onEnd(listener) {
+    listeners.add(listener);
+  },
+};
+
+function store(value) {
+  try {
+    if (value) sessionStorage.setItem(KEY, JSON.stringify(value));
+    else sessionStorage.removeItem(KEY);
+  } catch {
+    // Storage may be forbidden; then the session ends with the page.
+  }
+}
+
+/** The headers of a request: the keys of the app and the session. */
+export function headers(extra) {
+  const all = { 'X-Parse-Application-Id': server.applicationId, ...extra };
+  if (server.clientKey) all['X-Parse-Javascript-Key'] = server.clientKey;
+  if (session) all['X-Parse-Session-Token'] = session.token;
+  return all;
+}
+
+/**
+ * Sends a request and returns the answer's JSON.
+ * @param isRead whether asking again does no harm: then a failure that may pass is tried again.
+ */
+export async function call(method, path, { body, query, signal, isRead = method === 'GET' } = {}) {
+  const url = `${server.mount}${path}${query ? `?${new URLSearchParams(query)}` : ''}`;
+  const token = session?.token;
+  const options = {
+    method,
+    credentials: 'omit',
+    cache: 'no-cache',
+    headers: headers(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+    body: body === undefined ? undefined : JSON.stringify(body),
+  };
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await once(url, { ...options, signal: limited(signal) });
+    } catch (error) {
+      if (signal?.aborted) throw signal.reason;
+      if (error.isSession && token && session?.token === token) auth.end(true);
+      const mayPass = error.isUnreachable || [429, 502, 503, 504].includes(error.status);
+      if (!isRead || !mayPass || attempt >= READ_TRIES) throw error;
+      await pause(error.after ?? PAUSE * 2 ** attempt * (0.5 + Math.random()), signal);
+    }
+  }
+}
+
+function limited(signal) {
+  return AbortSignal.any([AbortSignal.timeout(TIMEOUT), ...(signal ? [signal] : [])]);
+}
+
+async function once(url, options) {
+  let answer, json;
+  try {
+    answer = await fetch(url, options);
+    json = await answer.json();
+  } catch (error) {
+    throw new APIError(100, error.message, answer?.status);
+  }
+  if (answer.ok) return json;
+  const refusal = new APIError(json.code ?? -1, json.error ?? answer.statusText, answer.status);
+  const seconds = Number(answer.headers.get('Retry-After'));
+  if (seconds > 0 && seconds <= 5) refusal.after = seconds * 1000;
+  throw refusal;
+}
+
+function pause(milliseconds, signal) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, milliseconds);
+    signal?.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer);
+        reject(signal.reason);
+      },
+      { once: true },
+    );
+  });
+}
+
+/** A page of objects: `{ results, count }`. `where` is the condition, everything else as the protocol has it. */
+export function find(className, { where = {}, signal, ...options } = {}) {
+  return call('GET', `/classes/${className}`, { query: { where: JSON.stringify(where), ...options }, signal });
+}
+
+export function get(className, id, { signal, ...options } = {}) {
+  return call('GET', `/classes/${className}/${encodeURIComponent(id)}`, { query: options, signal });
+}
+
+export function create(className, object) {
+  return call('POST', `/classes/${className}`, { body: object });
+}
+
+export function update(className, id, changes) {
+  return call('PUT', `/classes/${className}/${encodeURIComponent(id)}`, { body: changes });
+}
+
+/** The result of a function that changes something. */
+export async function run(name, parameters = {}) {
+  return (await call('POST', `/functions/${name}`, { body: parameters })).result;
+}
+
+/** The result of a function that only reads. */
+export async function ask(name, parameters = {}, signal) {
+  return (await call('POST', `/functions/${name}`, { body: parameters, signal, isRead: true })).result;
+}
+
+/** A text that must be contained, in any letter case, as a condition of a field. */
+export function containing(text) {
+  return { $regex: text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'), $options: 'i' };
+}

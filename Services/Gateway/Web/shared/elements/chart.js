@@ -1,0 +1,190 @@
+// Charts of our own: SVG for the eyes, a table of the same figures for everybody else, and a reading of each point for
+// mouse and arrow keys.
+
+import { fill, freshId, h, svg } from '../dom.js';
+import { t } from '../i18n.js';
+
+const HEIGHT = 220;
+const EDGE = { top: 12, end: 12, bottom: 26, start: 56 };
+/** Pixels that a date below the chart takes. */
+const LABEL = 76;
+
+class Chart extends HTMLElement {
+  #points = [];
+  #options = {};
+  #reading = h('p.reading', { 'aria-live': 'polite' });
+  #place = h('div.chart', this.#reading);
+  #mark = null;
+  #at = -1;
+  #width = 720;
+  /** Letters keep their size: the picture is drawn anew for the width that there is. */
+  #sizes = new ResizeObserver(([entry]) => {
+    const width = Math.round(entry.contentRect.width);
+    if (!width || width === this.#width) return;
+    this.#width = width;
+    this.#drawPicture();
+  });
+
+  connectedCallback() {
+    this.#sizes.observe(this);
+  }
+
+  disconnectedCallback() {
+    this.#sizes.disconnect();
+  }
+
+  /**
+   * @param points `{ label, value }` in their order.
+   * @param options `{ title, value(number), short(number), summary }`; the texts of numbers are the caller's.
+   */
+  show(points, options) {
+    this.#points = points;
+    this.#options = options;
+    this.#at = points.length - 1;
+    fill(this, this.#place, this.#table());
+    this.#drawPicture();
+    return this;
+  }
+
+  #drawPicture() {
+    const { title, summary } = this.#options;
+    const picture = svg('svg', {
+      viewBox: `0 0 ${this.#width} ${HEIGHT}`,
+      role: 'img',
+      tabindex: 0,
+      'aria-label': `${title}. ${summary}`,
+      onpointermove: (event) => this.#point(event),
+      onpointerleave: () => this.#read(this.#points.length - 1),
+      onkeydown: (event) => this.#key(event),
+    });
+    this.#mark = svg('g.mark', { 'aria-hidden': 'true' });
+    fill(picture, this.#axis(), this.draw(this.#points, this.#scale()), this.#labels(), this.#mark);
+    fill(this.#place, this.#reading, picture);
+    this.#read(this.#at);
+  }
+
+  /** Places of values: round steps from zero to above the greatest. */
+  #scale() {
+    const greatest = Math.max(1, ...this.#points.map((point) => point.value));
+    const least = Math.min(0, ...this.#points.map((point) => point.value));
+    const rough = (greatest - least) / 4;
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const step = Math.max(
+      1,
+      [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough),
+    );
+    const top = Math.ceil(greatest / step) * step;
+    const bottom = Math.floor(least / step) * step;
+    const inner = HEIGHT - EDGE.top - EDGE.bottom;
+    const slot = (this.#width - EDGE.start - EDGE.end) / Math.max(1, this.#points.length);
+    return {
+      step,
+      top,
+      bottom,
+      slot,
+      y: (value) => EDGE.top + inner * (1 - (value - bottom) / (top - bottom)),
+      x: (index) => EDGE.start + slot * (index + 0.5),
+    };
+  }
+
+  #axis() {
+    const { step, top, bottom, y } = this.#scale();
+    const lines = [];
+    for (let value = bottom; value <= top + step / 2; value += step) {
+      lines.push(
+        svg('line.grid', { x1: EDGE.start, x2: this.#width - EDGE.end, y1: y(value), y2: y(value) }),
+        svg('text.tick', { x: EDGE.start - 10, y: y(value) + 4, 'text-anchor': 'end' }, this.#options.short(value)),
+      );
+    }
+    return lines;
+  }
+
+  #labels() {
+    const { slot, x } = this.#scale();
+    const every = Math.max(1, Math.ceil(LABEL / slot));
+    return this.#points.map((point, index) =>
+      (this.#points.length - 1 - index) % every
+        ? null
+        : svg(
+            'text.tick',
+            { x: x(index), y: HEIGHT - 6, 'text-anchor': index === this.#points.length - 1 ? 'end' : 'middle' },
+            point.label,
+          ),
+    );
+  }
+
+  #table() {
+    const rows = this.#points.map((point) =>
+      h('tr', h('th', { scope: 'row' }, point.label), h('td', this.#options.value(point.value))),
+    );
+    return h(
+      'details.figures',
+      h('summary', t('chart.asTable')),
+      h('table', h('caption.unseen', this.#options.title), h('tbody', rows)),
+    );
+  }
+
+  #point(event) {
+    const box = event.currentTarget.getBoundingClientRect();
+    const { slot } = this.#scale();
+    const place = ((event.clientX - box.left) / box.width) * this.#width;
+    this.#read(Math.max(0, Math.min(this.#points.length - 1, Math.floor((place - EDGE.start) / slot))));
+  }
+
+  #key(event) {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    this.#read(Math.max(0, Math.min(this.#points.length - 1, this.#at + step)));
+  }
+
+  #read(index) {
+    const point = this.#points[index];
+    if (!point) return;
+    this.#at = index;
+    const { x, y } = this.#scale();
+    fill(
+      this.#mark,
+      svg('line', { x1: x(index), x2: x(index), y1: EDGE.top, y2: HEIGHT - EDGE.bottom }),
+      svg('circle', { cx: x(index), cy: y(point.value), r: 4.5 }),
+    );
+    fill(this.#reading, h('strong', this.#options.value(point.value)), ' ', h('span', point.label));
+  }
+}
+
+export class LineChart extends Chart {
+  draw(points, { x, y, bottom }) {
+    if (!points.length) return null;
+    const id = freshId('shade');
+    const line = points
+      .map((point, index) => `${index ? 'L' : 'M'}${x(index).toFixed(1)} ${y(point.value).toFixed(1)}`)
+      .join('');
+    const ground = y(Math.max(0, bottom)).toFixed(1);
+    const area = `${line}L${x(points.length - 1).toFixed(1)} ${ground}L${x(0).toFixed(1)} ${ground}Z`;
+    const shade = svg(
+      'linearGradient',
+      { id, x1: 0, y1: 0, x2: 0, y2: 1 },
+      svg('stop.strong', { offset: '0' }),
+      svg('stop.weak', { offset: '1' }),
+    );
+    return [svg('defs', shade), svg('path.area', { d: area, fill: `url(#${id})` }), svg('path.line', { d: line })];
+  }
+}
+
+export class BarChart extends Chart {
+  draw(points, { x, y, slot }) {
+    const width = Math.max(2, Math.min(28, slot * 0.64));
+    return points.map((point, index) =>
+      svg('rect.bar', {
+        x: x(index) - width / 2,
+        width,
+        rx: Math.min(3, width / 2),
+        y: Math.min(y(point.value), y(0)),
+        height: Math.max(point.value ? 1 : 0, Math.abs(y(point.value) - y(0))),
+      }),
+    );
+  }
+}
+
+customElements.define('s-line-chart', LineChart);
+customElements.define('s-bar-chart', BarChart);

@@ -1,0 +1,117 @@
+// Questions that stand before the page: the browser's own dialog, which keeps the focus and gives it back.
+
+import { fill, freshId, h } from '../dom.js';
+import { icon } from '../icons.js';
+import { t } from '../i18n.js';
+import { errorText } from './toast.js';
+
+/**
+ * Asks for some values and does something with them.
+ * @param options `{ title, text, fields, content, confirm, isDanger, submit(values, form) }`; fields are what `field`
+ *   takes. `submit` may throw, then the dialog stays and says why.
+ * @returns what `submit` returned, or null when it was dismissed.
+ */
+export function dialog(options) {
+  return new Promise((resolve) => {
+    const title = freshId('title');
+    const problem = h('p.problem', { role: 'alert' });
+    const send = h(
+      `button.${options.isDanger ? 'danger' : 'primary'}`,
+      { type: 'submit' },
+      options.confirm ?? t('action.save'),
+    );
+    const fields = (options.fields ?? []).map(field);
+    const form = h(
+      'form',
+      {},
+      h(
+        'header',
+        h('h2', { id: title }, options.title),
+        h(
+          'button.quiet.square',
+          { type: 'button', 'aria-label': t('action.close'), onclick: () => close(null) },
+          icon('close'),
+        ),
+      ),
+      h('div.content', options.text ? h('p', options.text) : null, options.content ?? null, fields, problem),
+      h('footer', h('button.quiet', { type: 'button', onclick: () => close(null) }, t('action.cancel')), send),
+    );
+    const box = h('dialog', { 'aria-labelledby': title }, form);
+    let answer = null;
+
+    function close(value) {
+      answer = value;
+      box.close();
+    }
+    box.addEventListener('close', () => {
+      box.remove();
+      resolve(answer);
+    });
+    form.addEventListener('submit', async (event) => {
+      event.preventDefault();
+      fill(problem);
+      send.disabled = true;
+      send.setAttribute('aria-busy', 'true');
+      try {
+        close((await options.submit(Object.fromEntries(new FormData(form)), form)) ?? true);
+      } catch (error) {
+        fill(problem, errorText(error));
+      } finally {
+        send.disabled = false;
+        send.removeAttribute('aria-busy');
+      }
+    });
+    document.body.append(box);
+    box.showModal();
+  });
+}
+
+/** A label with its control and what is said about it. */
+export function field(options) {
+  const id = freshId('field');
+  const hint = options.hint ? freshId('hint') : null;
+  const common = {
+    id,
+    name: options.name,
+    required: options.required,
+    'aria-describedby': hint,
+    maxlength: options.maxlength,
+    autocomplete: options.autocomplete ?? 'off',
+    inputmode: options.inputmode,
+    min: options.min,
+    max: options.max,
+    accept: options.accept,
+    placeholder: options.placeholder,
+    onchange: options.onchange,
+  };
+  if (options.type === 'checkbox') {
+    return h(
+      'label.check',
+      h('input', { ...common, type: 'checkbox', checked: options.checked }),
+      h('span', options.label),
+    );
+  }
+  return h(
+    'div.field',
+    h('label', { for: id }, options.label, options.required ? null : h('span.optional', ` ${t('field.optional')}`)),
+    control(options, common),
+    hint ? h('p.hint', { id: hint }, options.hint) : null,
+  );
+}
+
+function control(options, common) {
+  if (options.type === 'select') {
+    return h(
+      'select',
+      common,
+      options.options.map(([value, text]) => h('option', { value, selected: value === options.value }, text)),
+    );
+  }
+  if (options.type === 'textarea')
+    return h('textarea', { ...common, rows: options.rows ?? 3, value: options.value ?? '' });
+  return h('input', {
+    ...common,
+    type: options.type ?? 'text',
+    value: options.type === 'file' ? undefined : (options.value ?? ''),
+  });
+}

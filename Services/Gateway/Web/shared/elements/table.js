@@ -1,0 +1,199 @@
+// A table for keyboard, mouse and screen reader: the grid of https://www.w3.org/WAI/ARIA/apg/patterns/grid/. One cell
+// has the focus; arrows, Home, End and Page keys move it; Enter opens the row or goes into what is in the cell, Escape
+// comes out of it. On narrow screens each row is a card; roles say that it is a table all the same.
+
+import { fill, h } from '../dom.js';
+import { t } from '../i18n.js';
+import { destination } from './table-keys.js';
+
+const INSIDE = 'a[href], button, input, select, textarea';
+
+export class Table extends HTMLElement {
+  #columns = [];
+  #rows = [];
+  #options = {};
+  #body = h('tbody', { role: 'rowgroup' });
+  #at = { row: 0, column: 0 };
+
+  /**
+   * @param columns `{ title, cell(row), lead, end, narrow, sort }`: `lead` is a card's title, `end` aligns numbers,
+   *   `narrow: false` leaves the column out of cards, `sort` is the key that `onsort` is told.
+   * @param options `{ label, id(row), open(row), empty, sorted, onsort }`.
+   */
+  define(columns, options) {
+    this.#columns = columns;
+    this.#options = options;
+    this.#draw();
+    return this;
+  }
+
+  connectedCallback() {
+    this.addEventListener('keydown', this.#key);
+    this.addEventListener('focusin', this.#focused);
+    this.addEventListener('click', this.#click);
+  }
+
+  disconnectedCallback() {
+    this.removeEventListener('keydown', this.#key);
+    this.removeEventListener('focusin', this.#focused);
+    this.removeEventListener('click', this.#click);
+  }
+
+  get rows() {
+    return this.#rows;
+  }
+
+  set rows(rows) {
+    this.#rows = rows;
+    this.#drawRows();
+  }
+
+  /** Draws one row anew, by its id, where it stands. */
+  renew(row) {
+    const id = this.#options.id(row);
+    const index = this.#rows.findIndex((other) => this.#options.id(other) === id);
+    if (index < 0) return;
+    this.#rows[index] = row;
+    const old = this.#body.children[index];
+    const column = [...old.children].findIndex((cell) => cell.contains(document.activeElement));
+    old.replaceWith(this.#row(row, index));
+    this.#settle();
+    if (column >= 0) this.#focus(index, column);
+  }
+
+  #draw() {
+    const head = h(
+      'thead',
+      { role: 'rowgroup' },
+      h(
+        'tr',
+        { role: 'row' },
+        this.#columns.map((column) => this.#heading(column)),
+      ),
+    );
+    fill(this, h('table', { role: 'grid', 'aria-label': this.#options.label }, head, this.#body));
+    this.#drawRows();
+  }
+
+  #heading(column) {
+    const { sorted = '', onsort } = this.#options;
+    const attributes = { role: 'columnheader', scope: 'col', class: column.end ? 'end' : '' };
+    if (!column.sort || !onsort) return h('th', attributes, column.title || h('span.unseen', t('table.actions')));
+    const isUp = sorted === column.sort;
+    const isDown = sorted === `-${column.sort}`;
+    const next = isUp ? `-${column.sort}` : column.sort;
+    attributes['aria-sort'] = isUp ? 'ascending' : isDown ? 'descending' : 'none';
+    return h(
+      'th',
+      attributes,
+      h(
+        'button.sort',
+        { type: 'button', onclick: () => onsort(next) },
+        column.title,
+        h('span', { 'aria-hidden': 'true' }, isUp ? ' ↑' : isDown ? ' ↓' : ''),
+      ),
+    );
+  }
+
+  #drawRows() {
+    if (!this.#rows.length) {
+      const cell = h(
+        'td.empty',
+        { role: 'gridcell', colspan: this.#columns.length, tabindex: 0 },
+        this.#options.empty ?? t('table.empty'),
+      );
+      fill(this.#body, h('tr', { role: 'row' }, cell));
+      return;
+    }
+    fill(
+      this.#body,
+      this.#rows.map((row, index) => this.#row(row, index)),
+    );
+    this.#at = { row: Math.min(this.#at.row, this.#rows.length - 1), column: this.#at.column };
+    this.#settle();
+  }
+
+  #row(row) {
+    const cells = this.#columns.map((column) => {
+      const classes = [column.end && 'end', column.narrow === false && 'wide', column.lead && 'lead']
+        .filter(Boolean)
+        .join(' ');
+      return h(
+        'td',
+        { role: 'gridcell', class: classes, 'data-title': column.title || null, tabindex: -1 },
+        column.cell(row),
+      );
+    });
+    const tr = h('tr', { role: 'row', class: this.#options.open ? 'opens' : '' }, cells);
+    for (const inside of tr.querySelectorAll(INSIDE)) inside.tabIndex = -1;
+    return tr;
+  }
+
+  /** One cell can be reached by Tab; from there on the arrows lead. */
+  #settle() {
+    for (const cell of this.#body.querySelectorAll('td[tabindex="0"]')) cell.tabIndex = -1;
+    const cell = this.#cell(this.#at.row, this.#at.column);
+    if (cell) cell.tabIndex = 0;
+  }
+
+  #cell(row, column) {
+    return this.#body.children[row]?.children[column];
+  }
+
+  #focus(row, column) {
+    const cell = this.#cell(row, column);
+    if (!cell) return;
+    this.#at = { row, column };
+    this.#settle();
+    cell.focus();
+  }
+
+  #place(element) {
+    const cell = element.closest('td');
+    const row = cell?.parentElement;
+    if (!row || row.parentElement !== this.#body) return null;
+    return { cell, row: [...this.#body.children].indexOf(row), column: [...row.children].indexOf(cell) };
+  }
+
+  #focused = (event) => {
+    const place = this.#place(event.target);
+    if (!place) return;
+    this.#at = { row: place.row, column: place.column };
+    this.#settle();
+  };
+
+  #click = (event) => {
+    const place = this.#place(event.target);
+    if (!place || !this.#options.open || event.target.closest(INSIDE) || !this.#rows[place.row]) return;
+    this.#options.open(this.#rows[place.row]);
+  };
+
+  #key = (event) => {
+    const place = this.#place(event.target);
+    if (!place) return;
+    if (event.target !== place.cell) {
+      if (event.key === 'Escape') {
+        event.preventDefault();
+        place.cell.focus();
+      }
+      return;
+    }
+    const last = { row: this.#body.children.length - 1, column: this.#columns.length - 1 };
+    const target = destination(event, place, last, getComputedStyle(this).direction === 'rtl');
+    if (event.key === 'Enter' || event.key === 'F2' || event.key === ' ') {
+      const inside = place.cell.querySelector(INSIDE);
+      event.preventDefault();
+      if (inside) inside.matches('a, button') ? inside.click() : inside.focus();
+      else if (this.#options.open && this.#rows[place.row]) this.#options.open(this.#rows[place.row]);
+    } else if (target) {
+      event.preventDefault();
+      this.#focus(...target);
+    }
+  };
+}
+
+customElements.define('s-table', Table);
+
+export function table(columns, options) {
+  return document.createElement('s-table').define(columns, options);
+}

@@ -1,0 +1,131 @@
+// Money, numbers and dates as the reader writes them.
+
+import { locale } from './i18n.js';
+import { server } from './settings.js';
+
+const kept = new Map();
+
+function formatter(kind, options) {
+  const key = `${kind.name} ${locale()} ${JSON.stringify(options)}`;
+  if (!kept.has(key)) kept.set(key, new kind(locale(), options));
+  return kept.get(key);
+}
+
+/** Decimals of a currency as the server counts them: ISO 4217, as `Intl` has it. */
+export function decimals(currency = server.currency) {
+  return formatter(Intl.NumberFormat, { style: 'currency', currency: currency.toUpperCase() }).resolvedOptions()
+    .maximumFractionDigits;
+}
+
+/** An amount of minor units: 350 is $3.50, and 350 yen are ¥350. */
+export function money(minorUnits, currency = server.currency) {
+  const options = { style: 'currency', currency: currency.toUpperCase() };
+  return formatter(Intl.NumberFormat, options).format(minorUnits / 10 ** decimals(currency));
+}
+
+/** The same without decimals where there is little room. */
+export function shortMoney(minorUnits, currency = server.currency) {
+  const options = {
+    style: 'currency',
+    currency: currency.toUpperCase(),
+    notation: 'compact',
+    maximumFractionDigits: 1,
+  };
+  return formatter(Intl.NumberFormat, options).format(minorUnits / 10 ** decimals(currency));
+}
+
+/** A price as `Product.unitPrice` has it, a decimal number. */
+export function price(value, currency = server.currency) {
+  return value === undefined || value === null ? '' : money(Math.round(value * 10 ** decimals(currency)), currency);
+}
+
+/**
+ * What somebody typed as an amount, in minor units: `12.50`, `12,50`, `1.234,50`, `$ 12`. Either sign is the decimal
+ * one where it cannot be meant otherwise; three digits behind a sign are thousands only where the language writes them
+ * so.
+ * @returns NaN for what is no amount, or could be two.
+ */
+export function parseMoney(text, currency = server.currency) {
+  const places = decimals(currency);
+  const bare = String(text)
+    .toLowerCase()
+    .replace(currency.toLowerCase(), '')
+    .replace(/[\s\p{Sc}'’]/gu, '');
+  const decimal = new RegExp(
+    `^(-?)(\\d+|\\d{1,3}(?:,\\d{3})+|\\d{1,3}(?:\\.\\d{3})+|)(?:([.,])(\\d{1,${places || 1}}))?$`,
+  );
+  const match = decimal.exec(bare);
+  if (!match || !/\d/.test(bare)) return NaN;
+  const [, sign, whole, point, part = ''] = match;
+  const group = /[.,]/.exec(whole)?.[0];
+  if (point && (places === 0 || point === group)) return NaN;
+  if (group && !point && group !== groupSign()) return NaN;
+  if (point && !group && part.length === 3 && point === groupSign()) return NaN;
+  return Number(`${sign}${whole.replace(/[.,]/g, '') || '0'}${part.padEnd(places, '0')}`);
+}
+
+/** The sign between thousands in the reader's language. */
+function groupSign() {
+  return formatter(Intl.NumberFormat, {})
+    .formatToParts(1234567)
+    .find((part) => part.type === 'group')?.value;
+}
+
+/** An amount as a person edits it: digits and the decimal sign of the language, no currency and no groups. */
+export function editableMoney(minorUnits, currency = server.currency) {
+  const places = decimals(currency);
+  const options = { minimumFractionDigits: places, maximumFractionDigits: places, useGrouping: false };
+  return formatter(Intl.NumberFormat, options).format(minorUnits / 10 ** places);
+}
+
+export function number(value) {
+  return formatter(Intl.NumberFormat, {}).format(value);
+}
+
+export function percent(share) {
+  return formatter(Intl.NumberFormat, { style: 'percent', maximumFractionDigits: 0, signDisplay: 'exceptZero' }).format(
+    share,
+  );
+}
+
+/** A moment of the server's, a Date object or ISO 8601 text. */
+export function moment(value) {
+  const iso = value && typeof value === 'object' && 'iso' in value ? value.iso : value;
+  return iso instanceof Date ? iso : iso ? new Date(iso) : null;
+}
+
+export function date(value) {
+  return format(value, { dateStyle: 'medium' });
+}
+
+export function dateTime(value) {
+  return format(value, { dateStyle: 'medium', timeStyle: 'short' });
+}
+
+/** A day of the server's counting, which is in UTC. */
+export function day(value) {
+  return format(value, { day: 'numeric', month: 'short', timeZone: 'UTC' });
+}
+
+export function longDay(value) {
+  return format(value, { weekday: 'long', day: 'numeric', month: 'long' });
+}
+
+function format(value, options) {
+  const at = moment(value);
+  return at ? formatter(Intl.DateTimeFormat, options).format(at) : '';
+}
+
+/** How long ago in the largest unit that fits: `3 hours ago`. */
+export function ago(value, now = Date.now()) {
+  const at = moment(value);
+  if (!at) return '';
+  const seconds = (at.getTime() - now) / 1000;
+  const units = [
+    ['day', 86400],
+    ['hour', 3600],
+    ['minute', 60],
+  ];
+  const [unit, size] = units.find(([, size]) => Math.abs(seconds) >= size) ?? ['minute', 60];
+  return formatter(Intl.RelativeTimeFormat, { numeric: 'auto' }).format(Math.trunc(seconds / size), unit);
+}

@@ -1,0 +1,30 @@
+// Line icons on a grid of 24, drawn for this desk. They are decoration: what they stand for is said by a text.
+
+import { svg } from './dom.js';
+
+const paths = {
+  today: 'M4 19V9l8-5 8 5v10M9 19v-6h6v6',
+  orders: 'M5 8h14l-1 12H6L5 8Zm4 0V6a3 3 0 0 1 6 0v2',
+  products: 'M4 5h7v7H4zM13 5h7v7h-7zM4 14h7v6H4zM13 14h7v6h-7z',
+  reviews: 'M5 5h14v11h-7l-4 4v-4H5z',
+  customers: 'M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8Zm-8 8c0-3.5 3.5-5.5 8-5.5s8 2 8 5.5',
+  search: 'M10.5 17a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13Zm5-1.5L20 20',
+  plus: 'M12 5v14M5 12h14',
+  sun: 'M12 16a4 4 0 1 0 0-8 4 4 0 0 0 0 8ZM12 2v2m0 16v2M2 12h2m16 0h2M5 5l1 1m12 12 1 1m0-14-1 1M6 18l-1 1',
+  moon: 'M19 14.5A8 8 0 0 1 9.5 5a8 8 0 1 0 9.5 9.5Z',
+  leave: 'M14 4h5v16h-5M4 12h11M11 8l4 4-4 4',
+  menu: 'M4 7h16M4 12h16M4 17h16',
+  check: 'm5 12.5 4.5 4.5L19 7.5',
+  close: 'M6 6l12 12M18 6 6 18',
+  edit: 'M4 20h4L19 9l-4-4L4 16v4Z',
+  photo: 'M4 6h16v12H4zM8.5 11a1.5 1.5 0 1 0 0-3 1.5 1.5 0 0 0 0 3ZM4 17l5-5 4 4 3-3 4 4',
+  star: 'm12 4 2.4 5 5.4.7-4 3.8 1 5.5-4.8-2.700-4.800 2.700 1-5.500-4-3.800 5.400-.7Z',
+};
+
+export function icon(name) {
+  return svg(
+    'svg.icon',
+    { viewBox: '0 0 24 24', 'aria-hidden': 'true', focusable: 'false' },
+    svg('path', { d: paths[name] }),
+  );
+}

@@ -1,0 +1,86 @@
+// Views by the path of the page's address. Links stay links: they open in a new tab, and the browser's history works.
+
+export class Router {
+  #routes;
+  #base;
+  #show;
+  #abort = new AbortController();
+
+  /**
+   * @param base the path that all views are below, `/dashboard`.
+   * @param routes by pattern, `/orders/:id`, whatever stands for a view.
+   * @param show is called with `{ route, params, query, path, signal }`; the signal ends with the view.
+   */
+  constructor(base, routes, show) {
+    this.#base = base;
+    this.#routes = Object.entries(routes).map(([pattern, route]) => ({ parts: parts(pattern), route }));
+    this.#show = show;
+  }
+
+  start() {
+    addEventListener('popstate', () => this.refresh());
+    document.addEventListener('click', (event) => this.#follow(event));
+    return this.refresh();
+  }
+
+  /** A path with the base, for links. */
+  href(path, query = {}) {
+    const chosen = Object.entries(query).filter(([, value]) => value !== '' && value !== undefined && value !== null);
+    const text = new URLSearchParams(chosen).toString();
+    return this.#base + (path === '/' ? '' : path) + (text ? `?${text}` : '');
+  }
+
+  go(path, query, { replace = false } = {}) {
+    history[replace ? 'replaceState' : 'pushState'](null, '', this.href(path, query));
+    return this.refresh();
+  }
+
+  refresh() {
+    this.#abort.abort(new DOMException('The view was left.', 'AbortError'));
+    this.#abort = new AbortController();
+    const path = location.pathname.slice(this.#base.length) || '/';
+    const given = parts(path);
+    let found = { route: null, params: {} };
+    for (const { parts: wanted, route } of this.#routes) {
+      const params = match(wanted, given);
+      if (params) {
+        found = { route, params };
+        break;
+      }
+    }
+    const query = Object.fromEntries(new URLSearchParams(location.search));
+    return this.#show({ ...found, path, query, signal: this.#abort.signal });
+  }
+
+  #follow(event) {
+    const link = event.target.closest?.('a[href]');
+    if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
+    const url = new URL(link.href);
+    const isOurs = url.pathname === this.#base || url.pathname.startsWith(`${this.#base}/`);
+    if (link.target || url.origin !== location.origin || !isOurs || link.getAttribute('href').startsWith('#')) return;
+    event.preventDefault();
+    if (link.href !== location.href) history.pushState(null, '', link.href);
+    this.refresh();
+  }
+}
+
+function parts(path) {
+  return path.split('/').filter(Boolean);
+}
+
+function match(wanted, given) {
+  if (wanted.length !== given.length) return null;
+  const params = {};
+  for (const [index, part] of wanted.entries()) {
+    if (!part.startsWith(':')) {
+      if (part !== given[index]) return null;
+    } else {
+      try {
+        params[part.slice(1)] = decodeURIComponent(given[index]);
+      } catch {
+        return null;
+      }
+    }
+  }
+  return params;
+}

@@ -1,0 +1,199 @@
+import Foundation
+import ParseProtocol
+import TestSupport
+import Testing
+
+/// The files of the dashboard as browsers and their caches get them.
+@Suite struct DashboardFileTests {
+    private static func client(_ suite: Suite) -> ParseClient {
+        var client = ParseClient(suite)
+        client.url = suite.origin
+        return client
+    }
+
+    private static func get(_ path: String, _ headers: [(String, String)] = []) async throws -> ParseClient.Answer {
+        try await client(Suite.shared).send(.GET, path, headers: headers)
+    }
+
+    /// The paths of files that a page names.
+    private static func assets(of page: String) -> [String] {
+        page.matches(of: #/"(/dashboard/assets/[^"]+)"/#).map { String($0.1) }
+    }
+
+    /// The paths of modules that a module at a path names.
+    private static func imports(of module: String, at path: String) -> [String] {
+        let base = URL(string: "http://127.0.0.1\(path)")
+        return module.matches(of: #/(?:from|import)\s*\(?'(\.[^']+)'/#).compactMap {
+            URL(string: String($0.1), relativeTo: base)?.absoluteURL.path
+        }
+    }
+
+    @Test func thePageIsAskedForEachTimeAndHasAStrictPolicy() async throws {
+        let page = try await Self.get("/dashboard")
+        #expect(page.status == 200)
+        #expect(page.headers.first(name: "Content-Type") == "text/html; charset=utf-8")
+        #expect(page.headers.first(name: "Cache-Control") == "no-cache")
+        #expect(page.headers.first(name: "X-Content-Type-Options") == "nosniff")
+        #expect(page.headers.first(name: "Referrer-Policy") == "no-referrer")
+        #expect(page.headers.first(name: "Cross-Origin-Opener-Policy") == "same-origin")
+        #expect(page.headers.first(name: "X-Frame-Options") == "DENY")
+        #expect(page.headers.first(name: "Set-Cookie") == nil)
+        let policy = try #require(page.headers.first(name: "Content-Security-Policy"))
+        for rule in [
+            "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "base-uri 'none'",
+            "form-action 'self'", "frame-ancestors 'none'", "require-trusted-types-for 'script'",
+        ] {
+            #expect(policy.components(separatedBy: "; ").contains(rule), "\(rule) in \(policy)")
+        }
+        for word in ["unsafe", "data:", "*"] { #expect(!policy.contains(word), "\(policy)") }
+        let tag = try #require(page.headers.first(name: "ETag"))
+        let known = try await Self.get("/dashboard", [("If-None-Match", tag)])
+        #expect(known.status == 304)
+        #expect(known.body.isEmpty)
+        let head = try await Self.client(Suite.shared).send(.HEAD, "/dashboard")
+        #expect(head.status == 200)
+        #expect(head.body.isEmpty)
+        #expect(head.headers.first(name: "ETag") == tag)
+        // The master key is nobody's business here.
+        #expect(!page.text.contains(Suite.masterKey))
+    }
+
+    @Test(arguments: ["/dashboard/", "/dashboard/orders", "/dashboard/orders/x1", "/dashboard/a%2Fb/c"])
+    func everyViewIsTheSamePage(_ path: String) async throws {
+        let page = try await Self.get("/dashboard")
+        #expect(try await Self.get(path).body == page.body)
+    }
+
+    @Test(arguments: [
+        "/dashboard/nothing.js", "/dashboard/assets", "/dashboard/assets/0123456789abcdef/shared/api.js",
+        "/dashboard/index.mustache", "/dashboard/..%2f..%2fmaster.key", "/dashboards",
+    ])
+    func whatIsNotThereIsNotThere(_ path: String) async throws {
+        let answer = try await Self.get(path)
+        #expect(answer.status == 404, "\(answer.text.prefix(100))")
+        #expect(answer.code == 108)
+        #expect(answer.headers.first(name: "Cache-Control")?.contains("immutable") != true)
+    }
+
+    /// Every file that the page, its modules and its styles name, from one to the next.
+    @Test func everyFileIsThereForEver() async throws {
+        var waiting = Self.assets(of: try await Self.get("/dashboard").text)
+        #expect(waiting.count >= 10)
+        let start = try #require(waiting.first { $0.hasSuffix("app.js") })
+        for language in ["en", "de"] {
+            waiting.append(start.replacing("app.js", with: "texts/\(language).json"))
+        }
+        var seen: Set<String> = []
+        while let path = waiting.popLast() {
+            guard seen.insert(path).inserted else { continue }
+            let file = try await Self.get(path)
+            #expect(file.status == 200, "\(path)")
+            #expect(file.headers.first(name: "Cache-Control") == "public, max-age=31536000, immutable", "\(path)")
+            #expect(file.headers.first(name: "X-Content-Type-Options") == "nosniff", "\(path)")
+            if path.hasSuffix(".js") {
+                #expect(file.headers.first(name: "Content-Type") == "text/javascript; charset=utf-8")
+                waiting += Self.imports(of: file.text, at: path)
+            }
+        }
+        #expect(seen.count { $0.contains("/pages/") } >= 7, "\(seen)")
+        #expect(seen.count { $0.contains("/elements/") } >= 4, "\(seen)")
+    }
+
+    @Test func filesComeCompressedToWhoAsksForThat() async throws {
+        let page = try await Self.get("/dashboard").text
+        let path = try #require(Self.assets(of: page).first { $0.hasSuffix("style.css") })
+        let plain = try await Self.get(path)
+        #expect(plain.headers.first(name: "Content-Encoding") == nil)
+        #expect(plain.text.contains("--paper"))
+        #expect(plain.headers.first(name: "Vary")?.contains("Accept-Encoding") == true)
+        for accepted in ["gzip", "gzip, deflate, br", "br;q=1.0, gzip;q=0.8", "GZIP"] {
+            let small = try await Self.get(path, [("Accept-Encoding", accepted)])
+            #expect(small.headers.first(name: "Content-Encoding") == "gzip", "\(accepted)")
+            #expect(small.body.starts(with: [0x1f, 0x8b]))
+            #expect(small.body.count < plain.body.count / 2)
+            let tag = try #require(small.headers.first(name: "ETag"))
+            #expect(tag != plain.headers.first(name: "ETag"))
+            let known = try await Self.get(path, [("Accept-Encoding", accepted), ("If-None-Match", tag)])
+            #expect(known.status == 304)
+        }
+        for refused in ["gzip;q=0", "gzip; q=0.0, identity", "br", "identity"] {
+            let answer = try await Self.get(path, [("Accept-Encoding", refused)])
+            #expect(answer.body == plain.body, "\(refused)")
+        }
+    }
+
+    @Test func theAddressAloneLeadsPeopleToTheDashboardAndTellsProgramsWhatItAlwaysDid() async throws {
+        let page = try await Self.get("/", [("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")])
+        #expect(page.status == 200)
+        #expect(page.text.contains(#"href="/dashboard""#))
+        #expect(page.headers.first(name: "Content-Security-Policy")?.contains("default-src 'none'") == true)
+        for headers in [[], [("Accept", "*/*")], [("Accept", "application/json")]] {
+            let answer = try await Self.get("/", headers)
+            #expect(answer.status == 404)
+            #expect(answer.code == 108)
+        }
+        let posted = try await Self.client(Suite.shared).send(.POST, "/dashboard", body: Array("{}".utf8))
+        #expect(posted.code == 108)
+    }
+
+    /// Of the clients' keys only the one for pages is told to everybody.
+    @Test func thePageKnowsTheKeyOfPagesAlone() async throws {
+        let settings = [
+            "SATCHEL_JAVASCRIPT_KEY": "for-pages-1", "SATCHEL_REST_KEY": "for-servers-1",
+            "SATCHEL_SHOP_NAME": #"Tom & "Anna" <script>"#,
+        ]
+        try await Suite.with(settings: settings) { suite in
+            let page = try await Self.client(suite).send(.GET, "/dashboard")
+            #expect(page.text.contains(#"content="for-pages-1""#))
+            #expect(!page.text.contains("for-servers-1"))
+            #expect(!page.text.contains("<script>"))
+        }
+    }
+
+    @Test func anOperatorMayDoWithoutIt() async throws {
+        try await Suite.with(settings: ["SATCHEL_DASHBOARD": "false"]) { suite in
+            for path in ["/dashboard", "/dashboard/orders", "/"] {
+                let answer = try await Self.client(suite).send(.GET, path, headers: [("Accept", "text/html")])
+                #expect(answer.status == 404, "\(path)")
+                #expect(answer.code == 108, "\(path)")
+            }
+        }
+    }
+
+    // MARK: - The sources
+
+    private static let folder = checkoutDirectory + "/Services/Gateway/Web"
+
+    private static func sources() -> [(path: String, text: String)] {
+        (FileManager.default.subpaths(atPath: folder) ?? []).filter { $0.hasSuffix(".js") }.map { path in
+            (path, String(decoding: FileManager.default.contents(atPath: "\(folder)/\(path)") ?? Data(), as: UTF8.self))
+        }
+    }
+
+    @Test func noModuleIsLongOrMakesMarkupOfTexts() {
+        let sources = Self.sources()
+        #expect(sources.count >= 20)
+        for (path, text) in sources {
+            #expect(text.split(separator: "\n", omittingEmptySubsequences: false).count <= 201, "\(path)")
+            for word in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"] {
+                #expect(!text.contains(word), "\(path) has \(word)")
+            }
+        }
+    }
+
+    /// The languages have the same texts, and each key that a module names has one.
+    @Test func everyTextIsThereInEveryLanguage() throws {
+        let keys = try ["en", "de"].map { language in
+            let bytes = FileManager.default.contents(atPath: "\(Self.folder)/dashboard/texts/\(language).json")
+            return Set(try JSON(parsing: Array(bytes ?? Data())).objectValue.map { Array($0.keys) } ?? [])
+        }
+        // Languages differ in the forms of numbers, English and German do not.
+        #expect(keys[0].symmetricDifference(keys[1]) == [])
+        for (path, text) in Self.sources() {
+            for match in text.matches(of: #/[^a-zA-Z]t\('([A-Za-z.]+)'/#) {
+                let key = String(match.1)
+                #expect(keys[0].contains(key) || keys[0].contains("\(key).other"), "\(path): \(key)")
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+// Requests of pages: what is asked again, and what becomes of a session.
+import assert from 'node:assert/strict';
+import { beforeEach, test } from 'node:test';
+import { load, Storage } from './pages.mjs';
+
+globalThis.sessionStorage = new Storage();
+const { ask, auth, call, containing, run } = await load('api.js');
+
+let answers = [];
+let asked = [];
+globalThis.fetch = async (url, options) => {
+  asked.push({ url, ...options });
+  const answer = answers.shift();
+  if (answer instanceof Error) throw answer;
+  const [status, body, headers] = answer;
+  return new Response(JSON.stringify(body), { status, headers });
+};
+
+beforeEach(() => {
+  answers = [];
+  asked = [];
+  auth.drop();
+});
+
+test('a read is asked again when the failure may pass', async () => {
+  answers = [new TypeError('offline'), [503, { code: 2, error: 'away' }], [200, { results: [1] }]];
+  assert.deepEqual(await call('GET', '/classes/Product'), { results: [1] });
+  assert.equal(asked.length, 3);
+  answers = [
+    [503, { code: 2, error: 'away' }],
+    [200, { result: 7 }],
+  ];
+  assert.equal(await ask('analyticsSales'), 7);
+});
+
+test('a change is never asked again', async () => {
+  answers = [
+    [503, { code: 2, error: 'away' }],
+    [200, { result: 7 }],
+  ];
+  await assert.rejects(run('refundOrder', {}), { code: 2 });
+  assert.equal(asked.length, 1);
+});
+
+test('a refusal that will not pass is told at once', async () => {
+  answers = [[404, { code: 101, error: 'Object not found.' }]];
+  await assert.rejects(call('GET', '/classes/Order/x'), { code: 101 });
+  assert.equal(asked.length, 1);
+});
+
+test('a session that ended is told once and forgotten everywhere', async () => {
+  const ends = [];
+  auth.onEnd((expired) => ends.push(expired));
+  auth.begin('r:1', { name: 'Ann' }, true);
+  assert.equal(JSON.parse(sessionStorage.getItem('satchel.session')).token, 'r:1');
+  answers = [
+    [400, { code: 209, error: 'Invalid session token' }],
+    [400, { code: 209, error: 'Invalid session token' }],
+  ];
+  const calls = [call('GET', '/a'), call('GET', '/b')];
+  for (const one of calls) await assert.rejects(one, { code: 209 });
+  assert.deepEqual(ends, [true]);
+  assert.equal(auth.current, null);
+  assert.equal(sessionStorage.getItem('satchel.session'), null);
+  assert.equal(asked[0].headers['X-Parse-Session-Token'], 'r:1');
+});
+
+test('a session is in memory alone unless somebody wants it kept', () => {
+  auth.begin('r:2', {}, false);
+  assert.equal(sessionStorage.getItem('satchel.session'), null);
+});
+
+test('who leaves a view takes its requests along', async () => {
+  const leaving = new AbortController();
+  answers = [new TypeError('aborted')];
+  leaving.abort(new Error('left'));
+  await assert.rejects(call('GET', '/classes/Product', { signal: leaving.signal }), /left/);
+  assert.equal(asked.length, 1);
+});
+
+test('what is looked for is no pattern', () => {
+  const { $regex } = containing('a.b*(c)[d]\\e');
+  assert.ok(new RegExp($regex).test('xa.b*(c)[d]\\ey'));
+  assert.ok(!new RegExp($regex).test('aXb'));
+});

@@ -1,0 +1,74 @@
+// Amounts as people type and read them.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { load } from './pages.mjs';
+
+const { ago, decimals, editableMoney, money, parseMoney, price } = await load('format.js');
+
+test('amounts are minor units of their currency', () => {
+  assert.equal(money(350, 'usd'), '$3.50');
+  assert.equal(money(350, 'jpy'), '¥350');
+  assert.equal(money(3500, 'kwd').replace(/\s/g, ' '), 'KWD 3.500');
+  assert.equal(money(-150, 'usd'), '-$1.50');
+  assert.equal(price(3.5, 'usd'), '$3.50');
+  assert.equal(price(undefined), '');
+  assert.deepEqual(['usd', 'jpy', 'kwd'].map(decimals), [2, 0, 3]);
+});
+
+test('what is typed is read as it is meant', () => {
+  const rows = [
+    ['12.50', 'usd', 1250],
+    ['12,50', 'usd', 1250],
+    ['12,5', 'usd', 1250],
+    ['12', 'usd', 1200],
+    ['$ 12.00', 'usd', 1200],
+    ['1,234.50', 'usd', 123450],
+    ['1.234,50', 'eur', 123450],
+    ['1,234', 'usd', 123400],
+    ['.5', 'usd', 50],
+    ['0', 'usd', 0],
+    ['350', 'jpy', 350],
+    ['1,234', 'jpy', 1234],
+    ['1.234', 'kwd', 1234],
+    ['1.5', 'kwd', 1500],
+    ['KWD 2', 'kwd', 2000],
+    ['1,234,567', 'usd', 123456700],
+    ['-3', 'usd', -300],
+  ];
+  for (const [text, currency, amount] of rows) assert.equal(parseMoney(text, currency), amount, `${text} ${currency}`);
+  for (const text of [
+    '',
+    'abc',
+    '.',
+    ',',
+    '1.2.3.',
+    '--1',
+    '1e5',
+    '12.345',
+    '1,234,50',
+    '12,34.5',
+    '1.',
+    '12.505',
+    '1.234',
+  ]) {
+    assert.ok(Number.isNaN(parseMoney(text, 'usd')), `${text} ${parseMoney(text, 'usd')}`);
+  }
+  assert.ok(Number.isNaN(parseMoney('1.50', 'jpy')));
+  // It may be a thousand, or one and a bit.
+  assert.ok(Number.isNaN(parseMoney('1,234', 'kwd')));
+});
+
+test('what is shown to be edited is read as the same', () => {
+  for (const currency of ['usd', 'jpy', 'kwd']) {
+    for (const amount of [0, 1, 99, 350, 123456, 99999999]) {
+      assert.equal(parseMoney(editableMoney(amount, currency), currency), amount);
+    }
+  }
+});
+
+test('times are told in the largest unit that fits', () => {
+  const now = Date.UTC(2030, 4, 2, 12);
+  assert.equal(ago(new Date(now - 3 * 3600e3), now), '3 hours ago');
+  assert.equal(ago({ __type: 'Date', iso: new Date(now - 86400e3).toISOString() }, now), 'yesterday');
+  assert.equal(ago(null), '');
+});

@@ -1,0 +1,57 @@
+"""Whether everybody can use a page: axe-core's rules for WCAG 2.2 A and AA, and some of our own that it has not."""
+from axe_playwright_python.sync_playwright import Axe
+
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+
+# Text that is cut off at the side, and what somebody can press that is too small (WCAG 2.5.8: 24 by 24 pixels).
+OWN_RULES = """() => {
+  const found = [];
+  if (document.documentElement.scrollWidth > innerWidth) found.push(`wider than the screen: ${document.documentElement.scrollWidth}`);
+  for (const element of document.querySelectorAll('button, select, input, a.button, nav a')) {
+    const box = element.getBoundingClientRect();
+    if (box.width && (box.width < 20 || box.height < 20)) found.push(`too small: ${element.outerHTML.slice(0, 120)}`);
+  }
+  const levels = [...document.querySelectorAll('h1, h2, h3')].map((heading) => Number(heading.tagName[1]));
+  if (levels.filter((level) => level === 1).length !== 1) found.push('not one h1');
+  if (document.title === '') found.push('no title');
+  return found;
+}"""
+
+
+def problems(page, place):
+    """Texts of what is wrong with the page as it stands."""
+    found = Axe().run(page, options=RULES).response["violations"]
+    axe = [f"{place}: {rule['id']}: {node['html'][:160]} {node['failureSummary'][:300]}" for rule in found for node in rule["nodes"][:3]]
+    return axe + [f"{place}: {text}" for text in page.evaluate(OWN_RULES)]
+
+
+def keyboard_problems(page):
+    """Tab alone leads through the page in the order of what is seen, with a mark on what has the focus; the grid is one stop."""
+    page.locator("s-table tbody tr").nth(1).wait_for()
+    page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
+    found, stops = [], []
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        stop = page.evaluate("""() => {
+          const element = document.activeElement, style = getComputedStyle(element), box = element.getBoundingClientRect();
+          return { tag: element.localName, name: element.getAttribute('aria-label') || element.textContent.trim().slice(0, 40),
+            grid: Boolean(element.closest('tbody')), marked: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2,
+            seen: box.width > 0 && box.bottom > 0 && box.top < innerHeight };
+        }""")
+        if stop["tag"] == "body":
+            break
+        stops.append(stop)
+        if not stop["marked"]:
+            found.append(f"no mark on {stop['tag']} {stop['name']}")
+        if not stop["seen"]:
+            found.append(f"out of sight: {stop['tag']} {stop['name']}")
+    if not stops or stops[0]["name"] != "Skip to the content":
+        found.append(f"Tab does not begin with the link to the content: {stops[:1]}")
+    if sum(stop["grid"] for stop in stops) != 1:
+        found.append(f"The grid has {sum(stop['grid'] for stop in stops)} stops.")
+    page.locator("td[tabindex='0']").focus()
+    before = page.evaluate("document.activeElement.textContent")
+    page.keyboard.press("ArrowDown")
+    if page.evaluate("document.activeElement.textContent") == before:
+        found.append("The arrows do not move in the grid.")
+    return found

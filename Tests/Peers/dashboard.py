@@ -1,0 +1,328 @@
+"""An operator at the dashboard, in a browser: what people do there, checked by what they see.
+
+Usage: dashboard.py <base URL> <flow> [<JSON with what the flow needs>]
+
+Prints one JSON object: {"failures": [text…], "steps": n, …}. Flows are the functions below; `viewport`, `scheme` and `language` in the JSON
+choose the screen.
+"""
+import json
+import sys
+import tempfile
+import traceback
+import urllib.request
+import zlib
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+import browser_checks
+from browser import Visit
+
+# Browsers share the machine with suites of other tests.
+expect.set_options(timeout=20000)
+
+FLOWS, report = {}, {"failures": [], "steps": 0}
+
+
+def flow(function):
+    FLOWS[function.__name__] = function
+    return function
+
+
+def step(is_right, text):
+    report["steps"] += 1
+    if not is_right:
+        report["failures"].append(text)
+
+
+def sign_in(visit, given, keep=False, code=None):
+    page = visit.page
+    page.get_by_label("E-mail or user name").fill(given["user"])
+    page.get_by_label("Password").fill(given["password"])
+    if keep:
+        page.get_by_label("Stay signed in").check()
+    page.get_by_role("button", name="Sign in").click()
+    if code:
+        page.get_by_label("Code").fill(code)
+        page.get_by_role("button", name="Sign in").click()
+
+
+def enter(visit, given, path="/dashboard"):
+    """To a view, signed in so that other addresses may be opened afterwards."""
+    visit.open(path)
+    sign_in(visit, given, keep=True)
+    expect(visit.page.locator("#content h1")).to_be_visible()
+
+
+def toast(page, text):
+    expect(page.locator(".toast", has_text=text).first).to_be_visible()
+
+
+@flow
+def signing_in(visit, given):
+    """Wrong passwords, accounts of customers, a second factor, reloading, signing out, a session that ended."""
+    page = visit.page
+    visit.open("/dashboard/orders?state=made")
+    with visit.refused("/login", 404):
+        sign_in(visit, {**given, "password": "not the password"})
+        expect(page.get_by_role("alert").filter(has_text="Name or password is wrong.")).to_be_visible()
+    sign_in(visit, given["customer"])
+    expect(page.get_by_role("alert").filter(has_text="not one of the shop")).to_be_visible()
+    step(page.evaluate("sessionStorage.length") == 0, "A customer's session was kept.")
+    sign_in(visit, given)
+    expect(page.get_by_role("heading", name="Orders")).to_be_visible()
+    step("state=made" in page.url, f"The address was lost: {page.url}")
+    step(page.evaluate("sessionStorage.length + localStorage.length") == 0, "A session was kept that was not to be.")
+    page.reload()
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+    sign_in(visit, given, keep=True)
+    expect(page.get_by_role("heading", name="Orders")).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("heading", name="Orders")).to_be_visible()
+    step(visit.context.cookies() == [], "There is a cookie.")
+    token = page.evaluate("JSON.parse(sessionStorage.getItem('satchel.session')).token")
+    post(given, "/logout", token)
+    with visit.refused("/parse/", 400):
+        page.get_by_role("link", name="Products").click()
+        expect(page.get_by_role("alert").filter(has_text="Your session has ended")).to_be_visible()
+    sign_in(visit, given, keep=True)
+    expect(page.get_by_role("heading", name="Products")).to_be_visible()
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+    step(page.evaluate("sessionStorage.length") == 0, "A session was kept after signing out.")
+
+
+def post(given, path, token):
+    headers = {"X-Parse-Application-Id": "satchel", "X-Parse-Session-Token": token, "Content-Type": "application/json"}
+    urllib.request.urlopen(urllib.request.Request(given["api"] + path, data=b"{}", headers=headers)).read()
+
+
+@flow
+def second_factor(visit, given):
+    """`code` counts once; a wrong one before it is told so."""
+    page = visit.page
+    visit.open("/dashboard")
+    with visit.refused("/login", 400):
+        sign_in(visit, given, code="000000x")
+        expect(page.get_by_role("alert").filter(has_text="The code is wrong")).to_be_visible()
+    page.get_by_label("Code").fill(given["code"])
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.locator(".figuresRow")).to_be_visible()
+
+
+@flow
+def orders(visit, given):
+    """Two orders: the first is found by its number, shipped, delivered and partly refunded, the second cancelled."""
+    page = visit.page
+    first, second = given["orders"]
+    enter(visit, given, "/dashboard/orders")
+    page.get_by_label("Number, name, city or tracking").fill(str(first))
+    expect(page.locator("s-table tbody tr")).to_have_count(1)
+    # Enter in the grid opens the order.
+    page.locator("s-table tbody td").first.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name=f"№ {first}")).to_be_visible()
+    page.get_by_role("button", name="Ship", exact=True).click()
+    page.get_by_label("Carrier").fill("Parcel Post")
+    page.get_by_label("Tracking number").fill("PP-77")
+    page.get_by_label("Link to the parcel").fill("https://post.example/track?n=PP-77")
+    page.locator("dialog").get_by_role("button", name="Ship", exact=True).click()
+    toast(page, f"Order {first} is on its way.")
+    expect(page.locator(".timeline")).to_contain_text("PP-77")
+    step(page.locator(".timeline a").get_attribute("href") == "https://post.example/track?n=PP-77", "The link to the parcel is another.")
+    page.get_by_role("button", name="Mark as delivered").click()
+    page.locator("dialog").get_by_role("button", name="Mark as delivered").click()
+    toast(page, f"Order {first} was delivered.")
+    page.get_by_role("button", name="Refund").click()
+    amount = page.get_by_label("Amount")
+    amount.fill("1000000")
+    page.locator("dialog").get_by_role("button", name="Refund").click()
+    expect(page.locator("dialog .problem")).to_contain_text("at most")
+    amount.fill("1.50")
+    page.get_by_label("Reason").fill("One was broken.")
+    page.locator("dialog").get_by_role("button", name="Refund").click()
+    toast(page, "$1.50 was refunded.")
+    expect(page.locator(".facts")).to_contain_text("-$1.50")
+    visit.open("/dashboard/orders?state=made")
+    page.get_by_role("link", name=f"№ {second}").press("Enter")
+    page.get_by_role("button", name="Cancel order").click()
+    # Escape asks nothing of the server.
+    page.keyboard.press("Escape")
+    expect(page.locator("dialog")).to_have_count(0)
+    page.get_by_role("button", name="Cancel order").click()
+    page.locator("dialog").get_by_role("button", name="Cancel order").click()
+    toast(page, f"Order {second} was cancelled.")
+    expect(page.locator(".heading .tag")).to_have_text("Cancelled")
+
+
+@flow
+def products(visit, given):
+    """A product with photo is added, priced, counted and unpublished by keyboard; a refusal undoes what was shown."""
+    page = visit.page
+    enter(visit, given, "/dashboard/products")
+    page.get_by_role("button", name="Add a product").click()
+    box = page.locator("dialog")
+    box.get_by_label("Product", exact=True).fill(given["name"])
+    box.get_by_label("Price").fill("12.50")
+    box.get_by_label("Stock").fill("7")
+    box.get_by_label("Brand").select_option(label=given["brand"])
+    with tempfile.TemporaryDirectory() as folder:
+        photo = Path(folder, "a photo.png")
+        photo.write_bytes(png(600, 400))
+        box.locator("[name=photo]").set_input_files(photo)
+        expect(box.locator(".preview img")).to_be_visible()
+        box.get_by_role("button", name="Add product").click()
+        toast(page, "was added.")
+    page.get_by_label("Name or description").fill(given["name"])
+    row = page.locator("s-table tbody tr")
+    expect(row).to_have_count(1)
+    expect(row).to_contain_text(given["brand"])
+    page.wait_for_function("document.querySelector('s-table img')?.naturalWidth > 0")
+    edit(page, row, "$12.50", "13,75")
+    expect(row).to_contain_text("$13.75")
+    toast(page, "was saved.")
+    edit(page, row, "7", "3")
+    switch = row.get_by_role("switch")
+    switch.click()
+    expect(row.get_by_role("switch")).to_have_attribute("aria-checked", "false")
+    visit.open(f"/dashboard/products?search={given['name']}")
+    expect(row).to_contain_text("$13.75")
+    expect(row.get_by_role("switch")).to_have_attribute("aria-checked", "false")
+    # Shown at once, undone with a word when the server says no.
+    page.route("**/classes/Product/*", lambda route: route.fulfill(status=400, json={"code": 142, "error": "No such price today."}))
+    with visit.refused("/classes/Product", 400):
+        edit(page, row, "$13.75", "99")
+        toast(page, "No such price today.")
+    expect(row).to_contain_text("$13.75")
+    page.unroute("**/classes/Product/*")
+    page.locator("s-table td").nth(2).press("Enter")
+    page.keyboard.type("-1")
+    page.keyboard.press("Enter")
+    toast(page, "The stock is a whole number")
+    page.keyboard.press("Escape")
+    expect(row.locator("td").nth(2)).to_contain_text("3")
+
+
+def edit(page, row, shown, wanted):
+    """By keyboard alone: Enter on the cell, a new value, Enter; the focus is on the cell again."""
+    cell = row.locator("td", has_text=shown).last
+    cell.focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter") if page.locator("s-table input").count() == 0 else None
+    page.locator("s-table input").fill(wanted)
+    page.keyboard.press("Enter")
+    step(page.evaluate("document.activeElement.matches('td[role=gridcell]')"), f"The focus was lost after {wanted}.")
+
+
+def png(width, height):
+    """A picture of one colour."""
+    def chunk(kind, data):
+        body = kind + data
+        return len(data).to_bytes(4, "big") + body + zlib.crc32(body).to_bytes(4, "big")
+
+    head = width.to_bytes(4, "big") + height.to_bytes(4, "big") + bytes([8, 2, 0, 0, 0])
+    rows = (b"\0" + bytes([143, 67, 29]) * width) * height
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+@flow
+def reviews(visit, given):
+    """One reported review is kept, one is hidden with a reason and shown again. Markup in them is text."""
+    page = visit.page
+    keep, hide = given["reviews"]
+    enter(visit, given, "/dashboard/reviews")
+    card = page.locator("article", has_text=keep)
+    expect(card).to_contain_text("1 report")
+    card.get_by_role("button", name="Keep").click()
+    toast(page, "The review stays.")
+    expect(page.locator("article", has_text=keep)).to_have_count(0)
+    page.locator("article", has_text=hide).get_by_role("button", name="Hide").click()
+    page.get_by_label("Reason").fill("An advertisement.")
+    page.locator("dialog").get_by_role("button", name="Hide").click()
+    toast(page, "The review was hidden.")
+    page.get_by_role("button", name="Hidden").click()
+    hidden = page.locator("article", has_text=hide)
+    expect(hidden).to_contain_text("An advertisement.")
+    hidden.get_by_role("button", name="Show again").click()
+    toast(page, "The review is shown again.")
+    step(page.locator("article img[onerror], article script").count() == 0, "A review became markup.")
+
+
+@flow
+def customers(visit, given):
+    """A customer is found by name, read about and signed out everywhere."""
+    page = visit.page
+    enter(visit, given, "/dashboard/customers")
+    page.get_by_label("Name, city, phone or e-mail").fill(given["name"])
+    page.get_by_role("link", name=given["name"]).press("Enter")
+    expect(page.get_by_role("heading", name=given["shown"])).to_be_visible()
+    expect(page.locator(".facts")).to_contain_text(given["email"])
+    page.get_by_role("button", name="Sign out everywhere").click()
+    page.locator("dialog").get_by_role("button", name="Sign out everywhere").click()
+    toast(page, "1 session was ended.")
+    expect(page.get_by_text("Not signed in anywhere.")).to_be_visible()
+
+
+@flow
+def today(visit, given):
+    """The first view, its weight over the wire, and the figures for who does not see the chart."""
+    page = visit.page
+    visit.open("/")
+    page.get_by_role("link", name="Open the dashboard").click()
+    sign_in(visit, given)
+    expect(page.locator(".figuresRow")).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    report["bytes"] = visit.bytes_received()
+    expect(page.locator(".figuresRow")).to_contain_text(given["sales"])
+    for chart in (page.locator("s-line-chart"), page.locator("s-bar-chart")):
+        chart.get_by_text("Figures as a table").click()
+        step(chart.locator(".figures tbody tr").count() == 30, "The table has another number of days.")
+        chart.locator("svg").focus()
+        last = chart.locator(".reading").inner_text()
+        page.keyboard.press("ArrowLeft")
+        step(chart.locator(".reading").inner_text() != last, "The arrows do not move along the chart.")
+    page.get_by_role("combobox", name="Language").select_option("de")
+    # The session was not kept.
+    expect(page.get_by_role("heading", name="Anmelden")).to_be_visible()
+    step(page.locator("html").get_attribute("lang") == "de", "The page does not say its language.")
+
+
+@flow
+def accessible(visit, given):
+    """Every view for everybody: see browser_checks."""
+    visit.open("/dashboard")
+    expect(visit.page.get_by_role("heading", name="Sign in")).to_be_visible()
+    report["failures"] += browser_checks.problems(visit.page, "sign-in")
+    sign_in(visit, given, keep=True)
+    expect(visit.page.locator(".figuresRow")).to_be_visible()
+    for path in given["paths"]:
+        visit.open("/dashboard" + path)
+        expect(visit.page.locator("#content h1")).to_be_visible()
+        visit.page.wait_for_load_state("networkidle")
+        report["failures"] += browser_checks.problems(visit.page, path)
+        report["steps"] += 1
+    visit.open("/dashboard/products")
+    report["failures"] += browser_checks.keyboard_problems(visit.page)
+    visit.page.get_by_role("button", name="Add a product").click()
+    report["failures"] += browser_checks.problems(visit.page, "dialog")
+
+
+def main():
+    base, name = sys.argv[1:3]
+    given = json.loads(sys.argv[3]) if len(sys.argv) > 3 else {}
+    given["api"] = base + "/parse"
+    screen = {key: given[key] for key in ("viewport", "scheme", "language") if key in given}
+    with Visit(base, **screen) as visit:
+        try:
+            FLOWS[name](visit, given)
+            visit.page.wait_for_load_state("networkidle")
+        except Exception:
+            text = visit.page.locator("body").inner_text()[:1500]
+            report["failures"].append(f"{traceback.format_exc()}\nAt {visit.page.url}:\n{text}")
+        report["failures"] += visit.problems
+    report["requests"] = len(visit.requests)
+    print(json.dumps(report))
+
+
+main()
