@@ -241,7 +241,7 @@ def reviews(visit, given):
     page.get_by_label("Reason").fill("An advertisement.")
     page.locator("dialog").get_by_role("button", name="Hide").click()
     toast(page, "The review was hidden.")
-    page.get_by_role("button", name="Hidden").click()
+    page.get_by_role("button", name="Hidden", exact=True).click()
     hidden = page.locator("article", has_text=hide)
     expect(hidden).to_contain_text("An advertisement.")
     hidden.get_by_role("button", name="Show again").click()
