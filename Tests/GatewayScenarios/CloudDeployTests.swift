@@ -48,7 +48,7 @@ import Testing
         try await ParseClient(suite).call(.POST, "/functions/version", [:]).result
     }
 
-    @Test(.timeLimit(.minutes(3))) func aNewVersionIsTakenWithoutALostCallAndGoneBackFrom() async throws {
+    @Test(.timeLimit(.minutes(10))) func aNewVersionIsTakenWithoutALostCallAndGoneBackFrom() async throws {
         try await Suite.with { suite in
             let client = ParseClient(suite)
             _ = try await suite.script("cloud", "deploy", CloudSuite.folder(Self.code(1)))
@@ -81,7 +81,7 @@ import Testing
     }
 
     /// After everything is gone a backup brings back the version that was run, and those that one can go back to.
-    @Test(.timeLimit(.minutes(3))) func aRestoreBringsBackTheVersions() async throws {
+    @Test(.timeLimit(.minutes(10))) func aRestoreBringsBackTheVersions() async throws {
         try await Suite.with { suite in
             let backup = FileManager.default.temporaryDirectory.appending(path: "backup-\(Names.random(12))").path
             defer { try? FileManager.default.removeItem(atPath: backup) }

@@ -57,7 +57,7 @@ import Testing
     }
 
     /// The first view stays within 150 KB compressed, pictures of products included.
-    @Test(.timeLimit(.minutes(2)), arguments: Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: Screen.allCases)
     func theMorningsViewShowsWhatWaits(_ screen: Screen) async throws {
         let net = try await Self.salesToday() + 700
         _ = try await Self.paid()
@@ -66,14 +66,14 @@ import Testing
         #expect(report["bytes"]?.intValue ?? .max <= 150_000, "\(report)")
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(10)))
     func onlyOperatorsSignInAndSessionsEnd() async throws {
         let customer = try await Customer.signUp(Self.suite)
         let pair: JSON = ["user": .string(customer.email), "password": .string(customer.password)]
         try await Self.check("signing_in", on: .desk, ["customer": pair])
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(10)))
     func anOperatorWithASecondFactorIsAskedForIt() async throws {
         let suite = try await Self.suite
         let person = try await Customer.signUp(suite)
@@ -94,7 +94,7 @@ import Testing
             ["user": .string(person.email), "password": .string(person.password), "code": .string(code)])
     }
 
-    @Test(.timeLimit(.minutes(2)), arguments: Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: Screen.allCases)
     func anOrderIsShippedDeliveredAndRefundedAnotherCancelled(_ screen: Screen) async throws {
         let (_, first) = try await Self.paid()
         let (_, second) = try await Self.paid()
@@ -106,7 +106,7 @@ import Testing
         #expect(orders.first?["trackingNumber"] == "PP-77")
     }
 
-    @Test(.timeLimit(.minutes(2)), arguments: Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: Screen.allCases)
     func aProductIsAddedWithPhotoAndEditedInTheGrid(_ screen: Screen) async throws {
         let suite = try await Self.suite
         let name = "Zeta\(Names.random(6))"
@@ -122,7 +122,7 @@ import Testing
     }
 
     /// What shoppers write may be markup; on the page it is text.
-    @Test(.timeLimit(.minutes(2)), arguments: Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: Screen.allCases)
     func reviewsAreModerated(_ screen: Screen) async throws {
         let suite = try await Self.suite
         let shelf = try await Shelf.fill(suite, names: ["<script>alert('name')</script> \(Names.random(6))"])
@@ -144,7 +144,7 @@ import Testing
         try await Self.check("reviews", on: screen, ["reviews": .array(texts)])
     }
 
-    @Test(.timeLimit(.minutes(2)), arguments: Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: Screen.allCases)
     func aCustomerIsFoundAndSignedOutEverywhere(_ screen: Screen) async throws {
         let lastName = "Quince\(Names.random(6))"
         let (customer, _) = try await Self.paid(lastName: lastName)
@@ -158,7 +158,7 @@ import Testing
     }
 
     /// Names, roles, contrast, targets and the order of the focus, on every view (`Tests/Peers/browser_checks.py`).
-    @Test(.timeLimit(.minutes(3)), arguments: Screen.allCases, ["light", "dark"])
+    @Test(.timeLimit(.minutes(10)), arguments: Screen.allCases, ["light", "dark"])
     func everybodyCanUseEveryView(_ screen: Screen, _ scheme: String) async throws {
         let suite = try await Self.suite
         let (customer, orderNo) = try await Self.paid()

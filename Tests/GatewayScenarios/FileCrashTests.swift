@@ -8,7 +8,7 @@ import Testing
 @Suite(.serialized) struct FileCrashTests {
     /// The catalog is killed while customers upload: what was acknowledged is there and whole, and nothing else is to
     /// be seen.
-    @Test(.timeLimit(.minutes(3))) func acknowledgedUploadsSurviveKills() async throws {
+    @Test(.timeLimit(.minutes(10))) func acknowledgedUploadsSurviveKills() async throws {
         try await Suite.with(scale: "catalog=2") { suite in
             try await suite.untilHealthy(replicas: ["catalog": 2])
             let client = ParseClient.master(suite)
@@ -42,7 +42,7 @@ import Testing
     }
 
     /// A file without a row is not served, and removed by the next writer.
-    @Test(.timeLimit(.minutes(2))) func whatACrashLeftIsSwept() async throws {
+    @Test(.timeLimit(.minutes(10))) func whatACrashLeftIsSwept() async throws {
         try await Suite.with { suite in
             let client = ParseClient.master(suite)
             #expect(try await client.upload([1], as: "a.bin", type: nil).status == 201)
@@ -64,7 +64,7 @@ import Testing
     }
 
     /// A file-size limit stands in for the full disk: the write fails half-way.
-    @Test(.timeLimit(.minutes(2))) func aFullDiskIsAnAnswerAndLeavesNothing() async throws {
+    @Test(.timeLimit(.minutes(10))) func aFullDiskIsAnAnswerAndLeavesNothing() async throws {
         try await Suite.with { suite in
             let client = ParseClient.master(suite)
             let content = [UInt8](repeating: 7, count: 3_000_000)
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func whoMayUploadIsASetting() async throws {
+    @Test(.timeLimit(.minutes(10))) func whoMayUploadIsASetting() async throws {
         let settings = [
             "SATCHEL_FILE_UPLOAD": "public", "SATCHEL_FILE_BYTES_MAX": "1000",
             "SATCHEL_PUBLIC_URL": "https://shop.example/api", "SATCHEL_APP_ID": "satchel",

@@ -63,7 +63,7 @@ import Testing
         });
         """
 
-    @Test(.timeLimit(.minutes(2))) func codeOfHostedParseRunsAsItIs() async throws {
+    @Test(.timeLimit(.minutes(10))) func codeOfHostedParseRunsAsItIs() async throws {
         try await Peer.with("webhook.py") { stripe in
             let suite = try await CloudSuite.start(
                 Self.code,

@@ -6,7 +6,7 @@ import Messages
 import Testing
 
 /// Truncated, oversized, wrong-version and random frames at both ends: error replies, no crash, no stuck request.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct BadFrameTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct BadFrameTests {
     private final class Echo: LaneHandler {
         func handle(_ request: ServiceRequest) { request.reply(.success(BusReply(body: request.body))) }
     }

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// The bus over real sockets: a broker and services in one process, on ipc and on tcp with CURVE keys.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct BusTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct BusTests {
     /// Answers every request with its own body and documents, `.refuse.` kinds with a failure and, when it is silent,
     /// none.
     private final class Echo: LaneHandler {

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// The last words of a service: it may end when the gateway has every answer, and not before.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct LeavingTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct LeavingTests {
     /// Keeps the requests until it is told to answer.
     private final class Keeper: LaneHandler {
         private let kept: Kept

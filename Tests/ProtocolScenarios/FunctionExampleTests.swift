@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(10)))
     func eachExampleIsWhatASuiteAnswers() async throws {
         let suite = try await Suite.shared
         let examples = Examples(try await ParseClient(suite).send(.GET, "/openapi.json").json)
@@ -78,7 +78,7 @@ import Testing
     /// They need a mail that a server refused for good, and an address that is on the list of such.
     private static let ofRefusedMail: Set = ["retryMail", "unsuppressAddress"]
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(10)))
     func theExamplesOfRefusedMailAreWhatASuiteAnswers() async throws {
         try await MailSuite.with(["SATCHEL_VERIFY_EMAIL": "true"]) { suite, _ in
             let examples = Examples(try await ParseClient(suite).send(.GET, "/openapi.json").json)

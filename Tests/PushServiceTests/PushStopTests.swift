@@ -53,7 +53,7 @@ import Testing
         return sender
     }
 
-    @Test(.timeLimit(.minutes(1))) func whatIsWithTheProviderIsWrittenDownAndTheRestIsTheNextOnes() async throws {
+    @Test(.timeLimit(.minutes(10))) func whatIsWithTheProviderIsWrittenDownAndTheRestIsTheNextOnes() async throws {
         let fixture = try await PushStoreTests.Fixture()
         try await fixture.install(300)
         let id = try await fixture.push()
@@ -80,7 +80,7 @@ import Testing
         #expect(Set(provider.seen).count == 300)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aProviderThatNeverAnswersIsNotWaitedForLongerThanSaid() async throws {
+    @Test(.timeLimit(.minutes(10))) func aProviderThatNeverAnswersIsNotWaitedForLongerThanSaid() async throws {
         let fixture = try await PushStoreTests.Fixture()
         try await fixture.install(2)
         let id = try await fixture.push()

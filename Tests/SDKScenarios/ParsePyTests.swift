@@ -21,7 +21,7 @@ import Testing
     }
 
     /// Everything in the package's own tests but cloud code, which it deploys with a tool of the hosted service.
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.minutes(10)))
     func itsOwnTestsPass() async throws {
         let report = try await Self.run("own")
         #expect(report["failures"] == [], "\(report.serializedText)")
@@ -32,7 +32,7 @@ import Testing
 
     /// Objects, queries, batches, users, roles, files, functions, installations and pushes, Config and dropping a
     /// class.
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.minutes(10)))
     func theFlowsOfAnAppWork() async throws {
         let report = try await Self.run("flows")
         #expect(report["failures"] == [], "\(report.serializedText)")

@@ -10,7 +10,7 @@ import Testing
 
     /// A backup is made while customers buy, everything is deleted and restored: whatever was acknowledged before is
     /// there once, a repeated purchase gets its receipt, the books of all services agree, and no number comes twice.
-    @Test(.timeLimit(.minutes(5))) func aBackupTakenWhileCustomersBuyIsTheShop() async throws {
+    @Test(.timeLimit(.minutes(10))) func aBackupTakenWhileCustomersBuyIsTheShop() async throws {
         // Each customer buys more often than an address that is not verified is written to.
         let unbounded = ["SATCHEL_MAILS_PER_RECIPIENT": "0", "SATCHEL_MAILS_PER_USER": "0"]
         try await Suite.with(settings: unbounded) { suite in
@@ -113,7 +113,7 @@ import Testing
     }
 
     /// A backup with a flipped byte, without a file or of a newer release is refused, and then nothing is restored.
-    @Test(.timeLimit(.minutes(3))) func whatIsNotWholeIsRefused() async throws {
+    @Test(.timeLimit(.minutes(10))) func whatIsNotWholeIsRefused() async throws {
         try await Suite.with { suite in
             let folder = try TemporaryFolder()
             defer { folder.remove() }
@@ -160,7 +160,7 @@ import Testing
     }
 
     /// Data that is there is never overwritten: it stays, or it is moved aside when the operator says so.
-    @Test(.timeLimit(.minutes(2))) func dataThatIsThereIsMovedAsideOnlyWhenTold() async throws {
+    @Test(.timeLimit(.minutes(10))) func dataThatIsThereIsMovedAsideOnlyWhenTold() async throws {
         try await Suite.with { suite in
             let folder = try TemporaryFolder()
             defer { folder.remove() }
@@ -184,7 +184,7 @@ import Testing
     }
 
     /// A backup that is killed or fails leaves nothing that looks like one, and the next one begins anew.
-    @Test(.timeLimit(.minutes(3))) func anInterruptedBackupIsNone() async throws {
+    @Test(.timeLimit(.minutes(10))) func anInterruptedBackupIsNone() async throws {
         try await Suite.with { suite in
             let folder = try TemporaryFolder()
             defer { folder.remove() }

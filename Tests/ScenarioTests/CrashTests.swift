@@ -10,7 +10,7 @@ import Testing
 
     /// The SDK from PyPI, unmodified, which compresses with gzip: a real exception, resolved in 1.0.0, comes back with
     /// 1.1.0.
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(10)))
     func thePythonSDKReportsARealException() async throws {
         let project = try await CrashProject.create(try await Suite.shared)
         func run(_ release: String, _ what: String) async throws -> String {
@@ -226,7 +226,7 @@ import Testing
 
     /// Reports that were answered are there after the process was killed, each once, though SDKs repeat what was not
     /// answered.
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(10)))
     func reportsThatWereAnsweredSurviveAKill() async throws {
         try await Suite.with(settings: ["SATCHEL_CRASH_REPORTS_PER_MINUTE": "100000"]) { suite in
             let project = try await CrashProject.create(suite)

@@ -8,7 +8,7 @@ import Testing
     /// Every replica of what customers wait for is restarted twice, and each service that has one replica once, while
     /// customers browse and buy: nobody is told of an error, nobody has to ask again, and every answered checkout is
     /// there once.
-    @Test(.timeLimit(.minutes(5))) func customersDoNotNoticeRestarts() async throws {
+    @Test(.timeLimit(.minutes(10))) func customersDoNotNoticeRestarts() async throws {
         let scale = ["catalog": 2, "bag": 2, "users": 2, "payments": 2]
         let text = scale.map { "\($0)=\($1)" }.sorted().joined(separator: ",")
         // Each customer buys more often than an address that is not verified is written to.
@@ -44,7 +44,7 @@ import Testing
 
     /// Every create that was answered is there once, with one replica, whose clients wait for the process that comes
     /// after it.
-    @Test(.timeLimit(.minutes(3))) func aRestartOfTheOnlyReplicaLosesNoAnsweredWrite() async throws {
+    @Test(.timeLimit(.minutes(10))) func aRestartOfTheOnlyReplicaLosesNoAnsweredWrite() async throws {
         try await Suite.with { suite in
             let traffic = Traffic()
             let className = "Note\(Names.random(8))"

@@ -7,7 +7,7 @@ import Testing
 @Suite(.serialized) struct RollingRestartTests {
     /// Customers browse and buy without a pause while two services that have one replica each are restarted: no request
     /// fails, nobody has to ask again, and every answered checkout is there once.
-    @Test(.timeLimit(.minutes(3))) func customersDoNotNoticeARollingRestart() async throws {
+    @Test(.timeLimit(.minutes(10))) func customersDoNotNoticeARollingRestart() async throws {
         // Each customer buys more often than an address that is not verified is written to, and
         // than bags may be begun from one address.
         let unbounded = [
@@ -34,7 +34,7 @@ import Testing
     }
 
     /// An executable that does not start, as one of a wrong build, replaces nothing.
-    @Test(.timeLimit(.minutes(2))) func anExecutableThatDoesNotStartReplacesNothing() async throws {
+    @Test(.timeLimit(.minutes(10))) func anExecutableThatDoesNotStartReplacesNothing() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         let binaries = folder.path("bin")

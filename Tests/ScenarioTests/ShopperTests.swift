@@ -5,7 +5,7 @@ import Testing
 /// The main job: customers browse, sign up, fill a bag, pay and get their mail, two at once, and see nothing of each
 /// other.
 @Suite struct ShopperTests {
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(10)))
     func twoCustomersAtOnceBuyAndSeeNothingOfEachOther() async throws {
         try await Self.twoCustomers(in: try await Suite.shared)
     }

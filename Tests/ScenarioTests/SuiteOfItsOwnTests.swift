@@ -5,7 +5,7 @@ import Testing
 /// Scenarios that change the suite itself, each with a suite of its own, one after the other.
 @Suite(.serialized) struct SuiteOfItsOwnTests {
     /// The shopper's flow with several replicas: whoever answers, the answer is the same.
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.minutes(10)))
     func theSameFlowWithReplicas() async throws {
         try await Suite.with(scale: "catalog=2,bag=2,users=2") { suite in
             try await suite.untilHealthy(replicas: ["catalog": 2, "bag": 2, "users": 2])
@@ -16,7 +16,7 @@ import Testing
 
     /// Every process is killed in turn while 20 customers browse and buy: reads go on, every answered checkout is in
     /// the history exactly once, no number is given twice, nobody is charged twice, and stock, mail and sales add up.
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(10)))
     func everyProcessCanBeKilledWhileCustomersBuy() async throws {
         let scale = ["catalog": 2, "bag": 2, "users": 2, "payments": 2]
         let text = scale.map { "\($0)=\($1)" }.sorted().joined(separator: ",")

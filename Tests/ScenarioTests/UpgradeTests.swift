@@ -8,7 +8,7 @@ import Testing
 @Suite(.serialized) struct UpgradeTests {
     private static let services = ["catalog", "users", "bag", "payments", "mail", "push", "analytics", "crash"]
 
-    @Test(.timeLimit(.minutes(3)), arguments: ["release-0.1.0"])
+    @Test(.timeLimit(.minutes(10)), arguments: ["release-0.1.0"])
     func aShopOfAnEarlierReleaseGoesOn(_ release: String) async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/upgrade-\(Names.random(8))"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -34,7 +34,7 @@ import Testing
     }
 
     /// A release that does not know what a newer one did to a file leaves it alone and says what to do.
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(10)))
     func aFileOfANewerReleaseIsRefusedWithAClearText() async throws {
         try await Suite.with { suite in
             try await suite.tamper("bag", "INSERT INTO grdb_migrations(identifier) VALUES ('bag.99.loyalty')")

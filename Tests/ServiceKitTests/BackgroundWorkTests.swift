@@ -72,7 +72,7 @@ import Testing
 
     // MARK: - The work
 
-    @Test(.timeLimit(.minutes(1))) func aWakeUpBeginsARoundAtOnce() async {
+    @Test(.timeLimit(.minutes(10))) func aWakeUpBeginsARoundAtOnce() async {
         let rounds = Rounds()
         let work = Self.work(every: .seconds(3600)) {
             rounds.began()
@@ -88,7 +88,7 @@ import Testing
         await task.value
     }
 
-    @Test(.timeLimit(.minutes(1))) func aWakeUpDuringARoundBeginsAnother() async {
+    @Test(.timeLimit(.minutes(10))) func aWakeUpDuringARoundBeginsAnother() async {
         let rounds = Rounds()
         let wakeUp = WakeUp()
         let work = BackgroundWork(
@@ -106,7 +106,7 @@ import Testing
         #expect(rounds.all.count == 10)
     }
 
-    @Test(.timeLimit(.minutes(1))) func withoutAWakeUpItWaitsItsInterval() async {
+    @Test(.timeLimit(.minutes(10))) func withoutAWakeUpItWaitsItsInterval() async {
         let rounds = Rounds()
         let interval = Duration.milliseconds(60)
         let work = Self.work(every: interval) { rounds.began() == 4 ? .finished : .idle }
@@ -115,7 +115,7 @@ import Testing
         #expect(rounds.pauses.allSatisfy { $0 >= interval }, "\(rounds.pauses)")
     }
 
-    @Test(.timeLimit(.minutes(1))) func afterAnErrorItWaitsThoughItIsWoken() async {
+    @Test(.timeLimit(.minutes(10))) func afterAnErrorItWaitsThoughItIsWoken() async {
         let rounds = Rounds()
         let wakeUp = WakeUp()
         var logger = Logger(label: "test")
@@ -133,14 +133,14 @@ import Testing
         #expect(rounds.pauses.last ?? .zero >= .milliseconds(500), "\(rounds.pauses)")
     }
 
-    @Test(.timeLimit(.minutes(1))) func moreIsDoneWithoutAPause() async {
+    @Test(.timeLimit(.minutes(10))) func moreIsDoneWithoutAPause() async {
         let rounds = Rounds()
         await Self.work(every: .seconds(3600)) { rounds.began() == 1000 ? .finished : .more }.run()
         #expect(rounds.all.count == 1000)
     }
 
     /// Cancelled while it waits an hour, while it backs off, while it works, and before it begins.
-    @Test(.timeLimit(.minutes(1)), arguments: ["waits", "fails", "works", "not begun"])
+    @Test(.timeLimit(.minutes(10)), arguments: ["waits", "fails", "works", "not begun"])
     func cancellationEndsIt(when: String) async {
         let rounds = Rounds()
         let work = Self.work(every: .seconds(3600)) {
@@ -162,7 +162,7 @@ import Testing
 
     // MARK: - The group
 
-    @Test(.timeLimit(.minutes(1))) func aStoppedGroupEndsWhatItBeganAndBeginsNoMore() async {
+    @Test(.timeLimit(.minutes(10))) func aStoppedGroupEndsWhatItBeganAndBeginsNoMore() async {
         let group = BackgroundGroup()
         let rounds = Rounds()
         for _ in 0..<3 {
@@ -181,7 +181,7 @@ import Testing
 
     /// Work that does not listen is waited for as long as the limit says, and not at all when nothing is lost by ending
     /// it.
-    @Test(.timeLimit(.minutes(1))) func stoppingTakesNoLongerThanItIsGiven() async {
+    @Test(.timeLimit(.minutes(10))) func stoppingTakesNoLongerThanItIsGiven() async {
         for (isAwaited, limit) in [(false, Duration.seconds(3600)), (true, .milliseconds(50))] {
             let (end, continuation) = AsyncStream<Void>.makeStream()
             let group = BackgroundGroup()

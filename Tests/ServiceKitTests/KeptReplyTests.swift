@@ -6,7 +6,7 @@ import ServiceKit
 import Testing
 
 /// Kept replies: an old one goes, a damaged one is our fault, a sealed one is not readable.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct KeptReplyTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct KeptReplyTests {
     private func withTally(_ body: (BusBench, ServiceHost) async throws -> Void) async throws {
         try await BusBench.with { bench in
             try await body(bench, try await bench.start(KeyedRepliesTests.plan, KeyedRepliesTests.build))

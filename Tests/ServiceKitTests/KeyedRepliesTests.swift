@@ -6,7 +6,7 @@ import ServiceKit
 import Testing
 
 /// Keyed replies over a real bus and a real store: a repeated request gets the first answer and changes nothing.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct KeyedRepliesTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct KeyedRepliesTests {
     static let plan = ServicePlan(
         name: "tally",
         migrations: [

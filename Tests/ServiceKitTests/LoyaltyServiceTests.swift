@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// The service of docs/cloud-code.md, which shows how a shop adds one of its own in Swift.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct LoyaltyServiceTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct LoyaltyServiceTests {
     private static let ann = "annannanna"
 
     /// Calls a function as the gateway does.

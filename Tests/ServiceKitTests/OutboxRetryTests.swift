@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Messages that are refused or not answered: they are sent again after a pause, and hold up nobody.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct OutboxRetryTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct OutboxRetryTests {
     private static let sender = ServicePlan(name: "users")
 
     private func withMail(_ body: (BusBench, ServiceHost, Inbox) async throws -> Void) async throws {

@@ -8,7 +8,7 @@ import Testing
 
 /// The outbox over a real bus and a real store: what is committed arrives, at least once and counted once, and nothing
 /// else does.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct OutboxTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct OutboxTests {
     private struct Undone: Error {}
 
     private static let sender = ServicePlan(name: "users")

@@ -7,7 +7,7 @@ import ServiceSupport
 import Testing
 
 /// The principal and the budget of a request, which travel with it from service to service.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct RequestTravelTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct RequestTravelTests {
     private static let who = Call<Accepted, Principal>("till.who.v1")
     private static let work = Call<Accepted, UserDeleted>("till.work.v1")
 

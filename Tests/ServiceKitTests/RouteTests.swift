@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// From a request on the bus to its route and back: each kind of route, and what no route can answer.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct RouteTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct RouteTests {
     private struct Private: Error {
         let path = "/var/lib/secret"
     }

@@ -6,7 +6,7 @@ import Testing
 @Suite(.serialized) struct OrderKillTests {
     /// Twenty orders are cancelled or refunded while bag and payments are killed again and again: each is refunded
     /// once, stock adds up, and each customer has one mail.
-    @Test(.timeLimit(.minutes(5))) func everyRefundHappensOnceThoughBagAndPaymentsAreKilled() async throws {
+    @Test(.timeLimit(.minutes(10))) func everyRefundHappensOnceThoughBagAndPaymentsAreKilled() async throws {
         try await Suite.with(scale: "bag=2,payments=2") { suite in
             try await suite.untilHealthy(replicas: ["bag": 2, "payments": 2])
             let count = 20

@@ -329,7 +329,7 @@ import Testing
     }
 
     @Test(
-        .timeLimit(.minutes(1)),
+        .timeLimit(.minutes(10)),
         arguments: [
             (["SATCHEL_FACEBOOK_APP_IDS": "1"], "SATCHEL_FACEBOOK_APP_SECRET"),
             (["SATCHEL_TWITTER_CONSUMER_KEY": "k"], "SATCHEL_TWITTER_CONSUMER_SECRET"),

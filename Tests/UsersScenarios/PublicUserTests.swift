@@ -34,7 +34,7 @@ import Testing
         guard answer.status == 200 else { throw Unexpected("PUT users", answer) }
     }
 
-    @Test(.timeLimit(.minutes(3))) func theSettingCountsForEveryUserAsLongAsItIsSet() async throws {
+    @Test(.timeLimit(.minutes(10))) func theSettingCountsForEveryUserAsLongAsItIsSet() async throws {
         var users: [Customer] = []
         var copies: [String] = []
         defer { for copy in copies { try? FileManager.default.removeItem(atPath: copy) } }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The host's time is set while the shop runs: by NTP, by hand, by a virtual machine that was moved.
-@Suite(.timeLimit(.minutes(2))) struct ClockStepTests {
+@Suite(.timeLimit(.minutes(10))) struct ClockStepTests {
     /// A library that adds the seconds in a file to the wall clock of a process, as setting the host's time would.
     private static let source = """
         #define _GNU_SOURCE

@@ -34,7 +34,7 @@ import Testing
     }
 
     /// T9a
-    @Test(.timeLimit(.minutes(2)), arguments: ["empty", "half", "log"])
+    @Test(.timeLimit(.minutes(10)), arguments: ["empty", "half", "log"])
     func aDamagedDatabaseIsRefusedWithAClearText(_ damage: String) async throws {
         try await Suite.with { suite in
             let shelf = try await Shelf.fill(suite, names: ["Whole"], stock: 1000)
@@ -67,7 +67,7 @@ import Testing
     }
 
     /// T8c: the log is lost, somebody accepts what is left, and no number comes twice.
-    @Test(.timeLimit(.minutes(2))) func numbersAreNeverGivenTwiceThoughTheLogIsLost() async throws {
+    @Test(.timeLimit(.minutes(10))) func numbersAreNeverGivenTwiceThoughTheLogIsLost() async throws {
         for lost in [["bag.numbers"], []] {
             try await Suite.with { suite in
                 let shelf = try await Shelf.fill(suite, names: ["Numbered"], stock: 1000)
@@ -92,7 +92,7 @@ import Testing
     }
 
     /// T9c: `scripts/down`, a copy of the databases, keys and files, and the shop goes on elsewhere.
-    @Test(.timeLimit(.minutes(2))) func aCopyOfTheDatabasesAloneIsTheShop() async throws {
+    @Test(.timeLimit(.minutes(10))) func aCopyOfTheDatabasesAloneIsTheShop() async throws {
         let copy = FileManager.default.temporaryDirectory.path + "/copy-\(Names.random(8))"
         defer { try? FileManager.default.removeItem(atPath: copy) }
         var numbers: [Int64] = []

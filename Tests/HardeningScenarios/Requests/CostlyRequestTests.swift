@@ -5,7 +5,7 @@ import Testing
 
 /// Requests that cost a server much and a client nothing: none of them takes a service away from others, or its own
 /// client much further.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct CostlyRequestTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct CostlyRequestTests {
     @Test("T2a: twenty costly sub-queries take no service away") func twentyCostlySubQueriesTakeNoServiceAway()
         async throws
     {

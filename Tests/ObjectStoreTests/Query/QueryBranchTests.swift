@@ -108,7 +108,7 @@ import Testing
     }
 
     /// As for every constraint: what a count costs does not depend on what is in rows that the caller may not read.
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func nearnessInABranchIsHandedNoUnreadableRow() async throws {
         let (hit, miss) = (try await EvaluationOrderTests.store(true), try await EvaluationOrderTests.store(false))
         let near: JSON = ["at": ["$nearSphere": Self.point(10, 10), "$maxDistanceInKilometers": 100]]

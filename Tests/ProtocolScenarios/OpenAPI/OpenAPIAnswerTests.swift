@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(10)))
     func realRequestsAndAnswersFitTheDocument() async throws {
         let suite = try await Suite.shared
         let recorder = Recorder()

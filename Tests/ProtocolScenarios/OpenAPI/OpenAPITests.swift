@@ -41,7 +41,7 @@ import Testing
         #expect(hosted.body == answer.body)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func theDocumentIsValidAndItsExamplesFitTheirSchemas() async throws {
         let suite = try await Suite.shared
         let document = try await Self.document(suite)
@@ -58,7 +58,7 @@ import Testing
     }
 
     /// Called with nothing but the names in the path, each operation is refused or carried out, but never unknown.
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(10)))
     func everyOperationOfTheDocumentHasARoute() async throws {
         let suite = try await Suite.shared
         let master = ParseClient.master(suite)
@@ -85,7 +85,7 @@ import Testing
     }
 
     /// A route that the document does not have is a 404 that says so.
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(10)))
     func whatTheDocumentLacksIsNotThere() async throws {
         let suite = try await Suite.shared
         let master = ParseClient.master(suite)

@@ -72,7 +72,7 @@ import Testing
         return permissions
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(10)))
     func eachKeyAdmitsWhomItNames() async throws {
         let people = try await Self.people.value
         let everybody = Set(Caller.allCases)
@@ -94,7 +94,7 @@ import Testing
 
     /// Each operation is refused alone, with `.operationForbidden` (119), and stays possible when another one is
     /// refused.
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(10)))
     func eachOperationHasItsPermission() async throws {
         let people = try await Self.people.value
         let client = ParseClient(people.suite)
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(10)))
     func eachFormOfAnACLAdmitsWhomItNames() async throws {
         let people = try await Self.people.value
         let forms: [(JSON?, read: Set<Caller>, write: Set<Caller>)] = [

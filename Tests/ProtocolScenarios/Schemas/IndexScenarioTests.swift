@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func aScanningShapeGetsAnIndexThatCanBeRemoved() async throws {
+    @Test(.timeLimit(.minutes(10))) func aScanningShapeGetsAnIndexThatCanBeRemoved() async throws {
         let suite = try await Suite.shared
         let master = ParseClient.master(suite)
         let className = try await Self.filledClass(master)

@@ -5,7 +5,7 @@ import Testing
 
 /// The Android SDK on the wire, in its oldest public form (1.10) and its last (4.4).
 @Suite struct AndroidReplayTests {
-    @Test(.timeLimit(.minutes(1)), arguments: AndroidSDK.Version.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: AndroidSDK.Version.allCases)
     func aShoppingSession(_ version: AndroidSDK.Version) async throws {
         let suite = try await Suite.shared
         try await ShoppingSession.run(AndroidSDK(suite, version), in: suite)

@@ -5,7 +5,7 @@ import Testing
 
 /// The .NET SDK on the wire: 1.6, 5.0, and 1.6 inside Unity.
 @Suite struct DotNetReplayTests {
-    @Test(.timeLimit(.minutes(1)), arguments: [DotNetSDK.Version.old, .new])
+    @Test(.timeLimit(.minutes(10)), arguments: [DotNetSDK.Version.old, .new])
     func aShoppingSession(_ version: DotNetSDK.Version) async throws {
         let suite = try await Suite.shared
         try await ShoppingSession.run(DotNetSDK(suite, version), in: suite)

@@ -6,7 +6,7 @@ import Testing
 /// Facebook's accounts as the iOS and Android SDKs link and use them: what an answer says of `authData` replaces the
 /// device's copy, and a part of it would make the SDK unlink the account by itself (MOBILE_SDKS section 7).
 @Suite struct FacebookReplayTests {
-    @Test(.timeLimit(.minutes(2))) func iOSAccountsStayLinked() async throws {
+    @Test(.timeLimit(.minutes(10))) func iOSAccountsStayLinked() async throws {
         try await ProviderSuite.with { suite, _ in
             for version in IOSSDK.Version.allCases {
                 let id = "1\(Int.random(in: 100_000...999_999))"
@@ -18,7 +18,7 @@ import Testing
     }
 
     /// All values are texts, and there are more of them.
-    @Test(.timeLimit(.minutes(2))) func androidAccountsStayLinked() async throws {
+    @Test(.timeLimit(.minutes(10))) func androidAccountsStayLinked() async throws {
         try await ProviderSuite.with { suite, _ in
             for version in AndroidSDK.Version.allCases {
                 let id = "2\(Int.random(in: 100_000...999_999))"

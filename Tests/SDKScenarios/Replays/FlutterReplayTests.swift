@@ -5,7 +5,7 @@ import Testing
 
 /// The Flutter SDK on the wire, in its first stable form (1.0) and 8.0.
 @Suite struct FlutterReplayTests {
-    @Test(.timeLimit(.minutes(1)), arguments: FlutterSDK.Version.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: FlutterSDK.Version.allCases)
     func aShoppingSession(_ version: FlutterSDK.Version) async throws {
         let suite = try await Suite.shared
         try await ShoppingSession.run(FlutterSDK(suite, version), in: suite)

@@ -5,7 +5,7 @@ import Testing
 
 /// The Objective-C SDK on the wire, in its oldest public form (1.8, the reference app's) and its last (6.1).
 @Suite struct IOSReplayTests {
-    @Test(.timeLimit(.minutes(1)), arguments: IOSSDK.Version.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: IOSSDK.Version.allCases)
     func aShoppingSession(_ version: IOSSDK.Version) async throws {
         let suite = try await Suite.shared
         try await ShoppingSession.run(IOSSDK(suite, version), in: suite)

@@ -18,7 +18,7 @@ import Testing
         return try await sdk.wire.send(line, headers, body).readable(line)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aShoppingSession() async throws {
+    @Test(.timeLimit(.minutes(10))) func aShoppingSession() async throws {
         let suite = try await Suite.shared
         try await ShoppingSession.run(DotNetSDK(suite, .unity), in: suite)
     }

@@ -31,13 +31,14 @@ struct HTTPConnection: Sendable {
         let sent = channel.eventLoop.makePromise(of: Void.self)
         // An answer that came before all was sent, a refusal, has been read by then.
         sent.futureResult.whenFailure { answer.fail($0) }
+        // Only then: one whose answer came first is another request's already.
+        answer.futureResult.whenFailure { if $0 is CancellationError { channel.close(promise: nil) } }
         return try await withTaskCancellationHandler {
             channel.writeAndFlush(
                 ExchangeHandler.Exchange(request: request, deadline: deadline, answer: answer), promise: sent)
             return try await answer.futureResult.get()
         } onCancel: {
             answer.fail(CancellationError())
-            channel.close(promise: nil)
         }
     }
 }
