@@ -80,7 +80,7 @@ import Testing
         #expect(refused.code == 4242)
         #expect(refused["error"] == "Not today.")
         #expect(try await call("broken", by: client).code == 141)
-        try await eventually("the log has the line of the code", within: .seconds(5)) {
+        try await eventually("the log has the line of the code") {
             suite.logTails { $0.contains("code.call=broken") }.contains("main.js:4")
         }
         #expect(try await call("nothing", by: client).code == 141)

@@ -27,7 +27,7 @@ import Testing
         let end = End()
         let first = Task {
             try await Self.$held.withValue(Held(end)) {
-                try await gate.turn(of: "b", work: 1600 * milliseconds)
+                try await gate.turn(of: "b", work: 4000 * milliseconds)
             }
         }
         try await eventually("the first waits") { await gate.waitingCount == 1 }
@@ -36,8 +36,8 @@ import Testing
         let hasEnded = end.hasCome.load(ordering: .relaxed)
         #expect(!hasEnded)
         try await first.value
-        // The second waits for more than a second from here.
-        try await eventually("nothing of the first is held", within: .milliseconds(800)) {
+        // The second waits for some seconds from here.
+        try await eventually("nothing of the first is held", within: .seconds(2)) {
             end.hasCome.load(ordering: .relaxed)
         }
         try await second.value

@@ -86,7 +86,7 @@ import Testing
                         .POST, "/classes/Product", ["_method": "GET", "limit": 1, .init(option): value])
                     #expect(answer.status == 400, "\(option): \(answer.text.prefix(200))")
                     #expect(answer.code == 102, "\(option): \(answer.text.prefix(200))")
-                    #expect(ContinuousClock.now - start < .seconds(3))
+                    #expect(ContinuousClock.now - start < .seconds(12))
                 }
             }
             let patterns: JSON = ["$or": .array((0..<490).map { ["name": ["$regex": .string("^a+b\($0)")]] })]

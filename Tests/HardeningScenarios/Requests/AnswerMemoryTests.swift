@@ -121,12 +121,12 @@ import Testing
             }
             // Each of them would take the reader a tenth of a second for each of its finds.
             let start = ContinuousClock.now
-            try await eventually("others are answered as if nothing had been", within: .seconds(20)) {
+            try await eventually("others are answered as if nothing had been", within: .seconds(60)) {
                 let asked = ContinuousClock.now
                 let page = try await client.find("Heavy", [:], ["limit": 245])
                 return page.status == 200 && ContinuousClock.now - asked < .seconds(2)
             }
-            #expect(ContinuousClock.now - start < .seconds(20))
+            #expect(ContinuousClock.now - start < .seconds(60))
             try await eventually("their room is free again", within: .seconds(20)) {
                 try MemoryReading(suite, "gateway-1").resident <= before * 12 / 10 + 40
             }

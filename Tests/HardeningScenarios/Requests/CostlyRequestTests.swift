@@ -74,7 +74,7 @@ import Testing
                 let answer = try await scene.visitor(4).find("/classes/Slow", [option: value])
                 #expect(answer.status == 400, "\(option): \(answer.status) \(answer.text.prefix(200))")
                 #expect(answer.code == 102, "\(option): \(answer.status) \(answer.text.prefix(200))")
-                #expect(clock.now - start < .seconds(3), "\(option): \(clock.now - start)")
+                #expect(clock.now - start < .seconds(12), "\(option): \(clock.now - start)")
             }
         }
         // What an app may ask in earnest.
