@@ -70,8 +70,8 @@ export default [
     row('error', "Parse.Promise.error('wrong').then(response.success, response.error);", error(141, 'wrong')),
     row(
       'a chain goes on with what a callback returns',
-      'Parse.Promise.as(1).then(function (n) { return n + 1; }).then(function (n) { return Parse.Promise.as(n * 10); })' +
-        '.then(response.success);',
+      `Parse.Promise.as(1).then(function (n) { return n + 1; })
+        .then(function (n) { return Parse.Promise.as(n * 10); }).then(response.success);`,
       result(20),
     ),
     row(
@@ -183,6 +183,7 @@ export default [
   ...subject('triggers of hosted Parse', "hosted Parse's Cloud Code guide, beforeSave Triggers", [
     {
       name: 'beforeSave refuses',
+      source: 'Parse Server 2: 141; hosted Parse said 142 (docs/cloud-code.md, What differs)',
       code: `Parse.Cloud.beforeSave('Item_', function (request, response) {
           if (request.object.get('stars') < 1) { response.error('you cannot give less than one star'); }
           else { response.success(); } });`,
@@ -203,6 +204,7 @@ export default [
     },
     {
       name: 'beforeSave answers later',
+      source: 'Parse Server 2: 141; hosted Parse said 142 (docs/cloud-code.md, What differs)',
       code: `Parse.Cloud.beforeSave('Item_', function (request, response) {
           new Parse.Query('Item_').equalTo('name', request.object.get('name')).first({
             success: function (same) { if (same) { response.error('taken'); } else { response.success(); } },
@@ -225,6 +227,7 @@ export default [
     },
     {
       name: 'beforeDelete refuses',
+      source: 'Parse Server 2: 141; hosted Parse said 142 (docs/cloud-code.md, What differs)',
       code: `Parse.Cloud.beforeDelete('Item_', function (request, response) {
           new Parse.Query('Photo_').equalTo('album', request.object).count({
             success: function (count) {

@@ -52,10 +52,13 @@ function numbered(row, number) {
   return JSON.parse(JSON.stringify(row).replace(/(?<=[A-Za-z0-9])_(?![A-Za-z0-9_])/g, `_${number}`));
 }
 
+/** Who calls this knows that the code is loaded. */
+const READY = "Parse.Cloud.define('hello', () => 'hello');\n";
+
 /** One main.js of all rows, each in a scope of its own. */
 function mainOf(rows) {
   const parts = rows.filter((row) => row.code).map((row) => `// ${row.name}\n(() => {\n${row.code}\n})();\n`);
-  return parts.join('\n');
+  return [...parts, READY].join('\n');
 }
 
 async function rowsOf(subjects, first) {
