@@ -7,6 +7,10 @@ const failed = (code, message) => ({ error: { code, message } });
 const many = (from, count) => Array.from({ length: count }, (_, n) => (
   { objectId: `o${String(from + n).padStart(4, '0')}` }
 ));
+
+/** The query of an aggregate with these stages. */
+const pipeline = (stages) => `pipeline=${encodeURIComponent(JSON.stringify(stages))}`;
+
 snippets('requests of queries', [
   {
     name: 'find with the master key',
@@ -115,7 +119,11 @@ snippets('requests of queries', [
     code: modern("return new Parse.Query('Game').equalTo('a', 1).distinct('name');"),
     run: call(),
     answers: { 'GET /aggregate/Game': { results: ['x', 'y'] } },
-    expectedAsks: [{ path: '/aggregate/Game', query: { distinct: 'name', where: { a: 1 } }, auth: { master: true } }],
+    expectedAsks: [{
+      path: '/aggregate/Game',
+      query: `distinct=name&where=${encodeURIComponent('{"a":1}')}`,
+      auth: { master: true },
+    }],
     expected: { result: ['x', 'y'] },
   },
   {
@@ -127,7 +135,7 @@ snippets('requests of queries', [
     run: call(),
     answers: { 'GET /aggregate/Game': { results: [{ objectId: 'x', total: 3 }] } },
     expectedAsks: [{
-      query: { pipeline: [{ $match: { a: 1 } }, { $group: { _id: '$name', total: { $sum: '$score' } } }] },
+      query: pipeline([{ $match: { a: 1 } }, { $group: { _id: '$name', total: { $sum: '$score' } } }]),
       auth: { master: true },
     }],
     expected: { result: [{ objectId: 'x', total: 3 }] },
@@ -137,7 +145,15 @@ snippets('requests of queries', [
     code: modern("return new Parse.Query('Game').aggregate({ $limit: 2 });"),
     run: call(),
     answers: { 'GET /aggregate/Game': { results: [] } },
-    expectedAsks: [{ query: { pipeline: [{ $limit: 2 }] } }],
+    expectedAsks: [{ query: pipeline([{ $limit: 2 }]) }],
+    expected: { result: [] },
+  },
+  {
+    name: 'the keys of a sort keep their order',
+    code: modern("return new Parse.Query('Game').aggregate([{ $sort: { b: 1, a: -1 } }]);"),
+    run: call(),
+    answers: { 'GET /aggregate/Game': { results: [] } },
+    expectedAsks: [{ query: `pipeline=${encodeURIComponent('[{"$sort":{"b":1,"a":-1}}]')}` }],
     expected: { result: [] },
   },
   {

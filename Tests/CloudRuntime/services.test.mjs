@@ -74,6 +74,13 @@ snippets('users', [
     expected: { result: undefined },
   },
   {
+    name: 'an anonymous user is known as one',
+    code: modern('return Parse.AnonymousUtils.isLinked(await Parse.AnonymousUtils.logIn());'),
+    run: call(),
+    answers: { 'POST /users': { objectId: 'u1', sessionToken: 'r:1' } },
+    expected: { result: true },
+  },
+  {
     name: 'an anonymous user',
     code: modern("return (await Parse.AnonymousUtils.logIn()).id;"),
     run: call(),

@@ -5,16 +5,28 @@ import TestSupport
 /// Suites with cloud code of a test's own.
 enum CloudSuite {
     /// A folder with this `main.js`.
-    static func folder(_ code: String) throws -> String {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "code-\(Names.random(12))").path
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        try code.write(toFile: folder + "/main.js", atomically: true, encoding: .utf8)
-        return folder
+    static func folder(_ code: String) throws -> String { try folder(files: ["main.js": code]) }
+
+    /// A folder with these files, by their paths in it.
+    static func folder(files: [String: String]) throws -> String {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "code-\(Names.random(12))")
+        for (path, text) in files {
+            let file = folder.appending(path: path)
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try text.write(to: file, atomically: true, encoding: .utf8)
+        }
+        return folder.path
     }
 
     /// A suite with the code, of which the function `hello` answers already.
     static func start(_ code: String, settings: [String: String] = [:]) async throws -> Suite {
-        let settings = settings.merging(["SATCHEL_CLOUD_CODE": try folder(code)]) { setting, _ in setting }
+        try await start(files: ["main.js": code], settings: settings)
+    }
+
+    /// A suite with this folder of code, of which the function `hello` answers already.
+    static func start(files: [String: String], settings: [String: String] = [:]) async throws -> Suite {
+        let settings = settings.merging(["SATCHEL_CLOUD_CODE": try folder(files: files)]) { setting, _ in setting }
         let suite = try await Suite.start(settings: settings)
         try await eventually("the code is loaded") {
             try await ParseClient(suite).call(.POST, "/functions/hello", ["name": "you"]).status == 200

@@ -15,9 +15,25 @@ package enum Command {
     /// - Throws: `Failed` with the output when the status is not 0.
     package static func run(_ arguments: [String], environment: [String: String] = [:]) async throws -> String {
         // A file and not a pipe: daemons that the command starts may keep their copy of it open.
-        let output = FileManager.default.temporaryDirectory.path + "/satchel-output-\(UUID().uuidString)"
-        defer { try? FileManager.default.removeItem(atPath: output) }
+        let output = outputFile()
         let status = try await ChildProcess(arguments, environment: environment, output: output).ended()
+        return try text(output, of: arguments, status)
+    }
+
+    /// As `run`, but blocks the thread: for what is needed before a test runs, such as its arguments.
+    /// - Throws: `Failed` with the output when the status is not 0.
+    package static func runBlocking(_ arguments: [String]) throws -> String {
+        let output = outputFile()
+        let status = try ChildProcess(arguments, environment: [:], output: output).wait()
+        return try text(output, of: arguments, status)
+    }
+
+    private static func outputFile() -> String {
+        FileManager.default.temporaryDirectory.path + "/satchel-output-\(UUID().uuidString)"
+    }
+
+    private static func text(_ output: String, of arguments: [String], _ status: Int32) throws -> String {
+        defer { try? FileManager.default.removeItem(atPath: output) }
         let text = String(decoding: FileManager.default.contents(atPath: output) ?? Data(), as: UTF8.self)
         guard status == 0 else {
             throw Failed(description: "\(arguments.joined(separator: " ")) ended with \(status):\n\(text)")

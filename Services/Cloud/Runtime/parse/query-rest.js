@@ -15,6 +15,17 @@ function objectOf(json, className) {
   return types.Object.fromJSON(json.className ? json : { ...json, className });
 }
 
+/**
+ * The answer of an aggregate, which needs the master key. Its options are the text of a query string: that keeps the
+ * members of a pipeline in their order, which is what `$sort` goes by.
+ */
+async function aggregated({ className }, query, options) {
+  const text = Object.entries(query).map(([name, value]) => {
+    return `${name}=${encodeURIComponent(typeof value === 'string' ? value : JSON.stringify(value))}`;
+  }).join('&');
+  return (await answerOf('GET', `/aggregate/${className}`, text, { ...options, useMasterKey: true })).results;
+}
+
 const methods = {
   /** The answer to a query, or an empty one when the query is cancelled first. */
   async _request(json, options) {
@@ -69,8 +80,7 @@ const methods = {
     return promised(async () => {
       const { hint } = this._extraOptions;
       const query = { distinct: key, where: this._where, ...(hint === undefined ? {} : { hint }) };
-      const answer = await answerOf('GET', `/aggregate/${this.className}`, query, { ...options, useMasterKey: true });
-      return answer.results.map(decode);
+      return (await aggregated(this, query, options)).map(decode);
     }, options);
   },
 
@@ -80,9 +90,7 @@ const methods = {
       const stages = Array.isArray(pipeline)
         ? [...pipeline] : Object.entries(pipeline).map(([stage, value]) => ({ [stage]: value }));
       if (Object.keys(this._where).length) stages.unshift({ $match: this._where });
-      const query = { pipeline: stages };
-      const answer = await answerOf('GET', `/aggregate/${this.className}`, query, { ...options, useMasterKey: true });
-      return answer.results;
+      return aggregated(this, { pipeline: stages }, options);
     }, options);
   },
 

@@ -13,8 +13,9 @@ function userOf(json) {
   return ParseObject.fromJSON({ ...json, className: '_User' });
 }
 
-function signedIn(path, body, options) {
-  return promised(async () => userOf(await answerOf('POST', path, body, options)), options);
+/** @param known fields that the answer may lack */
+function signedIn(path, body, options, known = {}) {
+  return promised(async () => userOf({ ...known, ...(await answerOf('POST', path, body, options)) }), options);
 }
 
 class User extends ParseObject {
@@ -157,7 +158,8 @@ class User extends ParseObject {
 
   static logInWith(provider, { authData } = {}, options = {}) {
     const type = typeof provider === 'string' ? provider : provider.getAuthType();
-    return signedIn('/users', { authData: { [type]: authData } }, options);
+    const linked = { authData: { [type]: authData } };
+    return signedIn('/users', linked, options, linked);
   }
 
   static loginAs(userId) {
