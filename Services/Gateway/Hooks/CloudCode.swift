@@ -48,8 +48,8 @@ struct CloudCode: Sendable {
 
 /// One call of cloud code: the members of `run`, and the meaning of its result.
 package struct CodeCall: Sendable {
-    let message: RunCode
-    let members: [String: JSON]
+    package let message: RunCode
+    package let members: [String: JSON]
     private let told: JSON?
     /// The member by which the code hears which fields the client writes.
     package static let written = "dirtyKeys"
