@@ -51,8 +51,9 @@ import Testing
         guard schema.status < 300 else { throw Unexpected("POST schemas", schema) }
     }
 
-    private static let shown = Task {
-        let suite = try await suite
+    /// The same with the class `LiveShown`.
+    private static let shown = Task { () async throws -> Suite in
+        let suite = try await shared.value
         try await define("LiveShown", in: suite)
         return suite
     }
