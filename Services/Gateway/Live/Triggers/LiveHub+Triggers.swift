@@ -64,10 +64,8 @@ extension LiveHub {
     /// of a class, and straight on where it has not.
     func hand(_ told: LiveRegister.Told) {
         guard !told.isEmpty else { return }
-        perform { turns in
-            // A table that is being read again may have a trigger that the one before had not.
-            turns.take(told) { triggers.has(.afterEvent, $0) ?? true }
-        }
+        let asks = triggers.askers
+        perform { $0.take(told, asks: asks) }
     }
 
     private func perform(_ work: (inout LiveTurns) -> LiveTurns.Step) {

@@ -26,6 +26,13 @@ struct LiveTriggers: Sendable {
         scopes.registry.known.map { $0.target(trigger, className) != nil }
     }
 
+    /// Says of classes whether `afterLiveQueryEvent` is asked about their events. While the table is being read again
+    /// it may be: the new one may have a trigger that the one before had not.
+    var askers: (String) -> Bool {
+        guard let known = scopes.registry.known else { return { _ in true } }
+        return { known.target(.afterEvent, $0) != nil }
+    }
+
     /// - Throws: `.serviceUnavailable` (2) while nobody can be asked.
     func isThere(_ trigger: HookTable.Trigger, _ className: String) async throws(ParseError) -> Bool {
         try await scopes.registry.table().target(trigger, className) != nil
