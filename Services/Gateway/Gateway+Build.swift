@@ -45,7 +45,8 @@ func runGateway() async throws {
     let hub = LiveHub(
         access: LiveAccess(
             settings: configuration.live, principals: principals, admission: admission, hooks: hooks.registry),
-        broker: broker, links: configuration.fileLinks, logger: logger)
+        triggers: LiveTriggers(scopes: hooks, links: configuration.fileLinks), broker: broker,
+        links: configuration.fileLinks, logger: logger)
     hearers.set(hub)
     let router = ParseRouter(
         configuration: configuration, admission: admission, principals: principals, hooks: hooks,

@@ -175,7 +175,7 @@ snippets('find triggers', [
 const user = (name) => ({
   kind: 'trigger', trigger: name, className: '_User', object: { objectId: 'u', username: 'ann' },
 });
-snippets('triggers of users, files, config and live queries', [
+snippets('triggers of users, files and config', [
   {
     name: 'beforeLogin refuses',
     code: "Parse.Cloud.beforeLogin((r) => { if (r.object.getUsername() === 'ann') throw new Error('banned'); });",
@@ -248,22 +248,126 @@ snippets('triggers of users, files, config and live queries', [
     run: { kind: 'trigger', trigger: 'beforeSave', className: '@Config', object: { params: { limit: 10 } } },
     expected: failed(141, 'too much'),
   },
+]);
+
+const connecting = (frame = {}) => ({
+  kind: 'trigger', trigger: 'beforeConnect', className: '@Connect', event: 'connect', clients: 2, subscriptions: 1,
+  useMasterKey: false, ...frame,
+});
+const ann = { objectId: 'u1', username: 'ann', sessionToken: 'r:1' };
+const event = (name, frame = {}) => trigger('afterEvent', {
+  event: name, object: { __type: 'Object', className: 'Item', ...stored }, clients: 1, subscriptions: 1,
+  useMasterKey: false, sendEvent: true, ...frame,
+});
+
+snippets('triggers of live queries', [
   {
-    name: 'beforeConnect',
+    name: 'beforeConnect lets connect',
+    code: `
+      Parse.Cloud.beforeConnect((r) => console.log(r.triggerName, r.event, r.clients, r.subscriptions, r.sessionToken,
+      r.useMasterKey, r.user.id, r.installationId));
+    `,
+    run: connecting({ sessionToken: 'r:1', request: { user: ann, installationId: 'phone' } }),
+    expected: { result: {} },
+    logs: [['log', 'beforeConnect connect 2 1 r:1 false u1 phone']],
+  },
+  {
+    name: 'beforeConnect refuses with a text',
     code: "Parse.Cloud.beforeConnect((r) => { if (r.clients > 1) throw 'full'; });",
-    run: { kind: 'trigger', trigger: 'beforeConnect', className: '@Connect', clients: 2 },
+    run: connecting(),
     expected: failed(141, 'full'),
   },
   {
-    name: 'beforeSubscribe',
-    code: "Parse.Cloud.beforeSubscribe('Item', (r) => { r.query.equalTo('mine', true); });",
-    run: trigger('beforeSubscribe', { query: { where: {} } }),
-    expected: { result: { query: { where: { mine: true } } } },
+    name: 'beforeConnect refuses with a code',
+    code: "Parse.Cloud.beforeConnect(async (r) => { if (!r.user) throw new Parse.Error(9004, 'log in'); });",
+    run: connecting(),
+    expected: failed(9004, 'log in'),
   },
   {
-    name: 'afterLiveQueryEvent',
-    code: "Parse.Cloud.afterLiveQueryEvent('Item', (r) => { r.object.set('seen', r.event); r.sendEvent = false; });",
-    run: trigger('afterEvent', { event: 'update', object: { objectId: 'i' } }),
-    expected: { result: { object: { objectId: 'i', seen: 'update' }, sendEvent: false } },
+    name: 'a validator of beforeConnect',
+    code: 'Parse.Cloud.beforeConnect(() => {}, { requireUser: true });',
+    run: connecting(),
+    expected: failed(142, 'Validation failed. Please login to continue.'),
+  },
+  {
+    name: 'beforeSubscribe adds a constraint and chooses fields',
+    code: `
+      Parse.Cloud.beforeSubscribe('Item', (r) => { r.query.equalTo('owner', r.user).select('name', 'count'); });
+    `,
+    run: trigger('beforeSubscribe', {
+      query: { className: 'Item', where: { count: 3 }, watch: 'count' }, request: { user: ann },
+    }),
+    expected: {
+      result: {
+        query: {
+          where: { count: 3, owner: { __type: 'Pointer', className: '_User', objectId: 'u1' } },
+          keys: 'name,count',
+          watch: 'count',
+        },
+      },
+    },
+  },
+  {
+    name: 'beforeSubscribe takes back what the client wanted',
+    code: "Parse.Cloud.beforeSubscribe('Item', () => new Parse.Query('Item').watch('name'));",
+    run: trigger('beforeSubscribe', { query: { className: 'Item', where: { count: 3 }, keys: 'a,b' } }),
+    expected: { result: { query: { where: {}, watch: 'name' } } },
+  },
+  {
+    name: 'beforeSubscribe refuses',
+    code: "Parse.Cloud.beforeSubscribe('Item', (r) => { if (!r.master) throw new Parse.Error(119, 'not you'); });",
+    run: trigger('beforeSubscribe', { query: { where: {} } }),
+    expected: failed(119, 'not you'),
+  },
+  {
+    name: 'a validator of beforeSubscribe, and the master key that it lets pass',
+    code: `
+      Parse.Cloud.beforeSubscribe('Item', (r) => { r.query.limit(1); },
+      { requireUser: true, skipWithMasterKey: true });
+    `,
+    run: trigger('beforeSubscribe', { query: { where: { a: 1 } }, request: { master: true } }),
+    expected: { result: { query: { where: { a: 1 } } } },
+  },
+  {
+    name: 'afterLiveQueryEvent changes what is told',
+    code: `
+      Parse.Cloud.afterLiveQueryEvent('Item', (r) => { r.object.set('seen', r.event).unset('tags');
+      r.original.set('name', 'hidden'); });
+    `,
+    run: event('update', { original: { __type: 'Object', className: 'Item', objectId: 'i1', name: 'older' } }),
+    expected: {
+      result: {
+        object: (({ tags, ...rest }) => ({ ...rest, seen: 'update' }))(stored),
+        original: { objectId: 'i1', name: 'hidden' },
+        sendEvent: true,
+      },
+    },
+  },
+  {
+    name: 'afterLiveQueryEvent withholds an event',
+    code: "Parse.Cloud.afterLiveQueryEvent('Item', (r) => { r.sendEvent = r.event !== 'delete'; });",
+    run: event('delete'),
+    expected: { result: { object: stored, sendEvent: false } },
+  },
+  {
+    name: 'afterLiveQueryEvent changes nothing that it only looks at',
+    code: `
+      Parse.Cloud.afterLiveQueryEvent('Item', (r) => { console.log(r.user.id, r.object.get('meta').a, r.sendEvent); });
+    `,
+    run: event('create', { request: { user: ann } }),
+    expected: { result: { object: stored, sendEvent: true } },
+    logs: [['log', 'u1 1 true']],
+  },
+  {
+    name: 'afterLiveQueryEvent refuses',
+    code: "Parse.Cloud.afterLiveQueryEvent('Item', () => { throw new Error('not now'); });",
+    run: event('create'),
+    expected: failed(141, 'not now'),
+  },
+  {
+    name: 'code without the trigger changes nothing',
+    code: "Parse.Cloud.afterLiveQueryEvent('Other', () => { throw 'no'; });",
+    run: event('create'),
+    expected: { result: {} },
   },
 ]);

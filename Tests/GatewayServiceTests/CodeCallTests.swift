@@ -1,4 +1,5 @@
 import GatewayService
+import Messages
 import ParseProtocol
 import Testing
 
@@ -23,6 +24,25 @@ import Testing
         let saved = try Self.save.answer(to: [:])
         #expect(saved.value == ["className": "Note", "text": "a", "wish": 1])
         #expect(saved.takenBack.isEmpty)
+    }
+
+    @Test func triggersOfLiveQueriesAreToldOfTheConnection() throws {
+        let connect = CodeCall(
+            [
+                "triggerName": "beforeConnect", "className": "@Connect", "event": "connect", "clients": 2,
+                "subscriptions": 3, "useMasterKey": false, "sessionToken": "r:1", "user": ["objectId": "u"],
+            ], sessionToken: "r:1")
+        #expect(connect.message.className == "@Connect")
+        #expect(connect.members["clients"] == 2 && connect.members["subscriptions"] == 3)
+        #expect(connect.members["sessionToken"] == "r:1" && connect.members["useMasterKey"] == false)
+        #expect(connect.members["request"]?["user"]?["sessionToken"] == "r:1")
+        #expect(try connect.answer(to: [:]).value == .null)
+        let event = CodeCall(
+            ["triggerName": "afterEvent", "object": ["className": "Note"], "event": "create"], sessionToken: "")
+        #expect(event.message.className == "Note")
+        #expect(event.members["event"] == "create")
+        #expect(try event.answer(to: ["sendEvent": false]).value == ["sendEvent": false])
+        #expect(throws: ParseError.self) { try event.answer(to: ["object": ["__proto__": 1]]) }
     }
 
     @Test func aQueryWithoutItsConditionHasNone() throws {

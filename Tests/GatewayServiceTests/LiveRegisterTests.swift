@@ -54,6 +54,7 @@ import Testing
             switch message {
             case .subscribed: "s"
             case .event(let event): String(event.cursor.position)
+            case .refused(let problem, _): "r\(problem.code)"
             case .ended(let problem): problem.reconnects ? "reconnect" : "e\(problem.code)"
             }
         }

@@ -45,6 +45,22 @@ import Testing
         #expect(!session.isOver)
     }
 
+    /// As in a find: one of hundreds costs nobody but its sender's connection.
+    @Test func moreConditionsWithPatternsThanAQueryMayHaveAreRefused() {
+        func code(_ count: Int) -> Int? {
+            let patterns = (0..<count).map { JSON.object(["a": ["$regex": .string("^\($0)")]]) }
+            var session = Self.connected()
+            return Self.code(
+                session.received(
+                    Self.text([
+                        "op": "subscribe", "requestId": 7,
+                        "query": ["className": "Note", "where": ["$or": .array(patterns)]],
+                    ]), now: 0))
+        }
+        #expect(code(PatternAllowance.countMax) == nil)
+        #expect(code(PatternAllowance.countMax + 1) == 102)
+    }
+
     /// As their sources have it: JavaScript leaves out what it has not, Flutter says `fields`, iOS sends empty tokens.
     @Test func messagesOfTheSDKsAreUnderstood() throws {
         let connect = Self.text([

@@ -48,11 +48,16 @@ struct CloudCode: Sendable {
 
 /// One call of cloud code: the members of `run`, and the meaning of its result.
 package struct CodeCall: Sendable {
-    let message: RunCode
-    let members: [String: JSON]
+    package let message: RunCode
+    package let members: [String: JSON]
     private let told: JSON?
     /// The member by which the code hears which fields the client writes.
     package static let written = "dirtyKeys"
+    /// Members of a trigger's call that are the same in both.
+    private static let passed = [
+        "object", "original", "query", "objects", "fileSize", "contentLength", written, "event", "clients",
+        "subscriptions", "sessionToken", "useMasterKey", "sendEvent",
+    ]
 
     /// - Parameters:
     ///   - body: what a webhook is told, and `written`.
@@ -74,14 +79,14 @@ package struct CodeCall: Sendable {
             return
         }
         let trigger = body["triggerName"]?.stringValue ?? ""
-        let className = (body["object"] ?? body["query"])?["className"]?.stringValue ?? ""
+        // What is about no object, such as a connection, names its class itself.
+        let named = (body["object"] ?? body["query"])?["className"] ?? body["className"]
+        let className = named?.stringValue ?? ""
         var members: [String: JSON] = [
             "kind": "trigger", "trigger": .string(trigger), "className": .string(className), "request": request,
             "isGet": body["isGet"] ?? false, "count": body["count"] ?? false,
         ]
-        for name in ["object", "original", "query", "objects", "fileSize", "contentLength", Self.written] {
-            members[name] = body[name]
-        }
+        for name in Self.passed { members[name] = body[name] }
         self.members = members
         message = .with {
             $0.kind = "trigger"
@@ -123,6 +128,8 @@ package struct CodeCall: Sendable {
             guard let changed = result["query"] else { return HookAnswer(value: .null) }
             return HookAnswer(value: ["query": query(changed)])
         case "afterFind": return HookAnswer(value: result["objects"] ?? [:])
+        // What live queries make of them, `LiveTriggers` says.
+        case "beforeSubscribe", "afterEvent": return HookAnswer(value: result)
         default: return HookAnswer(value: .null)
         }
     }

@@ -32,6 +32,7 @@ struct LiveController: Sendable {
             requestId: 1, wish: wish, admitted: admitted, credentials: credentials, from: request.clientAddress,
             sink: stream.outlet)
         stream.own(subscription)
+        try await hub.mayConnect(admitted, credentials, from: request.clientAddress)
         try await hub.subscribe(subscription, after: cursor)
         var response = ParseResponse(body: [])
         response.headers = [
@@ -69,18 +70,8 @@ struct LiveController: Sendable {
         }
         let wish = LiveWish(
             className: className, condition: try options["where"].flatMap(OptionValue.condition) ?? Array("{}".utf8),
-            keys: try names(options["keys"]), watch: try names(options["watch"]))
+            keys: try LiveWish.names(options["keys"]), watch: try LiveWish.names(options["watch"]))
         return (wish, cursor)
-    }
-
-    private static func names(_ value: JSON?) throws(ParseError) -> [String] {
-        switch value {
-        case nil, .null: return []
-        case .string(let text): return text.split(separator: ",").map(String.init)
-        case .array(let items) where items.allSatisfy { $0.stringValue != nil }:
-            return items.compactMap(\.stringValue)
-        default: throw ParseError(.invalidQuery, "A list of names is needed.")
-        }
     }
 
     private static let lastEventId = headerName("Last-Event-ID")

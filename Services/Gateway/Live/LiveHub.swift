@@ -13,7 +13,11 @@ import Synchronization
 /// new rights or not at all.
 final class LiveHub: Service {
     let access: LiveAccess
+    let triggers: LiveTriggers
     let backlog = LiveBacklog()
+    /// What waits for cloud code. Its lock is taken within that of the register, never around it.
+    let turns: Mutex<LiveTurns>
+    let deciding = Mutex(LiveDeciding())
     private let broker: Broker
     private let links: FileLinks
     private let logger: Logger
@@ -32,8 +36,10 @@ final class LiveHub: Service {
     /// Subscriptions that are renewed at the same time, after a change of roles.
     private static let renewalsAtOnce = 32
 
-    init(access: LiveAccess, broker: Broker, links: FileLinks, logger: Logger) {
+    init(access: LiveAccess, triggers: LiveTriggers, broker: Broker, links: FileLinks, logger: Logger) {
         self.access = access
+        self.triggers = triggers
+        turns = Mutex(LiveTurns(bytesMax: access.settings.queueBytesMax, backlog: backlog))
         self.broker = broker
         self.links = links
         self.logger = logger
@@ -52,6 +58,9 @@ final class LiveHub: Service {
     }
 
     func leave() { connections.wrappingSubtract(1, ordering: .relaxed) }
+
+    var connectionCount: Int { connections.load(ordering: .relaxed) }
+    var subscriptionCount: Int { register.withLock { $0.count } }
 
     // MARK: Subscriptions
 
@@ -92,11 +101,14 @@ final class LiveHub: Service {
             return true
         }
         let principal = try await access.signIn(subscription.admitted, subscription.credentials)
-        if former == 0 { try access.count(subscription.wish.className, principal, from: subscription.address) }
-        try await access.check(subscription.wish.className)
+        if former == 0 { try access.count(subscription.className, principal, from: subscription.address) }
+        try await access.check(subscription.className)
         guard register.withLock({ $0.identify(number, principal.userID) }) else {
             // Ended, or asked for again.
             return !register.withLock { $0.end(number) }
+        }
+        try await decide(subscription, principal) { () async throws(ParseError) in
+            _ = try await ask(subscription, number, principal, after: nil, replacing: 0, checks: true)
         }
         startAsking(subscription.service)
         let answer = try await ask(subscription, number, principal, after: cursor, replacing: former)
@@ -105,7 +117,7 @@ final class LiveHub: Service {
             case .again: return (false, false)
             case .told(let told):
                 // Within the lock, so that no event overtakes it.
-                if !told.isEmpty { subscription.sink.deliver(told) }
+                hand(told)
                 return (true, register.has(number))
             }
         }
@@ -116,7 +128,7 @@ final class LiveHub: Service {
 
     private func ask(
         _ subscription: LiveSubscription, _ number: UInt64, _ principal: Principal, after cursor: LiveCursor?,
-        replacing former: UInt64
+        replacing former: UInt64, checks: Bool = false
     ) async throws(ParseError) -> LiveSubscribed {
         let wish = subscription.wish
         let message = LiveSubscribe.with {
@@ -129,6 +141,7 @@ final class LiveHub: Service {
             $0.feed = cursor?.feed ?? 0
             $0.after = cursor?.position ?? 0
             $0.replaces = former
+            $0.checks = checks
         }
         do {
             let call = ObjectCalls(of: subscription.service).liveSubscribe
@@ -154,6 +167,8 @@ final class LiveHub: Service {
                 register.end(subscription).map { (service: subscription.service, number: $0) }
             }
         }
+        // What waits for cloud code is not told any more.
+        turns.withLock { turns in subscriptions.forEach { turns.forget($0) } }
         forget(numbers)
     }
 
@@ -254,13 +269,6 @@ final class LiveHub: Service {
             return strangers
         }
         forget(strangers.map { (service, $0) })
-    }
-
-    /// Hands each connection all of its messages at once.
-    private func hand(_ told: LiveRegister.Told) {
-        var bySink: [ObjectIdentifier: LiveRegister.Told] = [:]
-        for message in told { bySink[ObjectIdentifier(message.subscription.sink), default: []].append(message) }
-        for messages in bySink.values { messages.first?.subscription.sink.deliver(messages) }
     }
 
     // MARK: Life

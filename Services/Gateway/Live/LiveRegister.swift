@@ -50,7 +50,7 @@ package struct LiveRegister {
 
     /// Messages that may wait for the answer to a subscription.
     private static let waitingMax = 1000
-    private static let reconnect = LiveProblem(
+    static let reconnect = LiveProblem(
         2, "Something may have been missed. Connect again and ask for the objects anew.", reconnects: true)
 
     private var entries: [UInt64: Entry] = [:]
@@ -252,7 +252,7 @@ package struct LiveRegister {
                     strangers.append(number)
                     continue
                 }
-                let message = isHooked(entry.subscription.wish.className) ? Self.hooked(entry.subscription) : message
+                let message = isHooked(entry.subscription.className) ? Self.hooked(entry.subscription) : message
                 deliver(message, to: number, entry, &told)
             }
         }
@@ -278,7 +278,7 @@ package struct LiveRegister {
     }
 
     private static func hooked(_ subscription: LiveSubscription) -> LiveMessage {
-        .ended(LiveProblem(LiveAccess.hooked(subscription.wish.className), requestId: subscription.requestId))
+        .ended(LiveProblem(LiveAccess.hooked(subscription.className), requestId: subscription.requestId))
     }
 
     private static func message(_ notice: LiveNotice, _ documents: [[UInt8]], _ feed: UInt64) -> LiveMessage {
@@ -292,6 +292,7 @@ package struct LiveRegister {
         return .event(
             LiveDelivery(
                 kind: notice.kind, cursor: LiveCursor(feed: feed, position: notice.position),
-                object: document(notice.object) ?? Array("{}".utf8), original: document(notice.original)))
+                object: document(notice.object) ?? Array("{}".utf8), original: document(notice.original),
+                hidden: notice.hidden))
     }
 }

@@ -149,10 +149,16 @@ package struct LiveWish: Sendable, Equatable {
         try members.allow(["className", "where", "keys", "fields", "watch"])
         guard let name = try members.text("className") else { throw .schema("Missing required property: className") }
         guard case .object = members["where"] ?? [:] else { throw .schema("where must be an object.") }
+        let condition: [UInt8]?
+        do throws(ParseError) {
+            condition = try OptionValue.condition(members["where"] ?? [:])
+        } catch {
+            throw LiveProblem(error, requestId: nil)
+        }
         // `fields` is what SDKs of before 2020 call them.
         let keys = try members.names("keys") + members.names("fields")
         self.init(
-            className: name, condition: (members["where"] ?? [:]).serialized, keys: keys,
+            className: name, condition: condition ?? Array("{}".utf8), keys: keys,
             watch: try members.names("watch"))
     }
 }

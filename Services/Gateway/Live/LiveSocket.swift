@@ -154,13 +154,38 @@ final class LiveSocket: ChannelDuplexHandler {
     }
 
     private func connect(_ connect: LiveConnect, _ context: ChannelHandlerContext) {
+        let principal: Principal
         do throws(LiveProblem) {
-            admitted = (try hub.access.admit(connect, from: address), connect.credentials)
+            principal = try hub.access.admit(connect, from: address)
         } catch {
             return end(error, context)
         }
+        let credentials = connect.credentials
+        admitted = (principal, credentials)
         installationId = connect.installationId
         limit?.cancel()
+        guard !hub.areConnectionsFree else { return connected(context) }
+        let bound = NIOLoopBound((socket: self, context: context), eventLoop: context.eventLoop)
+        let loop = context.eventLoop
+        Task { [hub, address] in
+            var problem: LiveProblem?
+            do throws(ParseError) {
+                try await hub.mayConnect(principal, credentials, from: address)
+            } catch {
+                problem = LiveProblem(error, requestId: nil)
+            }
+            loop.execute { [problem] in bound.value.socket.decided(problem, bound.value.context) }
+        }
+    }
+
+    /// Cloud code has had its say about the connection, which may be gone by now.
+    private func decided(_ problem: LiveProblem?, _ context: ChannelHandlerContext) {
+        guard clock != nil, !isClosing else { return }
+        if let problem { return end(problem, context) }
+        connected(context)
+    }
+
+    private func connected(_ context: ChannelHandlerContext) {
         session.connected()
         tell(LiveText.connected(named), context)
     }
@@ -194,6 +219,9 @@ final class LiveSocket: ChannelDuplexHandler {
             case .subscribed(let cursor, let missed):
                 tell(LiveText.subscribed(subscription.requestId, cursor, missed: missed, named), context)
             case .event(let event): tell(LiveText.event(event, subscription.requestId, named), context)
+            case .refused(var problem, _):
+                problem.requestId = subscription.requestId
+                tell(LiveText.problem(problem), context)
             case .ended(var problem):
                 subscriptions[subscription.requestId] = nil
                 session.ended(subscription.requestId)

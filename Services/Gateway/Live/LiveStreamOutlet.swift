@@ -38,6 +38,9 @@ final class LiveStreamOutlet: LiveSink {
                 send("subscribed", cursor, #"{"missed":\#(missed)}"#)
             case .event(let event):
                 send(event.kind.name, event.cursor, Self.data(event))
+            case .refused(let problem, let cursor):
+                // With the event's cursor, so that who comes back does not ask for it again.
+                send("error", cursor, Self.data(problem))
             case .ended(let problem):
                 send("error", nil, Self.data(problem))
                 continuation.finish()

@@ -5,7 +5,7 @@ import Synchronization
 /// One subscription of one connection.
 package final class LiveSubscription: Sendable {
     package let requestId: Int64
-    let wish: LiveWish
+    let className: String
     /// The service that owns the class.
     let service: String
     /// The client as its keys and its address make it known.
@@ -20,7 +20,8 @@ package final class LiveSubscription: Sendable {
         sink: any LiveSink
     ) {
         self.requestId = requestId
-        self.wish = wish
+        self.wishes = Mutex((wish, false))
+        className = wish.className
         service = ServiceDirectory.service(ofClass: wish.className)
         self.admitted = admitted
         self.credentials = credentials
@@ -36,6 +37,19 @@ package final class LiveSubscription: Sendable {
             requestId: requestId, wish: wish, admitted: Principal(), credentials: credentials, from: nil, sink: sink)
     }
 
+    /// The query, and whether cloud code has been asked about it.
+    private let wishes: Mutex<(wish: LiveWish, isDecided: Bool)>
+
+    /// The query: as the client wrote it, until cloud code has changed it.
+    package var wish: LiveWish { wishes.withLock { $0.wish } }
+
+    /// Whether the query is the one that counts: there is no trigger, or it has had its say. It has it once, whatever
+    /// becomes of the client's rights later.
+    var isDecided: Bool { wishes.withLock { $0.isDecided } }
+
+    /// Says which query counts. Its class is the client's.
+    func decide(_ wish: LiveWish) { wishes.withLock { $0 = (wish, true) } }
+
     private let over = Atomic<Bool>(false)
 
     /// Whether nobody wants it any more.
@@ -50,6 +64,8 @@ package enum LiveMessage: Sendable {
     /// - Parameter missed: what came after the client's cursor is not known any more.
     case subscribed(LiveCursor, missed: Bool)
     case event(LiveDelivery)
+    /// Cloud code refused an event, which the client is told in its place. The subscription goes on.
+    case refused(LiveProblem, LiveCursor)
     /// It is over.
     case ended(LiveProblem)
 }

@@ -62,6 +62,20 @@ package struct LiveDelivery: Sendable {
     package let cursor: LiveCursor
     package let object: [UInt8]
     package let original: [UInt8]?
+    /// Fields that the class may hide from those who get it. Cloud code must not add one of them.
+    package var hidden: [String] = []
+    /// The bytes that it takes while it waits for a client, with what belongs to it.
+    package var bytes: Int { 128 + object.count + (original?.count ?? 0) }
+
+    package init(
+        kind: LiveNotice.Kind, cursor: LiveCursor, object: [UInt8], original: [UInt8]?, hidden: [String] = []
+    ) {
+        self.kind = kind
+        self.cursor = cursor
+        self.object = object
+        self.original = original
+        self.hidden = hidden
+    }
 }
 
 extension LiveNotice.Kind {

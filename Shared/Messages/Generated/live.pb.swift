@@ -55,6 +55,9 @@ public nonisolated struct LiveSubscribe: Sendable {
   /// A subscription that is held and whose place this one takes: it begins where that one was held. 0 for none.
   public var replaces: UInt64 = 0
 
+  /// It is only asked whether it may be: nothing begins, and the answer has nothing in it.
+  public var checks: Bool = false
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -181,6 +184,9 @@ public nonisolated struct LiveNotice: Sendable {
 
   public var message: String = String()
 
+  /// Fields that the class may hide from these subscribers: nobody adds them to what is shown.
+  public var hidden: [String] = []
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public nonisolated enum Kind: SwiftProtobuf.Enum, Swift.CaseIterable {
@@ -248,7 +254,7 @@ fileprivate nonisolated let _protobuf_package = "satchel"
 
 nonisolated extension LiveSubscribe: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".LiveSubscribe"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}gateway\0\u{1}subscription\0\u{3}class_name\0\u{1}keys\0\u{1}watch\0\u{1}resumes\0\u{1}feed\0\u{1}after\0\u{1}replaces\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}gateway\0\u{1}subscription\0\u{3}class_name\0\u{1}keys\0\u{1}watch\0\u{1}resumes\0\u{1}feed\0\u{1}after\0\u{1}replaces\0\u{1}checks\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -265,6 +271,7 @@ nonisolated extension LiveSubscribe: SwiftProtobuf.Message, SwiftProtobuf._Messa
       case 7: try { try decoder.decodeSingularFixed64Field(value: &self.feed) }()
       case 8: try { try decoder.decodeSingularUInt64Field(value: &self.after) }()
       case 9: try { try decoder.decodeSingularUInt64Field(value: &self.replaces) }()
+      case 10: try { try decoder.decodeSingularBoolField(value: &self.checks) }()
       default: break
       }
     }
@@ -298,6 +305,9 @@ nonisolated extension LiveSubscribe: SwiftProtobuf.Message, SwiftProtobuf._Messa
     if self.replaces != 0 {
       try visitor.visitSingularUInt64Field(value: self.replaces, fieldNumber: 9)
     }
+    if self.checks != false {
+      try visitor.visitSingularBoolField(value: self.checks, fieldNumber: 10)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -311,6 +321,7 @@ nonisolated extension LiveSubscribe: SwiftProtobuf.Message, SwiftProtobuf._Messa
     if lhs.feed != rhs.feed {return false}
     if lhs.after != rhs.after {return false}
     if lhs.replaces != rhs.replaces {return false}
+    if lhs.checks != rhs.checks {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -523,7 +534,7 @@ nonisolated extension LiveNews: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
 
 nonisolated extension LiveNotice: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".LiveNotice"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}kind\0\u{1}position\0\u{1}subscriptions\0\u{1}object\0\u{1}original\0\u{1}code\0\u{1}message\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}kind\0\u{1}position\0\u{1}subscriptions\0\u{1}object\0\u{1}original\0\u{1}code\0\u{1}message\0\u{1}hidden\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -538,6 +549,7 @@ nonisolated extension LiveNotice: SwiftProtobuf.Message, SwiftProtobuf._MessageI
       case 5: try { try decoder.decodeSingularUInt32Field(value: &self.original) }()
       case 6: try { try decoder.decodeSingularSInt32Field(value: &self.code) }()
       case 7: try { try decoder.decodeSingularStringField(value: &self.message) }()
+      case 8: try { try decoder.decodeRepeatedStringField(value: &self.hidden) }()
       default: break
       }
     }
@@ -565,6 +577,9 @@ nonisolated extension LiveNotice: SwiftProtobuf.Message, SwiftProtobuf._MessageI
     if !self.message.isEmpty {
       try visitor.visitSingularStringField(value: self.message, fieldNumber: 7)
     }
+    if !self.hidden.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.hidden, fieldNumber: 8)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -576,6 +591,7 @@ nonisolated extension LiveNotice: SwiftProtobuf.Message, SwiftProtobuf._MessageI
     if lhs.original != rhs.original {return false}
     if lhs.code != rhs.code {return false}
     if lhs.message != rhs.message {return false}
+    if lhs.hidden != rhs.hidden {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -30,6 +30,8 @@ package struct LiveEvent: Sendable {
     package let object: [UInt8]
     /// The object before the change, as far as they could see it.
     package let original: [UInt8]?
+    /// Fields that the class may hide from them, in order. Whoever changes what is shown must not add one of them.
+    package let hidden: [String]
 }
 
 /// What becomes of one change.

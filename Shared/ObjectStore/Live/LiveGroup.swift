@@ -96,7 +96,7 @@ final class LiveGroup {
                 guard let wanted = Self.wanted(ids, id), let kind = LiveEvent.Kind(before: before, after: after),
                     kind != .update || hasChanged
                 else { continue }
-                events.add(kind, showing.shown(kind, query.keys, .anonymous, (true, true)), wanted)
+                events.add(kind, showing.shown(kind, query.keys, .anonymous, (true, true)), hidden: [], wanted)
                 continue
             }
             for (caller, ids) in view.ids {
@@ -109,7 +109,9 @@ final class LiveGroup {
                             before: before.map { $0 && readable.before }, after: after.map { $0 && readable.after }),
                         kind != .update || hasChanged
                     else { continue }
-                    events.add(kind, showing.shown(kind, query.keys, caller, readable), wanted)
+                    events.add(
+                        kind, showing.shown(kind, query.keys, caller, readable), hidden: showing.hidden(from: caller),
+                        wanted)
                 } catch {
                     outcome.ended.append((Array(wanted), error as? ParseError ?? .internalError))
                 }
@@ -172,17 +174,22 @@ private struct LiveEvents {
         let kind: LiveEvent.Kind
         let object: [UInt8]
         let original: [UInt8]?
+        let hidden: [String]
     }
 
     private var ids: [Content: Set<UInt64>] = [:]
 
     mutating func add(
-        _ kind: LiveEvent.Kind, _ shown: (object: [UInt8], original: [UInt8]?), _ ids: Set<UInt64>
+        _ kind: LiveEvent.Kind, _ shown: (object: [UInt8], original: [UInt8]?), hidden: [String], _ ids: Set<UInt64>
     ) {
-        self.ids[Content(kind: kind, object: shown.object, original: shown.original), default: []].formUnion(ids)
+        let content = Content(kind: kind, object: shown.object, original: shown.original, hidden: hidden)
+        self.ids[content, default: []].formUnion(ids)
     }
 
     var all: [LiveEvent] {
-        ids.map { LiveEvent(kind: $0.kind, ids: Array($1), object: $0.object, original: $0.original) }
+        ids.map {
+            LiveEvent(
+                kind: $0.kind, ids: Array($1), object: $0.object, original: $0.original, hidden: $0.hidden)
+        }
     }
 }

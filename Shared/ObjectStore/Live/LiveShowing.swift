@@ -19,6 +19,7 @@ final class LiveShowing {
     /// Whether all who may read an object see all of it.
     let hidesNothing: Bool
     private var forms: [Form: [UInt8]] = [:]
+    private var hiddenFields: [Caller: [String]] = [:]
 
     init(_ change: StoredChange) {
         self.change = change
@@ -65,6 +66,16 @@ final class LiveShowing {
             guard readable.after else { return (original ?? Array("{}".utf8), original) }
             return (form(after, isAfter: true, keys, caller), original)
         }
+    }
+
+    /// The fields that the class may hide from a caller, whichever object it is, in order.
+    func hidden(from caller: Caller) -> [String] {
+        guard !hidesNothing else { return [] }
+        if let known = hiddenFields[caller] { return known }
+        let ofUserFields = change.info.permissions.fieldsOfUserFields(caller).map(\.hides)
+        let names = ofUserFields.reduce(change.info.unshownFields(to: caller)) { $0.union($1) }.sorted()
+        hiddenFields[caller] = names
+        return names
     }
 
     private func form(_ image: LiveImage?, isAfter: Bool, _ keys: [String], _ caller: Caller) -> [UInt8] {

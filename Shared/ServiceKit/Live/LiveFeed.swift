@@ -198,6 +198,7 @@ package final class LiveFeed {
                 $0.kind = .init(event.kind)
                 $0.position = changePosition
                 $0.subscriptions = event.ids
+                $0.hidden = event.hidden
             }
             add(notice, event.object, event.original)
         }

@@ -12,7 +12,10 @@ struct LiveOutbox {
         let object: [UInt8]?
         let original: [UInt8]?
 
-        var bytes: Int { 128 + 8 * notice.subscriptions.count + (object?.count ?? 0) + (original?.count ?? 0) }
+        var bytes: Int {
+            128 + 8 * notice.subscriptions.count + (object?.count ?? 0) + (original?.count ?? 0)
+                + notice.hidden.reduce(0) { $0 + $1.utf8.count + 2 }
+        }
     }
 
     /// Bytes that may wait; past them the gateway is told that something was lost.

@@ -22,6 +22,7 @@ extension ServiceRoutes {
             let principal = request.envelope.principal
             let caller = readingCaller(principal)
             try await host.store.read { try $0.checkLive(query, caller: caller) }
+            guard !message.checks else { return LiveSubscribed() }
             let (answer, isSettled) = try await feed.subscribe(
                 .init(message, query, caller, client: principal.shareholder))
             if !isSettled {

@@ -15,7 +15,7 @@ struct LiveTarget: FuzzTarget {
 
     private static let subscriptionsMax = 4
     /// What a message itself may be answered with, whoever sends it.
-    private static let codes: Set<Int> = [1, 2, 155]
+    private static let codes: Set<Int> = [1, 2, 102, 155]
 
     func generate(_ random: inout Seeded) -> [UInt8] {
         var lines = [JSON.object(["op": "connect", "applicationId": "satchel"])]

@@ -128,6 +128,9 @@ import Testing
         #expect(shown[1]?.object["secret"] == nil)
         #expect(shown[1]?.object["text"] == "a")
         #expect(shown[2]?.object["secret"] == "x")
+        // Whoever changes what is shown knows what not to add.
+        #expect(outcome.events.first { $0.ids.contains(1) }?.hidden == ["secret"])
+        #expect(outcome.events.first { $0.ids.contains(2) }?.hidden == [])
         #expect(outcome.ended.map(\.ids) == [[3]])
         #expect(outcome.ended.first?.error.code == .operationForbidden)
         #expect(matcher.count == 2)

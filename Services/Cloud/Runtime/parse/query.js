@@ -6,7 +6,7 @@ const { classOf, constraints } = require('./query-constraints');
 
 /** What a query's JSON has that the query keeps in a place of its own; the rest are options to be passed on. */
 const OWN = new Set([
-  'where', 'include', 'keys', 'excludeKeys', 'limit', 'skip', 'order', 'count', 'className',
+  'where', 'include', 'keys', 'excludeKeys', 'limit', 'skip', 'order', 'count', 'className', 'watch',
 ]);
 
 /** A list that the protocol has as text with commas, or as an array. */
@@ -26,6 +26,7 @@ class Query {
     this._include = [];
     this._exclude = [];
     this._select = null;
+    this._watch = null;
     this._limit = -1;
     this._skip = 0;
     this._order = null;
@@ -55,6 +56,7 @@ class Query {
     if (this._include.length) json.include = this._include.join(',');
     if (this._exclude.length) json.excludeKeys = this._exclude.join(',');
     if (this._select) json.keys = this._select.join(',');
+    if (this._watch) json.watch = this._watch.join(',');
     if (this._count) json.count = 1;
     if (this._limit >= 0) json.limit = this._limit;
     if (this._skip > 0) json.skip = this._skip;
@@ -67,6 +69,7 @@ class Query {
     if (json.where) this._where = json.where;
     if (json.include) this._include = listOf(json.include);
     if (json.keys) this._select = listOf(json.keys);
+    if (json.watch) this._watch = listOf(json.watch);
     if (json.excludeKeys) this._exclude = listOf(json.excludeKeys);
     if (json.order) this._order = listOf(json.order);
     if (json.limit !== undefined && json.limit !== null) this._limit = Number(json.limit);
@@ -123,6 +126,12 @@ class Query {
 
   includeAll() {
     return this.include('*');
+  }
+
+  /** Fields of which one must change for a live query to tell of an update. */
+  watch(...keys) {
+    this._watch = [...(this._watch || []), ...keys.flat()];
+    return this;
   }
 
   select(...keys) {
