@@ -4,6 +4,7 @@ const fs = require('node:fs');
 const Module = require('node:module');
 const path = require('node:path');
 const { pathToFileURL } = require('node:url');
+const { useProxy } = require('./http/network');
 const { sdk, use } = require('./sdk/current');
 const own = require('./sdk/own');
 const ofPackage = require('./sdk/package');
@@ -64,6 +65,7 @@ async function load({ folder, applicationId, serverURL, config }) {
   if (loaded) throw new Error('This process has loaded its code already.');
   loaded = true;
   Object.assign(settings, { folder, applicationId, serverURL, config: config || {} });
+  if (settings.config.proxy) useProxy(settings.config.proxy);
   // Before require() is changed, by which the package finds its own parts.
   use(ofPackage.load(folder) || own);
   globalThis.Parse = sdk().Parse;
