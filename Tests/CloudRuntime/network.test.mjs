@@ -74,12 +74,14 @@ const read = (module, options) => `
   return text;`;
 
 for (const [name, body, expected] of [
-  ['httpRequest', "return (await Parse.Cloud.httpRequest({ url: 'http://plain.example/a' })).text;", 'plain.example /a'],
+  ['httpRequest', "return (await Parse.Cloud.httpRequest({ url: 'http://plain.example/a' })).text;",
+    'plain.example /a'],
   ['httpRequest with TLS', "return (await Parse.Cloud.httpRequest({ url: 'https://secure.example/a?b' })).text;",
     'secure.example /a?b'],
   ['the module http', read('http', "'http://plain.example/a'"), 'plain.example /a'],
-  ['an agent of a module', read('https', "{ host: 'secure.example', path: '/a', agent: new (require('https').Agent)({ keepAlive: true }) }"),
-    'secure.example /a'],
+  ['an agent of a module', read('https', `{
+    host: 'secure.example', path: '/a', agent: new (require('https').Agent)({ keepAlive: true }),
+  }`), 'secure.example /a'],
   ['no agent', read('https', "{ host: 'secure.example', path: '/a', agent: false }"), 'secure.example /a'],
   ['fetch', "return (await fetch('http://plain.example/a')).text();", 'plain.example /a'],
   ['fetch with TLS', "return (await fetch('https://secure.example/a')).text();", 'secure.example /a'],
