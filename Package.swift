@@ -152,7 +152,11 @@ let package = Package(
             ]),
         service("Analytics"),
         service("Crash", dependencies: ["CZlib", "Cryptography"]),
-        service("Cloud"),
+        service(
+            "Cloud",
+            dependencies: [
+                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+            ]),
 
         // The tool behind scripts/up and scripts/load-demo. A dozen options are not worth a minute of ArgumentParser in
         // every first build.

@@ -23,7 +23,7 @@ package func buildCloud(_ host: ServiceHost, _ routes: inout ServiceRoutes) thro
     host.background.add(runner.publishing)
     host.whenIdle { await runner.end(within: $0) }
     host.whenWriter("code", every: .seconds(3600), problem: "The cloud code could not be started.") {
-        runner.begin()
+        try await runner.begin()
         return .finished
     }
 }

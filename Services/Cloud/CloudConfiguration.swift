@@ -21,6 +21,10 @@ package struct CloudConfiguration: Sendable {
     package let actsAsCaller: Bool
     /// Nil where the processes see what this one does.
     private let network: CodeNetwork?
+    /// The path at which `CodeProxy` listens, where there is a list of hosts.
+    let proxySocket: String
+    /// The bytes of a socket's path, without the last, which is zero (unix(7)).
+    private static let socketPathMax = 107
     /// The environment of each process.
     let environment: [String]
     /// Where hosted Parse's modules for Stripe and Mailgun find their providers; nil for the providers' own addresses.
@@ -52,7 +56,8 @@ package struct CloudConfiguration: Sendable {
         environment = settings.environmentOfPrograms
         actsAsCaller = try settings.flag("satchel.cloud.as.caller", default: false)
         let sandbox = try settings.choice("satchel.cloud.sandbox", default: SandboxKind.off)
-        let network = try settings.choice("satchel.cloud.network", default: CodeNetwork.on)
+        let network = try CodeNetwork(settings)
+        proxySocket = URL(fileURLWithPath: dataDirectory).standardizedFileURL.path + "/cloud.proxy"
         guard sandbox == .bubblewrap else {
             guard network == .on else {
                 throw settings.wrong("satchel.cloud.network", "needs SATCHEL_CLOUD_SANDBOX=bubblewrap.")
@@ -66,7 +71,15 @@ package struct CloudConfiguration: Sendable {
         guard !Self.isSeen(dataDirectory) else {
             throw settings.wrong("satchel.cloud.sandbox", "cannot hide data that is below /usr.")
         }
+        if case .list = network, proxySocket.utf8.count > Self.socketPathMax {
+            throw settings.wrong("satchel.cloud.network", "needs a shorter path than \(proxySocket).")
+        }
         self.network = network
+    }
+
+    /// The hosts that the code may reach through the proxy; nil where there is none.
+    var allowedHosts: AllowedHosts? {
+        if case .list(let hosts) = network { hosts } else { nil }
     }
 
     /// Whether a sandbox shows a folder, as it shows all of `/usr`.
@@ -89,12 +102,14 @@ package struct CloudConfiguration: Sendable {
         let program = Sandbox.file(of: node, path: path)
         var visible = [URL(fileURLWithPath: runtime).deletingLastPathComponent().path, folder]
         if !program.hasPrefix("/usr/") { visible.append(program) }
-        return Sandbox(hasNetwork: network == .on, visible: visible).prefix(folder: folder) + [program]
+        let proxy = allowedHosts == nil ? nil : proxySocket
+        return Sandbox(hasNetwork: network == .on, proxy: proxy, visible: visible).prefix(folder: folder) + [program]
     }
 
     /// The first frame of a process.
     var load: JSON {
         var config: JSON = ["actAsCaller": .bool(actsAsCaller)]
+        if allowedHosts != nil { config["proxy"] = .string(Sandbox.proxy) }
         if let stripeURL { config["stripeURL"] = .string(stripeURL) }
         if let mailgunURL { config["mailgunURL"] = .string(mailgunURL) }
         return [

@@ -18,6 +18,8 @@ final class CloudRunner: Sendable {
     private let pool: NodePool
     private let standing: CodeStanding
     private let jobs: CodeJobs
+    /// Nil where the code has the network, or none.
+    private let proxy: CodeProxy?
 
     /// What a caller needs to hear of the end of a call before it gives up itself.
     private static let margin: BusClock.Milliseconds = 250
@@ -34,6 +36,7 @@ final class CloudRunner: Sendable {
         self.configuration = configuration
         pool = try NodePool(configuration: configuration, logger: host.logger)
         jobs = CodeJobs(pool: pool, limit: configuration.jobLimit)
+        proxy = configuration.allowedHosts.map { CodeProxy(allowed: $0, logger: host.logger) }
         let standing = CodeStanding()
         self.standing = standing
         publishing = BackgroundWork(
@@ -44,7 +47,8 @@ final class CloudRunner: Sendable {
     }
 
     /// This process is the one that runs the code: starts it, when there is any.
-    func begin() {
+    /// - Throws: when there is no place for the proxy's socket.
+    func begin() async throws {
         guard FileManager.default.fileExists(atPath: configuration.mainFile) else {
             pool.close()
             publish(CodeDefinitions())
@@ -52,6 +56,8 @@ final class CloudRunner: Sendable {
         }
         // Until the first process has loaded it, so that whoever deploys can tell (scripts/cloud).
         standing.say(CodeStanding.loading, to: host.bus)
+        // Sandboxes are made with its socket in them.
+        try await proxy?.start(path: configuration.proxySocket)
         host.logger.notice("Starting cloud code.", metadata: ["code.folder": "\(configuration.folder)"])
         pool.start(
             .init(

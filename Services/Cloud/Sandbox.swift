@@ -6,12 +6,6 @@ enum SandboxKind: String, CaseIterable, Sendable {
     case bubblewrap
 }
 
-/// Whether cloud code may open connections of its own.
-enum CodeNetwork: String, CaseIterable, Sendable {
-    case on
-    case off
-}
-
 /// The command that puts a program into namespaces of its own by bubblewrap: it sees Debian's programs and libraries,
 /// what TLS and names of hosts need, its own folders, all of it read-only, and an empty `/tmp`; no process but its own,
 /// and where it is so wanted no network.
@@ -28,13 +22,21 @@ package struct Sandbox: Sendable {
         "/etc/nsswitch.conf", "/etc/localtime",
     ]
 
+    /// Where a program in it finds the socket of the way out.
+    package static let proxy = "/run/satchel/proxy"
+
     private let hasNetwork: Bool
+    /// The host's path of that socket; nil without one.
+    private let proxy: String?
     /// What it sees beside the system's, each at its own path.
     private let visible: [String]
 
-    /// - Parameter visible: absolute paths of files and folders.
-    package init(hasNetwork: Bool, visible: [String]) {
+    /// - Parameters:
+    ///   - proxy: the host's path of a socket that programs see at `Sandbox.proxy`.
+    ///   - visible: absolute paths of files and folders.
+    package init(hasNetwork: Bool, proxy: String? = nil, visible: [String]) {
         self.hasNetwork = hasNetwork
+        self.proxy = proxy
         self.visible = visible
     }
 
@@ -49,6 +51,7 @@ package struct Sandbox: Sendable {
         words += ["--proc", "/proc", "--dev", "/dev", "--size", "\(Self.temporaryBytes)", "--tmpfs", "/tmp"]
         // After /tmp, since one of them may be in it.
         for path in visible { words += ["--ro-bind", path, path] }
+        if let proxy { words += ["--ro-bind", proxy, Self.proxy] }
         // Last, since what is mounted needs its place. The root and /dev are the host's memory without a bound, and to
         // the user root the kernel's settings in /proc/sys are files that he may write, whatever rights he gave up.
         for path in ["/proc", "/dev", "/"] { words += ["--remount-ro", path] }

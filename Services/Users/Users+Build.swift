@@ -74,6 +74,9 @@ private func buildLinks(_ host: ServiceHost, _ routes: inout ServiceRoutes, rule
     routes.accept(UsersCalls.requestMail) { message, request, transaction in
         try mails.request(message, from: request.envelope.principal.network, in: transaction)
     }
+    routes.write(UsersCalls.resetOwner) { message, request, transaction in
+        try mails.resetOwner(message, from: request.envelope.principal.network, in: transaction)
+    }
     routes.accept(UsersCalls.mailLink) { message, _, transaction in
         try mails.mail(message, in: transaction)
     }

@@ -2,7 +2,7 @@ extension Hook {
     /// The triggers of classes that the gateway calls, of webhooks and of cloud code.
     public static let triggers: Set<String> = [
         "beforeSave", "afterSave", "beforeDelete", "afterDelete", "beforeFind", "afterFind", "beforeLogin",
-        "afterLogin", "afterLogout",
+        "afterLogin", "afterLogout", "beforePasswordResetRequest",
     ]
 
     /// The triggers of live queries that classes have, which are cloud code's alone. `afterEvent` is the one that

@@ -25,4 +25,16 @@ import Testing
         }
         #expect(throws: ParseError.self) { try HookDeclaration(hook) }
     }
+
+    @Test(arguments: ["beforeLogin", "afterLogin", "beforePasswordResetRequest"])
+    func triggersOfAccountsAreOfUsersAlone(_ trigger: String) throws {
+        var hook = Hook.with {
+            $0.triggerName = trigger
+            $0.className = "_User"
+            $0.url = "https://hooks.example/"
+        }
+        #expect(try HookDeclaration(hook).name == trigger)
+        hook.className = "Note"
+        #expect(throws: ParseError.self) { try HookDeclaration(hook) }
+    }
 }

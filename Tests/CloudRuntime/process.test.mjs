@@ -43,6 +43,13 @@ const broken = {
   'a module that hosted Parse had': [
     "require('underscore');", /Cannot find module 'underscore'.*npm install.*Parse\._/,
   ],
+  'a package parse that is too old': [
+    {
+      'main.js': '', 'node_modules/parse/package.json': '{"name":"parse"}',
+      'node_modules/parse/node.js': "module.exports = { VERSION: 'js1.5.0' };",
+    },
+    /older than 1\.6/,
+  ],
   'a module that is nowhere': ["require('nowhere');", /Cannot find module 'nowhere'/],
 };
 for (const [name, [files, message]] of Object.entries(broken)) {

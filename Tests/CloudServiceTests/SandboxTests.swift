@@ -39,14 +39,25 @@ import Testing
         #expect(!words.contains("--share-net"))
     }
 
+    @Test func aListOfHostsIsNoNetworkAndASocket() throws {
+        let words = Sandbox(hasNetwork: false, proxy: "/data/cloud.proxy", visible: []).prefix(folder: "/usr")
+        #expect(!words.contains("--share-net"))
+        let socket = try #require(words.firstIndex(of: "/data/cloud.proxy"))
+        #expect(words[socket - 1] == "--ro-bind")
+        #expect(words[socket + 1] == Sandbox.proxy)
+        let closed = try #require(words.indices.last { words[$0] == "--remount-ro" })
+        #expect(socket < closed, "What is mounted needs its place first.")
+    }
+
     @Test func aProgramIsFoundByItsName() {
         #expect(Sandbox.file(of: "env", path: "/nowhere:/usr/bin") == "/usr/bin/env")
         #expect(Sandbox.file(of: "/usr/bin/env", path: "") == "/usr/bin/env")
         #expect(Sandbox.file(of: "there-is-none", path: "/usr/bin") == "there-is-none")
     }
 
-    @Test func theNetworkCannotBeOffWithoutASandbox() {
-        let settings = Settings(["SATCHEL_CLOUD_NETWORK": "off"])
+    @Test(arguments: ["off", "api.stripe.com"])
+    func theNetworkCannotBeOffWithoutASandbox(_ network: String) {
+        let settings = Settings(["SATCHEL_CLOUD_NETWORK": network])
         #expect(throws: StartupProblem.self) { try CloudConfiguration(settings, dataDirectory: "/tmp") }
     }
 

@@ -60,4 +60,36 @@ import Testing
         #expect(network == "on" ? reached == 200 : reached == "unreachable", "\(reached)")
         await suite.stop()
     }
+
+    @Test(.enabled("The kernel gives bubblewrap no namespaces", hasNamespaces))
+    func withAListOfHostsOnlyThoseAreReached() async throws {
+        try await Peer.with("webhook.py") { peer in
+            let suite = try await CloudSuite.start(
+                Self.code + Self.raw,
+                settings: [
+                    "SATCHEL_CLOUD_SANDBOX": "bubblewrap", "SATCHEL_CLOUD_NETWORK": "127.0.0.1:\(peer.port)",
+                ])
+            let client = ParseClient(suite)
+            for (name, url, reached) in [
+                ("reach", "\(peer.url)/one", 200), ("fetched", "\(peer.url)/two", 200),
+                ("reach", "\(suite.url)/health", "unreachable"), ("reach", "http://example.com/", "unreachable"),
+                ("raw", peer.url, "ERR_CLOUD_NETWORK"),
+            ] as [(String, String, JSON)] {
+                let answer = try await client.run(name, ["url": .string(url)])
+                #expect(answer.result == reached, "\(name) \(url): \(answer.text)")
+            }
+            #expect(peer.reports().compactMap { $0["name"]?.stringValue } == ["/one", "/two"])
+            #expect(try await client.run("count").result == 0, "Requests of the SDK need no network.")
+            await suite.stop()
+        }
+    }
+
+    private static let raw = """
+
+        Parse.Cloud.define('fetched', async (request) => (await fetch(request.params.url)).status);
+        Parse.Cloud.define('raw', (request) => new Promise((resolve) => {
+          const { hostname, port } = new URL(request.params.url);
+          require('net').connect(port, hostname, () => resolve('there')).on('error', (error) => resolve(error.code));
+        }));
+        """
 }

@@ -1,6 +1,7 @@
 'use strict';
 // What a handler threw or rejected with, as an error of the protocol.
 const { ParseError, textOf } = require('./parse/error');
+const { sdk } = require('./sdk/current');
 
 /** The longest stack that is sent, in characters. */
 const STACK_MAX = 8 * 1024;
@@ -11,10 +12,18 @@ const STACK_MAX = 8 * 1024;
  */
 function resolved(thrown, { code = ParseError.SCRIPT_FAILED, message = 'Script failed.' } = {}) {
   if (thrown instanceof ParseError) return thrown;
+  if (sdk().isError(thrown)) return ofPackage(thrown);
   const isEmpty = thrown === undefined || thrown === null || thrown === '' || thrown === false;
   const said = isEmpty ? message : textOf(thrown.message || thrown);
   const error = new ParseError(code, said);
   if (thrown instanceof Error) error.stack = thrown.stack;
+  return error;
+}
+
+/** An error of the folder's own SDK. */
+function ofPackage({ code, message, stack }) {
+  const error = new ParseError(code, message);
+  if (stack) error.stack = stack;
   return error;
 }
 

@@ -4,7 +4,10 @@ const fs = require('node:fs');
 const Module = require('node:module');
 const path = require('node:path');
 const { pathToFileURL } = require('node:url');
-const { Parse } = require('./parse');
+const { useProxy } = require('./http/network');
+const { sdk, use } = require('./sdk/current');
+const own = require('./sdk/own');
+const ofPackage = require('./sdk/package');
 const { settings } = require('./settings');
 
 /** The names under which code requires the SDK. */
@@ -31,7 +34,7 @@ function isInstalled(...request) {
 function hookRequire() {
   const load = Module._load;
   Module._load = function (request, ...others) {
-    if (SDK.has(request)) return Parse;
+    if (SDK.has(request)) return sdk().Parse;
     if (Object.hasOwn(BUILT_IN, request) && !isInstalled(request, ...others)) return require(BUILT_IN[request]);
     return load.call(this, request, ...others);
   };
@@ -62,7 +65,10 @@ async function load({ folder, applicationId, serverURL, config }) {
   if (loaded) throw new Error('This process has loaded its code already.');
   loaded = true;
   Object.assign(settings, { folder, applicationId, serverURL, config: config || {} });
-  globalThis.Parse = Parse;
+  if (settings.config.proxy) useProxy(settings.config.proxy);
+  // Before require() is changed, by which the package finds its own parts.
+  use(ofPackage.load(folder) || own);
+  globalThis.Parse = sdk().Parse;
   hookRequire();
   const main = path.join(folder, 'main.js');
   try {

@@ -30,8 +30,12 @@ function addJob(name, handler) {
   put(jobs, 'job', name, { handler });
 }
 
+/** The classes of the folder's own SDK that hooks on files and Config are given with. */
+const marks = new Map();
+
 /** The name of the class that a trigger is for: a name, a subclass, Parse.File or Parse.Config. */
 function classNameOf(ofClass, Config) {
+  if (marks.has(ofClass)) return marks.get(ofClass);
   if (ofClass === types.File) return PSEUDO_CLASSES.file;
   if (ofClass === Config) return PSEUDO_CLASSES.config;
   return (ofClass && ofClass.className) || ofClass;
@@ -71,7 +75,9 @@ function summary() {
 }
 
 module.exports = {
-  PSEUDO_CLASSES, addFunction, addJob, addTrigger, classNameOf, summary,
+  PSEUDO_CLASSES,
+  mark: (ofClass, name) => marks.set(ofClass, name),
+  addFunction, addJob, addTrigger, classNameOf, summary,
   functionNamed: (name) => functions.get(name),
   jobNamed: (name) => jobs.get(name),
   triggerOf: (trigger, className) => triggers.get(`${trigger}.${className}`),

@@ -2,13 +2,9 @@
 // The request that a handler gets, made of a frame of the host.
 const { logger } = require('./log');
 const { send } = require('./host');
-const { alike, decode } = require('./parse/codec');
-const { File } = require('./parse/file');
-const { ParseObject } = require('./parse/object');
-const { UnsetOp } = require('./parse/ops');
-const { Query } = require('./parse/query');
-const { Config } = require('./parse/services');
+const { alike } = require('./parse/codec');
 const { PSEUDO_CLASSES } = require('./registry');
+const { sdk } = require('./sdk/current');
 
 /** The longest message of a job, in characters; the host keeps no more of it. */
 const MESSAGE_MAX = 8192;
@@ -21,7 +17,7 @@ function common({ caller }) {
   return {
     master: !!master,
     isReadOnly: false,
-    user: user ? ParseObject.fromJSON({ ...user, className: '_User' }) : undefined,
+    user: user ? sdk().object({ ...user, className: '_User' }) : undefined,
     installationId: installationId || undefined,
     ip,
     headers: headers || {},
@@ -46,7 +42,7 @@ function ofJob(run) {
  * JSON for it; they are there, unseen by loops.
  */
 function decodeParams(json) {
-  const value = decode(json);
+  const value = sdk().decode(json);
   addPlainMembers(json, value);
   return value;
 }
@@ -54,7 +50,7 @@ function decodeParams(json) {
 function addPlainMembers(json, value) {
   if (json === null || typeof json !== 'object' || value === null || typeof value !== 'object') return;
   const add = (name) => Object.defineProperty(value, name, { value: json[name], writable: true, configurable: true });
-  if (value instanceof ParseObject) {
+  if (value instanceof sdk().Parse.Object) {
     add('objectId');
     add('__type');
   } else if (value instanceof Date) {
@@ -66,20 +62,20 @@ function addPlainMembers(json, value) {
 }
 
 function objectOf(json, className) {
-  return json ? ParseObject.fromJSON({ ...json, className: json.className || className }) : undefined;
+  return json ? sdk().object({ ...json, className: json.className || className }) : undefined;
 }
 
 /** The object of a beforeSave: the stored one with the changes of the write as operations. */
 function changedObject({ object: json = {}, original, className, dirtyKeys }) {
-  const object = ParseObject.fromJSON({ ...original, className });
+  const object = sdk().object({ ...original, className });
   if (json.objectId) object.id = json.objectId;
   const changes = {};
   for (const [key, value] of Object.entries(json)) {
     if (FIXED.has(key) || (dirtyKeys ? !dirtyKeys.includes(key) : isUnchanged(original, key, value))) continue;
-    changes[key] = decode(value);
+    changes[key] = sdk().decode(value);
   }
-  for (const key of dirtyKeys || []) if (!(key in json) && !FIXED.has(key)) changes[key] = new UnsetOp();
-  object._setAll(changes, { ignoreValidation: true });
+  for (const key of dirtyKeys || []) if (!(key in json) && !FIXED.has(key)) changes[key] = sdk().removal();
+  sdk().change(object, changes);
   return object;
 }
 
@@ -99,7 +95,7 @@ function ofTrigger(run) {
   if (className === PSEUDO_CLASSES.file) return Object.assign(request, ofFile(frame));
   if (className === PSEUDO_CLASSES.config) return Object.assign(request, ofConfig(frame));
   if (frame.query || trigger === 'beforeFind' || trigger === 'afterFind') {
-    request.query = Query.fromJSON(className, JSON.parse(JSON.stringify(frame.query || {})));
+    request.query = sdk().query(className, JSON.parse(JSON.stringify(frame.query || {})));
   }
   if (trigger === 'beforeFind' || trigger === 'afterFind') {
     request.isGet = !!frame.isGet;
@@ -111,18 +107,18 @@ function ofTrigger(run) {
   }
   if (frame.original) request.original = objectOf(frame.original, className);
   // An afterSave of an update knows that the object was there before; one of a create, that it was not.
-  if (trigger === 'afterSave' && request.object) request.object._state.existed = !!frame.original;
+  if (trigger === 'afterSave' && request.object) sdk().setExisted(request.object, !!frame.original);
   return request;
 }
 
 function ofFile({ object, fileSize, contentLength }) {
-  return { file: File.fromJSON({ ...object, __type: 'File' }), fileSize, contentLength };
+  return { file: sdk().file(object), fileSize, contentLength };
 }
 
 function ofConfig({ object, original }) {
   return {
-    object: Config._fromJSON(object || {}),
-    original: original ? Config._fromJSON(original) : undefined,
+    object: sdk().config(object),
+    original: original ? sdk().config(original) : undefined,
   };
 }
 

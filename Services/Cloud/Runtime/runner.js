@@ -4,11 +4,11 @@ const { resolved, wireError } = require('./errors');
 const { FrameTooLarge } = require('./frames');
 const { call } = require('./handlers');
 const { send } = require('./host');
-const { encode } = require('./parse/codec');
 const { ParseError } = require('./parse/error');
 const registry = require('./registry');
 const requests = require('./requests');
 const results = require('./results');
+const { sdk } = require('./sdk/current');
 const { Run, within } = require('./scope');
 const { isSkipped, validate } = require('./validator');
 
@@ -28,7 +28,7 @@ async function runFunction(run) {
   if (!entry) throw new ParseError(ParseError.SCRIPT_FAILED, `Invalid function: "${name}"`);
   const request = requests.ofFunction(run);
   await validate(entry.validator, request);
-  return encode(await call(entry.handler, request));
+  return sdk().encode(await call(entry.handler, request));
 }
 
 async function runJob(run) {
@@ -36,7 +36,7 @@ async function runJob(run) {
   if (!entry) throw new ParseError(ParseError.SCRIPT_FAILED, 'Invalid job.');
   const request = requests.ofJob(run);
   const result = await call(entry.handler, request, request.message);
-  return result === undefined || result === null ? null : typeof result === 'string' ? result : encode(result);
+  return result === undefined || result === null ? null : typeof result === 'string' ? result : sdk().encode(result);
 }
 
 async function runTrigger(run) {

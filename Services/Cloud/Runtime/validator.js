@@ -121,7 +121,9 @@ async function rolesOf(user) {
   const names = new Set();
   if (!user || !user.id) return names;
   const master = { useMasterKey: true };
-  let found = await new Query('_Role').equalTo('users', user).findAll(master);
+  // Of whatever SDK the user is.
+  const pointer = { __type: 'Pointer', className: '_User', objectId: user.id };
+  let found = await new Query('_Role').equalTo('users', pointer).findAll(master);
   while (found.length) {
     const fresh = found.filter((role) => !names.has(role.get('name')));
     fresh.forEach((role) => names.add(role.get('name')));

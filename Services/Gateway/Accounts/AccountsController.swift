@@ -61,21 +61,27 @@ struct AccountsController: Sendable {
         return isQuery ? JSON.object(try request.options(asTexts: true)).serialized : request.document
     }
 
-    /// Asks for a mail with a link. The answer is the same whether or not the address is somebody's.
-    func requestMail(_ link: MailedLink, _ request: ParseRequest) async throws(ParseError) -> ParseResponse {
+    /// Asks for a mail with a link. The answer is the same whether or not the address is somebody's, unless a trigger
+    /// refuses it.
+    func requestMail(
+        _ link: MailedLink, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> ParseResponse {
         guard let email = try request.object["email"], !email.isNull, email != "" else {
             throw ParseError(.emailMissing, "you must provide an email")
         }
         guard case .string(let address) = email else {
             throw ParseError(.invalidEmailAddress, "you must provide a valid email string")
         }
-        try await requestMail(link, to: address, for: request)
+        try await requestMail(link, to: address, for: request, principal)
         return ParseResponse([:])
     }
 
     func requestMail(
-        _ link: MailedLink, to address: String, for request: ParseRequest
+        _ link: MailedLink, to address: String, for request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) {
+        if link == .passwordReset, let hook = try await HookedReset(request.hooks, principal) {
+            return try await requestReset(to: address, for: request, hook)
+        }
         let message = MailRequest.with {
             $0.link = link
             $0.email = address

@@ -15,8 +15,8 @@ enum HookTarget: Sendable, Hashable {
 struct HookTable: Sendable {
     enum Trigger: String, Sendable {
         case beforeSave, afterSave, beforeDelete, afterDelete, beforeFind, afterFind, beforeLogin, afterLogin,
-            afterLogout, beforeSaveFile, afterSaveFile, beforeDeleteFile, afterDeleteFile, beforeConnect,
-            beforeSubscribe, afterEvent
+            afterLogout, beforePasswordResetRequest, beforeSaveFile, afterSaveFile, beforeDeleteFile, afterDeleteFile,
+            beforeConnect, beforeSubscribe, afterEvent
     }
 
     /// The webhooks, in the order in which they were told.

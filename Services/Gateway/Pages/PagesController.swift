@@ -104,7 +104,8 @@ struct PagesController: Sendable {
     private func requestMail(_ link: MailedLink, _ request: ParseRequest) async throws(ParseError) -> ParseResponse {
         let page: PageTemplates.Name = link == .passwordReset ? .passwordLinkVoid : .verificationLinkVoid
         do throws(ParseError) {
-            try await accounts.requestMail(link, to: try Self.form(request)["email"] ?? "", for: request)
+            let address = try Self.form(request)["email"] ?? ""
+            try await accounts.requestMail(link, to: address, for: request, .stranger(request.network))
             return Self.isScript(request) ? ParseResponse([:]) : self.page(.mailRequested)
         } catch {
             guard error.code == .invalidEmailAddress, !Self.isScript(request) else { throw error }

@@ -23,6 +23,26 @@ package struct LinkMails: Sendable {
     /// - Throws: `.invalidEmailAddress` (125) for what is no address, `.connectionFailed` (100) when the client asks
     ///   too often.
     func request(_ message: MailRequest, from network: String, in transaction: StoreTransaction) throws {
+        try admit(message, from: network, in: transaction)
+        let link = MailLink.with {
+            $0.link = message.link
+            $0.email = message.email
+        }
+        try messages.add(UsersCalls.mailLink, link, key: "mailLink:\(Names.random(20))", in: transaction)
+    }
+
+    /// The account whose password would be reset, for a trigger that has a say before the mail; no `objectID` where
+    /// there would be no mail.
+    /// - Throws: as `request` does.
+    func resetOwner(
+        _ message: MailRequest, from network: String, in transaction: StoreTransaction
+    ) throws -> AccountReply {
+        try admit(message, from: network, in: transaction)
+        let found = try recipient(of: .passwordReset, at: message.email, transaction)
+        return .with { $0.objectID = found?.owner.userId ?? "" }
+    }
+
+    private func admit(_ message: MailRequest, from network: String, in transaction: StoreTransaction) throws {
         guard AccountNames.isEmail(message.email) else {
             throw ParseError(.invalidEmailAddress, "Email address format is invalid.")
         }
@@ -31,30 +51,33 @@ package struct LinkMails: Sendable {
                 || MailQuota.admits(
                     .asking(network: network, perHour: settings.mailsPerAddress), in: transaction)
         else { throw Self.tooMany }
-        let link = MailLink.with {
-            $0.link = message.link
-            $0.email = message.email
-        }
-        try messages.add(UsersCalls.mailLink, link, key: "mailLink:\(Names.random(20))", in: transaction)
     }
 
     /// Mails a link to the holder of an address, if it has one and it is due.
     func mail(_ message: MailLink, in transaction: StoreTransaction) throws {
-        // Nobody's user name is another's address, so that the order decides nothing.
-        let owner =
-            try Identities.owner(of: .email(message.email), key, transaction)
-            ?? (message.link == .passwordReset
-                ? Identities.owner(of: .username(message.email), key, transaction) : nil)
-        guard let userId = owner, let user = try transaction.documentIfFound("_User", userId, caller: .master),
-            let email = Self.address(of: user), try !Ban.applies(to: user, transaction)
-        else { return }
+        guard let (owner, user) = try recipient(of: message.link, at: message.email, transaction) else { return }
         switch message.link {
         case .emailVerification where settings.verifiesEmail && user["emailVerified"] != true,
             .passwordReset:
-            guard try MailQuota.admits(quotas(of: userId, email, message.link, user), in: transaction) else { return }
-            try send(message.link, to: .init(userId, email), user: user, in: transaction)
+            let quotas = quotas(of: owner.userId, owner.email, message.link, user)
+            guard try MailQuota.admits(quotas, in: transaction) else { return }
+            try send(message.link, to: owner, user: user, in: transaction)
         default: return
         }
+    }
+
+    /// Whoever a link would be mailed to: the holder of an address, unless banned.
+    private func recipient(
+        of link: MailedLink, at address: String, _ reader: some ObjectReading
+    ) throws -> (owner: MailedTokens.Owner, user: JSON)? {
+        // Nobody's user name is another's address, so that the order decides nothing.
+        let owner =
+            try Identities.owner(of: .email(address), key, reader)
+            ?? (link == .passwordReset ? Identities.owner(of: .username(address), key, reader) : nil)
+        guard let userId = owner, let user = try reader.documentIfFound("_User", userId, caller: .master),
+            let email = Self.address(of: user), try !Ban.applies(to: user, reader)
+        else { return nil }
+        return (.init(userId, email), user)
     }
 
     /// The mail for a new address. The links to the old one end, whether or not there is a mail.

@@ -25,7 +25,10 @@ public enum UsersCalls {
 
     /// Somebody asks for a mail with a link. Sender: gateway.
     public static let requestMail = Call<MailRequest, Accepted>("users.requestMail.v1")
-    /// Makes a link and mails it, if the address is somebody's. Sender: users' own outbox.
+    /// Whose password would be reset for an address, for a trigger that has a say in it. It counts as `requestMail`
+    /// does. Sender: gateway.
+    public static let resetOwner = Call<MailRequest, AccountReply>("users.resetOwner.v1")
+    /// Makes a link and mails it, if the address is somebody's. Sender: users' own outbox, and gateway after a trigger.
     public static let mailLink = Call<MailLink, Accepted>("users.mailLink.v1")
     /// Follows a link that verifies an address. Sender: gateway.
     public static let verifyEmail = Call<LinkRequest, LinkReply>("users.verifyEmail.v1")
@@ -39,6 +42,6 @@ public enum UsersCalls {
 
     static let all: [any DeclaredCall] = [
         signUp, logIn, verifyPassword, challenge, logInAs, logOut, me, sessionMe, session, extendSession, requestMail,
-        mailLink, verifyEmail, checkReset, resetPassword, contact,
+        resetOwner, mailLink, verifyEmail, checkReset, resetPassword, contact,
     ]
 }

@@ -151,6 +151,8 @@ public nonisolated struct AccountReply: Sendable {
 
 /// Kind `users.requestMail.v1`: somebody asks for a link. Sender: gateway. Reply: Accepted, whether or not the address is known. Fails with 100
 /// when a client asks too often. Whether a mail is due is decided after the answer, by `users.mailLink.v1`.
+/// Kind `users.resetOwner.v1`: whose password a reset would be for, where a trigger has a say. Sender: gateway. Reply: AccountReply with
+/// `object_id` alone, empty for nobody's address. Fails as the other does, and nothing is mailed.
 public nonisolated struct MailRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -165,7 +167,8 @@ public nonisolated struct MailRequest: Sendable {
   public init() {}
 }
 
-/// Kind `users.mailLink.v1`: make a link and mail it, if the address is somebody's. Sender: users itself, through its outbox. Reply: Accepted.
+/// Kind `users.mailLink.v1`: make a link and mail it, if the address is somebody's. Sender: users itself, through its outbox,
+/// and gateway after a trigger. Reply: Accepted.
 public nonisolated struct MailLink: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for

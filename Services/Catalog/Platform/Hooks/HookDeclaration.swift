@@ -67,9 +67,13 @@ package struct HookDeclaration: Equatable, Sendable {
             throw invalid("triggers of \(className.prefix(128)) are not possible")
         }
         switch (className, trigger) {
-        case ("_User", "beforeLogin"), ("_User", "afterLogin"), ("_Session", "afterLogout"): return
+        case ("_User", "beforeLogin"), ("_User", "afterLogin"), ("_User", "beforePasswordResetRequest"),
+            ("_Session", "afterLogout"):
+            return
         case (_, "beforeLogin"), (_, "afterLogin"):
             throw invalid("Only the _User class is allowed for the beforeLogin and afterLogin triggers.")
+        case (_, "beforePasswordResetRequest"):
+            throw invalid("Only the _User class is allowed for the beforePasswordResetRequest trigger.")
         case (_, "afterLogout"): throw invalid("Only the _Session class is allowed for the afterLogout trigger.")
         case ("_Session", _): throw invalid("Only the afterLogout trigger is allowed for the _Session class.")
         default: return

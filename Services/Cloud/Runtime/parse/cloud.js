@@ -7,9 +7,10 @@ const { currentRun } = require('../scope');
 const { settings } = require('../settings');
 const { decode, encode } = require('./codec');
 const { ParseError } = require('./error');
+const { headerOf } = require('./headers');
 const { promised } = require('./promise');
 const { answerOf, request } = require('./rest');
-const { Config, headerOf } = require('./services');
+const { Config } = require('./services');
 const types = require('./types');
 
 const { file, connect } = registry.PSEUDO_CLASSES;

@@ -21,7 +21,7 @@ const { Analytics, Config, Push } = require('./services');
 const { Schema } = require('./schema');
 const { Cloud } = require('./cloud');
 const underscore = require('./underscore');
-const { settings } = require('../settings');
+const { fixed } = require('./fixed');
 
 const Parse = {
   VERSION: '5.3.0',
@@ -38,14 +38,7 @@ const Parse = {
   _decode: (key, value) => decode(value),
 };
 
-/** The host decides these; code that sets them, as main.js of Parse Server may, changes nothing. */
-function fixed(name, value) {
-  Object.defineProperty(Parse, name, { get: value, set() {}, enumerable: true });
-}
-fixed('applicationId', () => settings.applicationId);
-fixed('serverURL', () => settings.serverURL);
-// The key stays with the host: requests say that they want its rights.
-for (const name of ['masterKey', 'maintenanceKey', 'javaScriptKey', 'javascriptKey']) fixed(name, () => undefined);
+fixed(Parse);
 
 // require('parse/node').Parse and `import Parse from` are the same object.
 Object.defineProperty(Parse, 'Parse', { value: Parse });

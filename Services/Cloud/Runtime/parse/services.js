@@ -3,6 +3,7 @@
 const { decode, encode } = require('./codec');
 const { promised } = require('./promise');
 const { answerOf, request } = require('./rest');
+const { headerOf } = require('./headers');
 const types = require('./types');
 const underscore = require('./underscore');
 
@@ -73,12 +74,6 @@ const Push = {
   },
 };
 
-/** A header of an answer, whatever the case of its name. */
-function headerOf(headers, name) {
-  const found = Object.entries(headers || {}).find(([key]) => key.toLowerCase() === name);
-  return found ? found[1] : undefined;
-}
-
 const Analytics = {
   track(name, dimensions = {}, options = {}) {
     const trimmed = String(name || '').trim();
@@ -90,4 +85,4 @@ const Analytics = {
   },
 };
 
-module.exports = { Analytics, Config, Push, headerOf };
+module.exports = { Analytics, Config, Push };

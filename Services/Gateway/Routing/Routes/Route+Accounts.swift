@@ -35,13 +35,13 @@ extension Route {
             .post, "/requestPasswordReset", .users, "requestPasswordReset",
             "Sends a mail with a link to a new password."
         ) {
-            try await $0.controllers.accounts.requestMail(.passwordReset, $0.request)
+            try await $0.controllers.accounts.requestMail(.passwordReset, $0.request, $0.principal)
         },
         Route(
             .post, "/verificationEmailRequest", .users, "requestVerificationEmail",
             "Sends the mail again that proves an address."
         ) {
-            try await $0.controllers.accounts.requestMail(.emailVerification, $0.request)
+            try await $0.controllers.accounts.requestMail(.emailVerification, $0.request, $0.principal)
         },
         Route(
             .post, "/challenge", .users, "challenge", "Prepares a sign-in with a second factor.", ignoresSession: true

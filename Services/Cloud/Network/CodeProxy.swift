@@ -1,0 +1,211 @@
+import Glibc
+import Logging
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// The way out of a sandbox that has no network: a socket at a path, where code asks for connections to the hosts that
+/// `AllowedHosts` names. It carries bytes and looks at none of them.
+package final class CodeProxy: Sendable {
+    private typealias Stream = NIOAsyncChannel<ByteBuffer, ByteBuffer>
+    private typealias Listener = NIOAsyncChannel<Stream, Never>
+
+    /// A connection that is refused, in the words of the answer.
+    private struct Refusal: Error {
+        let status: String
+        let reason: String
+    }
+
+    /// Connections of all processes at once, each with two sockets and little memory. A shop's code asks a few
+    /// providers.
+    private static let connectionsMax = 128
+    /// Beyond the minute after which `httpRequest` gives up a server that says nothing.
+    private static let idleMax = TimeAmount.seconds(120)
+    private static let connectMax = TimeAmount.seconds(10)
+    /// Addresses of a host that are tried.
+    private static let addressesMax = 4
+
+    private let allowed: AllowedHosts
+    private let logger: Logger
+    private let open = Atomic(0)
+
+    package init(allowed: AllowedHosts, logger: Logger) {
+        self.allowed = allowed
+        self.logger = logger
+    }
+
+    /// Listens at a path, whose file is made anew, from its return until the process ends.
+    /// - Throws: when nobody can listen there.
+    package func start(path: String) async throws {
+        let server: Listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true) { channel in
+                channel.eventLoop.makeCompletedFuture { try Self.stream(of: channel) }
+            }
+        // Whoever may start programs as this user may reach the network anyway; nobody else needs it.
+        chmod(path, 0o600)
+        Task { [self] in
+            do {
+                try await run(server)
+            } catch {
+                logger.error("The proxy of the cloud code ended.", metadata: ["code.problem": "\(error)"])
+            }
+        }
+    }
+
+    private func run(_ server: Listener) async throws {
+        try await server.executeThenClose { clients in
+            try await withThrowingDiscardingTaskGroup { group in
+                for try await client in clients {
+                    group.addTask { [self] in
+                        // Its end, whatever it was, is the client's to notice.
+                        try? await client.executeThenClose { inbound, _ in
+                            try await serve(inbound, client.channel)
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    private static func stream(of channel: any Channel) throws -> Stream {
+        try channel.pipeline.syncOperations.addHandlers([IdleStateHandler(allTimeout: idleMax), IdleEnd()])
+        return try Stream(wrappingChannelSynchronously: channel)
+    }
+
+    // MARK: A connection
+
+    private func serve(
+        _ inbound: NIOAsyncChannelInboundStream<ByteBuffer>, _ client: any Channel
+    ) async throws {
+        defer { open.wrappingSubtract(1, ordering: .relaxed) }
+        let count = open.wrappingAdd(1, ordering: .relaxed).newValue
+        var reading = inbound.makeAsyncIterator()
+        do {
+            guard let destination = try await Self.destination(&reading) else { return }
+            guard count <= Self.connectionsMax else {
+                throw Refusal(status: "503 Service Unavailable", reason: "Too many connections are open.")
+            }
+            let upstream = try await connect(to: destination)
+            try await client.writeAndFlush(ByteBuffer(string: "HTTP/1.1 200 Connection established\r\n\r\n"))
+            try await Self.join(&reading, client, upstream)
+        } catch let refusal as Refusal {
+            let reason = "HTTP/1.1 \(refusal.status)\r\nConnection: close\r\n\r\n\(refusal.reason)"
+            try await client.writeAndFlush(ByteBuffer(string: reason))
+        }
+    }
+
+    /// Nil when the connection ends before it has said what it wants.
+    private static func destination(
+        _ reading: inout NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator
+    ) async throws -> AllowedHosts.Destination? {
+        var head = ProxyHead()
+        while let bytes = try await reading.next() {
+            switch head.take(bytes.readableBytesView) {
+            case .incomplete: continue
+            case .connect(let destination): return destination
+            case .malformed: throw Refusal(status: "400 Bad Request", reason: "Only CONNECT host:port is understood.")
+            }
+        }
+        return nil
+    }
+
+    /// Carries bytes both ways until one of the ends is there. Each piece is written before the next one is read.
+    private static func join(
+        _ reading: inout NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator, _ client: any Channel,
+        _ upstream: Stream
+    ) async throws {
+        let server = upstream.channel
+        try await upstream.executeThenClose { answers, _ in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    // Closed, it ends the reading below.
+                    defer { client.close(promise: nil) }
+                    for try await bytes in answers { try await client.writeAndFlush(bytes) }
+                }
+                defer { group.cancelAll() }
+                while let bytes = try await reading.next() { try await server.writeAndFlush(bytes) }
+            }
+        }
+    }
+
+    // MARK: The way there
+
+    private func connect(to destination: AllowedHosts.Destination) async throws -> Stream {
+        let name = "\(destination.host):\(destination.port)"
+        guard allowed.allows(destination) else {
+            logger.warning("Cloud code asked for a host that it may not reach.", metadata: ["code.host": "\(name)"])
+            throw Refusal(status: "403 Forbidden", reason: "SATCHEL_CLOUD_NETWORK does not name \(name).")
+        }
+        let addresses = try await addresses(of: destination)
+        guard !addresses.isEmpty else {
+            throw Refusal(status: "502 Bad Gateway", reason: "There is no address of \(destination.host).")
+        }
+        let admitted = addresses.filter { allowed.admits($0, for: destination) }
+        guard !admitted.isEmpty else {
+            logger.warning(
+                "A host that cloud code may reach has no public address.", metadata: ["code.host": "\(name)"])
+            throw Refusal(
+                status: "403 Forbidden",
+                reason: "\(name) is \(addresses[0]), which is not public: SATCHEL_CLOUD_NETWORK must name it as well.")
+        }
+        for address in admitted.prefix(Self.addressesMax) {
+            let target = try SocketAddress(ipAddress: "\(address)", port: destination.port)
+            let stream: Stream? = try? await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+                .connectTimeout(Self.connectMax)
+                .connect(to: target) { channel in
+                    channel.eventLoop.makeCompletedFuture { try Self.stream(of: channel) }
+                }
+            if let stream { return stream }
+        }
+        throw Refusal(status: "502 Bad Gateway", reason: "\(name) cannot be reached.")
+    }
+
+    private func addresses(of destination: AllowedHosts.Destination) async throws -> [NetworkAddress] {
+        if let address = NetworkAddress(destination.host) { return [address] }
+        return try await NIOThreadPool.singleton.runIfActive { Self.lookUp(destination.host) }
+    }
+
+    /// Waits for the system's resolver.
+    private static func lookUp(_ name: String) -> [NetworkAddress] {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var list: UnsafeMutablePointer<addrinfo>?
+        guard getaddrinfo(name, nil, &hints, &list) == 0 else { return [] }
+        defer { freeaddrinfo(list) }
+        var found: [NetworkAddress] = []
+        var next = list
+        while let entry = next?.pointee {
+            if let address = address(of: entry), !found.contains(address) { found.append(address) }
+            next = entry.ai_next
+        }
+        return found
+    }
+
+    private static func address(of entry: addrinfo) -> NetworkAddress? {
+        guard let socket = UnsafeRawPointer(entry.ai_addr) else { return nil }
+        switch entry.ai_family {
+        case AF_INET:
+            return withUnsafeBytes(of: socket.loadUnaligned(as: sockaddr_in.self).sin_addr) {
+                NetworkAddress(bytes: Array($0))
+            }
+        case AF_INET6:
+            return withUnsafeBytes(of: socket.loadUnaligned(as: sockaddr_in6.self).sin6_addr) {
+                NetworkAddress(bytes: Array($0))
+            }
+        default: return nil
+        }
+    }
+}
+
+/// Ends a connection on which nothing happens.
+private final class IdleEnd: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event is IdleStateHandler.IdleStateEvent {
+            context.close(promise: nil)
+        } else {
+            context.fireUserInboundEventTriggered(event)
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import Messages
+import ParseProtocol
+
+/// The trigger about asking for a new password.
+struct HookedReset: Sendable {
+    private let scope: HookScope
+    private let target: HookTarget
+    private let principal: Principal
+
+    /// Nil when there is no such trigger.
+    init?(_ scope: HookScope?, _ principal: Principal) async throws(ParseError) {
+        let trigger = HookTable.Trigger.beforePasswordResetRequest
+        guard let scope, let target = try await scope.table(with: [trigger], "_User")?.target(trigger, "_User")
+        else { return nil }
+        self.scope = scope
+        self.target = target
+        self.principal = principal
+    }
+
+    /// - Throws: the trigger's refusal.
+    func before(_ userId: String) async throws(ParseError) {
+        guard let user = try await scope.object("_User", userId, as: .ofHooks) else { return }
+        var body = try await scope.subject(principal)
+        body["triggerName"] = "beforePasswordResetRequest"
+        body["object"] = user
+        _ = try await scope.call(target, body, principal)
+    }
+}
+
+extension AccountsController {
+    /// Asks for the mail with a link to a new password, with the trigger's leave. An account that is not there and one
+    /// that the trigger has nothing against are answered alike, at the same moments (`ResetPace`).
+    /// - Throws: the trigger's refusal, which tells that there is an account.
+    func requestReset(
+        to address: String, for request: ParseRequest, _ hook: HookedReset
+    ) async throws(ParseError) {
+        let came = ContinuousClock.now
+        let stranger = Principal.stranger(request.network)
+        let question = MailRequest.with {
+            $0.link = .passwordReset
+            $0.email = address
+        }
+        let owner = try await services.write(
+            UsersCalls.resetOwner, question, for: stranger, trace: request.requestId
+        ).message.objectID
+        if !owner.isEmpty { try await hook.before(owner) }
+        let link = MailLink.with {
+            $0.link = .passwordReset
+            $0.email = address
+        }
+        _ = try await services.write(UsersCalls.mailLink, link, for: stranger, trace: request.requestId)
+        try? await Task.sleep(for: ResetPace.pause(after: ContinuousClock.now - came))
+    }
+}
