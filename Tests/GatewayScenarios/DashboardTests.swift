@@ -170,4 +170,116 @@ import Testing
         ]
         try await Self.check("accessible", on: screen, ["scheme": .string(scheme), "paths": .array(paths)])
     }
+
+    // MARK: - Figures and rows
+
+    /// What an app reports may be a formula; in a file for spreadsheets it is text.
+    @Test(.timeLimit(.minutes(2)), arguments: Screen.allCases)
+    func figuresAreComparedBrokenDownAndTakenAlong(_ screen: Screen) async throws {
+        let suite = try await Self.suite
+        let (_, orderNo) = try await Self.paid()
+        let admin = try await Customer.admin(suite)
+        let orders = try await admin.find("Order", ["orderNo": orderNo], ["include": "items"]).results
+        let product = try #require(orders.first?.at("items", 0, "name")?.stringValue)
+        let event = "Look\(Names.random(6))"
+        let formula = "=1+1"
+        for _ in 0..<3 {
+            let told = try await ParseClient(suite).call(
+                .POST, "/events/\(event)", ["dimensions": ["word": .string(formula)]])
+            try #require(told.status == 200, "\(told.text)")
+        }
+        try await eventually("the events are counted") {
+            let top = try await admin.run("analyticsTop", ["name": .string(event), "dimension": "word"])
+            return top.result.at(0, "count") == 3
+        }
+        try await eventually("the sale is counted") {
+            try await admin.run("analyticsSales").result.at(0, "totals", "orders")?.intValue ?? 0 > 0
+        }
+        try await Self.check(
+            "analytics", on: screen,
+            [
+                "product": .string(product), "amount": "$7.00", "event": .string(event), "events": 3,
+                "formula": .string(formula),
+            ])
+    }
+
+    /// A text that looks like a script, which a row shows as it is.
+    private static let script = "<img src=x onerror=alert('row')>"
+
+    /// Rows of every type that clients write, made by the master key.
+    private static func fill(_ className: String, rows: Int, owner: String) async throws {
+        let master = ParseClient.master(try await suite)
+        for start in stride(from: 0, to: rows, by: 50) {
+            let requests = (start..<min(start + 50, rows)).map { row -> JSON in
+                let body: JSON = [
+                    "text": .string(row == rows - 1 ? script : "row \(row)"), "count": .int(Int64(row)),
+                    "flag": .bool(row.isMultiple(of: 2)),
+                    "when": ["__type": "Date", "iso": "2030-05-02T10:15:00.000Z"],
+                    "tags": ["a", "b"], "place": ["__type": "GeoPoint", "latitude": 52.5, "longitude": 13.4],
+                    "more": ["of": ["row": .int(Int64(row))]], "owner": .pointer("Category", owner),
+                ]
+                return ["method": "POST", "path": .string("/parse/classes/\(className)"), "body": body]
+            }
+            let answer = try await master.call(.POST, "/batch", ["requests": .array(requests)])
+            guard answer.status == 200 else { throw Unexpected("POST batch", answer) }
+        }
+    }
+
+    /// A class of a test's own, which operators alone may see.
+    private static func makeClass() async throws -> String {
+        let name = "Rows\(Names.random(6))"
+        let verbs = ["find", "get", "count", "create", "update", "delete", "addField"]
+        let admins: JSON = ["role:admins": true]
+        let permissions = JSON.object(Dictionary(uniqueKeysWithValues: verbs.map { ($0, admins) }))
+        let made = try await ParseClient.master(suite).call(
+            .POST, "/schemas/\(name)", ["classLevelPermissions": permissions])
+        guard made.status == 200 else { throw Unexpected("POST schemas", made) }
+        return name
+    }
+
+    @Test(.timeLimit(.minutes(2)), arguments: Screen.allCases)
+    func rowsOfEveryTypeAreFoundEditedAddedAndDeleted(_ screen: Screen) async throws {
+        let suite = try await Self.suite
+        let name = try await Self.makeClass()
+        let owners = [
+            try await Shelf.fill(suite, names: ["Row \(Names.random(6))"]),
+            try await Shelf.fill(suite, names: ["Row \(Names.random(6))"]),
+        ]
+        try await Self.fill(name, rows: 250, owner: owners[0].brandId)
+        try await Self.check(
+            "data", on: screen,
+            [
+                "class": .string(name), "rows": 250, "script": .string(Self.script), "owner": .string(owners[1].title),
+            ])
+        let admin = try await Customer.admin(suite)
+        let edited = try #require(try await admin.find(name, ["count": 0.5]).results.first)
+        #expect(edited["text"] == "row 0 & <b>co</b>")
+        #expect(edited["flag"] == false)
+        #expect(edited["when"]?.wireType == "Date")
+        #expect(edited["when"]?["iso"]?.stringValue?.hasPrefix("2031-02-0") == true, "\(edited)")
+        #expect(edited["place"]?["latitude"] == 1.5)
+        #expect(edited["tags"] == ["a", 7])
+        #expect(edited["more"] == ["deep": ["er": true]])
+        #expect(edited["owner"]?.pointerTarget?.objectId == owners[1].brandId)
+        #expect(edited["ACL"]?["role:admins"] == ["read": true, "write": true])
+        let added = try await admin.find(name, ["count": -1]).results
+        #expect(added.map { $0["text"] } == ["=2+2 added"])
+        #expect(added.first?["fresh"] == ["new column"])
+        let gone = try await admin.find(name, ["text": "row 1"]).results
+        #expect(gone.isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(3)), arguments: Screen.allCases, ["light", "dark"])
+    func everybodyCanUseFiguresAndRows(_ screen: Screen, _ scheme: String) async throws {
+        _ = try await Self.paid()
+        let name = try await Self.makeClass()
+        try await Self.fill(name, rows: 50, owner: "brand00001")
+        let filter = "%5B%5B%22count%22,%22number%22,%22below%22,%2240%22,%22%22%5D%5D"
+        let paths: [JSON] = [
+            "/analytics?compare=yes", "/analytics?show=usage", "/analytics?show=events&event=Search&dimension=word",
+            "/analytics?show=funnel&view=Look", "/analytics?show=requests", "/data", .string("/data/\(name)"),
+            .string("/data/\(name)?sort=-count&filter=\(filter)"),
+        ]
+        try await Self.check("accessible", on: screen, ["scheme": .string(scheme), "paths": .array(paths)])
+    }
 }

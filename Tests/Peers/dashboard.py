@@ -289,6 +289,221 @@ def today(visit, given):
 
 
 @flow
+def analytics(visit, given):
+    """Each part of the figures, with the period before, as a table and as a file that spreadsheets do not run."""
+    page = visit.page
+    enter(visit, given, "/dashboard/analytics?days=7")
+    figures = page.get_by_role("group", name="Figures")
+    expect(page.locator(".figuresRow")).to_contain_text("Average order")
+    expect(page.locator(".ranks tbody tr", has_text=given["product"])).to_contain_text(given["amount"])
+    page.get_by_role("button", name="Compare with the period before").click()
+    expect(page.locator("s-line-chart .before").first).to_be_attached()
+    step("compare=yes" in page.url and "days=7" in page.url, f"The address has not the whole view: {page.url}")
+    card = page.locator("section.card", has_text="Net sales")
+    card.get_by_text("Figures as a table").click()
+    step(card.locator(".figures tbody tr").count() == 7, "The table has another number of days.")
+    step(card.locator(".figures tbody tr").first.locator("td").count() == 2, "The table lacks the period before.")
+    step("Time,Net sales,Period before" in csv_of(page, "Net sales as CSV"), "The file lacks the period before.")
+    figures.get_by_role("button", name="Use of the app").click()
+    expect(page.locator("section.card", has_text="App opens").locator("svg[role=img]")).to_be_visible()
+    expect(page.locator(".ranks", has_text="The whole time")).to_be_visible()
+    figures.get_by_role("button", name="Events").click()
+    page.get_by_label("Event").fill(given["event"])
+    page.get_by_label("Broken down by dimension").fill("word")
+    page.get_by_role("button", name="Show").click()
+    ranks = page.locator(".ranks", has_text=given["formula"])
+    expect(ranks).to_be_visible()
+    file = csv_of(page, f"{given['event']} by word as CSV")
+    step(f"'{given['formula']}" in file and f"\n{given['formula']}" not in file, f"A spreadsheet would run this: {file}")
+    ranks.get_by_role("link", name=given["formula"]).click()
+    expect(page.get_by_role("heading", name=f"word = {given['formula']}")).to_be_visible()
+    figures.get_by_role("button", name="Funnel").click()
+    page.get_by_label("Event: product looked at").fill(given["event"])
+    page.get_by_role("button", name="Show").click()
+    rows = page.locator(".ranks tbody tr")
+    expect(rows).to_have_count(2)
+    expect(rows.first).to_contain_text(f"{given['events']}")
+    figures.get_by_role("button", name="API requests").click()
+    for title in ("class", "verb", "device", "SDK"):
+        expect(page.locator("section.card", has_text=f"Requests by {title}").locator("tbody tr").first).to_be_visible()
+    page.get_by_label("From").fill("2030-01-01")
+    page.get_by_label("To").fill("2029-01-01")
+    expect(page.get_by_role("button", name="30 days")).to_be_visible()
+    step(page.locator(".ranks img, .ranks script").count() == 0, "An event became markup.")
+
+
+def csv_of(page, name):
+    with page.expect_download() as download:
+        page.get_by_role("button", name=name).click()
+    return Path(download.value.path()).read_text(encoding="utf-8-sig")
+
+
+@flow
+def data(visit, given):
+    """Rows of a class of every type: found, sorted, edited where they stand, added, deleted with time to undo; by cursors."""
+    page = visit.page
+    name = given["class"]
+    enter(visit, given, "/dashboard/data")
+    page.get_by_label("Another class").fill(name)
+    page.get_by_role("button", name="Open").click()
+    expect(page.get_by_role("heading", name=name)).to_be_visible()
+    expect(page.locator(".heading")).to_contain_text(f"{given['rows']} rows")
+    step(page.locator("s-data-grid img, s-data-grid script").count() == 0, "A text became markup.")
+    expect(page.get_by_role("gridcell", name=given["script"])).to_have_count(1)
+    # A scroll to the end asks page after page by cursors and keeps few rows as elements.
+    page.wait_for_function("""() => {
+      const grid = document.querySelector('s-data-grid');
+      grid.scrollTop = grid.scrollHeight;
+      return grid.textContent.includes('row 0');
+    }""")
+    expect(page.locator("[role=grid]")).to_have_attribute("aria-rowcount", str(given["rows"] + 1))
+    expect(page.get_by_role("gridcell", name="row 0", exact=True)).to_be_visible()
+    step(page.locator(".rowOfData").count() < 80, f"There are {page.locator('.rowOfData').count()} rows of elements.")
+    step(not any("skip=" in request.url for request in visit.requests), "Rows were asked for by skip.")
+    add_filter(page, "count", "is at most", "1")
+    expect(page.locator(".rowsOfData .rowOfData")).to_have_count(2)
+    page.get_by_role("button", name="count", exact=True).click()
+    expect(page.locator(".rowsOfData .rowOfData").first).to_contain_text("row 0")
+    address = page.url
+    step("filter=" in address and "sort=count" in address, f"The address has not the whole view: {address}")
+    visit.open(address.removeprefix(visit.base))
+    expect(page.locator(".rowsOfData .rowOfData")).to_have_count(2)
+    # By mouse or finger: the first press chooses a cell, the second goes into it.
+    for _ in range(2):
+        cell_of(page, "count").click()
+    expect(page.get_by_label("New value of count")).to_be_focused()
+    page.keyboard.press("Escape")
+    type_in(page, "text", "row 0 & <b>co</b>")
+    type_in(page, "count", "0.5")
+    choose_in(page, "flag", "false")
+    type_in(page, "when", "2031-02-03T04:05")
+    type_in(page, "place", "1.5, -2.5")
+    enter_cell(page, "tags")
+    page.locator("dialog textarea").fill("[1, 2")
+    save_dialog(page)
+    expect(page.locator("dialog .problem")).to_contain_text("no JSON array")
+    page.locator("dialog textarea").fill('["a", 7]')
+    save_dialog(page, closes=True)
+    enter_cell(page, "more")
+    page.locator("dialog textarea").fill('{"deep": {"er": true}}')
+    save_dialog(page, closes=True)
+    enter_cell(page, "owner")
+    page.get_by_label("Search by name, title or id").fill(given["owner"])
+    page.locator("dialog .picks label", has_text=given["owner"]).click()
+    everybody(page, "pointer picker")
+    save_dialog(page, closes=True)
+    enter_cell(page, "ACL")
+    page.get_by_label("User or role").fill("role:admins")
+    page.get_by_role("button", name="Add", exact=True).click()
+    page.get_by_label("role:admins may write").check()
+    everybody(page, "ACL editor")
+    save_dialog(page, closes=True)
+    page.wait_for_load_state("networkidle")
+    # A value that the field cannot have is not sent, one that the server refuses is undone.
+    enter_cell(page, "count")
+    page.keyboard.type("many")
+    page.keyboard.press("Enter")
+    toast(page, "cannot have such a value")
+    page.keyboard.press("Escape")
+    page.route(f"**/classes/{name}/*", lambda route: route.fulfill(status=400, json={"code": 142, "error": "Not today."}))
+    with visit.refused(f"/classes/{name}", 400):
+        type_in(page, "text", "never")
+        toast(page, "Not today.")
+    page.unroute(f"**/classes/{name}/*")
+    expect(cell_of(page, "text")).to_have_text("row 0 & <b>co</b>")
+    page.get_by_role("button", name="Add row").click()
+    everybody(page, "new row")
+    page.locator("dialog").get_by_label("text").fill("=2+2 added")
+    page.locator("dialog").get_by_label("count").fill("-1")
+    page.locator("dialog").get_by_label("Further fields").fill('{"fresh": ["new column"]}')
+    page.locator("dialog").get_by_role("button", name="Add row").click()
+    toast(page, "was added.")
+    expect(page.locator(".rowsOfData .rowOfData")).to_have_count(3)
+    columns = page.locator(".columnsOfData")
+    columns.locator("summary").click()
+    everybody(page, "columns")
+    for box in columns.get_by_role("checkbox").all():
+        box.set_checked(box.get_attribute("name") in ("objectId", "text", "count"))
+    columns.get_by_role("button", name="Apply").click()
+    expect(page.get_by_role("columnheader")).to_have_count(4)
+    deleting(visit, given)
+
+
+def deleting(visit, given):
+    """One row is kept by a word in time, another is gone when the time is over."""
+    page = visit.page
+    page.clock.install()
+    visit.open(page.url.removeprefix(visit.base))
+    rows = page.locator(".rowsOfData .rowOfData")
+    expect(rows).to_have_count(3)
+    sent = lambda: sum("/batch" in request.url for request in visit.requests)
+    for is_kept in (True, False):
+        rows.nth(0 if is_kept else 2).get_by_role("checkbox").click()
+        page.get_by_role("button", name="Delete 1 row").click()
+        expect(page.locator("[data-state=going]")).to_have_count(1)
+        step(sent() == 0, "Something was deleted before its time.")
+        if is_kept:
+            page.get_by_role("button", name="Undo").click()
+            expect(page.locator("[data-state=going]")).to_have_count(0)
+        else:
+            page.clock.run_for(9000)
+            step(sent() == 0, "Something was deleted before its time.")
+            page.clock.run_for(2000)
+            toast(page, "1 row was deleted.")
+    visit.open(page.url.removeprefix(visit.base))
+    expect(rows).to_have_count(2)
+    # Who leaves in time has deleted nothing.
+    rows.first.get_by_role("checkbox").click()
+    page.get_by_role("button", name="Delete 1 row").click()
+    visit.open(page.url.removeprefix(visit.base))
+    expect(rows).to_have_count(2)
+
+
+def everybody(page, place):
+    report["failures"] += browser_checks.problems(page, place)
+
+
+def add_filter(page, name, operation, value):
+    page.locator(".filters summary").click()
+    page.get_by_label("Field", exact=True).select_option(name)
+    page.get_by_label("Condition").select_option(label=operation)
+    page.get_by_label("Value", exact=True).fill(value)
+    everybody(page, "filter builder")
+    page.locator(".filters").get_by_role("button", name="Apply").click()
+
+
+def cell_of(page, name, row=0):
+    headings = page.get_by_role("columnheader").all_inner_texts()
+    column = next(index for index, text in enumerate(headings) if text.split()[:1] == [name])
+    return page.locator(".rowsOfData .rowOfData").nth(row).get_by_role("gridcell").nth(column)
+
+
+def enter_cell(page, name):
+    """By keyboard alone, as everything in the grid."""
+    cell_of(page, name).focus()
+    page.keyboard.press("Enter")
+
+
+def type_in(page, name, text):
+    enter_cell(page, name)
+    page.locator("s-data-grid .cellOfData > input:not([type=checkbox])").fill(text)
+    page.keyboard.press("Enter")
+    step(page.evaluate("document.activeElement.matches('[role=gridcell]')"), f"The focus was lost after {text}.")
+
+
+def choose_in(page, name, label):
+    enter_cell(page, name)
+    page.locator("s-data-grid select").select_option(label=label)
+    page.keyboard.press("Enter")
+
+
+def save_dialog(page, closes=False):
+    page.locator("dialog").get_by_role("button", name="Save").click()
+    if closes:
+        expect(page.locator("dialog")).to_have_count(0)
+
+
+@flow
 def accessible(visit, given):
     """Every view for everybody: see browser_checks."""
     visit.open("/dashboard")

@@ -19,6 +19,10 @@ const routes = {
   '/reviews': { area: 'reviews', load: () => import('./pages/reviews.js') },
   '/customers': { area: 'customers', load: () => import('./pages/customers.js') },
   '/customers/:id': { area: 'customers', load: () => import('./pages/customer.js') },
+
+  '/analytics': { area: 'analytics', load: () => import('./pages/analytics.js') },
+  '/data': { area: 'data', load: () => import('./pages/data.js') },
+  '/data/:className': { area: 'data', load: () => import('./pages/data.js') },
 };
 
 const router = new Router('/dashboard', routes, show);

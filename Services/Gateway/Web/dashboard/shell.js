@@ -6,7 +6,15 @@ import { chooseLanguage, currentLanguage, languages, t } from '../shared/i18n.js
 import { icon } from '../shared/icons.js';
 import { server, theme } from '../shared/settings.js';
 
-const areas = { today: '/', orders: '/orders', products: '/products', reviews: '/reviews', customers: '/customers' };
+const areas = {
+  today: '/',
+  orders: '/orders',
+  products: '/products',
+  reviews: '/reviews',
+  customers: '/customers',
+  analytics: '/analytics',
+  data: '/data',
+};
 
 export class Shell {
   #router;
@@ -52,6 +60,8 @@ export class Shell {
       if (name === area) link.setAttribute('aria-current', 'page');
       else link.removeAttribute('aria-current');
     }
+    // On a phone the menu is wider than the screen.
+    this.#links.get(area)?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   }
 
   #skip(event) {

@@ -42,7 +42,8 @@ function flat(children) {
 
 /** Only addresses that show or open something: what a shopper wrote as a link must not run. */
 function setURL(element, name, value) {
-  const url = safeURL(value);
+  // A place of this page stays one when the address becomes another.
+  const url = String(value).startsWith('#') ? value : safeURL(value);
   if (url) element.setAttribute(name, url);
 }
 

@@ -107,6 +107,11 @@ export function day(value) {
   return format(value, { day: 'numeric', month: 'short', timeZone: 'UTC' });
 }
 
+/** An hour of the server's counting. */
+export function hour(value) {
+  return format(value, { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' });
+}
+
 export function longDay(value) {
   return format(value, { weekday: 'long', day: 'numeric', month: 'long' });
 }

@@ -3,6 +3,7 @@
 
 import { fill, freshId, h, svg } from '../dom.js';
 import { t } from '../i18n.js';
+import { scale } from './chart-scale.js';
 
 const HEIGHT = 220;
 const EDGE = { top: 12, end: 12, bottom: 26, start: 56 };
@@ -34,7 +35,7 @@ class Chart extends HTMLElement {
   }
 
   /**
-   * @param points `{ label, value }` in their order.
+   * @param points `{ label, value, before }` in their order; `before` is the figure to compare with, where there is one.
    * @param options `{ title, value(number), short(number), summary }`; the texts of numbers are the caller's.
    */
   show(points, options) {
@@ -63,28 +64,8 @@ class Chart extends HTMLElement {
     this.#read(this.#at);
   }
 
-  /** Places of values: round steps from zero to above the greatest. */
   #scale() {
-    const greatest = Math.max(1, ...this.#points.map((point) => point.value));
-    const least = Math.min(0, ...this.#points.map((point) => point.value));
-    const rough = (greatest - least) / 4;
-    const power = 10 ** Math.floor(Math.log10(rough));
-    const step = Math.max(
-      1,
-      [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough),
-    );
-    const top = Math.ceil(greatest / step) * step;
-    const bottom = Math.floor(least / step) * step;
-    const inner = HEIGHT - EDGE.top - EDGE.bottom;
-    const slot = (this.#width - EDGE.start - EDGE.end) / Math.max(1, this.#points.length);
-    return {
-      step,
-      top,
-      bottom,
-      slot,
-      y: (value) => EDGE.top + inner * (1 - (value - bottom) / (top - bottom)),
-      x: (index) => EDGE.start + slot * (index + 0.5),
-    };
+    return scale(this.#points, this.#width, HEIGHT, EDGE);
   }
 
   #axis() {
@@ -115,13 +96,18 @@ class Chart extends HTMLElement {
 
   #table() {
     const rows = this.#points.map((point) =>
-      h('tr', h('th', { scope: 'row' }, point.label), h('td', this.#options.value(point.value))),
+      h('tr', h('th', { scope: 'row' }, point.label), h('td', this.#options.value(point.value)), this.#before(point)),
     );
     return h(
       'details.figures',
       h('summary', t('chart.asTable')),
       h('table', h('caption.unseen', this.#options.title), h('tbody', rows)),
     );
+  }
+
+  #before({ before }) {
+    if (before === undefined) return null;
+    return h('td.soft', t('chart.before', { value: this.#options.value(before) }));
   }
 
   #point(event) {
@@ -148,7 +134,8 @@ class Chart extends HTMLElement {
       svg('line', { x1: x(index), x2: x(index), y1: EDGE.top, y2: HEIGHT - EDGE.bottom }),
       svg('circle', { cx: x(index), cy: y(point.value), r: 4.5 }),
     );
-    fill(this.#reading, h('strong', this.#options.value(point.value)), ' ', h('span', point.label));
+    const before = point.before === undefined ? null : ` · ${this.#before(point).textContent}`;
+    fill(this.#reading, h('strong', this.#options.value(point.value)), ' ', h('span', point.label, before));
   }
 }
 
@@ -156,9 +143,12 @@ export class LineChart extends Chart {
   draw(points, { x, y, bottom }) {
     if (!points.length) return null;
     const id = freshId('shade');
-    const line = points
-      .map((point, index) => `${index ? 'L' : 'M'}${x(index).toFixed(1)} ${y(point.value).toFixed(1)}`)
-      .join('');
+    const path = (figure) =>
+      points.map((point, at) => `${at ? 'L' : 'M'}${x(at).toFixed(1)} ${y(figure(point)).toFixed(1)}`).join('');
+    const line = path((point) => point.value);
+    const before = points.some((point) => point.before !== undefined)
+      ? svg('path.before', { d: path((point) => point.before ?? 0) })
+      : null;
     const ground = y(Math.max(0, bottom)).toFixed(1);
     const area = `${line}L${x(points.length - 1).toFixed(1)} ${ground}L${x(0).toFixed(1)} ${ground}Z`;
     const shade = svg(
@@ -167,22 +157,26 @@ export class LineChart extends Chart {
       svg('stop.strong', { offset: '0' }),
       svg('stop.weak', { offset: '1' }),
     );
-    return [svg('defs', shade), svg('path.area', { d: area, fill: `url(#${id})` }), svg('path.line', { d: line })];
+    const shape = svg('path.area', { d: area, fill: `url(#${id})` });
+    return [svg('defs', shade), shape, before, svg('path.line', { d: line })].filter(Boolean);
   }
 }
 
 export class BarChart extends Chart {
   draw(points, { x, y, slot }) {
     const width = Math.max(2, Math.min(28, slot * 0.64));
-    return points.map((point, index) =>
-      svg('rect.bar', {
+    const bar = (selector, value, index) =>
+      svg(selector, {
         x: x(index) - width / 2,
         width,
         rx: Math.min(3, width / 2),
-        y: Math.min(y(point.value), y(0)),
-        height: Math.max(point.value ? 1 : 0, Math.abs(y(point.value) - y(0))),
-      }),
-    );
+        y: Math.min(y(value), y(0)),
+        height: Math.max(value ? 1 : 0, Math.abs(y(value) - y(0))),
+      });
+    return points.flatMap((point, index) => [
+      ...(point.before === undefined ? [] : [bar('rect.barBefore', point.before, index)]),
+      bar('rect.bar', point.value, index),
+    ]);
   }
 }
 

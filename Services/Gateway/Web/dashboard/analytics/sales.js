@@ -1,0 +1,162 @@
+// What was sold: revenue, orders and their average as analytics counted them, brands and products as the orders say.
+
+import { ask, find } from '../../shared/api.js';
+import { h } from '../../shared/dom.js';
+import { parameters } from '../../shared/figures/range.js';
+import { decimals, money, number, shortMoney } from '../../shared/format.js';
+import { t } from '../../shared/i18n.js';
+import { server } from '../../shared/settings.js';
+import { stateChips } from '../listing.js';
+import { made } from '../orders-shared.js';
+import { changed, ranking, trend } from './cards.js';
+
+/** Orders that are read for brands and products, by pages of so many. */
+const ORDERS = 2000;
+const PAGE = 500;
+const TOP = 20;
+
+const none = {
+  orders: 0,
+  pieces: 0,
+  grossMinorUnits: 0,
+  netMinorUnits: 0,
+  cancelled: 0,
+  refunds: 0,
+  refundedMinorUnits: 0,
+};
+
+export async function sales(view, query, go) {
+  const { stretch, compares, signal } = view;
+  const answers = new Map();
+  /** Each stretch is asked for once, whatever is drawn of it. */
+  const load = (wanted) => {
+    const key = wanted.from.toISOString();
+    if (!answers.has(key)) answers.set(key, ask('analyticsSales', parameters(wanted, stretch.interval), signal));
+    return answers.get(key);
+  };
+  const all = await load(stretch);
+  const currencies = [...new Set([server.currency, ...all.map((one) => one.currency)])];
+  const currency = currencies.includes(query.currency) ? query.currency : server.currency;
+  const of = async (wanted) => (await load(wanted)).find((one) => one.currency === currency) ?? { points: null };
+  const figure = (pick) => async (wanted) => {
+    const { points } = await of(wanted);
+    // A stretch without any sale has no line for the currency: its points are those of another with nothing in them.
+    const steps = points ?? (await empty(wanted, stretch.interval, signal));
+    return steps.map((point) => ({ at: point.at, value: pick({ ...none, ...point }) }));
+  };
+  const inMoney = {
+    text: (value) => money(value, currency),
+    short: (value) => shortMoney(value, currency),
+    exact: (value) => value / 10 ** decimals(currency),
+  };
+  const average = ({ orders, grossMinorUnits }) => (orders ? Math.round(grossMinorUnits / orders) : 0);
+  const things = soldThings(view, currency);
+  return [
+    currencies.length > 1
+      ? h(
+          'div.bar',
+          stateChips(
+            t('analytics.currency'),
+            currencies.map((code) => [code, code.toUpperCase()]),
+            currency,
+            (code) => go({ currency: code }),
+          ),
+        )
+      : null,
+    totals(
+      { ...none, ...(await of(stretch)).totals },
+      compares ? { ...none, ...(await of({ ...stretch, ...stretch.before })).totals } : null,
+      inMoney.text,
+      average,
+    ),
+    h(
+      'div.halves',
+      trend(view, {
+        name: 'net-sales',
+        title: t('analytics.net'),
+        load: figure((point) => point.netMinorUnits),
+        ...inMoney,
+      }),
+      trend(view, {
+        name: 'orders',
+        title: t('analytics.orders'),
+        element: 's-bar-chart',
+        load: figure((point) => point.orders),
+      }),
+      trend(view, {
+        name: 'average-order',
+        title: t('analytics.average'),
+        isSum: false,
+        load: figure(average),
+        ...inMoney,
+      }),
+      ranking(view, 'sales-by-brand', t('analytics.byBrand'), columns('brand'), () => things('brand'), inMoney.text),
+      ranking(
+        view,
+        'sales-by-product',
+        t('analytics.byProduct'),
+        columns('product'),
+        () => things('product'),
+        inMoney.text,
+      ),
+    ),
+    h('p.hint', t('analytics.soldHint', { n: ORDERS, count: number(ORDERS) })),
+  ];
+}
+
+const columns = (key) => [t(`analytics.${key}`), t('analytics.gross'), t('analytics.pieces')];
+
+/** Steps of nothing: what the series of the shop's own currency has in this stretch. */
+async function empty(wanted, interval, signal) {
+  const series = await ask('analyticsSeries', { metric: 'sales', ...parameters(wanted, interval) }, signal);
+  return series.points.map(({ at }) => ({ at, ...none }));
+}
+
+function totals(now, before, text, average) {
+  const one = (title, pick, shown) =>
+    h(
+      'div.card.figure',
+      h('dt', title),
+      h('dd', shown(pick(now))),
+      before ? h('dd.note', changed(pick(now), pick(before))) : null,
+    );
+  return h(
+    'dl.figuresRow',
+    one(t('analytics.net'), (sums) => sums.netMinorUnits, text),
+    one(t('analytics.orders'), (sums) => sums.orders, number),
+    one(t('analytics.average'), average, text),
+    one(t('analytics.refunded'), (sums) => sums.refundedMinorUnits, text),
+  );
+}
+
+/** The newest orders of the stretch, read once, by what is in them. */
+function soldThings({ stretch, signal }, currency) {
+  let orders = null;
+  return async (key) => {
+    orders ??= ordersOf(stretch, currency, signal);
+    const sums = new Map();
+    for (const item of (await orders).flatMap((order) => order.items ?? [])) {
+      const label =
+        (key === 'brand' ? item.product?.brand?.title : (item.name ?? item.product?.name)) ?? t('order.nobody');
+      const sum = sums.get(label) ?? { label, value: 0, note: 0 };
+      sum.value += (item.unitPriceMinorUnits ?? 0) * (item.quantity ?? 0);
+      sum.note += item.quantity ?? 0;
+      sums.set(label, sum);
+    }
+    return [...sums.values()].sort((a, b) => b.value - a.value).slice(0, TOP);
+  };
+}
+
+async function ordersOf({ from, to }, currency, signal) {
+  const at = (moment) => ({ __type: 'Date', iso: moment.toISOString() });
+  const where = { ...made, currency, orderDate: { $gte: at(from), $lt: at(to) } };
+  const options = { where, order: '-orderDate', include: 'items.product.brand', keys: 'items', limit: PAGE, signal };
+  const orders = [];
+  for (let after = ''; orders.length < ORDERS; ) {
+    const { results, cursor } = await find('Order', { ...options, after });
+    orders.push(...results);
+    if (results.length < PAGE || !cursor) break;
+    after = cursor;
+  }
+  return orders;
+}

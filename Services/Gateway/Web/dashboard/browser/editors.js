@@ -1,0 +1,117 @@
+// The editor of a cell, by the kind of its column: short values where they stand, others in a dialog.
+
+import { fill, h } from '../../shared/dom.js';
+import { dialog } from '../../shared/elements/dialog.js';
+import { failure } from '../../shared/elements/toast.js';
+import { t } from '../../shared/i18n.js';
+import { editable, kindOf, parse } from '../../shared/browser/types.js';
+import { editACL } from './acl.js';
+import { pickPointer } from './pointer.js';
+
+const LONG = 80;
+const inline = ['text', 'number', 'boolean', 'date', 'geo'];
+
+/**
+ * Lets somebody change a value.
+ * @param place `{ row, column, cell }`.
+ * @param save is told the new value; undefined takes it away.
+ * @param leave draws the cell as it was.
+ */
+export function edit({ row, column, cell }, save, leave) {
+  const value = row[column.name];
+  // A value that is not of its column's kind is edited as what it is.
+  const kind = column.kind === 'acl' ? 'acl' : (kindOf(value) ?? column.kind);
+  if (kind === 'acl') return editACL(value, save);
+  if (kind === 'pointer') return pickPointer(value?.className ?? column.target, value, save);
+  if (kind === 'text' && (/\n/.test(value ?? '') || String(value ?? '').length > LONG))
+    return long(column, value, save);
+  if (inline.includes(kind)) return short(cell, column, kind, value, save, leave);
+  return json(column, kind, value, save);
+}
+
+function short(cell, column, kind, value, save, leave) {
+  const label = t('data.editField', { field: column.name });
+  const before = editable(value, kind);
+  const input = control(kind, before, label);
+  let isOver = false;
+
+  function end(isKept) {
+    if (isOver) return;
+    isOver = true;
+    const hadFocus = document.activeElement === input;
+    if (hadFocus) cell.focus();
+    if (!isKept || input.value === before) return leave();
+    // Nothing typed is no value, except for a text.
+    if (input.value === '' && kind !== 'text') return save(undefined);
+    try {
+      save(parse(kind, input.value));
+    } catch {
+      failure(new Error(t('data.badValue')));
+      isOver = false;
+      input.setAttribute('aria-invalid', 'true');
+      input.focus();
+    }
+  }
+  input.addEventListener('keydown', (event) => {
+    if (!['Enter', 'Escape'].includes(event.key)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    end(event.key === 'Enter');
+  });
+  input.addEventListener('blur', () => end(true));
+  fill(cell, input);
+  input.focus();
+  input.select?.();
+}
+
+function control(kind, value, label) {
+  const common = { 'aria-label': label, autocomplete: 'off' };
+  if (kind === 'boolean') {
+    return h(
+      'select',
+      common,
+      ['', 'true', 'false'].map((text) =>
+        h('option', { value: text, selected: text === value }, text ? t(`data.${text}`) : t('data.noValue')),
+      ),
+    );
+  }
+  const type = kind === 'date' ? 'datetime-local' : 'text';
+  return h('input', { ...common, type, step: '0.001', value, inputmode: kind === 'number' ? 'decimal' : null });
+}
+
+function long(column, value, save) {
+  return dialog({
+    title: column.name,
+    fields: [{ name: 'text', type: 'textarea', rows: 12, label: t('data.kind.text'), value, required: true }],
+    submit: ({ text }) => save(text),
+  });
+}
+
+/** Arrays and objects, as they are written. */
+function json(column, kind, value, save) {
+  return dialog({
+    title: column.name,
+    fields: [
+      {
+        name: 'text',
+        type: 'textarea',
+        rows: 12,
+        label: t(`data.kind.${kind === 'array' ? 'array' : 'object'}`),
+        value: editable(value, kind),
+        hint: t('data.jsonHint'),
+      },
+    ],
+    submit({ text }) {
+      save(text.trim() === '' ? undefined : parsed(kind, text));
+    },
+  });
+}
+
+/** @throws an error in words for what is no such JSON. */
+export function parsed(kind, text) {
+  try {
+    return parse(kind, text);
+  } catch {
+    throw new Error(t(kind === 'array' ? 'data.badArray' : 'data.badObject'));
+  }
+}

@@ -1,0 +1,62 @@
+// Figures over any stretch of time, beside those of the stretch before. Everything is what the analytics service counted,
+// but for brands and products, which the orders say.
+
+import { h } from '../../shared/dom.js';
+import { dayText, presets, range } from '../../shared/figures/range.js';
+import { t } from '../../shared/i18n.js';
+import { sales } from '../analytics/sales.js';
+import { events, funnel, requests, usage } from '../analytics/usage.js';
+import { heading, stateChips } from '../listing.js';
+
+const parts = { sales, funnel, usage, events, requests };
+
+export async function render({ router, query, signal }) {
+  const part = query.show in parts ? query.show : 'sales';
+  const stretch = range(query);
+  const compares = query.compare === 'yes';
+  const go = (change) => router.go('/analytics', { ...query, ...change }, { replace: true });
+  const view = { stretch, compares, signal };
+  const content = await parts[part](view, query, go, router);
+  const choices = presets.map((days) => [days, t('analytics.days', { n: days })]);
+  return [
+    heading(t('area.analytics'), t('analytics.note')),
+    h(
+      'div.bar',
+      stateChips(
+        t('analytics.part'),
+        Object.keys(parts).map((name) => [name, t(`analytics.part.${name}`)]),
+        part,
+        (show) => go({ show }),
+      ),
+    ),
+    h(
+      'div.bar',
+      stateChips(t('analytics.range'), choices, stretch.preset, (days) => go({ days, from: '', to: '' })),
+      period(stretch, go),
+      h(
+        'button',
+        {
+          type: 'button',
+          'aria-pressed': String(compares),
+          onclick: () => go({ compare: compares ? '' : 'yes' }),
+        },
+        t('analytics.compare'),
+      ),
+    ),
+    content,
+  ];
+}
+
+function period(stretch, go) {
+  const last = new Date(stretch.to - 1);
+  const days = { from: dayText(stretch.from), to: dayText(last) };
+  const input = (name) =>
+    h('input', {
+      type: 'date',
+      name,
+      value: days[name],
+      'aria-label': t(`orders.${name}`),
+      onchange: (event) => event.target.value && go({ ...days, [name]: event.target.value, days: '' }),
+    });
+  return h('div.period', input('from'), h('span', { 'aria-hidden': 'true' }, '–'), input('to'));
+}

@@ -1,0 +1,148 @@
+// Fields of Parse objects: what kind each is, how it reads in a cell, and how a typed text becomes a value again.
+
+import { dateTime } from '../format.js';
+
+/** Fields that every object has, and that the server alone writes. */
+export const fixed = ['objectId', 'createdAt', 'updatedAt'];
+
+const wireKinds = {
+  Date: 'date',
+  Pointer: 'pointer',
+  Object: 'pointer',
+  GeoPoint: 'geo',
+  File: 'file',
+  Relation: 'relation',
+  Bytes: 'bytes',
+  Polygon: 'polygon',
+};
+
+/** The kind of a value; null for what says nothing about its field. */
+export function kindOf(value) {
+  if (value === null || value === undefined) return null;
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'object') return Object.hasOwn(wireKinds, value.__type) ? wireKinds[value.__type] : 'object';
+  return { string: 'text', number: 'number', boolean: 'boolean' }[typeof value] ?? null;
+}
+
+/** Kinds whose values have an order. */
+export const isSortable = (kind) => ['text', 'number', 'boolean', 'date'].includes(kind);
+export const isEditable = (column) =>
+  !fixed.includes(column.name) && !['file', 'relation', 'bytes', 'polygon'].includes(column.kind);
+
+/**
+ * The columns that some rows have, `{ name, kind, target }`; `target` is the class that a pointer names. The server
+ * tells an operator no schema: a field that none of these rows has is not among them.
+ */
+export function columnsOf(rows) {
+  const found = new Map([['objectId', { name: 'objectId', kind: 'text' }]]);
+  for (const row of rows) {
+    for (const [name, value] of Object.entries(row)) {
+      const kind = kindOf(value);
+      if (kind && !found.has(name) && ![...fixed, 'ACL'].includes(name)) {
+        found.set(name, { name, kind, ...(kind === 'pointer' ? { target: value.className } : {}) });
+      }
+    }
+  }
+  const own = [...found.values()];
+  return [
+    ...own,
+    { name: 'createdAt', kind: 'date' },
+    { name: 'updatedAt', kind: 'date' },
+    { name: 'ACL', kind: 'acl' },
+  ];
+}
+
+const CELL = 120;
+
+/** A value as a short text. */
+export function shown(value, kind = kindOf(value)) {
+  if (value === null || value === undefined) return '';
+  if (kind === 'acl') return shownACL(value);
+  const texts = {
+    text: () => String(value),
+    number: () => String(value),
+    boolean: () => (value ? '✓' : '✗'),
+    date: () => dateTime(value),
+    pointer: () => `${value.className ?? '?'} ${value.objectId ?? ''}`,
+    geo: () => `${value.latitude}, ${value.longitude}`,
+    file: () => value.name ?? '',
+    relation: () => `→ ${value.className ?? ''}`,
+  };
+  // A field may hold another kind than its first row's; the server's own moments are texts.
+  const own = kind === 'date' ? kind : kindOf(value);
+  const text = (texts[own] ?? (() => JSON.stringify(value)))();
+  return text.length > CELL ? `${text.slice(0, CELL)}…` : text;
+}
+
+function shownACL(acl) {
+  return Object.entries(acl)
+    .map(([who, rights]) => `${who} ${rights.read ? 'r' : ''}${rights.write ? 'w' : ''}`)
+    .join(', ');
+}
+
+/**
+ * What somebody typed for a field of a kind.
+ * @throws a SyntaxError for what is no such value.
+ */
+export function parse(kind, text, target) {
+  const bare = text.trim();
+  const wrong = new SyntaxError(kind);
+  if (kind === 'text') return text;
+  if (kind === 'boolean') {
+    if (!['true', 'false'].includes(bare)) throw wrong;
+    return bare === 'true';
+  }
+  if (kind === 'number') {
+    const value = Number(bare);
+    if (bare === '' || !Number.isFinite(value)) throw wrong;
+    return value;
+  }
+  if (kind === 'date') {
+    const at = new Date(bare);
+    if (bare === '' || Number.isNaN(at.getTime())) throw wrong;
+    return { __type: 'Date', iso: at.toISOString() };
+  }
+  if (kind === 'pointer') {
+    if (!target || !/^[\w-]{1,64}$/.test(bare)) throw wrong;
+    return { __type: 'Pointer', className: target, objectId: bare };
+  }
+  if (kind === 'geo') {
+    const match = /^(-?[\d.]+)\s*[,;\s]\s*(-?[\d.]+)$/.exec(bare);
+    const [latitude, longitude] = match ? match.slice(1).map(Number) : [];
+    if (!(Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180)) throw wrong;
+    return { __type: 'GeoPoint', latitude, longitude };
+  }
+  const value = JSON.parse(bare);
+  const isObject = value !== null && typeof value === 'object' && !Array.isArray(value);
+  if (kind === 'array' ? !Array.isArray(value) : !isObject) throw wrong;
+  return value;
+}
+
+/** A value as the text that `parse` reads: a moment as fields of a page have it, in the reader's own time. */
+export function editable(value, kind) {
+  if (value === null || value === undefined) return '';
+  if (kind === 'text' || kind === 'number' || kind === 'boolean') return String(value);
+  if (kind === 'pointer') return value.objectId ?? '';
+  if (kind === 'geo') return `${value.latitude}, ${value.longitude}`;
+  if (kind === 'date') return localMoment(value.iso ?? value);
+  return JSON.stringify(value, null, 2);
+}
+
+function localMoment(iso) {
+  const at = new Date(iso);
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60000).toISOString().slice(0, 23);
+}
+
+/**
+ * What to send so that one object becomes another: changed and new fields, and `Delete` for those that are gone.
+ * Objects are compared as the server writes them.
+ */
+export function changes(before, after) {
+  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+  const found = {};
+  for (const name of names) {
+    if (fixed.includes(name) || JSON.stringify(before[name]) === JSON.stringify(after[name])) continue;
+    found[name] = name in after ? after[name] : { __op: 'Delete' };
+  }
+  return found;
+}

@@ -1,0 +1,26 @@
+// Where the values of a chart are in its picture.
+
+/** Places of values: round steps from zero to above the greatest, also of the figures to compare with. */
+export function scale(points, width, height, edge) {
+  const values = points.flatMap((point) => [point.value, point.before ?? 0]);
+  const greatest = Math.max(1, ...values);
+  const least = Math.min(0, ...values);
+  const rough = (greatest - least) / 4;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = Math.max(
+    1,
+    [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough),
+  );
+  const top = Math.ceil(greatest / step) * step;
+  const bottom = Math.floor(least / step) * step;
+  const inner = height - edge.top - edge.bottom;
+  const slot = (width - edge.start - edge.end) / Math.max(1, points.length);
+  return {
+    step,
+    top,
+    bottom,
+    slot,
+    y: (value) => edge.top + inner * (1 - (value - bottom) / (top - bottom)),
+    x: (index) => edge.start + slot * (index + 0.5),
+  };
+}
