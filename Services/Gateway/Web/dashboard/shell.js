@@ -6,7 +6,15 @@ import { chooseLanguage, currentLanguage, languages, t } from '../shared/i18n.js
 import { icon } from '../shared/icons.js';
 import { server, theme } from '../shared/settings.js';
 
-const areas = { today: '/', orders: '/orders', products: '/products', reviews: '/reviews', customers: '/customers' };
+const areas = {
+  today: '/',
+  orders: '/orders',
+  products: '/products',
+  reviews: '/reviews',
+  customers: '/customers',
+  promotions: '/promotions',
+  crashes: '/crashes',
+};
 
 export class Shell {
   #router;
@@ -49,8 +57,11 @@ export class Shell {
 
   select(area) {
     for (const [name, link] of this.#links) {
-      if (name === area) link.setAttribute('aria-current', 'page');
-      else link.removeAttribute('aria-current');
+      if (name === area) {
+        link.setAttribute('aria-current', 'page');
+        // On a phone the menu scrolls sideways.
+        link.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+      } else link.removeAttribute('aria-current');
     }
   }
 

@@ -8,6 +8,8 @@ const paths = {
   products: 'M4 5h7v7H4zM13 5h7v7h-7zM4 14h7v6H4zM13 14h7v6h-7z',
   reviews: 'M5 5h14v11h-7l-4 4v-4H5z',
   customers: 'M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8Zm-8 8c0-3.5 3.5-5.5 8-5.5s8 2 8 5.5',
+  promotions: 'M4 10v4h3l7 5V5l-7 5zM17 9a4 4 0 0 1 0 6',
+  crashes: 'M12 4 2.5 20h19zM12 10v5m0 2v.5',
   search: 'M10.5 17a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13Zm5-1.5L20 20',
   plus: 'M12 5v14M5 12h14',
   sun: 'M12 16a4 4 0 1 0 0-8 4 4 0 0 0 0 8ZM12 2v2m0 16v2M2 12h2m16 0h2M5 5l1 1m12 12 1 1m0-14-1 1M6 18l-1 1',
