@@ -45,7 +45,7 @@ function card(title, ...content) {
 
 function stack(issue) {
   const thrown = exceptionsOf(issue.event);
-  const plain = (issue.stack ?? []).map((line) => h('li.frame', h('code', line)));
+  const plain = (issue.stack ?? []).map((line) => h('li.call', h('code', line)));
   if (!thrown.some(({ frames }) => frames.length))
     return card(t('crash.stack'), plain.length ? h('ol.frames', plain) : h('p.nothing', t('crash.noStack')));
   return card(
@@ -66,12 +66,12 @@ function frameItem({ call, place, isOwn, source }, isFirst) {
     place ? h('span.soft.small', ` ${place}`) : null,
     isOwn ? h('span.tag.calm', t('crash.own')) : null,
   ];
-  if (!source.length) return h('li.frame', line);
+  if (!source.length) return h('li.call', line);
   const code = source.map(({ number, code, isHere }) =>
     h(isHere ? 'mark' : 'span', number ? h('i', String(number).padStart(5)) : null, `${code}\n`),
   );
   return h(
-    'li.frame',
+    'li.call',
     h('details', { open: isFirst }, h('summary', line), h('pre', { tabindex: 0, 'aria-label': place || call }, code)),
   );
 }
