@@ -8,13 +8,18 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from dashboard import enter, flow, png, step, toast
+import browser_checks
+from dashboard import enter, flow, png, report, step, toast
 
 DIALOG = "dialog"
 
 
 def press(page, name, within=DIALOG):
     page.locator(within).get_by_role("button", name=name, exact=True).click()
+
+
+def for_everybody(page, place):
+    report["failures"] += browser_checks.problems(page, place)
 
 
 def no_markup(page, place):
@@ -81,6 +86,7 @@ def many_products(visit, given):
     preview = page.get_by_role("group", name="What would change")
     for text in given["preview"]:
         expect(preview).to_contain_text(text)
+    for_everybody(page, "preview of prices")
     page.get_by_label("How", exact=True).select_option("by")
     page.get_by_label("Change", exact=True).fill("-4")
     expect(preview).to_contain_text("less than nothing")
@@ -149,6 +155,7 @@ def products_as_files(visit, given):
     step(place.locator("img").count() == 0, "A name in a file became markup.")
     good = place.locator("tr", has_text=given["formula"])
     expect(good).to_contain_text("$7.77")
+    for_everybody(page, "preview of a file")
     press(page, "Make these changes")
     toast(page, "2 products were imported.")
     expect(page.locator("s-table")).to_contain_text(f"{given['search']} new")
@@ -219,7 +226,8 @@ def promotions(visit, given):
     page = visit.page
     enter(visit, given, "/dashboard/promotions")
     page.get_by_role("link", name="Add a promotion").press("Enter")
-    page.get_by_label("Text").fill(given["content"])
+    expect(page.get_by_role("heading", name="Add a promotion")).to_be_visible()
+    page.get_by_label("Text", exact=True).fill(given["content"])
     page.get_by_label("Discount code").fill("SAVE10")
     phone = page.get_by_role("group", name="Preview on a phone")
     expect(phone.locator(".note")).to_contain_text(given["content"])
@@ -240,6 +248,7 @@ def promotions(visit, given):
     page.get_by_role("button", name="Save").click()
     expect(page.locator(".toast", has_text="was saved.")).to_have_count(2)
     page.get_by_role("button", name="Send", exact=True).click()
+    for_everybody(page, "sending")
     expect(page.locator(DIALOG)).to_contain_text(f"Channels: {given['channel']}")
     page.get_by_label("Heading").fill("News")
     press(page, "Send now")
