@@ -54,7 +54,9 @@ test('what ended the app comes first, and the innermost call before those around
 });
 
 test('the crashed thread stands in where no exception has frames', () => {
-  const threads = { values: [{ stacktrace: { frames: [] } }, { crashed: true, stacktrace: { frames: [{ function: 'f' }] } }] };
+  const threads = {
+    values: [{ stacktrace: { frames: [] } }, { crashed: true, stacktrace: { frames: [{ function: 'f' }] } }],
+  };
   assert.equal(exceptionsOf({ threads })[0].frames[0].call, 'f');
   assert.equal(exceptionsOf({ exception: [{ type: 'E' }], threads })[0].title, 'E');
 });
@@ -93,7 +95,19 @@ test('the device is told by what there is', () => {
 });
 
 test('nothing that somebody sends breaks the page or fills it', () => {
-  const odd = [null, undefined, 1, 'x', [], {}, [null], [[]], { values: 1 }, { values: [null, 1, 'x', {}] }, { frames: [null] }];
+  const odd = [
+    null,
+    undefined,
+    1,
+    'x',
+    [],
+    {},
+    [null],
+    [[]],
+    { values: 1 },
+    { values: [null, 1, 'x', {}] },
+    { frames: [null] },
+  ];
   for (const value of odd) {
     for (const member of ['exception', 'threads', 'stacktrace', 'breadcrumbs', 'contexts', 'tags']) {
       const one = { [member]: value };

@@ -56,7 +56,15 @@ const brands = [
   { objectId: 'b2', title: 'Twice' },
   { objectId: 'b3', title: 'Twice' },
 ];
-const product = { objectId: 'p1', name: 'Soap', unitPrice: 3.5, stock: 4, active: true, brand: brands[0], detail: 'Old' };
+const product = {
+  objectId: 'p1',
+  name: 'Soap',
+  unitPrice: 3.5,
+  stock: 4,
+  active: true,
+  brand: brands[0],
+  detail: 'Old',
+};
 const plans = (text) => planRows(readTable(text).rows, new Map([['p1', product]]), brands);
 
 test('a file that was written here changes nothing when it comes back', () => {

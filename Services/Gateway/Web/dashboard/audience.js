@@ -4,7 +4,8 @@
 const platforms = ['ios', 'android'];
 
 /**
- * The form's values for an audience: `{ kind: 'all' | 'channels' | 'some', channels, platform, language, version, more }`.
+ * The form's values for an audience, `{ kind, channels, platform, language, version, more }`; the kind is `all`,
+ * `channels` or `some`.
  * What the form has no field for stays in `more`, as JSON.
  */
 export function readAudience(audience) {

@@ -13,9 +13,9 @@ import { productTabs } from './product-tabs.js';
 const PAGE = 50;
 
 /**
- * @param kind what the class is to people: `{ name, className, order, search, title(object), columns(router), form(object) }`.
- *   `name` is the tab's, its path's and its texts'; `search` names fields; `form` answers `{ fields, content, read(values) }`,
- *   and `read` what the object is to have.
+ * @param kind what the class is to people: `{ name, className, order, search, title(object), columns(router),
+ *   form(object) }`. `name` is the tab's, its path's and its texts'; `search` names fields; `form` answers
+ *   `{ fields, content, isWide, read(values) }`, and `read` what the object is to have.
  */
 export async function objectList(view, kind) {
   const { router, query, signal, redraw } = view;

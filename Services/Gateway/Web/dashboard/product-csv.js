@@ -46,8 +46,8 @@ export function readTable(text) {
  * What the rows would do.
  * @param products the products that they name, by objectId.
  * @param brands every brand.
- * @returns for each row `{ line, name, isNew, body, changes: [{ column, before, after }], problems: [{ key, values }] }`;
- *   `body` is null for one that changes nothing or cannot be taken.
+ * @returns for each row `{ line, id, name, isNew, body, changes, problems }`: changes are `{ column, before, after }`,
+ *   problems `{ key, values }` of a text; `body` is null for one that changes nothing or cannot be taken.
  */
 export function planRows(rows, products, brands) {
   const seen = new Set();
