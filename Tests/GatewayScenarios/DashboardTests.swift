@@ -11,13 +11,13 @@ import Testing
     private static let start = Task {
         try await Suite.start(settings: ["SATCHEL_MFA": "totp", "SATCHEL_SHOP_NAME": "Beauty & Me"])
     }
-    private static var suite: Suite { get async throws { try await start.value } }
+    static var suite: Suite { get async throws { try await start.value } }
 
     enum Screen: String, CaseIterable, Sendable { case desk, phone }
 
     /// Runs a flow and expects nothing wrong of it.
     @discardableResult
-    private static func check(
+    static func check(
         _ flow: String, on screen: Screen, _ given: [String: JSON] = [:],
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> JSON {
@@ -168,7 +168,8 @@ import Testing
             "", "/orders", .string("/orders/\(order)"), "/products", "/reviews?show=all", "/customers",
             .string("/customers/\(customer.userId)"), "/nowhere",
         ]
-        try await Self.check("accessible", on: screen, ["scheme": .string(scheme), "paths": .array(paths)])
+        let shop = try await Self.shopPaths()
+        try await Self.check("accessible", on: screen, ["scheme": .string(scheme), "paths": .array(paths + shop)])
     }
 
     // MARK: - Figures and rows

@@ -1,10 +1,9 @@
-// Figures: stretches of time, those before them, and files that spreadsheets read and do not run.
+// Figures: stretches of time and those before them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load } from './pages.mjs';
 
 const { beside, DAYS_MAX, parameters, range, total } = await load('figures/range.js');
-const { cell, csv } = await load('figures/csv.js');
 
 const now = Date.UTC(2030, 4, 2, 23, 30);
 const iso = (stretch) => [stretch.from, stretch.to].map((at) => at.toISOString().slice(0, 16));
@@ -49,28 +48,4 @@ test('points stand beside those of the stretch before', () => {
   ]);
   assert.deepEqual(beside(points, null), points);
   assert.equal(total(points), 6);
-});
-
-test('no text is a formula', () => {
-  for (const text of ['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', ' =1', '\r=1']) {
-    assert.match(cell(text), /^"?'/, JSON.stringify(text));
-  }
-  assert.equal(cell('=HYPERLINK("http://x")'), `"'=HYPERLINK(""http://x"")"`);
-  assert.equal(cell(-1.5), '-1.5');
-  assert.equal(cell('a-b'), 'a-b');
-  assert.equal(cell(undefined), '');
-  assert.equal(cell(Number.NaN), '');
-});
-
-test('commas, quotes and lines stay within their cell', () => {
-  assert.equal(
-    csv(
-      ['a', 'b'],
-      [
-        ['x,y', 'say "hi"'],
-        ['1\n2', 3],
-      ],
-    ),
-    'a,b\r\n"x,y","say ""hi"""\r\n"1\n2",3\r\n',
-  );
 });

@@ -1,4 +1,4 @@
-// The shared modules of pages, as Node can take them: in a folder that says they are modules, with what of a browser
+// The modules of pages, as Node can take them: in a folder that says they are modules, with what of a browser
 // they look at when they are loaded.
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const folder = mkdtempSync(join(tmpdir(), 'satchel-pages-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-cpSync(fileURLToPath(new URL('../../Services/Gateway/Web/shared', import.meta.url)), folder, { recursive: true });
+cpSync(fileURLToPath(new URL('../../Services/Gateway/Web', import.meta.url)), folder, { recursive: true });
 writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
 
 const metas = { mount: '/parse', 'application-id': 'satchel', currency: 'usd' };
@@ -17,7 +17,10 @@ globalThis.document = {
 Object.defineProperty(globalThis, 'navigator', { value: { languages: ['en-US'] }, configurable: true });
 
 /** A module of `shared` by its path. */
-export const load = (path) => import(pathToFileURL(join(folder, path)));
+export const load = (path) => import(pathToFileURL(join(folder, 'shared', path)));
+
+/** A module of the dashboard by its path. */
+export const loadView = (path) => import(pathToFileURL(join(folder, 'dashboard', path)));
 
 /** The storage of a tab. */
 export class Storage {

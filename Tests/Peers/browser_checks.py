@@ -50,8 +50,8 @@ def keyboard_problems(page):
     if sum(stop["grid"] for stop in stops) != 1:
         found.append(f"The grid has {sum(stop['grid'] for stop in stops)} stops.")
     page.locator("td[tabindex='0']").focus()
-    before = page.evaluate("document.activeElement.textContent")
+    before = page.evaluate("document.activeElement.closest('tr').textContent")
     page.keyboard.press("ArrowDown")
-    if page.evaluate("document.activeElement.textContent") == before:
+    if page.evaluate("document.activeElement.closest('tr').textContent") == before:
         found.append("The arrows do not move in the grid.")
     return found

@@ -60,8 +60,6 @@ package struct CrashProject {
     package static func envelope(
         _ type: String, release: String, user: String? = nil, eventId: String, dsn: String? = nil
     ) -> [UInt8] {
-        var header: JSON = ["event_id": .string(eventId)]
-        header["dsn"] = dsn.map(JSON.string)
         var event: JSON = [
             "event_id": .string(eventId), "release": .string(release), "level": "fatal", "platform": "cocoa",
             "exception": [
@@ -74,8 +72,15 @@ package struct CrashProject {
             ],
         ]
         event["user"] = user.map { ["id": .string($0), "email": .string("\($0)@example.com")] }
+        return Array(envelope(of: event, eventId: eventId, dsn: dsn).utf8)
+    }
+
+    /// An event as the envelope in which SDKs send it.
+    package static func envelope(of event: JSON, eventId: String, dsn: String? = nil) -> String {
+        var header: JSON = ["event_id": .string(eventId)]
+        header["dsn"] = dsn.map(JSON.string)
         let text = event.serializedText
-        return Array("\(header.serializedText)\n{\"type\":\"event\",\"length\":\(text.utf8.count)}\n\(text)\n".utf8)
+        return "\(header.serializedText)\n{\"type\":\"event\",\"length\":\(text.utf8.count)}\n\(text)\n"
     }
 
     package static func newId() -> String {

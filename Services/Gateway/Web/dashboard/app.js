@@ -16,13 +16,20 @@ const routes = {
   '/orders': { area: 'orders', load: () => import('./pages/orders.js') },
   '/orders/:id': { area: 'orders', load: () => import('./pages/order.js') },
   '/products': { area: 'products', load: () => import('./pages/products.js') },
+  '/products/:id': { area: 'products', load: () => import('./pages/product.js') },
+  '/brands': { area: 'products', load: () => import('./pages/brands.js') },
+  '/stores': { area: 'products', load: () => import('./pages/stores.js') },
+  '/pages': { area: 'products', load: () => import('./pages/contents.js') },
   '/reviews': { area: 'reviews', load: () => import('./pages/reviews.js') },
   '/customers': { area: 'customers', load: () => import('./pages/customers.js') },
   '/customers/:id': { area: 'customers', load: () => import('./pages/customer.js') },
-
   '/analytics': { area: 'analytics', load: () => import('./pages/analytics.js') },
   '/data': { area: 'data', load: () => import('./pages/data.js') },
   '/data/:className': { area: 'data', load: () => import('./pages/data.js') },
+  '/promotions': { area: 'promotions', load: () => import('./pages/promotions.js') },
+  '/promotions/:id': { area: 'promotions', load: () => import('./pages/promotion.js') },
+  '/crashes': { area: 'crashes', load: () => import('./pages/crashes.js') },
+  '/crashes/:id': { area: 'crashes', load: () => import('./pages/crash.js') },
 };
 
 const router = new Router('/dashboard', routes, show);

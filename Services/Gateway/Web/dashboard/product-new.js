@@ -11,7 +11,8 @@ import { upload } from '../shared/upload.js';
 
 const BYTES_MAX = 10 << 20;
 
-const brands = () =>
+/** Every brand, for choices. */
+export const brands = () =>
   cached('brands', async () => (await find('Category', { order: 'title', limit: 1000, keys: 'title' })).results);
 
 export async function addProduct() {

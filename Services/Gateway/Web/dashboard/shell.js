@@ -14,6 +14,8 @@ const areas = {
   customers: '/customers',
   analytics: '/analytics',
   data: '/data',
+  promotions: '/promotions',
+  crashes: '/crashes',
 };
 
 export class Shell {
@@ -57,11 +59,12 @@ export class Shell {
 
   select(area) {
     for (const [name, link] of this.#links) {
-      if (name === area) link.setAttribute('aria-current', 'page');
-      else link.removeAttribute('aria-current');
+      if (name === area) {
+        link.setAttribute('aria-current', 'page');
+        // On a phone the menu scrolls sideways.
+        link.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+      } else link.removeAttribute('aria-current');
     }
-    // On a phone the menu is wider than the screen.
-    this.#links.get(area)?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   }
 
   #skip(event) {

@@ -1,13 +1,14 @@
 // A card for each figure: it is there at once, says what it shows when the answer comes, or why there is none; its
 // numbers can be taken along as CSV.
 
+import { writeCSV } from '../../shared/csv.js';
 import { fill, h, svg } from '../../shared/dom.js';
 import '../../shared/elements/chart.js';
 import { errorText } from '../../shared/elements/toast.js';
-import { csv, download } from '../../shared/figures/csv.js';
 import { beside, dayText, total } from '../../shared/figures/range.js';
 import { day, hour, number, percent } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
+import { saveFile } from '../save-file.js';
 
 /**
  * @param view `{ stretch, compares, signal }`.
@@ -32,7 +33,11 @@ function csvButton({ stretch }, name, title, titles, rows) {
   const file = `${name}-${dayText(stretch.from)}-${dayText(last)}.csv`;
   return h(
     'button.quiet',
-    { type: 'button', 'aria-label': t('analytics.csvOf', { title }), onclick: () => download(file, csv(titles, rows)) },
+    {
+      type: 'button',
+      'aria-label': t('analytics.csvOf', { title }),
+      onclick: () => saveFile(file, 'text/csv', writeCSV([titles, ...rows])),
+    },
     'CSV',
   );
 }

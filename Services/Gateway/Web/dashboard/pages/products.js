@@ -1,21 +1,19 @@
-// Products: price, stock and what is for sale are changed where they stand.
+// Products: a grid to change things in, one at a time or many at once, and their way to spreadsheets and back.
 
-import { containing, find, update } from '../../shared/api.js';
-import { h } from '../../shared/dom.js';
-import { table } from '../../shared/elements/table.js';
-import { failure, toast } from '../../shared/elements/toast.js';
-import { editableMoney, decimals, number, parseMoney, price } from '../../shared/format.js';
+import { containing, find } from '../../shared/api.js';
+import { fill, h } from '../../shared/dom.js';
 import { t } from '../../shared/i18n.js';
 import { icon } from '../../shared/icons.js';
 import { Collection } from '../../shared/store.js';
-import { editCell } from '../edit-cell.js';
+import { changePrices, changeSale } from '../bulk-dialog.js';
 import { counted, heading, pager, searchField, stateChips } from '../listing.js';
+import { exportProducts, importProducts } from '../product-files.js';
+import { productGrid } from '../product-grid.js';
 import { addProduct } from '../product-new.js';
-import { picture } from '../product-picture.js';
+import { productTabs } from '../product-tabs.js';
 
 const PAGE = 25;
 const LOW = 10;
-const STOCK_MAX = 1e9;
 const orders = ['name', '-name', 'unitPrice', '-unitPrice', 'stock', '-stock'];
 const shows = {
   '': {},
@@ -27,8 +25,9 @@ const shows = {
 export async function render({ router, query, signal, redraw }) {
   const page = Math.max(1, Number.parseInt(query.page ?? '1', 10) || 1);
   const sorted = orders.includes(query.sort) ? query.sort : 'name';
+  const where = condition(query);
   const found = await find('Product', {
-    where: condition(query),
+    where,
     order: sorted,
     include: 'brand',
     limit: PAGE,
@@ -38,21 +37,49 @@ export async function render({ router, query, signal, redraw }) {
   });
   const go = (change) => router.go('/products', { ...query, page: '', ...change }, { replace: true });
   const products = new Collection();
-  const shown = grid(products, sorted, (sort) => go({ sort }));
+  const selected = new Set();
+  const bulk = h('div.bar.bulk', { role: 'group', 'aria-label': t('bulk.label') });
+  const shown = productGrid(products, { router, sorted, selected, onsort: (sort) => go({ sort }), onselect: drawBulk });
   shown.rows = products.put(found.results);
-  const end = products.subscribe((product) => shown.renew(product));
-  signal.addEventListener('abort', end);
+  signal.addEventListener(
+    'abort',
+    products.subscribe((product) => shown.renew(product)),
+  );
+
+  function drawBulk() {
+    const some = () => [...selected].map((id) => products.get(id));
+    const work = (change) => () => change(some(), products).then((done) => done && drawBulk());
+    fill(bulk, bulkBar({ count: selected.size, all: shown.rows.length, work, selectAll }));
+  }
+  function selectAll(isAll) {
+    selected.clear();
+    if (isAll) for (const product of shown.rows) selected.add(product.objectId);
+    shown.rows = [...shown.rows];
+    drawBulk();
+  }
+  drawBulk();
+  const after = (done) => done && redraw();
   return [
     heading(
       t('area.products'),
       counted('products.count', found.count),
       h(
-        'button.primary',
-        { type: 'button', onclick: () => addProduct().then((added) => added && redraw()) },
-        icon('plus'),
-        t('products.add'),
+        'div.actions',
+        h('button', { type: 'button', onclick: () => importProducts().then(after) }, t('csv.import')),
+        h(
+          'button',
+          { type: 'button', onclick: (event) => exportProducts(where, event.currentTarget) },
+          t('csv.export'),
+        ),
+        h(
+          'button.primary',
+          { type: 'button', onclick: () => addProduct().then(after) },
+          icon('plus'),
+          t('products.add'),
+        ),
       ),
     ),
+    productTabs(router, 'products'),
     h(
       'div.bar',
       searchField(t('products.search'), query.search, (search) => go({ search })),
@@ -63,6 +90,7 @@ export async function render({ router, query, signal, redraw }) {
         (show) => go({ show }),
       ),
     ),
+    bulk,
     shown,
     pager(page, PAGE, found.count, (next) => router.go('/products', { ...query, page: next })),
   ];
@@ -75,94 +103,24 @@ function condition({ show, search }) {
   return where;
 }
 
-function grid(products, sorted, onsort) {
-  return table(
-    [
-      {
-        title: t('product.name'),
-        sort: 'name',
-        lead: true,
-        cell: (product) =>
-          h(
-            'div.named',
-            picture(product),
-            h('div', h('strong', product.name), h('span.soft.small', product.brand?.title ?? t('product.noBrand'))),
-          ),
-      },
-      {
-        title: t('product.price'),
-        sort: 'unitPrice',
-        end: true,
-        cell: (product) =>
-          editCell({
-            text: price(product.unitPrice),
-            value: product.unitPrice === undefined ? '' : editableMoney(minor(product.unitPrice)),
-            label: t('product.changePrice', { name: product.name }),
-            inputmode: 'decimal',
-            save: (text) => savePrice(products, product, text),
-          }),
-      },
-      {
-        title: t('product.stock'),
-        sort: 'stock',
-        end: true,
-        cell: (product) =>
-          editCell({
-            text: product.stock === undefined ? t('product.uncounted') : number(product.stock),
-            value: product.stock ?? '',
-            label: t('product.changeStock', { name: product.name }),
-            inputmode: 'numeric',
-            save: (text) => saveStock(products, product, text),
-          }),
-      },
-      { title: t('product.rating'), narrow: false, cell: rating },
-      { title: t('product.forSale'), end: true, cell: (product) => sale(products, product) },
-    ],
-    { label: t('area.products'), id: (product) => product.objectId, empty: t('products.none'), sorted, onsort },
-  );
-}
-
-const minor = (value) => Math.round(value * 10 ** decimals());
-
-function rating(product) {
-  if (!product.ratingCount) return h('span.soft', t('product.unrated'));
-  return h(
-    'span',
-    h('span.stars', { 'aria-hidden': 'true' }, '★'),
-    ` ${number(Math.round(product.ratingAverage * 10) / 10)} `,
-    h('span.soft.small', `(${number(product.ratingCount)})`),
-  );
-}
-
-function savePrice(products, product, text) {
-  const wanted = parseMoney(text);
-  if (!(wanted >= 0)) throw new Error(t('product.badPrice'));
-  return save(products, product, { unitPrice: wanted / 10 ** decimals() });
-}
-
-function saveStock(products, product, text) {
-  const wanted = text.trim() === '' ? NaN : Number(text);
-  if (!Number.isInteger(wanted) || wanted < 0 || wanted > STOCK_MAX) throw new Error(t('product.badStock'));
-  return save(products, product, { stock: wanted });
-}
-
-function sale(products, product) {
-  const isForSale = product.active !== false;
-  return h('button.switch', {
-    type: 'button',
-    role: 'switch',
-    'aria-checked': String(isForSale),
-    'aria-label': t('product.sell', { name: product.name }),
-    onclick: () => save(products, product, { active: !isForSale }),
+function bulkBar({ count, all, work, selectAll }) {
+  const isAll = count > 0 && count === all;
+  const box = h('input', {
+    type: 'checkbox',
+    checked: isAll,
+    disabled: !all,
+    onchange: (event) => selectAll(event.target.checked),
   });
-}
-
-/** Shown at once; undone with a word when the server says no. */
-async function save(products, product, change) {
-  try {
-    await products.change(product.objectId, change, () => update('Product', product.objectId, change));
-    toast(t('product.saved', { name: product.name }));
-  } catch (error) {
-    failure(error);
-  }
+  box.indeterminate = count > 0 && !isAll;
+  const button = (key, change) => h('button', { type: 'button', disabled: !count, onclick: work(change) }, t(key));
+  return [
+    h('label.check', box, h('span', t('bulk.all'))),
+    h('span.soft.small', { role: 'status' }, count ? counted('bulk.count', count) : t('bulk.none')),
+    h(
+      'div.actions',
+      button('bulk.prices', changePrices),
+      button('bulk.publish', (some, products) => changeSale(some, products, true)),
+      button('bulk.unpublish', (some, products) => changeSale(some, products, false)),
+    ),
+  ];
 }

@@ -7,7 +7,7 @@ import { errorText } from './toast.js';
 
 /**
  * Asks for some values and does something with them.
- * @param options `{ title, text, fields, content, confirm, isDanger, submit(values, form) }`; fields are what `field`
+ * @param options `{ title, text, fields, content, confirm, isDanger, isWide, submit(values, form) }`; fields are what `field`
  *   takes. `submit` may throw, then the dialog stays and says why.
  * @returns what `submit` returned, or null when it was dismissed.
  */
@@ -36,7 +36,7 @@ export function dialog(options) {
       h('div.content', options.text ? h('p', options.text) : null, options.content ?? null, fields, problem),
       h('footer', h('button.quiet', { type: 'button', onclick: () => close(null) }, t('action.cancel')), send),
     );
-    const box = h('dialog', { 'aria-labelledby': title }, form);
+    const box = h(options.isWide ? 'dialog.wide' : 'dialog', { 'aria-labelledby': title }, form);
     let answer = null;
 
     function close(value) {

@@ -183,7 +183,7 @@ export class Table extends HTMLElement {
     if (event.key === 'Enter' || event.key === 'F2' || event.key === ' ') {
       const inside = place.cell.querySelector(INSIDE);
       event.preventDefault();
-      if (inside) inside.matches('a, button') ? inside.click() : inside.focus();
+      if (inside) inside.matches('a, button, [type=checkbox]') ? inside.click() : inside.focus();
       else if (this.#options.open && this.#rows[place.row]) this.#options.open(this.#rows[place.row]);
     } else if (target) {
       event.preventDefault();

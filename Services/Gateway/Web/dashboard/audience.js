@@ -1,0 +1,80 @@
+// To whom a promotion goes, between the form and what the server keeps. Nothing here asks the server.
+
+/** Kinds of devices that there are apps for. */
+const platforms = ['ios', 'android'];
+
+/**
+ * The form's values for an audience, `{ kind, channels, platform, language, version, more }`; the kind is `all`,
+ * `channels` or `some`.
+ * What the form has no field for stays in `more`, as JSON.
+ */
+export function readAudience(audience) {
+  const empty = { kind: 'all', channels: '', platform: '', language: '', version: '', more: '' };
+  if (!audience || typeof audience !== 'object') return empty;
+  if (audience.channels !== undefined) {
+    return { ...empty, kind: 'channels', channels: [audience.channels].flat().join(', ') };
+  }
+  const { deviceType, localeIdentifier, appVersion, ...rest } = audience.where ?? {};
+  const values = { ...empty, kind: 'some' };
+  if (platforms.includes(deviceType)) values.platform = deviceType;
+  else if (deviceType !== undefined) rest.deviceType = deviceType;
+  const language = /^\^([a-z]{2,3})$/.exec(localeIdentifier?.$regex ?? '')?.[1];
+  if (language && Object.keys(localeIdentifier).length === 1) values.language = language;
+  else if (localeIdentifier !== undefined) rest.localeIdentifier = localeIdentifier;
+  if (typeof appVersion === 'string') values.version = appVersion;
+  else if (appVersion !== undefined) rest.appVersion = appVersion;
+  if (Object.keys(rest).length) values.more = JSON.stringify(rest, null, 1);
+  return values;
+}
+
+/**
+ * The audience of a form's values; null for everybody.
+ * @throws Error with `key`, a text's, for what cannot be meant.
+ */
+export function writeAudience({ kind, channels, platform, language, version, more }) {
+  if (kind === 'all') return null;
+  if (kind === 'channels') {
+    const names = channels
+      .split(/[\s,;]+/)
+      .filter(Boolean)
+      .filter((name, index, all) => all.indexOf(name) === index);
+    if (!names.length) throw refusal('audience.noChannel');
+    const wrong = names.find((name) => !/^[A-Za-z]\w*$/.test(name));
+    if (wrong) throw refusal('audience.badChannel', { name: wrong });
+    return { channels: names };
+  }
+  const where = more.trim() ? conditionOf(more) : {};
+  if (platform) where.deviceType = platform;
+  if (language.trim()) {
+    const short = language.trim().toLowerCase();
+    if (!/^[a-z]{2,3}$/.test(short)) throw refusal('audience.badLanguage');
+    where.localeIdentifier = { $regex: `^${short}` };
+  }
+  if (version.trim()) where.appVersion = version.trim();
+  // An empty condition is everybody: who chose some devices did not mean that.
+  if (!Object.keys(where).length) throw refusal('audience.noCondition');
+  return { where };
+}
+
+function conditionOf(text) {
+  let value;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw refusal('audience.badJSON');
+  }
+  if (!value || typeof value !== 'object' || Array.isArray(value)) throw refusal('audience.badJSON');
+  return value;
+}
+
+function refusal(key, values) {
+  return Object.assign(new Error(key), { key, values });
+}
+
+/** What an audience is in a word or two: a text's key with its values. */
+export function audienceWords(audience) {
+  const { kind, channels, platform, language, version, more } = readAudience(audience);
+  if (kind === 'all') return { key: 'audience.all', values: {} };
+  const parts = kind === 'channels' ? [channels] : [platform, language, version, more.replace(/\s+/g, ' ')];
+  return { key: `audience.${kind}Words`, values: { words: parts.filter(Boolean).join(' · ').slice(0, 120) } };
+}

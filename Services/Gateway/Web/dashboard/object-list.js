@@ -1,0 +1,115 @@
+// A list of objects of one class that operators write: looked for, added, edited and removed in dialogs.
+
+import { call, containing, create, find, update } from '../shared/api.js';
+import { h } from '../shared/dom.js';
+import { dialog, field } from '../shared/elements/dialog.js';
+import { table } from '../shared/elements/table.js';
+import { toast } from '../shared/elements/toast.js';
+import { t } from '../shared/i18n.js';
+import { icon } from '../shared/icons.js';
+import { counted, heading, pager, searchField } from './listing.js';
+import { productTabs } from './product-tabs.js';
+
+const PAGE = 50;
+
+/**
+ * @param kind what the class is to people: `{ name, className, order, search, title(object), columns(router),
+ *   form(object) }`. `name` is the tab's, its path's and its texts'; `search` names fields; `form` answers
+ *   `{ fields, content, isWide, read(values) }`, and `read` what the object is to have.
+ */
+export async function objectList(view, kind) {
+  const { router, query, signal, redraw } = view;
+  const page = Math.max(1, Number.parseInt(query.page ?? '1', 10) || 1);
+  const text = (query.search ?? '').trim();
+  const found = await find(kind.className, {
+    where: text ? { $or: kind.search.map((name) => ({ [name]: containing(text) })) } : {},
+    order: kind.order,
+    limit: PAGE,
+    skip: (page - 1) * PAGE,
+    count: 1,
+    signal,
+  });
+  const path = `/${kind.name}`;
+  const after = (done) => done && redraw();
+  const shown = table(
+    [...kind.columns(router), { title: '', end: true, cell: (object) => buttons(kind, object, after) }],
+    {
+      label: t(`tab.${kind.name}`),
+      id: (object) => object.objectId,
+      empty: t(`${kind.name}.none`),
+    },
+  );
+  shown.rows = found.results;
+  return [
+    heading(
+      t(`tab.${kind.name}`),
+      counted(`${kind.name}.count`, found.count),
+      h(
+        'button.primary',
+        { type: 'button', onclick: () => edit(kind, null).then(after) },
+        icon('plus'),
+        t(`${kind.name}.add`),
+      ),
+    ),
+    productTabs(router, kind.name),
+    h(
+      'div.bar',
+      searchField(t(`${kind.name}.search`), query.search, (search) => router.go(path, { search }, { replace: true })),
+    ),
+    shown,
+    pager(page, PAGE, found.count, (next) => router.go(path, { ...query, page: next })),
+  ];
+}
+
+function buttons(kind, object, after) {
+  const name = kind.title(object);
+  const button = (key, work) =>
+    h(
+      'button.quiet',
+      { type: 'button', 'aria-label': `${t(key)}: ${name}`, onclick: () => work(kind, object).then(after) },
+      t(key),
+    );
+  return h('div.actions.tight', button('action.edit', edit), button('action.delete', remove));
+}
+
+function edit(kind, object) {
+  const form = kind.form(object ?? {});
+  return dialog({
+    title: object ? t('object.edit', { name: kind.title(object) }) : t(`${kind.name}.add`),
+    content: [(form.fields ?? []).map(field), form.content ?? null],
+    isWide: form.isWide,
+    async submit(values) {
+      const wanted = await form.read(values);
+      const answer = object
+        ? await update(kind.className, object.objectId, wanted)
+        : await create(kind.className, wanted);
+      toast(t('object.saved', { name: kind.title({ ...object, ...wanted }) }));
+      return answer;
+    },
+  });
+}
+
+function remove(kind, object) {
+  const name = kind.title(object);
+  return dialog({
+    title: t('object.removeTitle', { name }),
+    text: t(`${kind.name}.removeText`),
+    confirm: t('action.delete'),
+    isDanger: true,
+    async submit() {
+      await call('DELETE', `/classes/${kind.className}/${encodeURIComponent(object.objectId)}`);
+      toast(t('object.removed', { name }));
+    },
+  });
+}
+
+/** The texts of a form without blanks around them; an empty one is taken out of an object that had it. */
+export function texts(values, names, object) {
+  const wanted = {};
+  for (const name of names) {
+    const text = values[name].trim().replaceAll('\r\n', '\n');
+    if (text) wanted[name] = text;
+    else if (object[name] !== undefined) wanted[name] = { __op: 'Delete' };
+  }
+  return wanted;
+}

@@ -1,0 +1,46 @@
+// Brands: their names and pictures.
+
+import { h } from '../../shared/dom.js';
+import { t } from '../../shared/i18n.js';
+import { forgetAll } from '../../shared/store.js';
+import { objectList } from '../object-list.js';
+import { photoField } from '../photo-field.js';
+import { picture } from '../product-picture.js';
+
+const kind = {
+  name: 'brands',
+  className: 'Category',
+  order: 'title',
+  search: ['title'],
+  title: (brand) => brand.title ?? brand.objectId,
+  columns: (router) => [
+    {
+      title: t('product.brand'),
+      lead: true,
+      cell: (brand) => h('div.named', picture({ thumbnail: brand.image }), h('strong', brand.title ?? '')),
+    },
+    {
+      title: t('area.products'),
+      cell: (brand) => h('a', { href: router.href('/products', { search: brand.title }) }, t('brands.look')),
+    },
+  ],
+  form(brand) {
+    const photo = photoField(brand.image?.url, brand.title);
+    return {
+      fields: [{ name: 'title', label: t('product.brand'), required: true, maxlength: 160, value: brand.title }],
+      content: photo.element,
+      async read({ title }) {
+        if (!title.trim()) throw new Error(t('brands.noName'));
+        const image = await photo.value();
+        // The choices of other views know the old name.
+        forgetAll();
+        if (image === undefined) return { title: title.trim() };
+        return { title: title.trim(), image: image ?? { __op: 'Delete' } };
+      },
+    };
+  },
+};
+
+export function render(view) {
+  return objectList(view, kind);
+}

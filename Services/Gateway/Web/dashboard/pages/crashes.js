@@ -1,0 +1,118 @@
+// Crashes of the apps: what is the same is one issue, the one that happened last first.
+
+import { ask } from '../../shared/api.js';
+import { h } from '../../shared/dom.js';
+import { table } from '../../shared/elements/table.js';
+import { ago, moment, number } from '../../shared/format.js';
+import { t } from '../../shared/i18n.js';
+import { levelTag, statusTag } from '../crash-shared.js';
+import { counted, heading, searchField, stateChips } from '../listing.js';
+
+const LIMIT = 200;
+/** Each choice with the states it asks for; none is every one. */
+const choices = {
+  '': ['unresolved', 'regression'],
+  regression: ['regression'],
+  resolved: ['resolved'],
+  ignored: ['ignored'],
+  all: [null],
+};
+
+export async function render({ router, query, signal }) {
+  const show = Object.hasOwn(choices, query.show ?? '') ? (query.show ?? '') : '';
+  const release = (query.release ?? '').trim();
+  const [projects, issues] = await Promise.all([
+    ask('crashProjects', {}, signal),
+    found(choices[show], release, query.project, signal),
+  ]);
+  const go = (change) => router.go('/crashes', { ...query, ...change }, { replace: true });
+  return [
+    heading(t('area.crashes'), counted(`crashes.count.${show || 'open'}`, issues.length)),
+    h(
+      'div.bar',
+      searchField(t('crashes.release'), query.release, (next) => go({ release: next })),
+      projects.length > 1 ? projectChoice(projects, query.project, go) : null,
+    ),
+    h(
+      'div.bar',
+      stateChips(
+        t('crash.state'),
+        Object.keys(choices).map((key) => [key, t(`crashes.show.${key || 'open'}`)]),
+        show,
+        (next) => go({ show: next }),
+      ),
+    ),
+    list(issues, router, projects),
+    issues.length >= LIMIT ? h('p.soft.small', counted('crashes.more', LIMIT)) : null,
+  ];
+}
+
+async function found(statuses, release, projectId, signal) {
+  const asked = statuses.map((status) =>
+    ask(
+      'crashIssues',
+      {
+        limit: LIMIT,
+        ...(status ? { status } : {}),
+        ...(release ? { release } : {}),
+        ...(projectId ? { projectId } : {}),
+      },
+      signal,
+    ),
+  );
+  return (await Promise.all(asked))
+    .flat()
+    .sort((a, b) => moment(b.lastSeen) - moment(a.lastSeen))
+    .slice(0, LIMIT);
+}
+
+function projectChoice(projects, chosen, go) {
+  return h(
+    'select.narrow',
+    { 'aria-label': t('crashes.project'), onchange: (event) => go({ project: event.target.value }) },
+    h('option', { value: '' }, t('crashes.everyProject')),
+    projects.map(({ projectId, name }) =>
+      h('option', { value: projectId, selected: projectId === chosen }, name || projectId),
+    ),
+  );
+}
+
+function list(issues, router, projects) {
+  const names = new Map(projects.map(({ projectId, name }) => [projectId, name]));
+  const shown = table(
+    [
+      {
+        title: t('crash.issue'),
+        lead: true,
+        cell: (issue) =>
+          h(
+            'div.issue',
+            h('a', { href: router.href(`/crashes/${issue.issueId}`) }, issue.title || t('crash.untitled')),
+            h('span.soft.small', issue.culprit ?? ''),
+          ),
+      },
+      { title: t('crash.state'), cell: statusTag },
+      { title: t('crash.level'), cell: levelTag },
+      { title: t('crash.count'), end: true, cell: (issue) => number(issue.count) },
+      { title: t('crash.users'), end: true, cell: (issue) => number(issue.users) },
+      ...(projects.length > 1
+        ? [
+            {
+              title: t('crashes.project'),
+              narrow: false,
+              cell: (issue) => names.get(issue.projectId) ?? issue.projectId,
+            },
+          ]
+        : []),
+      { title: t('crash.lastSeen'), cell: (issue) => ago(issue.lastSeen) },
+    ],
+    {
+      label: t('area.crashes'),
+      id: (issue) => issue.issueId,
+      empty: t('crashes.none'),
+      open: (issue) => router.go(`/crashes/${issue.issueId}`),
+    },
+  );
+  shown.rows = issues;
+  return shown;
+}

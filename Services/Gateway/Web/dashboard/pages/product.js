@@ -1,0 +1,157 @@
+// One product: what it is called, says, costs and looks like, and whether it is for sale.
+
+import { get, update } from '../../shared/api.js';
+import { fill, h } from '../../shared/dom.js';
+import { field } from '../../shared/elements/dialog.js';
+import { errorText, toast } from '../../shared/elements/toast.js';
+import { dateTime, editableMoney, number } from '../../shared/format.js';
+import { t } from '../../shared/i18n.js';
+import { heading } from '../listing.js';
+import { photoField } from '../photo-field.js';
+import { minorOf } from '../product-changes.js';
+import { rating, readPrice, readStock } from '../product-grid.js';
+import { brands } from '../product-new.js';
+
+const REMOVED = { __op: 'Delete' };
+
+export async function render({ params, router, signal, redraw }) {
+  const [product, known] = await Promise.all([
+    get('Product', params.id, { include: 'brand', signal }),
+    brands().catch(() => []),
+  ]);
+  const photo = photoField(product.fullsizeImage?.url ?? product.thumbnail?.url, product.name);
+  const isForSale = product.active !== false;
+  return [
+    h('a.back', { href: router.href('/products') }, `← ${t('area.products')}`),
+    heading(
+      product.name,
+      h(`span.tag${isForSale ? '.good' : ''}`, t(isForSale ? 'products.show.active' : 'products.show.hidden')),
+      h('div.actions', saleButton(product, isForSale, redraw)),
+    ),
+    editor(product, known, photo, facts(product, router), redraw),
+  ];
+}
+
+function saleButton(product, isForSale, redraw) {
+  const press = async (event) => {
+    const button = event.currentTarget;
+    button.disabled = true;
+    try {
+      await update('Product', product.objectId, { active: !isForSale });
+      toast(t('product.saved', { name: product.name }));
+      await redraw();
+    } catch (error) {
+      toast(errorText(error), 'bad');
+      button.disabled = false;
+    }
+  };
+  return h('button', { type: 'button', onclick: press }, t(isForSale ? 'bulk.unpublish' : 'bulk.publish'));
+}
+
+function editor(product, known, photo, more, redraw) {
+  const problem = h('p.problem', { role: 'alert' });
+  const send = h('button.primary', { type: 'submit' }, t('action.save'));
+  const brand = product.brand?.objectId ?? '';
+  const choices = [['', t('product.noBrand')], ...known.map((one) => [one.objectId, one.title ?? one.objectId])];
+  // One that was removed, or is not among the first thousand, is not lost by saving something else.
+  if (brand && !known.some((one) => one.objectId === brand)) choices.push([brand, product.brand.title ?? brand]);
+  const form = h(
+    'form.columns',
+    { onsubmit: submit },
+    h(
+      'section.card.stack',
+      field({ name: 'name', label: t('product.name'), required: true, maxlength: 160, value: product.name }),
+      h(
+        'div.pair',
+        field({
+          name: 'price',
+          label: t('product.price'),
+          required: true,
+          inputmode: 'decimal',
+          value: priceOf(product),
+        }),
+        field({
+          name: 'stock',
+          label: t('product.stock'),
+          inputmode: 'numeric',
+          hint: t('productNew.stockHint'),
+          value: product.stock,
+        }),
+      ),
+      field({ name: 'brand', label: t('product.brand'), type: 'select', options: choices, value: brand }),
+      field({ name: 'detail', label: t('product.detail'), type: 'textarea', rows: 7, value: product.detail }),
+      problem,
+      h('div.actions', send),
+    ),
+    h('div.stack', h('section.card.stack', h('h2', t('product.photo')), photo.element), more),
+  );
+
+  async function submit(event) {
+    event.preventDefault();
+    fill(problem);
+    send.disabled = true;
+    try {
+      const change = changesOf(product, Object.fromEntries(new FormData(form)));
+      const image = await photo.value();
+      if (image !== undefined) change.fullsizeImage = image ?? REMOVED;
+      if (image === null) change.thumbnail = REMOVED;
+      if (Object.keys(change).length) {
+        await requireUnchanged(product, Object.keys(change));
+        await update('Product', product.objectId, change);
+      }
+      toast(t('product.saved', { name: change.name ?? product.name }));
+      await redraw();
+    } catch (error) {
+      fill(problem, errorText(error));
+    } finally {
+      send.disabled = false;
+    }
+  }
+  return form;
+}
+
+const priceOf = (product) => (product.unitPrice === undefined ? '' : editableMoney(minorOf(product.unitPrice)));
+
+/** What the form says other than the product. Fields that nobody touched are not sent: others may change them. */
+function changesOf(product, values) {
+  const change = {};
+  const name = values.name.trim();
+  if (!name) throw new Error(t('productNew.noName'));
+  if (name !== product.name) change.name = name;
+  if (values.price !== priceOf(product)) change.unitPrice = readPrice(values.price);
+  const stock = values.stock.trim();
+  if (stock !== String(product.stock ?? '')) change.stock = stock ? readStock(stock) : REMOVED;
+  // A form has its lines ended as the wire does.
+  const detail = values.detail.replaceAll('\r\n', '\n');
+  if (detail !== (product.detail ?? '').replaceAll('\r\n', '\n')) change.detail = detail.trim() ? detail : REMOVED;
+  if (values.brand !== (product.brand?.objectId ?? ''))
+    change.brand = values.brand ? { __type: 'Pointer', className: 'Category', objectId: values.brand } : REMOVED;
+  return change;
+}
+
+/** What is changed here is what was read here: somebody else may have been quicker, or a customer bought one. */
+async function requireUnchanged(product, fields) {
+  const now = await get('Product', product.objectId, { include: 'brand' });
+  const mark = (value) => value?.objectId ?? value?.name ?? value;
+  if (fields.some((name) => mark(now[name]) !== mark(product[name]))) throw new Error(t('product.changedMeanwhile'));
+}
+
+function facts(product, router) {
+  const row = (title, value) => h('div', h('dt', title), h('dd', value));
+  return h(
+    'section.card',
+    h(
+      'header',
+      h('h2', t('customer.facts')),
+      h('a', { href: router.href('/products', { search: product.name }) }, t('product.inGrid')),
+    ),
+    h(
+      'dl.facts',
+      row(t('product.rating'), rating(product)),
+      product.stock === undefined ? null : row(t('product.stock'), number(product.stock)),
+      row(t('product.added'), dateTime(product.createdAt)),
+      row(t('product.updated'), dateTime(product.updatedAt)),
+      row(t('product.id'), product.objectId),
+    ),
+  );
+}

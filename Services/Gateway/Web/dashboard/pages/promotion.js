@@ -1,0 +1,127 @@
+// One promotion: its editor, its sending, and what became of that.
+
+import { ask, call, create, get, update } from '../../shared/api.js';
+import { fill, h } from '../../shared/dom.js';
+import { dialog } from '../../shared/elements/dialog.js';
+import { table } from '../../shared/elements/table.js';
+import { errorText, failure, toast } from '../../shared/elements/toast.js';
+import { dateTime, number } from '../../shared/format.js';
+import { hasText, t } from '../../shared/i18n.js';
+import { heading } from '../listing.js';
+import { promotionForm } from '../promotion-form.js';
+import { sendPromotion, stopPromotion } from '../promotion-send.js';
+
+const kinds = { scheduled: 'calm', pending: 'warn', running: 'warn', succeeded: 'good', failed: 'bad' };
+const isOpen = (push) => ['scheduled', 'pending', 'running'].includes(push.status);
+
+export async function render({ params, router, signal, redraw }) {
+  const isNew = params.id === 'new';
+  const [promotion, report] = isNew
+    ? [{}, null]
+    : await Promise.all([
+        get('Promotion', params.id, { signal }),
+        ask('promotionReport', { promotionId: params.id }, signal).catch((error) => ({ error })),
+      ]);
+  const form = promotionForm(promotion, saver(promotion, isNew, router, redraw));
+  return [
+    h('a.back', { href: router.href('/promotions') }, `← ${t('area.promotions')}`),
+    heading(
+      isNew ? t('promotions.add') : (promotion.content ?? '').slice(0, 60) || promotion.objectId,
+      isNew ? t('promotion.newNote') : t('promotion.since', { date: dateTime(promotion.createdAt) }),
+      isNew ? null : h('div.actions', actions(promotion, report, form, router, redraw)),
+    ),
+    report ? result(report) : null,
+    form.element,
+  ];
+}
+
+/** Saves what the form has and says what is wrong with it. A new one goes on at its own address. */
+function saver(promotion, isNew, router, redraw) {
+  const problem = h('p.problem', { role: 'alert' });
+  const save = async (read, form) => {
+    const button = form.querySelector('[type=submit]');
+    fill(problem);
+    button.disabled = true;
+    try {
+      const wanted = await read();
+      if (isNew) {
+        const { objectId } = await create('Promotion', wanted);
+        toast(t('promotion.saved'));
+        await router.go(`/promotions/${objectId}`, {}, { replace: true });
+        return;
+      }
+      await update('Promotion', promotion.objectId, wanted);
+      toast(t('promotion.saved'));
+      await redraw();
+    } catch (error) {
+      fill(problem, errorText(error));
+    } finally {
+      button.disabled = false;
+    }
+  };
+  return Object.assign(save, { problem });
+}
+
+function actions(promotion, report, form, router, redraw) {
+  const after = (done) => done && redraw();
+  const send = () => {
+    if (form.isChanged()) failure(new Error(t('promotion.saveFirst')));
+    else sendPromotion(promotion).then(after);
+  };
+  const remove = () =>
+    dialog({
+      title: t('object.removeTitle', { name: (promotion.content ?? '').slice(0, 60) }),
+      text: t('promotion.removeText'),
+      confirm: t('action.delete'),
+      isDanger: true,
+      async submit() {
+        await call('DELETE', `/classes/Promotion/${encodeURIComponent(promotion.objectId)}`);
+        toast(t('promotion.removed'));
+      },
+    }).then((done) => done && router.go('/promotions'));
+  return [
+    h('button', { type: 'button', onclick: () => redraw() }, t('promotion.refresh')),
+    (report.pushes ?? []).some(isOpen)
+      ? h('button.danger', { type: 'button', onclick: () => stopPromotion(promotion).then(after) }, t('stop.confirm'))
+      : null,
+    h('button.quiet', { type: 'button', onclick: remove }, t('action.delete')),
+    h('button.primary', { type: 'button', onclick: send }, t('promotion.send')),
+  ];
+}
+
+function result(report) {
+  if (report.error) return h('p.problem', { role: 'alert' }, errorText(report.error));
+  if (!report.pushes.length) return null;
+  const figure = (title, value) => h('div.card.figure', h('dt', title), h('dd', value));
+  const shown = table(
+    [
+      { title: t('push.time'), lead: true, cell: (push) => dateTime(push.pushTime) },
+      { title: t('push.state'), cell: stateTag },
+      { title: t('push.count'), end: true, cell: (push) => number(push.count ?? 0) },
+      { title: t('push.sent'), end: true, cell: (push) => number(push.sent ?? 0) },
+      { title: t('push.failed'), end: true, cell: (push) => number(push.failed ?? 0) },
+      { title: t('push.reason'), cell: (push) => push.errorMessage ?? '' },
+    ],
+    { label: t('push.title'), id: (push) => push.pushId },
+  );
+  shown.rows = report.pushes;
+  return h(
+    'section.stack.result',
+    h('h2', t('push.title')),
+    h(
+      'dl.figuresRow',
+      figure(t('push.count'), number(report.count)),
+      figure(t('push.sent'), number(report.sent)),
+      figure(t('push.failed'), number(report.failed)),
+      figure(t('push.opened'), report.opened === undefined || report.opened === null ? '–' : number(report.opened)),
+    ),
+    shown,
+  );
+}
+
+function stateTag(push) {
+  const isCancelled = push.status === 'failed' && /^Cancelled/.test(push.errorMessage ?? '');
+  const key = isCancelled ? 'push.state.cancelled' : `push.state.${push.status}`;
+  const kind = isCancelled ? '' : kinds[push.status];
+  return h(`span.tag${kind ? `.${kind}` : ''}`, hasText(key) ? t(key) : String(push.status));
+}

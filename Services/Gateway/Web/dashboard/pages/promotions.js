@@ -1,0 +1,79 @@
+// Promotions: what customers' devices are told, and to whom it goes.
+
+import { containing, find } from '../../shared/api.js';
+import { h } from '../../shared/dom.js';
+import { table } from '../../shared/elements/table.js';
+import { ago, dateTime } from '../../shared/format.js';
+import { t } from '../../shared/i18n.js';
+import { icon } from '../../shared/icons.js';
+import { audienceWords } from '../audience.js';
+import { counted, heading, pager, searchField } from '../listing.js';
+import { picture } from '../product-picture.js';
+
+const PAGE = 25;
+
+export async function render({ router, query, signal }) {
+  const page = Math.max(1, Number.parseInt(query.page ?? '1', 10) || 1);
+  const text = (query.search ?? '').trim();
+  const found = await find('Promotion', {
+    where: text ? { $or: ['content', 'discountCode'].map((name) => ({ [name]: containing(text) })) } : {},
+    order: '-createdAt',
+    limit: PAGE,
+    skip: (page - 1) * PAGE,
+    count: 1,
+    signal,
+  });
+  return [
+    heading(
+      t('area.promotions'),
+      counted('promotions.count', found.count),
+      h('a.button.primary', { href: router.href('/promotions/new') }, icon('plus'), t('promotions.add')),
+    ),
+    h(
+      'div.bar',
+      searchField(t('promotions.search'), query.search, (search) =>
+        router.go('/promotions', { search }, { replace: true }),
+      ),
+    ),
+    list(found.results, router),
+    pager(page, PAGE, found.count, (next) => router.go('/promotions', { ...query, page: next })),
+  ];
+}
+
+function list(promotions, router) {
+  const shown = table(
+    [
+      { title: t('promotion.content'), lead: true, cell: (promotion) => named(promotion, router) },
+      {
+        title: t('promotion.audience'),
+        cell: ({ audience }) => {
+          const { key, values } = audienceWords(audience);
+          return t(key, values);
+        },
+      },
+      { title: t('promotion.code'), cell: (promotion) => promotion.discountCode ?? '' },
+      {
+        title: t('promotion.schedule'),
+        cell: ({ schedule }) => (schedule ? dateTime(schedule) : t('promotion.unplanned')),
+      },
+      { title: t('product.added'), narrow: false, cell: (promotion) => ago(promotion.createdAt) },
+    ],
+    {
+      label: t('area.promotions'),
+      id: (promotion) => promotion.objectId,
+      empty: t('promotions.none'),
+      open: (promotion) => router.go(`/promotions/${promotion.objectId}`),
+    },
+  );
+  shown.rows = promotions;
+  return shown;
+}
+
+function named(promotion, router) {
+  const text = (promotion.content ?? '').slice(0, 90) || promotion.objectId;
+  return h(
+    'div.named',
+    picture({ thumbnail: promotion.image }),
+    h('a', { href: router.href(`/promotions/${promotion.objectId}`) }, text),
+  );
+}

@@ -1,0 +1,49 @@
+// Sending a promotion and stopping it.
+
+import { run } from '../shared/api.js';
+import { dialog } from '../shared/elements/dialog.js';
+import { toast } from '../shared/elements/toast.js';
+import { dateTime, moment } from '../shared/format.js';
+import { t } from '../shared/i18n.js';
+import { audienceWords } from './audience.js';
+
+/** Asks once more to whom and when, then sends. A push that was sent cannot be called back. */
+export function sendPromotion(promotion) {
+  const { key, values: words } = audienceWords(promotion.audience);
+  const planned = moment(promotion.schedule);
+  const isLater = planned && planned > new Date();
+  return dialog({
+    title: t('send.title'),
+    text: [
+      t('send.to', { audience: t(key, words) }),
+      isLater ? t('send.later', { date: dateTime(planned) }) : t('send.now'),
+    ].join(' '),
+    confirm: t(isLater ? 'send.confirmLater' : 'send.confirm'),
+    fields: [{ name: 'title', label: t('send.heading'), maxlength: 100, hint: t('send.headingHint') }],
+    async submit({ title }) {
+      const parameters = { promotionId: promotion.objectId, ...(title.trim() ? { title: title.trim() } : {}) };
+      try {
+        await run('sendPromotion', parameters);
+        toast(t(isLater ? 'send.planned' : 'send.done'));
+      } catch (error) {
+        if (!error.isUnreachable) throw error;
+        // It may have been sent; whoever presses again sends it twice. What there is now says it.
+        toast(t('send.unknown'), 'bad');
+      }
+      return true;
+    },
+  });
+}
+
+export function stopPromotion(promotion) {
+  return dialog({
+    title: t('stop.title'),
+    text: t('stop.text'),
+    confirm: t('stop.confirm'),
+    isDanger: true,
+    async submit() {
+      const { cancelled } = await run('cancelPromotion', { promotionId: promotion.objectId });
+      toast(t('stop.done', { n: cancelled }));
+    },
+  });
+}
