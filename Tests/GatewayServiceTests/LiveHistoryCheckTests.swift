@@ -52,9 +52,9 @@ import Testing
         return history.contradictions
     }
 
-    private static func reader(changes: [(span: Span, roles: Set<String>)] = [], revoked: Span? = nil)
-        -> LiveHistory.Reader
-    {
+    private static func reader(
+        changes: [(span: Span, roles: Set<String>)] = [], revoked: Span? = nil
+    ) -> LiveHistory.Reader {
         var reader = LiveHistory.Reader(userId: "ann")
         reader.changes = changes
         reader.revoked = revoked

@@ -140,7 +140,7 @@ package struct LiveHistory: Sendable {
     /// A subscription of one connection, or of several of which each went on at the cursor of the one before.
     package struct Listening: Sendable {
         package let name: String
-        package let reader: Reader
+        package var reader: Reader
         package let query: Query
         /// From `subscribe` to `subscribed`.
         package let began: Span
