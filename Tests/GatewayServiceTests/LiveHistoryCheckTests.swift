@@ -38,9 +38,9 @@ import Testing
     private static let secret = LiveHistory.Event("create", shown("y", 1, n: 1, members))
 
     private static func contradictions(
-        _ reader: LiveHistory.Reader = .init(), began: Span = .init(1, 2), _ end: LiveHistory.End = .quiet,
-        resumed: [(span: Span, eventCount: Int)] = [], writes: [LiveHistory.Write] = writes,
-        _ events: [LiveHistory.Event]
+        _ events: [LiveHistory.Event], of reader: LiveHistory.Reader = .init(), began: Span = .init(1, 2),
+        _ end: LiveHistory.End = .quiet, resumed: [(span: Span, eventCount: Int)] = [],
+        writes: [LiveHistory.Write] = writes
     ) -> [String] {
         var listening = LiveHistory.Listening("somebody", reader, query, began: began)
         listening.resumed = resumed
@@ -67,15 +67,15 @@ import Testing
         #expect(Self.contradictions(Self.events) == [])
         var all = Self.events
         all.insert(Self.secret, at: 2)
-        #expect(Self.contradictions(.init(isMaster: true), all) == [])
+        #expect(Self.contradictions(all, of: .init(isMaster: true)) == [])
     }
 
     @Test func whatWasBeforeTheBeginOrAfterTheEndIsNotTold() {
-        #expect(Self.contradictions(began: .init(25, 35), Array(Self.events.dropFirst(2))) == [])
+        #expect(Self.contradictions(Array(Self.events.dropFirst(2)), began: .init(25, 35)) == [])
         // A write at the same time may be told or not.
-        #expect(Self.contradictions(began: .init(25, 35), Array(Self.events.dropFirst())) == [])
+        #expect(Self.contradictions(Array(Self.events.dropFirst()), began: .init(25, 35)) == [])
         for count in 0...Self.events.count {
-            #expect(Self.contradictions(.cut, Array(Self.events.prefix(count))) == [])
+            #expect(Self.contradictions(Array(Self.events.prefix(count)), .cut) == [])
         }
     }
 
@@ -83,25 +83,25 @@ import Testing
         var told = Self.events
         told.insert(Self.secret, at: 2)
         let during = Self.reader(changes: [(Span(31, 33), ["tea"])])
-        for events in [told, Self.events] { #expect(Self.contradictions(during, events) == []) }
-        #expect(Self.contradictions(Self.reader(changes: [(Span(5, 6), ["tea"])]), told) == [])
-        #expect(Self.contradictions(Self.reader(changes: [(Span(41, 42), ["tea"])]), Self.events) == [])
+        for events in [told, Self.events] { #expect(Self.contradictions(events, of: during) == []) }
+        #expect(Self.contradictions(told, of: Self.reader(changes: [(Span(5, 6), ["tea"])])) == [])
+        #expect(Self.contradictions(Self.events, of: Self.reader(changes: [(Span(41, 42), ["tea"])])) == [])
     }
 
     @Test func aRevokedSessionIsToldUpToThen() {
         let reader = Self.reader(revoked: Span(35, 45))
         for count in 0...3 {
-            #expect(Self.contradictions(reader, .refused(209), Array(Self.events.prefix(count))) == [])
+            #expect(Self.contradictions(Array(Self.events.prefix(count)), of: reader, .refused(209)) == [])
         }
     }
 
     @Test func whoComesBackWithACursorMissesNothing() {
         let again: [(span: Span, eventCount: Int)] = [(Span(70, 80), 2)]
-        #expect(Self.contradictions(resumed: again, Self.events) == [])
+        #expect(Self.contradictions(Self.events, resumed: again) == [])
         // What was missed is shown with the rights that there are now.
         var told = Self.events
         told.insert(Self.secret, at: 2)
-        #expect(Self.contradictions(Self.reader(changes: [(Span(50, 60), ["tea"])]), resumed: again, told) == [])
+        #expect(Self.contradictions(told, of: Self.reader(changes: [(Span(50, 60), ["tea"])]), resumed: again) == [])
     }
 
     // MARK: Faults
@@ -110,9 +110,9 @@ import Testing
         var events = Self.events
         events.remove(at: index)
         #expect(Self.contradictions(events).count == 1)
-        #expect(!Self.contradictions(resumed: [(Span(70, 80), 2)], events).isEmpty)
+        #expect(!Self.contradictions(events, resumed: [(Span(70, 80), 2)]).isEmpty)
         // Only the last ones can be lost with a connection.
-        #expect(Self.contradictions(.cut, events).isEmpty == (index == 4))
+        #expect(Self.contradictions(events, .cut).isEmpty == (index == 4))
     }
 
     @Test(arguments: 0..<5) func anEventThatComesTwiceIsFound(index: Int) {
@@ -123,21 +123,21 @@ import Testing
         }
         // Also when a cursor brings it again.
         let again = Array(Self.events.prefix(index + 1)) + Array(Self.events.suffix(from: index))
-        #expect(!Self.contradictions(resumed: [(Span(70, 80), index + 1)], again).isEmpty)
+        #expect(!Self.contradictions(again, resumed: [(Span(70, 80), index + 1)]).isEmpty)
     }
 
     @Test(arguments: 0..<4) func twoSwappedEventsAreFound(index: Int) {
         for end in [.quiet, .cut] as [LiveHistory.End] {
             var events = Self.events
             events.swapAt(index, index + 1)
-            #expect(Self.contradictions(end, events).contains { $0.contains("No order") })
+            #expect(Self.contradictions(events, end).contains { $0.contains("No order") })
         }
     }
 
     @Test func swappedEventsOfTwoObjectsAreFound() {
         var events = Self.events
         events.insert(Self.secret, at: 1)
-        #expect(Self.contradictions(.init(isMaster: true), events).contains { $0.contains("No order") })
+        #expect(Self.contradictions(events, of: .init(isMaster: true)).contains { $0.contains("No order") })
     }
 
     /// Each of the two orders is possible, but not both.
@@ -160,10 +160,10 @@ import Testing
         events.insert(Self.secret, at: 2)
         #expect(Self.contradictions(events).count == 1)
         // The role was taken before, or given after.
-        #expect(!Self.contradictions(Self.reader(changes: [(Span(50, 60), ["tea"])]), events).isEmpty)
+        #expect(!Self.contradictions(events, of: Self.reader(changes: [(Span(50, 60), ["tea"])])).isEmpty)
         var former = Self.reader(changes: [(Span(3, 4), [])])
         former.roles = ["tea"]
-        #expect(!Self.contradictions(former, events).isEmpty)
+        #expect(!Self.contradictions(events, of: former).isEmpty)
         // A field that was not asked for.
         events = Self.events
         events[0] = .init("create", .object(Self.fields(1, n: 1).merging(["objectId": "x", "more": 1]) { $1 }))
@@ -179,7 +179,7 @@ import Testing
         let reader = Self.reader(changes: [(Span(1, 100), ["tea"])])
         let events = ["x", "y"].map { LiveHistory.Event("create", Self.shown($0, 1, n: 1, Self.members)) }
         for (told, isFine) in [(events, true), ([events[1]], true), ([], true), ([events[0]], false)] {
-            #expect(Self.contradictions(reader, began: .init(0, 0), writes: writes, told).isEmpty == isFine)
+            #expect(Self.contradictions(told, of: reader, began: .init(0, 0), writes: writes).isEmpty == isFine)
         }
     }
 
@@ -196,17 +196,17 @@ import Testing
 
     @Test func anEventAfterARevocationIsFound() {
         let reader = Self.reader(revoked: Span(32, 35))
-        #expect(!Self.contradictions(reader, .refused(209), Array(Self.events.prefix(3))).isEmpty)
-        #expect(!Self.contradictions(reader, Array(Self.events.prefix(2))).isEmpty, "It goes on.")
-        #expect(!Self.contradictions(.refused(209), Array(Self.events.prefix(2))).isEmpty, "Nobody revoked it.")
+        #expect(!Self.contradictions(Array(Self.events.prefix(3)), of: reader, .refused(209)).isEmpty)
+        #expect(!Self.contradictions(Array(Self.events.prefix(2)), of: reader).isEmpty, "It goes on.")
+        #expect(!Self.contradictions(Array(Self.events.prefix(2)), .refused(209)).isEmpty, "Nobody revoked it.")
     }
 
     @Test func whatNobodyWroteAndWhatWasBeforeTheBeginIsFound() {
         let stranger = LiveHistory.Event("create", Self.shown("z", 1, n: 1))
         #expect(Self.contradictions(Self.events + [stranger]).count == 1)
-        #expect(!Self.contradictions(began: .init(21, 22), Self.events).isEmpty)
+        #expect(!Self.contradictions(Self.events, began: .init(21, 22)).isEmpty)
         // One in the middle is missing after what was before the begin was told.
-        #expect(!Self.contradictions(began: .init(15, 35), [Self.events[0]] + Self.events.dropFirst(2)).isEmpty)
+        #expect(!Self.contradictions([Self.events[0]] + Self.events.dropFirst(2), began: .init(15, 35)).isEmpty)
     }
 
     /// Whatever is taken out of, doubled in, or moved within a long history of one order is found.
@@ -222,12 +222,12 @@ import Testing
             let was = version > 1 ? Self.shown(id, version - 1, n: 1) : nil
             events.append(.init(was == nil ? "create" : "update", Self.shown(id, version, n: 1), original: was))
         }
-        #expect(Self.contradictions(writes: writes, events) == [])
+        #expect(Self.contradictions(events, writes: writes) == [])
         let place = Int.random(in: 0..<399, using: &random)
         var faulty = [events, events, events]
         faulty[0].remove(at: place)
         faulty[1].insert(events[place], at: Int.random(in: 0..<400, using: &random))
         faulty[2].swapAt(place, Int.random(in: place + 1..<400, using: &random))
-        for events in faulty { #expect(!Self.contradictions(writes: writes, events).isEmpty) }
+        for events in faulty { #expect(!Self.contradictions(events, writes: writes).isEmpty) }
     }
 }

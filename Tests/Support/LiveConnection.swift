@@ -48,7 +48,7 @@ package final class LiveConnection: Sendable {
                 }
             }
         if let receiveBytes {
-            bootstrap = bootstrap.channelOption(.socketOption(.so_rcvbuf), value: receiveBytes)
+            bootstrap = bootstrap.channelOption(.socketOption(.so_rcvbuf), value: Int(receiveBytes))
         }
         channel = try await bootstrap.connect(host: "127.0.0.1", port: port).get()
         let lines = [

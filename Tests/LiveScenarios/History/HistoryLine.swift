@@ -44,8 +44,9 @@ extension LiveConnection: HistoryLine {
 /// A stream of Server-Sent Events. Its texts are ASCII, so that each read is text.
 final class HistoryStream: HistoryLine {
     private struct State {
-        /// What came and is not part of a whole chunk yet; nil before the head.
+        /// What came and is not part of a whole chunk yet.
         var raw = ""
+        /// Nil before the head has come.
         var status: String?
         var text = ""
         var isOver = false

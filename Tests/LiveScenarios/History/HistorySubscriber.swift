@@ -61,6 +61,8 @@ struct HistorySubscriber: Sendable {
     private struct Position {
         var number: Int?
         var cursor: String?
+        /// Whether the subscription of the present connection has begun.
+        var hasBegun = false
         var isOver = false
     }
 
@@ -124,6 +126,7 @@ struct HistorySubscriber: Sendable {
         _ line: any HistoryLine, _ place: Place, _ begin: LiveHistory.Moment, _ position: inout Position
     ) async throws {
         var (count, isReading) = (0, true)
+        position.hasBegun = false
         while true {
             var messages: [HistoryMessage] = []
             try await eventually("\(name) is told something", within: .seconds(180)) {
@@ -157,7 +160,7 @@ struct HistorySubscriber: Sendable {
             } else {
                 position.number = recorder.began(listening(place, recorder.span(from: begin)), user: user)
             }
-            position.cursor = cursor
+            (position.cursor, position.hasBegun) = (cursor, true)
         case .event(let event, let cursor):
             guard let number = position.number else { return false }
             guard event.object["version"] != Self.lastVersion else {
@@ -169,7 +172,8 @@ struct HistorySubscriber: Sendable {
             position.cursor = cursor
         case .ended(let code, let reconnects):
             if code == 209 { position.isOver = true }
-            guard !reconnects else { return false }
+            // One that was refused while a writer starts is asked for again.
+            guard position.hasBegun && !reconnects || position.isOver else { return false }
             if let number = position.number { recorder.ended(number, .refused(code)) }
             position = Position(isOver: position.isOver)
             return false
