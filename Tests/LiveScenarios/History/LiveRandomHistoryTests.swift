@@ -70,8 +70,7 @@ private struct HistoryRound: Sendable {
     ]
 
     func run() async throws -> LiveHistory {
-        var users: [Customer] = []
-        for _ in 0..<4 { users.append(try await Customer.signUp(suite)) }
+        let users = try await signUp(count: 4)
         let made = try await master.call(.POST, "/roles", ["name": .string(role), "ACL": ["*": ["read": true]]])
         guard made.status == 201 else { throw Unexpected("POST roles", made) }
         let place = HistorySubscriber.Place(suite: suite, className: className, recorder: recorder, users: users)
@@ -86,6 +85,12 @@ private struct HistoryRound: Sendable {
             while try await group.next() != nil {}
         }
         return recorder.recorded
+    }
+
+    private func signUp(count: Int) async throws -> [Customer] {
+        var users: [Customer] = []
+        for _ in 0..<count { users.append(try await Customer.signUp(suite)) }
+        return users
     }
 
     /// Writes, changes rights and kills until the time is over.
