@@ -97,7 +97,7 @@ final class Simulation {
 
     init(seed: UInt64, fault: Fault?) throws {
         self.fault = fault
-        random = Seeded(state: seed)
+        random = Seeded(seed)
         board = try ChangeBoard.inMemory()
         changes.note("Product", "x")
     }
@@ -169,18 +169,5 @@ final class Simulation {
 
     private func record(_ version: Int64, isWrite: Bool, begin: Int64, end: Int64?) {
         history.operations.append(.init("x", version: version, isWrite: isWrite, begin: begin, end: end))
-    }
-}
-
-/// SplitMix64, so that a failure can be run again.
-private struct Seeded: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ z >> 30) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB
-        return z ^ z >> 31
     }
 }

@@ -33,19 +33,24 @@ package final class LiveConnection: Sendable {
     ///   - path: beside the mount, too.
     ///   - headers: lines of further headers.
     ///   - isMute: leaves pings without an answer.
+    ///   - receiveBytes: bytes that the socket keeps for one who does not read; the system's choice unless told.
     package init(
-        _ suite: Suite, path: String = "/parse", headers: [String] = [], isMute: Bool = false
+        _ suite: Suite, path: String = "/parse", headers: [String] = [], isMute: Bool = false,
+        receiveBytes: Int32? = nil
     ) async throws {
         let shared = Shared(isMute: isMute)
         self.shared = shared
         let port = URLComponents(string: suite.url)?.port ?? 0
-        channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(Handshake(shared))
                 }
             }
-            .connect(host: "127.0.0.1", port: port).get()
+        if let receiveBytes {
+            bootstrap = bootstrap.channelOption(.socketOption(.so_rcvbuf), value: Int(receiveBytes))
+        }
+        channel = try await bootstrap.connect(host: "127.0.0.1", port: port).get()
         let lines = [
             "GET \(path) HTTP/1.1", "Host: 127.0.0.1:\(port)", "Connection: Upgrade", "Upgrade: websocket",
             "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
@@ -60,9 +65,9 @@ package final class LiveConnection: Sendable {
 
     /// A connection that is connected with the suite's application id, and whatever else is given.
     package static func connect(
-        _ suite: Suite, _ members: [String: JSON] = [:], isMute: Bool = false
+        _ suite: Suite, _ members: [String: JSON] = [:], isMute: Bool = false, receiveBytes: Int32? = nil
     ) async throws -> LiveConnection {
-        let connection = try await LiveConnection(suite, isMute: isMute)
+        let connection = try await LiveConnection(suite, isMute: isMute, receiveBytes: receiveBytes)
         let connect: [String: JSON] = ["op": "connect", "applicationId": "satchel"]
         try await connection.send(.object(connect.merging(members) { $1 }))
         let answer = try await connection.next()
@@ -146,6 +151,14 @@ package final class LiveConnection: Sendable {
 
     /// The messages that came and that nobody took.
     package var waiting: [JSON] { shared.received.withLock { $0.messages } }
+
+    /// Takes all messages that came and that nobody took.
+    package func takeAll() -> [JSON] {
+        shared.received.withLock { received in
+            defer { received.messages = [] }
+            return received.messages
+        }
+    }
 
     /// The event's kind and the value of a field of its object.
     package func nextEvent(of requestId: Int64) async throws -> JSON {
