@@ -128,6 +128,7 @@ final class CloudRunner: Sendable {
     /// - Throws: `.serviceUnavailable` (2).
     private static func document(of outcome: RunOutcome) throws(ParseError) -> [UInt8] {
         switch outcome {
+        case .result([]): return Array("{}".utf8)
         case .result(let result): return Array(#"{"result":"#.utf8) + result + [UInt8(ascii: "}")]
         case .failed(let failure): return error(failure.code, failure.message)
         case .ended(let text): return error(ParseError.Code.scriptFailed.rawValue, text)

@@ -183,7 +183,6 @@ export default [
     {
       name: 'context from beforeFind',
       before: [one({})],
-      differs: 'what beforeFind puts into the context is lost',
       source: 'docs/cloud-code.md, beforeSave',
       code: `Parse.Cloud.beforeFind('Item_', (request) => { request.context.by = 'find'; });
         Parse.Cloud.afterFind('Item_', ({ objects, context }) => { objects[0].set('by', context.by); return objects;

@@ -36,7 +36,7 @@ package enum NodeMessage: Equatable {
             self = .loaded(Self.definitions(json), problem: problem)
         case "done":
             guard let id = Self.id(json["id"]) else { throw Malformed() }
-            self = .done(id, (json["result"] ?? .null).serialized)
+            self = .done(id, json["result"]?.serialized ?? [])
         case "failed":
             guard let id = Self.id(json["id"]) else { throw Malformed() }
             self = .failed(id, CodeFailure(json["error"] ?? .null))

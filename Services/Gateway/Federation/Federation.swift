@@ -53,7 +53,7 @@ struct Federation: Sendable {
     func found(
         _ className: String, _ options: QueryOptions, _ principal: Principal, for request: ParseRequest
     ) async throws(ParseError) -> Found {
-        let hooked = try await HookedRead(request.hooks, className, principal)
+        var hooked = try await HookedRead(request.hooks, className, principal)
         let find = try await hooked?.before(options, limitMax: limitMax) ?? .init(options: options)
         let options = find.options
         if let hooked, let objects = find.objects {
@@ -195,8 +195,9 @@ struct Federation: Sendable {
         let idsByClass = Dictionary(grouping: names, by: \.className).mapValues { $0.map(\.objectId) }
         var hooked: [(className: String, read: HookedRead, restriction: HookedRead.Restriction)] = []
         for (className, ids) in idsByClass {
-            guard let read = try await HookedRead(request.hooks, className, principal) else { continue }
-            hooked.append((className, read, try await read.before(ids: ids, isGet: false)))
+            guard var read = try await HookedRead(request.hooks, className, principal) else { continue }
+            let restriction = try await read.before(ids: ids, isGet: false)
+            hooked.append((className, read, restriction))
         }
         let message = FetchRequest.with {
             $0.wanted = idsByClass.map { className, ids in

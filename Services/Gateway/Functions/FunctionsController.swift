@@ -15,12 +15,12 @@ struct FunctionsController: Sendable {
     func call(_ name: String, _ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse
     {
         if codeReplacesOwn, let result = try await request.hooks?.call(codeFunction: name, request, principal) {
-            return ParseResponse(["result": result])
+            return ParseResponse(result)
         }
         guard let owner = ServiceDirectory.service(ofFunction: name) else {
             // Cloud code's, or one at another host. Neither takes the place of one of ours.
             if let result = try await request.hooks?.call(function: name, request, principal) {
-                return ParseResponse(["result": result])
+                return ParseResponse(result)
             }
             throw ParseError(.scriptFailed, "Invalid function: \"\(name.prefix(128))\"")
         }

@@ -11,6 +11,8 @@ package struct HookAnswer: Sendable {
     package var objects: [JSON]?
     /// The fields of the client's change that the code took back.
     package var takenBack: Set<String> = []
+    /// Whether a function ended without a result, which is not the result null.
+    package var isNothing = false
 }
 
 /// Calls functions and triggers of cloud code: what a webhook would be told, in the words of the protocol with Node
@@ -42,7 +44,9 @@ struct CloudCode: Sendable {
             trace: request.requestId, timeout: Self.timeout)
         let answer = try JSON(reply: reply.document)
         if let error = answer["error"] { throw WebhookAnswer.refusal(error) }
-        return try call.answer(to: answer["result"] ?? .null)
+        var result = try call.answer(to: answer["result"] ?? .null)
+        result.isNothing = answer["result"] == nil
+        return result
     }
 }
 
@@ -120,13 +124,13 @@ package struct CodeCall: Sendable {
         case "beforeDelete": return HookAnswer(value: .null, context: result["context"])
         case "beforeFind":
             if let objects = result["objects"] {
-                var answer = HookAnswer(value: .null)
+                var answer = HookAnswer(value: .null, context: result["context"])
                 answer.objects = try Self.objects(objects)
                 return answer
             }
             // The code that is loaded now has no such trigger any more, which is not known here yet.
             guard let changed = result["query"] else { return HookAnswer(value: .null) }
-            return HookAnswer(value: ["query": query(changed)])
+            return HookAnswer(value: ["query": query(changed)], context: result["context"])
         case "afterFind": return HookAnswer(value: result["objects"] ?? [:])
         // What live queries make of them, `LiveTriggers` says.
         case "beforeSubscribe", "afterEvent": return HookAnswer(value: result)

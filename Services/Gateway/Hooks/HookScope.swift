@@ -100,7 +100,8 @@ final class HookScope: Sendable {
         await webhooks.afterwards { [self] in _ = try await call(target, body(), principal) }
     }
 
-    /// The result of a function of cloud code or at another host; nil when there is none of that name.
+    /// The answer of a function of cloud code or at another host: its `result`, if it has one. Nil when there is no
+    /// function of that name.
     func call(
         function name: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> JSON? {
@@ -108,7 +109,7 @@ final class HookScope: Sendable {
         return try await call(target, function: name, request, principal)
     }
 
-    /// The result of a function of cloud code; nil when it has none of that name.
+    /// The answer of a function of cloud code; nil when it has none of that name.
     func call(
         codeFunction name: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> JSON? {
@@ -122,7 +123,8 @@ final class HookScope: Sendable {
         var body = try await subject(principal)
         body["functionName"] = .string(name)
         body["params"] = .object(try request.parameters(asTexts: true))
-        return try await call(target, body, principal).value
+        let answer = try await call(target, body, principal)
+        return answer.isNothing ? [:] : ["result": answer.value]
     }
 }
 

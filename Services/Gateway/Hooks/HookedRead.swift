@@ -9,6 +9,8 @@ struct HookedRead: Sendable {
     let table: HookTable
     let className: String
     let principal: Principal
+    /// The request's context as `beforeFind` left it, for `afterFind`; nil where it said nothing of it.
+    private var context: JSON?
 
     static let triggers: [HookTable.Trigger] = [.beforeFind, .afterFind]
 
@@ -53,7 +55,7 @@ struct HookedRead: Sendable {
 
     /// A find, as `beforeFind` leaves it.
     /// - Throws: the webhook's refusal.
-    func before(_ options: QueryOptions, limitMax: Int) async throws(ParseError) -> Find {
+    mutating func before(_ options: QueryOptions, limitMax: Int) async throws(ParseError) -> Find {
         guard let target = table.target(.beforeFind, className) else { return Find(options: options) }
         // What is wrong with the condition, its owner says.
         guard let condition = options.filter.isEmpty ? [:] : try? JSON(parsing: options.filter) else {
@@ -79,7 +81,7 @@ struct HookedRead: Sendable {
 
     /// The restriction that `beforeFind` puts on a read by ids.
     /// - Throws: the webhook's refusal.
-    func before(ids: [String], isGet: Bool) async throws(ParseError) -> Restriction {
+    mutating func before(ids: [String], isGet: Bool) async throws(ParseError) -> Restriction {
         guard let target = table.target(.beforeFind, className) else { return Restriction() }
         let wanted: JSON = isGet ? .string(ids.first ?? "") : ["$in": .array(ids.map(JSON.string))]
         let query: JSON = [
@@ -101,7 +103,7 @@ struct HookedRead: Sendable {
     }
 
     /// The members of the query that the webhook changed, and the objects that code answers instead.
-    private func ask(
+    private mutating func ask(
         _ target: HookTarget, _ query: JSON, isGet: Bool, wantsCount: Bool
     ) async throws(ParseError) -> (changes: [String: JSON], objects: [JSON]?) {
         var body = try await scope.subject(principal)
@@ -110,6 +112,7 @@ struct HookedRead: Sendable {
         body["isGet"] = .bool(isGet)
         body["count"] = .bool(wantsCount)
         let answer = try await scope.call(target, body, principal)
+        context = answer.context
         let changed = (answer.value["query"] ?? answer.value).objectValue ?? [:]
         let known: Set<String> = ["where", "limit", "skip", "order", "keys", "excludeKeys"]
         return (changed.filter { known.contains($0.key) && $0.value != query[$0.key] }, answer.objects)
@@ -168,6 +171,7 @@ struct HookedRead: Sendable {
         body["triggerName"] = "afterFind"
         body["query"] = ["className": .string(className)]
         body["objects"] = .array(objects.map { HookedObject.told($0, of: className) })
+        if let context { body["context"] = context }
         let answer = try await scope.call(target, body, principal).value
         guard case .array(let elements) = answer else {
             guard answer.isNull || answer == [:] || answer == true else {

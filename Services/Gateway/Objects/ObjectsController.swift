@@ -22,7 +22,7 @@ struct ObjectsController: Sendable {
         let options =
             if let known = request.looked?.options { known } else { try QueryOptions(get: request.options()) }
         let message = Self.message(className, objectId, options)
-        let hooked = try await HookedRead(request.hooks, className, principal)
+        var hooked = try await HookedRead(request.hooks, className, principal)
         let restriction = try await hooked?.before(ids: [objectId], isGet: true)
         let reply: ServiceReply<GetReply>?
         var document: [UInt8]
