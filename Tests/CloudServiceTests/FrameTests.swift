@@ -38,7 +38,8 @@ import Testing
     @Test(
         arguments: [
             (#"{"t":"done","id":3,"result":{"a":[1]}}"#, NodeMessage.done(3, Array(#"{"a":[1]}"#.utf8))),
-            (#"{"t":"done","id":3}"#, .done(3, [])), (#"{"t":"done","id":3,"result":null}"#, .done(3, Array("null".utf8))),
+            (#"{"t":"done","id":3}"#, .done(3, [])),
+            (#"{"t":"done","id":3,"result":null}"#, .done(3, Array("null".utf8))),
             (#"{"t":"log","run":null,"level":"warn","text":"x"}"#, .log(run: nil, level: "warn", text: "x")),
             (#"{"t":"progress","id":3,"message":"half"}"#, .progress(3, "half")),
             (#"{"t":"pong"}"#, .pong),

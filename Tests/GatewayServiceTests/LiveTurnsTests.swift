@@ -3,7 +3,8 @@ import Messages
 import ParseProtocol
 import Testing
 
-/// Events that wait for cloud code: in the order of each subscription, one call for those who get the same, and bounded.
+/// Events that wait for cloud code: in the order of each subscription, one call for those who get the same, and
+/// bounded.
 @Suite struct LiveTurnsTests {
     private final class Sink: LiveSink {
         func deliver(_ messages: [(subscription: LiveSubscription, message: LiveMessage)]) {}
