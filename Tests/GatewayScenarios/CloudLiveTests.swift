@@ -230,7 +230,7 @@ import Testing
     // MARK: Without the code
 
     /// Nothing leaves that the code has not seen, and what needs no code goes on.
-    @Test(.timeLimit(.minutes(2))) func whatNeedsTheCodeIsRefusedWhileItIsAway() async throws {
+    @Test(.timeLimit(.minutes(10))) func whatNeedsTheCodeIsRefusedWhileItIsAway() async throws {
         let folder = try CloudSuite.folder(Self.code)
         let suite = try await CloudSuite.start(Self.code, settings: ["SATCHEL_CLOUD_CODE": folder])
         let client = ParseClient(suite)

@@ -53,7 +53,7 @@ extension DashboardTests {
         ]
     }
 
-    @Test(.timeLimit(.minutes(2)), arguments: Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: Screen.allCases)
     func everythingAboutOneProductIsChanged(_ screen: Screen) async throws {
         let suite = try await Self.suite
         let word = "Zeta\(Names.random(6))"
@@ -70,7 +70,7 @@ extension DashboardTests {
         #expect(product["thumbnail"]?.wireType == "File")
     }
 
-    @Test(.timeLimit(.minutes(2)), arguments: Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: Screen.allCases)
     func manyProductsAreChangedAfterAPreview(_ screen: Screen) async throws {
         let suite = try await Self.suite
         let word = "Many\(Names.random(6))"
@@ -89,7 +89,7 @@ extension DashboardTests {
         #expect(products.allSatisfy { $0["active"] == false })
     }
 
-    @Test(.timeLimit(.minutes(2)), arguments: Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: Screen.allCases)
     func productsLeaveAsAFileAndComeBack(_ screen: Screen) async throws {
         let suite = try await Self.suite
         let word = "File\(Names.random(6))"
@@ -115,7 +115,7 @@ extension DashboardTests {
         #expect(byName["\(word) new"]?["stock"] == 3)
     }
 
-    @Test(.timeLimit(.minutes(2)), arguments: Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: Screen.allCases)
     func brandsStoresAndPagesAreWritten(_ screen: Screen) async throws {
         let name = "Shelf \(Names.random(6))"
         let address = "about-\(Names.random(6).lowercased())"
@@ -128,7 +128,7 @@ extension DashboardTests {
         #expect(try await admin.find("Page", ["name": .string(address)]).results.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(2)), arguments: Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: Screen.allCases)
     func aPromotionIsSentAndAnotherPushOfItStopped(_ screen: Screen) async throws {
         let suite = try await Self.suite
         let word = "Deal\(Names.random(6))"
@@ -145,7 +145,7 @@ extension DashboardTests {
         #expect(sent.allSatisfy { $0.at("data", "title") == "News" })
     }
 
-    @Test(.timeLimit(.minutes(2)), arguments: Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: Screen.allCases)
     func aCrashIsReadResolvedAndComesBack(_ screen: Screen) async throws {
         let project = try await Self.crashed()
         try await Self.check(

@@ -175,7 +175,7 @@ import Testing
     // MARK: - Figures and rows
 
     /// What an app reports may be a formula; in a file for spreadsheets it is text.
-    @Test(.timeLimit(.minutes(2)), arguments: Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: Screen.allCases)
     func figuresAreComparedBrokenDownAndTakenAlong(_ screen: Screen) async throws {
         let suite = try await Self.suite
         let (_, orderNo) = try await Self.paid()
@@ -238,7 +238,7 @@ import Testing
         return name
     }
 
-    @Test(.timeLimit(.minutes(2)), arguments: Screen.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: Screen.allCases)
     func rowsOfEveryTypeAreFoundEditedAddedAndDeleted(_ screen: Screen) async throws {
         let suite = try await Self.suite
         let name = try await Self.makeClass()
@@ -270,7 +270,7 @@ import Testing
         #expect(gone.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(3)), arguments: Screen.allCases, ["light", "dark"])
+    @Test(.timeLimit(.minutes(10)), arguments: Screen.allCases, ["light", "dark"])
     func everybodyCanUseFiguresAndRows(_ screen: Screen, _ scheme: String) async throws {
         _ = try await Self.paid()
         let name = try await Self.makeClass()

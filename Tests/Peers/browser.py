@@ -32,7 +32,7 @@ class Visit:
         self._browser = self._playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-dev-shm-usage"])
         self.context = self._browser.new_context(**self._options)
-        self.context.set_default_timeout(15000)
+        self.context.set_default_timeout(60000)
         self.context.expose_binding("noticed", lambda source, text: self.problems.append(text))
         self.context.add_init_script(REPORTER)
         self.page = self.context.new_page()

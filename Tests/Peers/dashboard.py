@@ -19,7 +19,7 @@ import browser_checks
 from browser import Visit
 
 # Browsers share the machine with suites of other tests.
-expect.set_options(timeout=20000)
+expect.set_options(timeout=60000)
 
 FLOWS, report = {}, {"failures": [], "steps": 0}
 # Flows in other files import this one.
