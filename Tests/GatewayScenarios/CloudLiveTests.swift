@@ -143,7 +143,7 @@ import Testing
         try await Self.define("LiveSecret", in: suite)
         let live = try await LiveConnection.connect(suite)
         #expect(try await live.subscribe(1, "LiveSecret")["code"] == 119)
-        #expect(try await live.subscribe(2, "LiveSecret", ["text": ["$bad": 1]])["code"] == 102)
+        #expect(try await live.subscribe(2, "LiveSecret", ["text": ["$bad": 1]])["code"] == 107)
         #expect(try await live.subscribe(3, "LiveHidden")["code"] == 102, "What is to be hidden is not shown.")
         let all = try await LiveConnection.connect(suite, ["masterKey": .string(Suite.masterKey)])
         #expect(try await all.subscribe(1, "LiveSecret")["op"] == "subscribed")

@@ -27,7 +27,7 @@ import Testing
         let end = End()
         let first = Task {
             try await Self.$held.withValue(Held(end)) {
-                try await gate.turn(of: "b", work: 4000 * milliseconds)
+                try await gate.turn(of: "b", work: 2500 * milliseconds)
             }
         }
         try await eventually("the first waits") { await gate.waitingCount == 1 }
@@ -37,7 +37,7 @@ import Testing
         #expect(!hasEnded)
         try await first.value
         // The second waits for some seconds from here.
-        try await eventually("nothing of the first is held", within: .seconds(2)) {
+        try await eventually("nothing of the first is held", within: .milliseconds(1500)) {
             end.hasCome.load(ordering: .relaxed)
         }
         try await second.value
