@@ -316,7 +316,13 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
 }
 
 // scripts/lib.sh builds without optimisation across modules, which takes a third of the compiler's time and brings
-// little where a package says itself what may be inlined. Ours do not say so.
-for target in package.targets where target.type == .regular && target.path?.hasPrefix("Shared/") == true {
-    target.swiftSettings = [.unsafeFlags(["-Xfrontend", "-enable-default-cmo"])]
+// little where a package says itself what may be inlined, and without what debuggers need. Our modules do not say what
+// may be inlined of them, and a stack trace shall have their lines.
+for target in package.targets where target.type != .system {
+    var settings = target.swiftSettings ?? []
+    settings.append(.unsafeFlags(["-Xfrontend", "-gline-tables-only"]))
+    if target.path?.hasPrefix("Shared/") == true {
+        settings.append(.unsafeFlags(["-Xfrontend", "-enable-default-cmo"]))
+    }
+    target.swiftSettings = settings
 }

@@ -70,9 +70,10 @@ need_swift() {
 
 # One configuration for everything: release. SwiftPM shows its progress and is quick when nothing changed.
 # Packages say themselves what may be inlined of them; that the compiler looks for more in each takes a third of the
-# time of a first build. For our own modules Package.swift turns it on again.
+# time of a first build, and what a debugger would want of them a tenth. For our own modules Package.swift turns the
+# former on again, and as much of the latter as a stack trace needs.
 build() {
-    local -a options=(-c release -Xswiftc -disable-cmo)
+    local -a options=(-c release -Xswiftc -disable-cmo -Xswiftc -gnone)
     if [[ -t 1 ]]; then
         (cd "$ROOT" && swift build "${options[@]}" "$@" </dev/null)
     else
