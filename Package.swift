@@ -13,7 +13,8 @@ func service(_ name: String, dependencies: [Target.Dependency] = []) -> Target {
     )
 }
 
-/// For tests that mostly wait for processes: optimising them would take longer than they run.
+/// For what mostly waits for processes, tests and the loading of the demo shop: optimising it would take longer than it
+/// runs.
 let unoptimised: [SwiftSetting] = [.unsafeFlags(["-Onone"])]
 
 /// Tests of one service that keeps objects or tables, in process.
@@ -163,7 +164,8 @@ let package = Package(
         .executableTarget(
             name: "Setup",
             dependencies: ["Outbound", "ParseProtocol"],
-            path: "scripts/setup"
+            path: "scripts/setup",
+            swiftSettings: unoptimised
         ),
     ]
 )
