@@ -13,8 +13,7 @@ func service(_ name: String, dependencies: [Target.Dependency] = []) -> Target {
     )
 }
 
-/// For what mostly waits for processes, tests and the loading of the demo shop: optimising it would take longer than it
-/// runs.
+/// For tests that mostly wait for processes: optimising them would take longer than they run.
 let unoptimised: [SwiftSetting] = [.unsafeFlags(["-Onone"])]
 
 /// Tests of one service that keeps objects or tables, in process.
@@ -164,8 +163,7 @@ let package = Package(
         .executableTarget(
             name: "Setup",
             dependencies: ["Outbound", "ParseProtocol"],
-            path: "scripts/setup",
-            swiftSettings: unoptimised
+            path: "scripts/setup"
         ),
     ]
 )
