@@ -1,18 +1,9 @@
-/// A random generator with a seed, so that every run can be repeated: SplitMix64,
-/// https://prng.di.unimi.it/splitmix64.c.
-struct Seeded: RandomNumberGenerator {
-    private var state: UInt64
+import TestSupport
 
-    init(_ seed: UInt64) { state = seed }
+/// The tests' one generator, for all files of this module.
+typealias Seeded = TestSupport.Seeded
 
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
+extension Seeded {
     /// True in `percent` of 100 cases.
     mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
 
