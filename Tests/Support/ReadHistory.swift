@@ -39,7 +39,8 @@ package struct ReadHistory: Sendable {
 
     private static func violations(of operations: [Operation]) -> [String] {
         let ended = operations.filter { $0.end != nil }.sorted { ($0.end ?? 0) < ($1.end ?? 0) }
-        let writes = operations.filter(\.isWrite).sorted { $0.begin < $1.begin }
+        // When each version was first being written.
+        let begun = Dictionary(operations.filter(\.isWrite).map { ($0.version, $0.begin) }, uniquingKeysWith: min)
         var (nextEnded, known) = (0, Int64(0))
         var found: [String] = []
         // In the order of their begins, what has ended before each is more and more.
@@ -52,8 +53,7 @@ package struct ReadHistory: Sendable {
                 found.append(
                     "\(read.register): version \(read.version) was read from \(read.begin) on, \(known) was known.")
             }
-            if read.version > 0, !writes.contains(where: { $0.version == read.version && $0.begin < read.end ?? .max })
-            {
+            if read.version > 0, begun[read.version] ?? .max >= read.end ?? .max {
                 found.append("\(read.register): version \(read.version) was read before anybody wrote it.")
             }
         }
