@@ -35,9 +35,18 @@ package final class Suite: Sendable {
         keeper = try Keeper(program: Self.cleanUp, arguments: [checkoutDirectory], environment: environment)
     }
 
+    /// Nothing of the data is wanted any more, so the processes are killed; how they stop is what tests of it look at.
+    /// The manager comes first, which would start them again.
     private static let cleanUp = """
         read -r _
-        "$1/scripts/down" >/dev/null 2>&1
+        if read -r pid <"$SATCHEL_DATA/supervisord.pid" && grep -qzxF -- "$SATCHEL_DATA/supervisord.conf" "/proc/$pid/cmdline"
+        then
+            kill -STOP "$pid"
+            pkill -KILL -P "$pid"
+            kill -KILL "$pid"
+        else
+            "$1/scripts/down"
+        fi >/dev/null 2>&1
         rm -rf -- "$SATCHEL_DATA"
         """
 

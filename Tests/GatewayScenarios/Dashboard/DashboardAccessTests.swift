@@ -1,0 +1,38 @@
+import Foundation
+import ParseProtocol
+import TestSupport
+import Testing
+
+/// Every view can be used by everybody: with a keyboard, a screen reader, a small screen, in light and in dark.
+@Suite(.serialized) struct DashboardAccessTests {
+    private static let desk = Desk()
+
+    /// Names, roles, contrast, targets and the order of the focus, on every view (`Tests/Peers/browser_checks.py`).
+    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases, ["light", "dark"])
+    func everybodyCanUseEveryView(_ screen: Desk.Screen, _ scheme: String) async throws {
+        let suite = try await Self.desk.suite
+        let (customer, orderNo) = try await Self.desk.paid()
+        let orders = try await ParseClient.master(suite).find("Order", ["orderNo": orderNo]).results
+        let order = try #require(orders.first?.text("objectId"))
+        let paths: [JSON] = [
+            "", "/orders", .string("/orders/\(order)"), "/products", "/reviews?show=all", "/customers",
+            .string("/customers/\(customer.userId)"), "/nowhere",
+        ]
+        let shop = try await Self.desk.shopPaths()
+        try await Self.desk.check("accessible", on: screen, ["scheme": .string(scheme), "paths": .array(paths + shop)])
+    }
+
+    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases, ["light", "dark"])
+    func everybodyCanUseFiguresAndRows(_ screen: Desk.Screen, _ scheme: String) async throws {
+        _ = try await Self.desk.paid()
+        let name = try await Self.desk.makeClass()
+        try await Self.desk.fill(name, rows: 50, owner: "brand00001")
+        let filter = "%5B%5B%22count%22,%22number%22,%22below%22,%2240%22,%22%22%5D%5D"
+        let paths: [JSON] = [
+            "/analytics?compare=yes", "/analytics?show=usage", "/analytics?show=events&event=Search&dimension=word",
+            "/analytics?show=funnel&view=Look", "/analytics?show=requests", "/data", .string("/data/\(name)"),
+            .string("/data/\(name)?sort=-count&filter=\(filter)"),
+        ]
+        try await Self.desk.check("accessible", on: screen, ["scheme": .string(scheme), "paths": .array(paths)])
+    }
+}

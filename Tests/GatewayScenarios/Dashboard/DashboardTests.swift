@@ -1,0 +1,118 @@
+import Foundation
+import ParseProtocol
+import TestSupport
+import Testing
+
+/// Orders, products, reviews, customers and who signs in, as operators see them (`Tests/Peers/dashboard.py`).
+///
+/// One after the other, as in its neighbours: a browser is much for a small machine, and the first one counts sales.
+@Suite(.serialized) struct DashboardTests {
+    private static let desk = Desk()
+
+    /// The figures of the last day, in minor units.
+    private static func salesToday() async throws -> Int64 {
+        let sales = try await Customer.admin(desk.suite).run("analyticsSales")
+        return sales.result.at(0, "points")?.arrayValue?.last?["netMinorUnits"]?.intValue ?? 0
+    }
+
+    /// The first view stays within 150 KB compressed, pictures of products included.
+    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    func theMorningsViewShowsWhatWaits(_ screen: Desk.Screen) async throws {
+        let net = try await Self.salesToday() + 700
+        _ = try await Self.desk.paid()
+        try await eventually("the sale is counted", within: .seconds(20)) { try await Self.salesToday() == net }
+        let report = try await Self.desk.check("today", on: screen, ["sales": .string("$\(net / 100).00")])
+        #expect(report["bytes"]?.intValue ?? .max <= 150_000, "\(report)")
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func onlyOperatorsSignInAndSessionsEnd() async throws {
+        let customer = try await Customer.signUp(Self.desk.suite)
+        let pair: JSON = ["user": .string(customer.email), "password": .string(customer.password)]
+        try await Self.desk.check("signing_in", on: .desk, ["customer": pair])
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func anOperatorWithASecondFactorIsAskedForIt() async throws {
+        let suite = try await Self.desk.suite
+        let person = try await Customer.signUp(suite)
+        let master = ParseClient.master(suite)
+        let admins = try #require(try await master.find("_Role", ["name": "admins"]).results.first)
+        let joined = try await master.call(
+            .PUT, "/roles/\(admins.text("objectId"))",
+            ["users": ["__op": "AddRelation", "objects": [person.pointer]]])
+        try #require(joined.status == 200, "\(joined.text)")
+        let app = Authenticator()
+        let mfa: JSON = ["secret": .string(app.secret), "token": .string(try await app.next())]
+        let enrolled = try await person.client.call(
+            .PUT, "/users/\(person.userId)", ["authData": ["mfa": mfa]])
+        let codes = try #require(enrolled.json.at("authDataResponse", "mfa", "recovery")?.stringValue)
+        let code = String(codes.split(separator: ",")[0].filter { $0 != " " })
+        try await Self.desk.check(
+            "second_factor", on: .phone,
+            ["user": .string(person.email), "password": .string(person.password), "code": .string(code)])
+    }
+
+    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    func anOrderIsShippedDeliveredAndRefundedAnotherCancelled(_ screen: Desk.Screen) async throws {
+        let (_, first) = try await Self.desk.paid()
+        let (_, second) = try await Self.desk.paid()
+        try await Self.desk.check("orders", on: screen, ["orders": [first, second]])
+        let admin = try await Customer.admin(Self.desk.suite)
+        let orders = try await admin.find("Order", ["orderNo": ["$in": [first, second]]], ["order": "orderNo"]).results
+        #expect(orders.map { $0["orderState"] } == ["refunded", "cancelled"])
+        #expect(orders.first?["refundedTotal"] == 150)
+        #expect(orders.first?["trackingNumber"] == "PP-77")
+    }
+
+    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    func aProductIsAddedWithPhotoAndEditedInTheGrid(_ screen: Desk.Screen) async throws {
+        let suite = try await Self.desk.suite
+        let name = "Zeta\(Names.random(6))"
+        let shelf = try await Shelf.fill(suite, names: ["Shelf \(Names.random(6))"])
+        try await Self.desk.check("products", on: screen, ["name": .string(name), "brand": .string(shelf.title)])
+        let products = try await ParseClient.master(suite).find("Product", ["name": .string(name)]).results
+        let product = try #require(products.first)
+        #expect(product["unitPrice"] == 13.75)
+        #expect(product["stock"] == 3)
+        #expect(product["active"] == false)
+        #expect(product["thumbnail"]?.wireType == "File")
+        #expect(product["brand"]?.pointerTarget?.objectId == shelf.brandId)
+    }
+
+    /// What shoppers write may be markup; on the page it is text.
+    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    func reviewsAreModerated(_ screen: Desk.Screen) async throws {
+        let suite = try await Self.desk.suite
+        let shelf = try await Shelf.fill(suite, names: ["<script>alert('name')</script> \(Names.random(6))"])
+        let reporter = try await Customer.signUp(suite)
+        var texts: [JSON] = []
+        for word in ["Kept", "Hidden"] {
+            let author = try await Customer.signUp(suite)
+            let text = "\(word) \(Names.random(6)) <img src=x onerror=alert('review')>"
+            let review = try await author.client.create(
+                "ProductReview",
+                [
+                    "product": .pointer("Product", shelf.productIds[0]), "rating": 4, "content": .string(text),
+                ])
+            try #require(review.status == 201, "\(review.text)")
+            let reported = try await reporter.client.run("reportReview", ["reviewId": .string(review.objectId)])
+            try #require(reported.status == 200, "\(reported.text)")
+            texts.append(.string(text))
+        }
+        try await Self.desk.check("reviews", on: screen, ["reviews": .array(texts)])
+    }
+
+    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    func aCustomerIsFoundAndSignedOutEverywhere(_ screen: Desk.Screen) async throws {
+        let lastName = "Quince\(Names.random(6))"
+        let (customer, _) = try await Self.desk.paid(lastName: lastName)
+        try await Self.desk.check(
+            "customers", on: screen,
+            [
+                "name": .string("Ada \(lastName)"), "shown": .string("Ada \(lastName)"),
+                "email": .string(customer.email),
+            ])
+        #expect(try await customer.client.get("/users/me").code == 209)
+    }
+}

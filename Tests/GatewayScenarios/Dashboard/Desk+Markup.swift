@@ -1,0 +1,53 @@
+import ParseProtocol
+import TestSupport
+
+/// Things of a shop whose names, texts and reports have markup in them.
+extension Desk {
+    /// What runs a script where a text is taken for markup.
+    static let markup = "<img src=x onerror=alert(1)>"
+
+    /// A crash with everything that the view shows.
+    static func crash(release: String) -> String {
+        let eventId = CrashProject.newId()
+        let own: JSON = [
+            "function": "checkout()", "filename": "Bag.swift", "lineno": 17, "in_app": true,
+            "pre_context": ["func checkout() {"], "context_line": .string("    let item = items[7] // \(markup)"),
+            "post_context": ["}"],
+        ]
+        let frames: JSON = [["function": "main", "filename": "main.swift", "lineno": 3], own]
+        let thrown: JSON = [
+            "type": "OutOfBag", "value": .string("index 7 \(markup)"), "stacktrace": ["frames": frames],
+        ]
+        let crumb: JSON = ["timestamp": 1_700_000_000, "category": "ui.tap", "message": .string("Bag \(markup)")]
+        let event: JSON = [
+            "event_id": .string(eventId), "release": .string(release), "level": "fatal", "platform": "cocoa",
+            "exception": ["values": [thrown]], "breadcrumbs": ["values": [crumb]],
+            "contexts": ["device": ["model": .string("iPhone14,2 \(markup)")]], "tags": ["screen": .string(markup)],
+            "user": ["id": "u1"],
+        ]
+        return CrashProject.envelope(of: event, eventId: eventId)
+    }
+
+    /// A crash that was reported just now.
+    func crashed() async throws -> CrashProject {
+        let project = try await CrashProject.create(suite)
+        let answer = try await project.send(Array(Self.crash(release: "shop@1.0.0").utf8), key: project.key)
+        guard answer.status == 200 else { throw Unexpected("envelope", answer) }
+        return project
+    }
+
+    /// The paths of these views, with something in each.
+    func shopPaths() async throws -> [JSON] {
+        let suite = try await suite
+        let shelf = try await Shelf.fill(suite, names: ["Path \(Names.random(6))"])
+        let promotion = try await Customer.admin(suite).create(
+            "Promotion", ["content": "Two for one", "audience": ["where": ["deviceType": "ios"]]])
+        guard promotion.status == 201 else { throw Unexpected("POST Promotion", promotion) }
+        let issues = try await crashed().issues()
+        return [
+            .string("/products/\(shelf.productIds[0])"), "/brands", "/stores", "/pages", "/promotions",
+            "/promotions/new", .string("/promotions/\(promotion.objectId)"), "/crashes",
+            .string("/crashes/\(issues.first?.text("issueId") ?? "")"),
+        ]
+    }
+}

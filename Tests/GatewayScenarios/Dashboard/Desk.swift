@@ -1,0 +1,84 @@
+import Foundation
+import ParseProtocol
+import TestSupport
+import Testing
+
+/// The dashboard of a suite of its own, as operators use it in headless Chromium.
+final class Desk: Sendable {
+    enum Screen: String, CaseIterable, Sendable { case desk, phone }
+
+    private let start = Task {
+        try await Suite.start(settings: ["SATCHEL_MFA": "totp", "SATCHEL_SHOP_NAME": "Beauty & Me"])
+    }
+    var suite: Suite { get async throws { try await start.value } }
+
+    /// Runs a flow of `Tests/Peers/dashboard.py` and expects nothing wrong of it: an error in the console, a report of
+    /// the policy and a request to another host are wrong as well.
+    @discardableResult
+    func check(
+        _ flow: String, on screen: Screen, _ given: [String: JSON] = [:],
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> JSON {
+        let suite = try await suite
+        let password = try suite.adminPassword()
+        let standard: [String: JSON] = [
+            "user": "admin@satchel.example", "password": .string(password), "viewport": .string(screen.rawValue),
+        ]
+        let all = JSON.object(standard.merging(given) { $1 })
+        let text = try await Command.run([
+            Peer.python, "\(checkoutDirectory)/Tests/Peers/dashboard.py", suite.origin, flow, all.serializedText,
+        ])
+        let report = try JSON(parsing: text.split(separator: "\n").last.map(String.init) ?? "")
+        for failure in report["failures"]?.arrayValue ?? [.string("No report: \(text)")] {
+            Issue.record("\(failure.stringValue ?? failure.serializedText)", sourceLocation: sourceLocation)
+        }
+        return report
+    }
+
+    /// A customer who just paid for two pieces at 3.50.
+    func paid(lastName: String = "Long") async throws -> (customer: Customer, orderNo: JSON) {
+        let suite = try await suite
+        let shelf = try await Shelf.fill(suite, names: ["Desk \(Names.random(6))"])
+        let customer = try await Customer.signUp(suite)
+        _ = try await customer.client.run("addToBag", ["productId": .string(shelf.productIds[0]), "quantity": 2])
+        var address = Customer.address
+        address["lastName"] = .string(lastName)
+        let answer = try await customer.client.run("checkout", ["tokenId": "tok_visa", "shippingAddress": address])
+        guard answer.status == 200, let orderNo = answer.result["orderNo"] else { throw Unexpected("checkout", answer) }
+        return (customer, orderNo)
+    }
+
+    /// A text that looks like a script, which a row shows as it is.
+    static let script = "<img src=x onerror=alert('row')>"
+
+    /// Rows of every type that clients write, made by the master key.
+    func fill(_ className: String, rows: Int, owner: String) async throws {
+        let master = ParseClient.master(try await suite)
+        for start in stride(from: 0, to: rows, by: 50) {
+            let requests = (start..<min(start + 50, rows)).map { row -> JSON in
+                let body: JSON = [
+                    "text": .string(row == rows - 1 ? Self.script : "row \(row)"), "count": .int(Int64(row)),
+                    "flag": .bool(row.isMultiple(of: 2)),
+                    "when": ["__type": "Date", "iso": "2030-05-02T10:15:00.000Z"],
+                    "tags": ["a", "b"], "place": ["__type": "GeoPoint", "latitude": 52.5, "longitude": 13.4],
+                    "more": ["of": ["row": .int(Int64(row))]], "owner": .pointer("Category", owner),
+                ]
+                return ["method": "POST", "path": .string("/parse/classes/\(className)"), "body": body]
+            }
+            let answer = try await master.call(.POST, "/batch", ["requests": .array(requests)])
+            guard answer.status == 200 else { throw Unexpected("POST batch", answer) }
+        }
+    }
+
+    /// A class of a test's own, which operators alone may see.
+    func makeClass() async throws -> String {
+        let name = "Rows\(Names.random(6))"
+        let verbs = ["find", "get", "count", "create", "update", "delete", "addField"]
+        let admins: JSON = ["role:admins": true]
+        let permissions = JSON.object(Dictionary(uniqueKeysWithValues: verbs.map { ($0, admins) }))
+        let made = try await ParseClient.master(suite).call(
+            .POST, "/schemas/\(name)", ["classLevelPermissions": permissions])
+        guard made.status == 200 else { throw Unexpected("POST schemas", made) }
+        return name
+    }
+}
