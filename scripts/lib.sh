@@ -36,12 +36,13 @@ free_port() {
 
 # --- Debian packages and the build -----------------------------------------------------------------------------
 
-is_installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
-
 # Installs the packages that are missing; does not touch apt when none is.
 need_packages() {
-    local package missing=() sudo=()
-    for package in "$@"; do is_installed "$package" || missing+=("$package"); done
+    local package installed missing=() sudo=()
+    installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null) || true # one is unknown
+    for package in "$@"; do
+        [[ $'\n'$installed$'\n' == *$'\n'"$package installed"$'\n'* ]] || missing+=("$package")
+    done
     ((${#missing[@]})) || return 0
     if ((EUID != 0)); then
         command -v sudo >/dev/null || die "these Debian packages are missing, install them as root: ${missing[*]}"
@@ -191,15 +192,13 @@ need_running() { manager_pid >/dev/null || die "the suite is not running ($SATCH
 ctl() { /usr/bin/supervisorctl -c "$SATCHEL_DATA/supervisord.conf" "$@" 9>&-; }
 
 # Makes the manager look at its children now. It does so once a second, or after any request: this is the cheapest.
-nudge() { curl -s -o /dev/null --max-time 1 --unix-socket "$SATCHEL_DATA/sockets/ctl.sock" http://localhost/ || true; }
+# Fails when there is no manager.
+nudge() { curl -s -o /dev/null --max-time 1 --unix-socket "$SATCHEL_DATA/sockets/ctl.sock" http://localhost/; }
 
-# ctl that waits for processes to end or to start, in as little time as they take.
+# ctl that waits for processes to end or to start, in as little time as they take. Without arguments it reads commands.
 prompt_ctl() {
     local nudger status=0
-    while manager_pid >/dev/null; do
-        nudge
-        sleep 0.02
-    done 9>&- &
+    while nudge; do sleep 0.05; done 9>&- &
     nudger=$!
     ctl "$@" || status=$?
     # Whoever starts a script may have SIGTERM ignored, which its processes inherit.
@@ -235,9 +234,13 @@ declare -A EXTRA_REPLICAS=()
 
 # The wanted number of replicas of service $1.
 replicas_of() {
-    local count
-    count=$(sed -n "s/^$1=\([0-9]*\)$/\1/p" "$SATCHEL_DATA/scale" 2>/dev/null | tail -n 1)
-    say "$((${count:-1} + ${EXTRA_REPLICAS[$1]:-0}))"
+    local line count=1
+    if [[ -e $SATCHEL_DATA/scale ]]; then
+        while IFS= read -r line; do
+            [[ ! $line =~ ^$1=([0-9]+)$ ]] || count=${BASH_REMATCH[1]}
+        done <"$SATCHEL_DATA/scale"
+    fi
+    say "$((count + ${EXTRA_REPLICAS[$1]:-0}))"
 }
 
 # Checks and stores `catalog=2,bag=3`; services that are not named keep their number.
@@ -332,7 +335,7 @@ wait_healthy() {
             say "  waiting for ${missing:-the gateway}"
             shown=$missing
         fi
-        nudge
+        nudge || true
         sleep 0.1
     done
 }

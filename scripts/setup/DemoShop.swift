@@ -37,6 +37,8 @@ struct DemoShopLoad {
     func removeMarks() async throws { try await loader.removeMarks(from: DemoShopLoad.classNames) }
 
     func run() async throws {
+        // A password takes the users' service a quarter of a second, a photo the catalog as much.
+        async let signedUp = signUpReviewers()
         let brands = try await categories()
         let products = try await products(brands)
         try await load("Store", named: "name", shop.rows("stores")) { row in
@@ -52,7 +54,9 @@ struct DemoShopLoad {
         try await load("Promotion", named: "content", shop.rows("promotions")) {
             DemoShopLoad.members($0, ["content"])
         }
-        let people = try await reviewers()
+        let progress = Progress("_User", total: try shop.rows("reviewers").count)
+        let (people, newPeople) = try await signedUp
+        progress.finish(new: newPeople)
         let names = try shop.rows("reviewers").reduce(into: [String: String]()) {
             $0[$1.key] = try $1.row.text("firstName")
         }
@@ -157,21 +161,18 @@ struct DemoShopLoad {
     }
 
     /// Customers who wrote the reviews. Nobody knows their passwords.
-    private func reviewers() async throws -> [String: String] {
+    private func signUpReviewers() async throws -> (ids: [String: String], new: Int) {
         let rows = try shop.rows("reviewers")
-        var progress = Progress("_User", total: rows.count)
         var ids = try await existing("_User", named: "username", rows)
         var new = 0
-        for (done, (key, row)) in rows.enumerated() where ids[key] == nil {
+        for (key, row) in rows where ids[key] == nil {
             var fields = DemoShopLoad.members(row, ["firstName", "lastName"])
             fields["password"] = .string(Names.random(32))
             let user = try await loader.gateway.signUp(username: row.text("username"), fields: fields)
             ids[key] = user.objectId
             new += user.isNew ? 1 : 0
-            progress.update(done + 1)
         }
-        progress.finish(new: new)
-        return ids
+        return (ids, new)
     }
 
     private static func members(_ row: JSON, _ names: [String]) -> [String: JSON] {
