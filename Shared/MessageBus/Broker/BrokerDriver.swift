@@ -178,6 +178,8 @@ final class BrokerDriver: SocketDriver {
         act()
     }
 
+    var isWaiting: Bool { dispatcher.hasPending || sweepsLeft > 0 }
+
     func tick() {
         let lanesBefore = dispatcher.lanes.count
         dispatcher.tick(now: BusClock.now, &actions)

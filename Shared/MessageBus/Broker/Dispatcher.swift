@@ -200,6 +200,9 @@ package struct Dispatcher<Origin> {
         }
     }
 
+    /// Whether a request has no answer yet.
+    package var hasPending: Bool { !pending.isEmpty }
+
     /// Ends requests whose deadline passed and lanes that fell silent. To be called several times a second.
     package mutating func tick(now: BusClock.Milliseconds, _ actions: inout [Action]) {
         waitForSuccessors(now: now)

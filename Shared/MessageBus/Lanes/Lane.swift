@@ -205,6 +205,8 @@ final class LaneDriver: SocketDriver {
     /// Connected, perhaps to a gateway that was restarted and knows nobody.
     func peersChanged() { sayHello() }
 
+    var isWaiting: Bool { !calls.isEmpty || leaving != nil }
+
     func tick() {
         if ContinuousClock.now - lastHello >= .seconds(1) { sayHello() }
         if let leaving, leaving.until <= .now { endLeaving(heard: false) }

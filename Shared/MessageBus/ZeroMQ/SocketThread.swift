@@ -10,8 +10,10 @@ protocol SocketDriver<Work>: AnyObject {
     func received(_ frames: [[UInt8]])
     /// A peer connected or went away.
     func peersChanged()
-    /// Called about ten times a second, less often while one message takes longer.
+    /// Called about ten times a second while `isWaiting`, else twice; less often while one message takes longer.
     func tick()
+    /// Whether `tick` has deadlines to keep.
+    var isWaiting: Bool { get }
     /// All that was there to be done was done, for now. Called before the thread sleeps and before it ends.
     func batchEnded()
     /// False ends the thread.
@@ -83,7 +85,8 @@ final class SocketThread<Work: Sendable>: Sendable {
                 received += 1
                 now = clock.now
             }
-            if now - lastTick >= .milliseconds(100) {
+            let pauseMilliseconds = driver.isWaiting ? 100 : 500
+            if now - lastTick >= .milliseconds(pauseMilliseconds) {
                 lastTick = now
                 driver.tick()
             }
@@ -95,7 +98,9 @@ final class SocketThread<Work: Sendable>: Sendable {
                 zmq_pollitem_t(socket: nil, fd: mailbox.wakeDescriptor, events: Int16(ZMQ_POLLIN), revents: 0),
                 zmq_pollitem_t(socket: monitor.pointer, fd: 0, events: Int16(ZMQ_POLLIN), revents: 0),
             ]
-            if zmq_poll(&items, Int32(items.count), 100) < 0, zmq_errno() != EINTR { throw ZeroMQError("zmq_poll") }
+            if zmq_poll(&items, Int32(items.count), pauseMilliseconds) < 0, zmq_errno() != EINTR {
+                throw ZeroMQError("zmq_poll")
+            }
             mailbox.awake()
             if items[2].revents != 0 {
                 while try monitor.receive() != nil {}
