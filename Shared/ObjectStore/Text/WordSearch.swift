@@ -108,10 +108,11 @@ struct WordSearch {
             let length = Double(tokens.count { sought.contains($0) || !WordSearch.fillers.contains($0) })
             var counts: [String: Int] = [:]
             for token in tokens where sought.contains(token) { counts[token, default: 0] += 1 }
-            return counts.values.reduce(0) { sum, count in
+            return counts.values.reduce(0) { (sum: Double, count: Int) -> Double in
                 // 1 + 1/2 + 1/4 + …
-                let frequency = 2 - pow(0.5, Double(count - 1))
-                return sum + frequency * (0.5 + 0.5 * Double(count) / length)
+                let frequency: Double = 2 - pow(0.5, Double(count - 1))
+                let share: Double = Double(count) / length
+                return sum + frequency * (0.5 + 0.5 * share)
             }
         }
     }
