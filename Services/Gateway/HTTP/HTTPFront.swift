@@ -290,8 +290,8 @@ func headerName(_ text: String) -> HTTPField.Name {
 /// Ids that follow a request through logs and services, and keys under which its writes are kept: unique for a
 /// gateway's life and, by its start time, across restarts.
 enum RequestIds {
-    private static let prefix = String(Timestamp.now.milliseconds, radix: 36)
+    private static let prefix = String(Timestamp.now.milliseconds, radix: 36) + "-"
     private static let last = Atomic<UInt64>(0)
 
-    static func next() -> String { "\(prefix)-\(last.wrappingAdd(1, ordering: .relaxed).newValue)" }
+    static func next() -> String { prefix + String(last.wrappingAdd(1, ordering: .relaxed).newValue) }
 }
