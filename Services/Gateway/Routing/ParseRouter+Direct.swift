@@ -53,7 +53,7 @@ extension ParseRouter {
     /// - Parameter request: becomes one that is counted, with its path under the mount, when it is such a read.
     func direct(_ request: inout ParseRequest) -> DirectRead? {
         guard request.method == .get, !request.isHead,
-            let (path, className, principal) = passed(request, without: HookedRead.triggers)
+            let (path, className, principal) = passedAtOnce(request, without: HookedRead.triggers)
         else { return nil }
         let objectId = path.count == 3 ? String(path[2]) : nil
         let read: DirectRead
@@ -77,7 +77,7 @@ extension ParseRouter {
     /// nil when one of them may have to, or would refuse it.
     /// - Parameter triggers: those that must not be there.
     /// - Returns: the path under the mount, the class and who asks, who has no key but a client's.
-    func passed(
+    func passedAtOnce(
         _ request: ParseRequest, without triggers: [HookTable.Trigger]
     ) -> (path: [Substring], className: String, principal: Principal)? {
         guard request.credentials.context == nil, admission.isOpen,

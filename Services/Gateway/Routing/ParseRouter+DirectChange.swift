@@ -26,7 +26,7 @@ extension ParseRouter {
     func directChange(_ request: inout ParseRequest) -> DirectChange? {
         guard request.method == .post || request.method == .put, tunnel.isEmpty(request),
             !admission.mayBeOnce(request),
-            let (path, className, principal) = passed(request, without: HookedWrite.triggers),
+            let (path, className, principal) = passedAtOnce(request, without: HookedWrite.triggers),
             path.count == (request.method == .post ? 2 : 3)
         else { return nil }
         request.path = path
