@@ -83,7 +83,7 @@ private func listener(
                 ConnectionGuard(gate), ContinueHandler(),
                 // Before the reader, so that it sees every request; Hummingbird's own has no time limit then.
                 HTTPConnectionStateHandler(idleTimeout: .seconds(75), logger: logger),
-                LiveUpgrade(hub, configuration, mount), DirectReader(front),
+                LiveUpgrade(hub, configuration, mount), DirectHandler(front),
             ]))
     return try builder.buildServer(
         configuration: .init(address: .hostname(configuration.host, port: configuration.port), backlog: 1024),

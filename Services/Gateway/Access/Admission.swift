@@ -20,7 +20,7 @@ struct Admission: Sendable {
 
     // MARK: May it?
 
-    /// Whether a client's reads pass whatever they are: nothing is counted, and every route is open.
+    /// Whether a client's requests pass whatever they are: nothing is counted, and every route is open.
     var isOpen: Bool { limiter.isOff && settings.clientRoutes == nil }
 
     /// Counts a request by where it comes from, before anything is looked up for it.
@@ -90,6 +90,11 @@ struct Admission: Sendable {
             throw ParseError(.invalidJSON, "X-Parse-Request-Id has at most \(Self.requestIdBytesMax) bytes.")
         }
         return onceKeys.key(id, request)
+    }
+
+    /// Whether `onceId` has to decide about a request.
+    func mayBeOnce(_ request: ParseRequest) -> Bool {
+        !settings.onceRoutes.isEmpty && request.headers.contains(Self.requestIdName)
     }
 
     /// Runs a request under its id. The id is on the disk before the request begins; it is given back only when the

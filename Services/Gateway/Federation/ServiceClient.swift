@@ -97,8 +97,38 @@ extension ServiceClient {
             return completion(.failure(.internalError))  // Only a message that does not encode, which ours always do.
         }
         request.budget = budget
+        send(request, hold, completion: completion)
+    }
+
+    /// A change from where there is no task, as `write`. `broker.wake` has to follow.
+    /// - Parameters:
+    ///   - budget: microseconds of processor time.
+    ///   - hold: the memory that the answer is held in.
+    ///   - completion: called once, on the broker's thread, so that it must only hand over; or at once.
+    func ask<Request, Reply>(
+        _ call: Call<Request, Reply>, toChange message: Request, _ document: [UInt8], for principal: Principal,
+        trace: String, _ budget: Int64, _ hold: ByteHold, timeout: Duration,
+        completion: @escaping @Sendable (Result<ServiceReply<Reply>, ParseError>) -> Void
+    ) {
+        guard !principal.readOnly else { return completion(.failure(.readOnlyKey)) }
+        guard var request = try? Self.request(call, message, principal, trace, timeout) else {
+            return completion(.failure(.internalError))  // As above.
+        }
+        request.documents = [document]
+        request.writes = true
+        request.idempotencyKey = RequestIds.next()
+        request.budget = budget
+        hold.changes()
+        send(request, hold, completion: completion)
+    }
+
+    private func send<Reply>(
+        _ request: BusRequest, _ hold: ByteHold,
+        completion: @escaping @Sendable (Result<ServiceReply<Reply>, ParseError>) -> Void
+    ) {
+        let isChange = request.writes
         broker.call(request, wakes: false) { result in
-            switch AnswerHold.admit(result, hold, reserved: 0, isDone: false) {
+            switch AnswerHold.admit(result, hold, reserved: 0, isDone: isChange) {
             case .success(let reply): completion(.success(ServiceReply(body: reply.body, documents: reply.documents)))
             case .failure(let failure): completion(.failure(ParseError(failure)))
             }

@@ -5,7 +5,8 @@ import ParseProtocol
 /// no client can point a File anywhere, and so that a shop can move to another address.
 package struct FileLinks: Sendable {
     private let base: String
-    private let baseInJSON: [UInt8]
+    /// What stands before a file's name in its `url`, from the comma behind the name on.
+    private let member: [UInt8]
 
     /// The beginning of a File as `JSON.serialized` writes it and the services keep it. Within a JSON text a quote is
     /// escaped, so that these bytes are never a part of one.
@@ -18,7 +19,7 @@ package struct FileLinks: Sendable {
                 ? String(UnicodeScalar(byte)) : Self.escaped(byte)
         }
         base = "\(publicURL)/files/\(id)/"
-        baseInJSON = Array(JSON.string(base).serialized.dropLast())
+        member = Array(#","url":"#.utf8) + JSON.string(base).serialized.dropLast()
     }
 
     /// The URL of a file.
@@ -46,7 +47,6 @@ package struct FileLinks: Sendable {
         body.withUnsafeBytes { bytes in
             let places = Self.places(in: bytes)
             guard !places.isEmpty, let source = bytes.baseAddress else { return body }
-            let member = Array(#","url":"#.utf8) + baseInJSON
             let count = places.reduce(bytes.count) { $0 + member.count + ($1.end - $1.start) + 2 * $1.spaces + 1 }
             return Array(unsafeUninitializedCapacity: count) { output, filled in
                 guard let target = UnsafeMutableRawPointer(output.baseAddress) else { return }

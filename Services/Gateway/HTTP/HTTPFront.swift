@@ -20,6 +20,8 @@ final class HTTPFront: Sendable {
     let date = HTTPDate()
     /// The heads of usual answers; those for browsers where the same is said to all of them.
     let heads: (usual: AnswerHeads, inBrowsers: AnswerHeads?)
+    /// The beginnings of paths of objects by the name of their class.
+    let classPaths: [[UInt8]]
     private let logger: Logger
 
     init(
@@ -36,6 +38,7 @@ final class HTTPFront: Sendable {
         heads = (
             Self.heads(origin: nil, origins), origins.isForAll ? Self.heads(origin: "null", origins) : nil
         )
+        classPaths = [configuration.mount.map { "/\($0)" }.joined(), "/1"].map { Array("\($0)/classes/".utf8) }
         self.logger = logger
     }
 
@@ -218,12 +221,9 @@ final class HTTPFront: Sendable {
         return headers
     }
 
-    /// The heads of answers that may be kept by who asked.
+    /// The heads of usual answers to somebody on a page of this origin.
     private static func heads(origin: String?, _ rule: OriginRule) -> AnswerHeads {
-        var headers = headers(origin: origin, rule)
-        headers.append(cacheControl)
-        headers.append(vary)
-        return AnswerHeads(headers)
+        AnswerHeads(headers(origin: origin, rule), ofReads: [cacheControl, vary])
     }
 
     private func preflight(_ request: Request) -> Response {
@@ -290,8 +290,8 @@ func headerName(_ text: String) -> HTTPField.Name {
 /// Ids that follow a request through logs and services, and keys under which its writes are kept: unique for a
 /// gateway's life and, by its start time, across restarts.
 enum RequestIds {
-    private static let prefix = String(Timestamp.now.milliseconds, radix: 36)
+    private static let prefix = String(Timestamp.now.milliseconds, radix: 36) + "-"
     private static let last = Atomic<UInt64>(0)
 
-    static func next() -> String { "\(prefix)-\(last.wrappingAdd(1, ordering: .relaxed).newValue)" }
+    static func next() -> String { prefix + String(last.wrappingAdd(1, ordering: .relaxed).newValue) }
 }

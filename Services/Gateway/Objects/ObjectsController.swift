@@ -12,7 +12,7 @@ struct ObjectsController: Sendable {
     let cache: ReadCache?
 
     /// The catalog takes up to a few seconds for a product with a new photo, and a batch may have some.
-    private static let writeTimeout = Duration.seconds(30)
+    static let writeTimeout = Duration.seconds(30)
 
     func get(
         _ className: String, _ objectId: String, _ request: ParseRequest, _ principal: Principal
@@ -114,7 +114,12 @@ struct ObjectsController: Sendable {
         _ className: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
         let (outcome, answer) = try await write(.create, className, nil, request, principal)
-        return ParseResponse(status: 201, body: answer, location: location(className, outcome.objectID))
+        return created(className, outcome, answer)
+    }
+
+    /// The answer to a create.
+    func created(_ className: String, _ outcome: WriteOutcome, _ answer: [UInt8]) -> ParseResponse {
+        ParseResponse(status: 201, body: answer, location: location(className, outcome.objectID))
     }
 
     func update(
@@ -139,17 +144,21 @@ struct ObjectsController: Sendable {
     private func write(
         _ verb: Change.Verb, _ className: String, _ objectId: String?, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> (outcome: WriteOutcome, answer: [UInt8]) {
-        let change = Change.with {
+        let outcomes = try await write(
+            [(Self.change(verb, className, objectId), request.document)],
+            to: ServiceDirectory.service(ofClass: className), atomic: true, principal, request)
+        guard let first = outcomes.first else { throw .internalError }
+        return first
+    }
+
+    /// The message for one change, to which its document is added.
+    static func change(_ verb: Change.Verb, _ className: String, _ objectId: String?) -> Change {
+        Change.with {
             $0.verb = verb
             $0.className = className
             $0.objectID = objectId ?? ""
             if verb == .create { $0.proposedID = Names.objectId() }
         }
-        let outcomes = try await write(
-            [(change, request.document)], to: ServiceDirectory.service(ofClass: className), atomic: true, principal,
-            request)
-        guard let first = outcomes.first else { throw .internalError }
-        return first
     }
 
     /// Several changes at one service in one message.

@@ -33,6 +33,12 @@ struct Tunnel: Sendable {
         return request.method != method
     }
 
+    /// Whether it is seen at once that `open` finds nothing in a request. Most have an object whose first byte says so.
+    func isEmpty(_ request: ParseRequest) -> Bool {
+        request.credentials.applicationId == applicationId && request.body.first == UInt8(ascii: "{")
+            && (request.method != .post || !mayOverrideMethod(request))
+    }
+
     /// Header clients may still send `_method` in a body (Swift's POST queries); looking for the text avoids a decode.
     private func mayOverrideMethod(_ request: ParseRequest) -> Bool {
         request.isForm ? request.tunnelled?["_method"] != nil : request.body.contains(text: "\"_method\"")

@@ -52,14 +52,8 @@ extension ParseRouter {
     /// do with. `passed` decides about those, and for them no more was done here than `ParseRequest.looked` has.
     /// - Parameter request: becomes one that is counted, with its path under the mount, when it is such a read.
     func direct(_ request: inout ParseRequest) -> DirectRead? {
-        guard request.method == .get, !request.isHead, request.credentials.context == nil, admission.isOpen,
-            let path = mount.stripped(from: request.path), path.count == 2 || path.count == 3,
-            path[0] == "classes", path[1].utf8.first != UInt8(ascii: "_")
-        else { return nil }
-        let className = String(path[1])
-        guard Names.isClassName(className), hooks.areNone(onReadsOf: className),
-            let client = principals.admit(request), !client.isPrivileged,
-            let principal = principals.known(client, request.credentials)
+        guard request.method == .get, !request.isHead,
+            let (path, className, principal) = passedAtOnce(request, without: HookedRead.triggers)
         else { return nil }
         let objectId = path.count == 3 ? String(path[2]) : nil
         let read: DirectRead
@@ -77,6 +71,25 @@ extension ParseRouter {
         request.path = path
         request.isCounted = true
         return read
+    }
+
+    /// The way to `/classes/<C>` or an object of it past stages that let a request pass without having to ask anybody;
+    /// nil when one of them may have to, or would refuse it.
+    /// - Parameter triggers: those that must not be there.
+    /// - Returns: the path under the mount, the class and who asks, who has no key but a client's.
+    func passedAtOnce(
+        _ request: ParseRequest, without triggers: [HookTable.Trigger]
+    ) -> (path: [Substring], className: String, principal: Principal)? {
+        guard request.credentials.context == nil, admission.isOpen,
+            let path = mount.stripped(from: request.path), path.count == 2 || path.count == 3,
+            path[0] == "classes", path[1].utf8.first != UInt8(ascii: "_")
+        else { return nil }
+        let className = String(path[1])
+        guard Names.isClassName(className), hooks.areNone(triggers, on: className),
+            let client = principals.admit(request), !client.isPrivileged,
+            let principal = principals.known(client, request.credentials)
+        else { return nil }
+        return (path, className, principal)
     }
 
     /// The options of a read; nil when they cannot be, which its route will say.

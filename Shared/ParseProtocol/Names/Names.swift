@@ -48,7 +48,7 @@ public enum Names {
     }
 
     /// `^[A-Za-z][A-Za-z0-9_]*$`, at most 128 characters, or one of the built-in classes.
-    public static func isClassName(_ name: String) -> Bool { builtInClasses.contains(name) || isIdentifier(name) }
+    public static func isClassName(_ name: String) -> Bool { isIdentifier(name) || builtInClasses.contains(name) }
 
     /// `^[A-Za-z][A-Za-z0-9_]*$`, at most 128 characters.
     public static func isIdentifier(_ name: String) -> Bool {

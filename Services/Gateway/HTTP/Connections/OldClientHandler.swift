@@ -13,7 +13,7 @@ final class OldClientHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// Not "keep-alive" alone, with which `DirectReader` would answer past this handler.
+    /// Not "keep-alive" alone, with which `DirectHandler` would answer past this handler.
     private static let kept = "keep-alive, http/1.0"
 
     /// Of each request without an answer, whether its client asked to keep the connection.

@@ -3,8 +3,8 @@ import HummingbirdCore
 import NIOCore
 import ParseProtocol
 
-/// A read that is answered without a task, from its HTTP head to the answer's. A class, because it goes to the broker's
-/// thread and back.
+/// A request that is answered without a task, from its HTTP head to the answer's. A class, because it goes to the
+/// broker's thread and back.
 final class DirectExchange: Sendable {
     let head: HTTPRequest
     let path: String
@@ -23,7 +23,7 @@ final class DirectExchange: Sendable {
     }
 }
 
-/// The way of a read that `DirectReader` answers: the same pieces as `respond`, none of which waits.
+/// The way of a request that `DirectHandler` answers: the same pieces as `respond`, none of which waits.
 extension HTTPFront {
     /// An object or a page of a shop. What is larger is sent a part at a time (`AnswerWriter`), on the way of all other
     /// requests.
@@ -33,35 +33,68 @@ extension HTTPFront {
     /// elsewhere.
     private static let urlBytesMax = 8 << 10
 
-    /// Whether a request may be one that is answered at once, as far as its head tells.
-    func mayBeDirect(_ head: HTTPRequest) -> Bool {
-        guard head.method == .get, head.path?.utf8.count ?? 0 <= Self.urlBytesMax else { return false }
+    /// The bytes of the body of a request that may be one that is answered at once, as far as its head tells: 0 for a
+    /// read. Nil when it is none.
+    func directBodyBytes(_ head: HTTPRequest) -> Int? {
+        let isRead = head.method == .get
+        guard isRead || head.method == .post || head.method == .put, let path = head.path,
+            path.utf8.count <= Self.urlBytesMax, isRead || isOfClass(path)
+        else { return nil }
+        var bodyBytes: Int?
         for field in head.headerFields {
             switch field.name {
-            case .contentLength, .transferEncoding, .expect, .upgrade: return false
-            case .connection: if field.value.lowercased() != "keep-alive" { return false }
+            case .transferEncoding, .expect, .upgrade: return nil
+            case .contentLength:
+                guard !isRead, bodyBytes == nil, let count = Int(field.value), count > 0,
+                    count <= min(BodyTurns.quickBytes, configuration.bodyBytesMax)
+                else { return nil }
+                bodyBytes = count
+            case .connection: if field.value.lowercased() != "keep-alive" { return nil }
             default: break
             }
         }
-        return true
+        return isRead ? 0 : bodyBytes
     }
 
-    /// The exchange that a request begins; nil when it takes the way of all others.
-    /// - Parameter head: has what was found out about it then.
+    /// Whether a path is one of objects by the name of their class. One that is written in another way is none.
+    private func isOfClass(_ path: String) -> Bool {
+        classPaths.contains { path.utf8.starts(with: $0) }
+    }
+
+    /// The exchange that a read begins; nil when it takes the way of all others.
+    /// - Parameter held: its head has what was found out about it then.
     func direct(
-        _ head: inout HTTPRequest, over connection: any Channel
+        _ held: inout HeldRequest, over connection: any Channel
     ) -> (exchange: DirectExchange, read: DirectRead)? {
-        let start = ContinuousClock.now
-        let uri = URI(head.path ?? "")
-        guard var parsed = try? parse(head, uri, from: connection.remoteAddress, requestId: RequestIds.next()) else {
-            return nil
-        }
+        guard case (let uri, var parsed)? = parse(held, from: connection) else { return nil }
         guard let read = router.direct(&parsed) else {
-            if let looked = parsed.looked { lookedReads.leave(looked, with: &head) }
+            if let looked = parsed.looked { lookedReads.leave(looked, with: &held.head) }
             return nil
         }
+        return (exchange(held, uri, parsed, over: connection), read)
+    }
+
+    /// The exchange that a change begins; nil when it takes the way of all others.
+    func directChange(
+        _ held: HeldRequest, over connection: any Channel
+    ) -> (exchange: DirectExchange, change: DirectChange)? {
+        guard case (let uri, var parsed)? = parse(held, from: connection) else { return nil }
+        parsed.body = held.body.bytes
+        guard let change = router.directChange(&parsed) else { return nil }
+        return (exchange(held, uri, parsed, over: connection), change)
+    }
+
+    private func parse(_ held: HeldRequest, from connection: any Channel) -> (URI, ParseRequest)? {
+        let uri = URI(held.head.path ?? "")
+        let parsed = try? parse(held.head, uri, from: connection.remoteAddress, requestId: RequestIds.next())
+        return parsed.map { (uri, $0) }
+    }
+
+    private func exchange(
+        _ held: HeldRequest, _ uri: URI, _ parsed: ParseRequest, over connection: any Channel
+    ) -> DirectExchange {
         let hold = answers.hold(for: .init(network: parsed.network, isKnown: false), over: connection)
-        return (DirectExchange(head, path: uri.path, parsed, hold, start: start), read)
+        return DirectExchange(held.head, path: uri.path, parsed, hold, start: held.start)
     }
 
     /// The way of an event loop's questions and replies. Called on the loop.
@@ -81,6 +114,18 @@ extension HTTPFront {
         traffic.madeRequest()
     }
 
+    /// Has the service make a change.
+    /// - Parameter completion: called on the event loop whose traffic it is.
+    func make(
+        _ change: DirectChange, of exchange: DirectExchange, over traffic: LoopTraffic,
+        completion: @escaping @Sendable (ParseResponse) -> Void
+    ) {
+        router.make(change, trace: exchange.request.requestId, exchange.hold) { [router] result in
+            traffic.replied { completion(router.answer(to: change, result)) }
+        }
+        traffic.madeRequest()
+    }
+
     /// What becomes of the service's reply.
     func outcome(
         of question: DirectRead.Question, _ reply: DirectRead.Reply, to exchange: DirectExchange
@@ -89,15 +134,22 @@ extension HTTPFront {
     }
 
     /// Counts and logs the answer.
+    func note(_ answer: ParseResponse, to exchange: DirectExchange) {
+        router.meter.count(exchange.request, answer)
+        log(
+            answer, to: exchange.head, path: exchange.path, requestId: exchange.request.requestId,
+            since: exchange.start)
+    }
+
+    /// Counts and logs the answer.
     /// - Returns: what is sent.
     func finish(_ exchange: DirectExchange, _ answer: ParseResponse) -> DirectAnswer {
-        let request = exchange.request
-        router.meter.count(request, answer)
-        log(
-            answer, to: exchange.head, path: exchange.path, requestId: request.requestId,
-            since: exchange.start)
-        if let heads = heads(of: answer, to: exchange.head) { return bytes(of: answer, to: exchange, heads) }
-        var (head, body) = self.head(of: answer, to: exchange.head, requestId: request.requestId)
+        note(answer, to: exchange)
+        if let heads = heads(of: answer, to: exchange.head) {
+            return exchange.request.method == .get
+                ? bytes(of: answer, to: exchange, heads) : bytes(ofChange: answer, to: exchange, heads)
+        }
+        var (head, body) = self.head(of: answer, to: exchange.head, requestId: exchange.request.requestId)
         guard head.status != .notModified else { return .parts(head, nil) }
         let buffer = answer.final?.buffer ?? ByteBuffer(bytes: body)
         head.headerFields.append(HTTPField(name: .contentLength, value: String(buffer.readableBytes)))
@@ -106,9 +158,8 @@ extension HTTPFront {
 
     /// The heads that are ready for such an answer; nil when it has headers of its own.
     private func heads(of answer: ParseResponse, to request: HTTPRequest) -> AnswerHeads? {
-        guard answer.status == 200, answer.headers.isEmpty, answer.stream == nil, answer.location == nil,
-            answer.retryAfterSeconds == nil
-        else { return nil }
+        let isUsual = answer.location == nil ? answer.status == 200 : answer.status == 201
+        guard isUsual, answer.headers.isEmpty, answer.stream == nil, answer.retryAfterSeconds == nil else { return nil }
         return request.headerFields[.origin] == nil ? heads.usual : heads.inBrowsers
     }
 
@@ -120,7 +171,7 @@ extension HTTPFront {
         let isKnown = known.map { EntityTag.isNamed(tag, in: $0) } ?? false
         let isJoined = !isKnown && bodyBytes <= (answer.final == nil ? Self.joinedBytesMax : Self.copiedBytesMax)
         var buffer = ByteBuffer()
-        buffer.reserveCapacity(heads.bytesMax + (isJoined ? bodyBytes : 0))
+        buffer.reserveCapacity(heads.bytesMax(location: nil) + (isJoined ? bodyBytes : 0))
         heads.write(
             requestId: exchange.request.requestId, date: date.text, tag: tag, length: isKnown ? nil : bodyBytes,
             to: &buffer)
@@ -128,6 +179,21 @@ extension HTTPFront {
             return .bytes(buffer, more: isKnown ? nil : answer.final?.buffer ?? ByteBuffer(bytes: body))
         }
         if let final = answer.final { buffer.writeImmutableBuffer(final.buffer) } else { buffer.writeBytes(body) }
+        return .bytes(buffer, more: nil)
+    }
+
+    private func bytes(
+        ofChange answer: ParseResponse, to exchange: DirectExchange, _ heads: AnswerHeads
+    ) -> DirectAnswer {
+        let body = configuration.fileLinks.linked(answer.body)
+        let isJoined = body.count <= Self.joinedBytesMax
+        var buffer = ByteBuffer()
+        buffer.reserveCapacity(heads.bytesMax(location: answer.location) + (isJoined ? body.count : 0))
+        heads.write(
+            requestId: exchange.request.requestId, date: date.text, location: answer.location, length: body.count,
+            to: &buffer)
+        guard isJoined else { return .bytes(buffer, more: ByteBuffer(bytes: body)) }
+        buffer.writeBytes(body)
         return .bytes(buffer, more: nil)
     }
 

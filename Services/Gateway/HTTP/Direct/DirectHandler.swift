@@ -2,13 +2,14 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// Answers plain reads of objects where their connection lives: on its event loop, without a task. The only hops are to
-/// the broker's thread and back. Every other request goes on to Hummingbird and `HTTPFront.respond`.
+/// Answers plain reads and changes of single objects where their connection lives: on its event loop, without a task.
+/// The only hops are to the broker's thread and back. Every other request goes on to Hummingbird and
+/// `HTTPFront.respond`.
 ///
-/// A connection has one request under way: what comes behind a read waits here, and no more is taken from the socket
-/// once something does. The same holds for a client that does not take its answers: what it was sent stays as little as
-/// its socket holds.
-final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
+/// A connection has one request under way: what comes behind one that is answered here waits here, and no more is taken
+/// from the socket once something does. The same holds for a client that does not take its answers: what it was sent
+/// stays as little as its socket holds.
+final class DirectHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
@@ -26,8 +27,8 @@ final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
     private let front: HTTPFront
     private let outlet = AnswerOutlet()
     private var traffic: LoopTraffic?
-    /// The head of a request that may be answered here, until it is complete.
-    private var held: HTTPRequest?
+    /// A request that may be answered here, until it is complete.
+    private var held: HeldRequest?
     /// A service is asked.
     private var isAsking = false
     /// The client has yet to take what it was sent.
@@ -79,15 +80,18 @@ final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private func take(_ part: HTTPRequestPart, _ context: ChannelHandlerContext) {
-        if case .head(let head) = part, passed == 0, !isEnding, front.mayBeDirect(head) {
-            held = head
+        if case .head(let head) = part, passed == 0, !isEnding, let bodyBytes = front.directBodyBytes(head) {
+            held = HeldRequest(head, bodyBytes: bodyBytes)
             return
         }
-        guard var head = held else { return pass(part, context) }
-        held = nil
-        if case .end(nil) = part, begin(&head, context) { return }
-        pass(.head(head), context)
-        pass(part, context)
+        guard var request = held.take() else { return pass(part, context) }
+        let step = request.add(part)
+        if step == .more {
+            held = request
+        } else if step == .unfit || !begin(&request, context) {
+            for part in request.parts { pass(part, context) }
+            pass(part, context)
+        }
     }
 
     private func pass(_ part: HTTPRequestPart, _ context: ChannelHandlerContext) {
@@ -99,7 +103,13 @@ final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        if mustWait { waitingError = error } else { context.fireErrorCaught(error) }
+        if mustWait { waitingError = error } else { fail(error, context) }
+    }
+
+    /// What is held will not be complete: it goes on as far as it came, as a request of the long way would.
+    private func fail(_ error: any Error, _ context: ChannelHandlerContext) {
+        if let request = held.take() { for part in request.parts { pass(part, context) } }
+        context.fireErrorCaught(error)
     }
 
     /// Reading goes on when nothing stands in line.
@@ -122,7 +132,7 @@ final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
         if waiting.capacity > Self.keptParts { waiting = CircularBuffer() }
         if let error = waitingError {
             waitingError = nil
-            context.fireErrorCaught(error)
+            fail(error, context)
         }
         if passed > 0 { context.fireChannelReadComplete() }
         if wantsMore {
@@ -131,21 +141,25 @@ final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    // MARK: The read
+    // MARK: The request
 
     /// - Returns: whether the request is answered here.
-    private func begin(_ head: inout HTTPRequest, _ context: ChannelHandlerContext) -> Bool {
-        guard let traffic, let (exchange, read) = front.direct(&head, over: context.channel) else { return false }
+    private func begin(_ request: inout HeldRequest, _ context: ChannelHandlerContext) -> Bool {
+        request.body.count == 0 ? read(&request, context) : change(request, context)
+    }
+
+    private func read(_ request: inout HeldRequest, _ context: ChannelHandlerContext) -> Bool {
+        guard let traffic, let (exchange, read) = front.direct(&request, over: context.channel) else { return false }
         switch read {
         case .answer(let answer):
             send(exchange, answer, context)
             restAfterRow(context)
         case .question(let question):
             isAsking = true
-            let bound = NIOLoopBound((reader: self, context: context), eventLoop: context.eventLoop)
+            let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
             front.ask(question, of: exchange, over: traffic) { reply in
-                let (reader, context) = bound.value
-                reader.finish(exchange, question, reply, context)
+                let (handler, context) = bound.value
+                handler.finish(exchange, question, reply, context)
             }
         }
         return true
@@ -169,15 +183,36 @@ final class DirectReader: ChannelDuplexHandler, RemovableChannelHandler {
         goOn(context)
     }
 
+    private func change(_ request: HeldRequest, _ context: ChannelHandlerContext) -> Bool {
+        guard let traffic, let (exchange, change) = front.directChange(request, over: context.channel) else {
+            return false
+        }
+        isAsking = true
+        let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
+        front.make(change, of: exchange, over: traffic) { answer in
+            let (handler, context) = bound.value
+            handler.finish(exchange, answer, context)
+        }
+        return true
+    }
+
+    private func finish(_ exchange: DirectExchange, _ answer: ParseResponse, _ context: ChannelHandlerContext) {
+        isAsking = false
+        // The change was made, whoever hears of it.
+        guard context.channel.isActive else { return front.note(answer, to: exchange) }
+        send(exchange, answer, context)
+        goOn(context)
+    }
+
     private func restAfterRow(_ context: ChannelHandlerContext) {
         answeredInRow += 1
         guard answeredInRow >= Self.rowMax else { return }
         isResting = true
-        let bound = NIOLoopBound((reader: self, context: context), eventLoop: context.eventLoop)
+        let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
         context.eventLoop.scheduleTask(in: Self.rest) {
-            let (reader, context) = bound.value
-            reader.isResting = false
-            if context.channel.isActive { reader.goOn(context) }
+            let (handler, context) = bound.value
+            handler.isResting = false
+            if context.channel.isActive { handler.goOn(context) }
         }
     }
 
