@@ -52,7 +52,8 @@ extension ParseRouter {
     /// do with. `passed` decides about those, and for them no more was done here than `ParseRequest.looked` has.
     /// - Parameter request: becomes one that is counted, with its path under the mount, when it is such a read.
     func direct(_ request: inout ParseRequest) -> DirectRead? {
-        guard request.method == .get, !request.isHead, request.credentials.context == nil, admission.isOpen,
+        guard request.method == .get, !request.isHead, request.credentials.context == nil,
+            request.credentials.asUser == nil, admission.isOpen,
             let path = mount.stripped(from: request.path), path.count == 2 || path.count == 3,
             path[0] == "classes", path[1].utf8.first != UInt8(ascii: "_")
         else { return nil }
