@@ -77,7 +77,8 @@ struct NarrowedRead {
         let left = rows.compactMap { row in
             row["objectId"]?.stringValue.flatMap { seen[$0] }.map { Self.common(row, $0) }
         }
-        return (left, found["cursor"])
+        // Rows that were left out do not make it the last page; a page of the operator's that is short does.
+        return (left, rows.count < options.limit ? nil : found["cursor"])
     }
 
     /// Those of some objects that the viewer sees, by id.
