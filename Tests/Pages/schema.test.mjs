@@ -224,6 +224,11 @@ test('each change of permissions is one difference, and taken back it is none', 
     const [back] = permissions.difference(step(open), open);
     assert.equal(back.isGiven, !expected.isGiven);
   }
+  // A group that hides nothing shows its members what others hide; where nothing is hidden it says nothing.
+  const hidden = permissions.withProtected(open, '*', ['secret']);
+  const shows = permissions.difference(hidden, permissions.withProtected(hidden, 'role:a', []));
+  assert.deepEqual(shows, [{ part: 'shown', who: 'role:a', what: '', isGiven: true, isForAll: false }]);
+  assert.deepEqual(permissions.difference(open, permissions.withProtected(open, '*', [])), []);
   const there = permissions.withPointer(open, 'owner', 'update', true);
   assert.deepEqual(permissions.withPointer(there, 'owner', 'update', false), open);
   assert.deepEqual(permissions.difference(open, null), [], 'None at all are those of an open class.');

@@ -17,6 +17,7 @@ function words({ part, who, what }) {
   if (part === 'grant') return t('permission.may', { who: nameOf(who), action: t(`permission.action.${what}`) });
   if (part === 'pointer') return t('permission.fieldMay', { field: who, action: t(`permission.action.${what}`) });
   if (part === 'user') return t(`permission.user.${what}`, { field: who });
+  if (part === 'shown') return t('permission.shows', { who: nameOf(who) });
   return t('permission.hides', { field: what, who: nameOf(who) });
 }
 

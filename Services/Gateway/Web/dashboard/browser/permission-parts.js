@@ -19,6 +19,7 @@ import { fieldsOf } from '../../shared/browser/schema.js';
 import { h } from '../../shared/dom.js';
 import { field } from '../../shared/elements/dialog.js';
 import { t } from '../../shared/i18n.js';
+import { icon } from '../../shared/icons.js';
 import { grantGrid } from './grant-grid.js';
 import { nameOf } from './permission-changes.js';
 
@@ -73,17 +74,27 @@ export function grantTable(schema, state, change, draw) {
 /** Fields that are hidden from groups of callers. */
 export function protectedTable(schema, state, change, draw) {
   const groups = Object.keys({ [everybody]: 1, authenticated: 1, ...state.now.protectedFields });
+  const drop = (group) => {
+    change(withProtected(state.now, group, null));
+    draw();
+  };
   const rows = fieldsOf(schema).map(({ name }) => ({ id: name, text: name }));
   const hidden = (name, group) => (state.now.protectedFields[group] ?? []).includes(name);
   const grid = grantGrid({
     label: t('permission.hidden'),
     corner: t('data.field'),
     rows,
-    columns: groups.map((group) => ({ id: group, text: nameOf(group) })),
+    columns: groups.map((group) => ({
+      id: group,
+      text: nameOf(group),
+      remove: group in state.now.protectedFields ? removal(nameOf(group), () => drop(group)) : null,
+    })),
     checked: hidden,
     toggle: (name, group, isOn) => {
+      const isNew = !(group in state.now.protectedFields);
       const others = (state.now.protectedFields[group] ?? []).filter((other) => other !== name);
       change(withProtected(state.now, group, isOn ? [...others, name] : others));
+      if (isNew) draw();
     },
     box: (row, column) => t('permission.hideBox', { field: row.text, who: column.text }),
   });
@@ -96,6 +107,15 @@ export function protectedTable(schema, state, change, draw) {
       change(withProtected(state.now, group, state.now.protectedFields[group] ?? []));
       draw();
     }),
+  );
+}
+
+/** A group that hides nothing is not the same as none: its members see what other groups hide. */
+function removal(name, remove) {
+  return h(
+    'button.quiet.square',
+    { type: 'button', 'aria-label': t('permission.dropGroup', { who: name }), onclick: remove },
+    icon('close'),
   );
 }
 

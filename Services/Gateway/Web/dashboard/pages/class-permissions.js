@@ -32,8 +32,10 @@ export async function render({ params: { className }, router, signal, redraw }) 
     fill(text, JSON.stringify(state.now, null, 2));
   }
   function draw() {
+    const focus = placeOfFocus(tables);
     const parts = [grantTable, protectedTable].map((part) => part(known, state, changed, draw));
     fill(tables, parts);
+    focus();
     tell();
   }
   async function ask() {
@@ -56,4 +58,16 @@ export async function render({ params: { className }, router, signal, redraw }) 
     tables,
     h('details.spaced', h('summary.button', t('permission.json')), text),
   ];
+}
+
+/** Where the focus is, as something that puts it there again when everything was drawn anew. */
+function placeOfFocus(within) {
+  const active = document.activeElement;
+  const label = within.contains(active) ? active.getAttribute('aria-label') : null;
+  const form = [...within.querySelectorAll('form')].indexOf(active?.closest('form'));
+  return () => {
+    const named = [...within.querySelectorAll('[aria-label]')].find((other) => other.ariaLabel === label);
+    const field = form < 0 ? null : within.querySelectorAll('form')[form]?.querySelector('input, select');
+    (field ?? named)?.focus();
+  };
 }

@@ -89,8 +89,9 @@ export function wire(permissions) {
 }
 
 /**
- * What is different, `{ part, who, what, isGiven, isForAll }`: the part is `grant`, `pointer`, `user` or `hidden`, `who`
- * a grantee, field or group, `what` an action or a field. What is given to everybody, or shown to everybody, is for all.
+ * What is different, `{ part, who, what, isGiven, isForAll }`: the part is `grant`, `pointer`, `user`, `hidden` or
+ * `shown`, `who` a grantee, field or group, `what` an action or a field. A group that hides nothing shows its members
+ * everything. What is given to everybody, or shown to everybody, is for all.
  */
 export function difference(before, after) {
   const [old, now] = [facts(before), facts(after)];
@@ -117,8 +118,11 @@ function facts(permissions) {
   }
   for (const field of whole.readUserFields) add('user', field, 'read');
   for (const field of whole.writeUserFields) add('user', field, 'write');
-  for (const [group, fields] of Object.entries(whole.protectedFields)) {
+  const groups = Object.entries(whole.protectedFields);
+  const hidesAny = groups.some(([, fields]) => fields.length);
+  for (const [group, fields] of groups) {
     for (const field of fields) add('hidden', group, field);
+    if (hidesAny && !fields.length) add('shown', group, '');
   }
   return found;
 }
