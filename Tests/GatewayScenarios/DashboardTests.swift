@@ -168,7 +168,7 @@ import Testing
             "", "/orders", .string("/orders/\(order)"), "/products", "/reviews?show=all", "/customers",
             .string("/customers/\(customer.userId)"), "/nowhere",
         ]
-        let shop = try await Self.shopPaths()
+        let shop = try await Self.shopPaths() + Self.schemaPaths()
         try await Self.check("accessible", on: screen, ["scheme": .string(scheme), "paths": .array(paths + shop)])
     }
 
