@@ -75,7 +75,7 @@ function fields(query) {
     field({ ...where, hint: t('console.whereHint') }),
     h(
       'div.builder',
-      field({ name: 'order', label: t('console.order'), value: query.order, hint: t('console.orderHint') }),
+      field({ name: 'order', label: t('console.order'), value: query.order, placeholder: t('console.orderHint') }),
       field({ name: 'keys', label: t('console.keys'), value: query.keys }),
       field({ name: 'include', label: t('console.include'), value: query.include }),
       field({ name: 'limit', label: t('console.limit'), value: query.limit ?? '100', inputmode: 'numeric' }),
