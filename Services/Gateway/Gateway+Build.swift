@@ -51,7 +51,7 @@ func runGateway() async throws {
     let router = ParseRouter(
         configuration: configuration, admission: admission, principals: principals, hooks: hooks,
         controllers: try Controllers(configuration, broker, services, cache, hooks.registry, hub, outbound, logger),
-        meter: meter)
+        meter: meter, logger: logger)
 
     let gate = ConnectionGate(configuration.capacity, proxies: configuration.admission.trustedProxies)
     let answers = configuration.capacity.answers()

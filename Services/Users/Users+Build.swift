@@ -36,6 +36,10 @@ package func buildUsers(
         try SessionAnswers.principal(
             of: message.sessionToken, key, extension: settings.extensionLifetime, reader)
     }
+    routes.read(UsersCalls.rights) { message, request, reader in
+        try request.requireAdmin()
+        return try SessionAnswers.rights(of: message.userID, reader)
+    }
     routes.accept(UsersCalls.extendSession) { message, _, transaction in
         try Sessions.extend(
             message.sessionToken, extension: settings.extensionLifetime, key: key, in: transaction)

@@ -17,6 +17,9 @@ struct ObjectsController: Sendable {
     func get(
         _ className: String, _ objectId: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
+        if let viewer = request.viewer {
+            return try await NarrowedRead(className, objectId, request, principal, self).answer(as: viewer)
+        }
         let look = request.looked?.look ?? cache?.look(className, objectId, request, principal) ?? .unfit
         if case .found(let answer) = look { return answer }
         let options =
@@ -77,6 +80,9 @@ struct ObjectsController: Sendable {
     func find(
         _ className: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
+        if let viewer = request.viewer {
+            return try await NarrowedRead(className, nil, request, principal, self).answer(as: viewer)
+        }
         let look = request.looked?.look ?? cache?.look(className, nil, request, principal) ?? .unfit
         if case .found(let answer) = look { return answer }
         let options =
@@ -85,7 +91,7 @@ struct ObjectsController: Sendable {
             } else {
                 try QueryOptions(
                     find: request.options(), limitMax: configuration.limitMax, skipMax: configuration.skipMax,
-                    isMaster: principal.master)
+                    isAdmin: principal.isAdmin)
             }
         var target = className
         if let key = options.redirectKey {

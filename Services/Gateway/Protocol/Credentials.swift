@@ -14,6 +14,8 @@ struct Credentials: Sendable {
     var contentType: String?
     /// The SDK and its version, as it says.
     var clientVersion: String?
+    /// Somebody as whom an operator wants to look (`X-Satchel-As-User`); an empty text is nobody's id, and not nothing.
+    var asUser: String?
     /// The client's context for webhooks: the header's text, or `_context` of a tunnelled body.
     var context: JSON?
 
@@ -35,6 +37,7 @@ struct Credentials: Sendable {
             case "x-parse-installation-id": Self.set(&installationId, field.value)
             case "x-parse-client-version": clientVersion = field.value
             case "x-parse-cloud-context": context = .string(field.value)
+            case "x-satchel-as-user": asUser = asUser.map { "\($0), \(field.value)" } ?? field.value
             case "authorization": basic = field.value
             default: break
             }

@@ -41,6 +41,8 @@ struct ParseRequest: Sendable {
     var hooks: HookScope?
     /// A read of objects that was begun on the way of plain reads.
     var looked: LookedRead?
+    /// Somebody else whose view of the objects an operator asks for.
+    var viewer: Viewer?
     /// True inside a batch, where another batch is refused.
     var isInBatch = false
     /// The calls of cloud code that it is made inside of; 0 for a client's.

@@ -80,7 +80,7 @@ extension ParseRouter {
     func passedAtOnce(
         _ request: ParseRequest, without triggers: [HookTable.Trigger]
     ) -> (path: [Substring], className: String, principal: Principal)? {
-        guard request.credentials.context == nil, admission.isOpen,
+        guard request.credentials.context == nil, request.credentials.asUser == nil, admission.isOpen,
             let path = mount.stripped(from: request.path), path.count == 2 || path.count == 3,
             path[0] == "classes", path[1].utf8.first != UInt8(ascii: "_")
         else { return nil }

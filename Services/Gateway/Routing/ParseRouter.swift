@@ -1,9 +1,10 @@
+import Logging
 import MessageBus
 import Messages
 import ParseProtocol
 
 /// The stages of a request between HTTP and the handler of its route (`RouteTable`). `passed` has them in order: mount,
-/// tunnel, keys, session, admission, once, route. Before them stand the pages for people, which are none of the
+/// tunnel, keys, session, admission, viewer, once, route. Before them stand the pages for people, which are none of the
 /// protocol's.
 ///
 /// A class, because every call carries it along: as a value it would be copied with all it holds.
@@ -16,10 +17,11 @@ final class ParseRouter: Sendable {
     let hooks: HookScopes
     let controllers: Controllers
     let meter: RequestMeter
+    let logger: Logger
 
     init(
         configuration: GatewayConfiguration, admission: Admission, principals: PrincipalResolver, hooks: HookScopes,
-        controllers: Controllers, meter: RequestMeter
+        controllers: Controllers, meter: RequestMeter, logger: Logger
     ) {
         self.configuration = configuration
         mount = Mount(components: configuration.mount, publicComponents: configuration.publicPath)
@@ -29,6 +31,7 @@ final class ParseRouter: Sendable {
         self.hooks = hooks
         self.controllers = controllers
         self.meter = meter
+        self.logger = logger
     }
 
     /// Answers a request from the wire, under a budget of its own, and counts it. Never throws: every error is an
@@ -81,6 +84,9 @@ final class ParseRouter: Sendable {
 
         // Admission: the read-only key, the routes that are open to clients, limits by user.
         if let refusal = admission.refusal(to: request, principal) { return refusal }
+
+        // Viewer: as whom an operator looks.
+        request.viewer = try await viewer(of: request, for: principal)
 
         // Once, then the route.
         return try await runOnce(request, route, principal)

@@ -31,6 +31,21 @@ enum SessionAnswers {
         }
     }
 
+    /// The rights that a session of a user would have, for an operator who looks as that user.
+    /// - Throws: `.objectNotFound` (101) where there is no such user, or one who may not sign in.
+    static func rights(of userId: String, _ reader: StoreReader) throws -> SessionReply {
+        let roles = try RoleHierarchy.roles(of: userId, reader).map(\.name).sorted()
+        guard let user = try reader.documentIfFound("_User", userId, caller: .master),
+            !Ban.applies(to: user, roles: roles)
+        else { throw ParseError.objectNotFound }
+        let isAnonymous = try Identities.isAnonymous(userId, reader)
+        return SessionReply.with {
+            $0.userID = userId
+            $0.roles = roles
+            $0.anonymous = isAnonymous
+        }
+    }
+
     /// `GET /users/me`: the user of the session the request came with.
     static func user(_ request: ServiceRequest, _ key: AccountKey, _ reader: StoreReader) throws -> BusReply {
         let token = request.envelope.principal.sessionToken

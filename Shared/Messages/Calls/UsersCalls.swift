@@ -20,6 +20,8 @@ public enum UsersCalls {
 
     /// The user, roles and rights behind a session token. Sender: gateway.
     public static let session = Call<SessionRequest, SessionReply>("users.session.v1")
+    /// The same of a user, without a session, for an operator who looks as that user. Sender: gateway.
+    public static let rights = Call<RightsRequest, SessionReply>("users.rights.v1")
     /// A session is in use and lasts longer. Sender: gateway.
     public static let extendSession = Call<ExtendSession, Accepted>("users.extendSession.v1")
 
@@ -41,7 +43,7 @@ public enum UsersCalls {
     public static let contact = Call<ContactRequest, ContactReply>("users.contact.v1")
 
     static let all: [any DeclaredCall] = [
-        signUp, logIn, verifyPassword, challenge, logInAs, logOut, me, sessionMe, session, extendSession, requestMail,
-        resetOwner, mailLink, verifyEmail, checkReset, resetPassword, contact,
+        signUp, logIn, verifyPassword, challenge, logInAs, logOut, me, sessionMe, session, rights, extendSession,
+        requestMail, resetOwner, mailLink, verifyEmail, checkReset, resetPassword, contact,
     ]
 }

@@ -100,6 +100,21 @@ public nonisolated struct SessionReply: Sendable {
   public init() {}
 }
 
+/// Kind `users.rights.v1`: the roles and rights that a user's session has, without one. Sender: gateway, for an operator who looks as that user.
+/// Reply: SessionReply with `user_id`, `roles` and `anonymous`. Fails with 119 unless an admin asks, with 101 where there is no such user or one
+/// who may not sign in.
+public nonisolated struct RightsRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var userID: String = String()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
 /// Kind `users.extendSession.v1`: the session of a token is in use and lasts longer. Sender: gateway. Reply: Accepted.
 public nonisolated struct ExtendSession: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
@@ -373,6 +388,36 @@ nonisolated extension SessionReply: SwiftProtobuf.Message, SwiftProtobuf._Messag
     if lhs.anonymous != rhs.anonymous {return false}
     if lhs.restricted != rhs.restricted {return false}
     if lhs.extendable != rhs.extendable {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension RightsRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".RightsRequest"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}user_id\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.userID) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.userID.isEmpty {
+      try visitor.visitSingularStringField(value: self.userID, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: RightsRequest, rhs: RightsRequest) -> Bool {
+    if lhs.userID != rhs.userID {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -43,7 +43,7 @@ extension ServiceRoutes {
 
         read(framed: calls.find) { message, request, reader in
             if message.explain {
-                try request.requireMaster()
+                try request.requireAdmin()
                 return try BusReply(
                     FindReply(), documents: [try reader.explain(Query(message), caller: .master)])
             }

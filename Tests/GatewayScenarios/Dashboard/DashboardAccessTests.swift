@@ -18,7 +18,7 @@ import Testing
             "", "/orders", .string("/orders/\(order)"), "/products", "/reviews?show=all", "/customers",
             .string("/customers/\(customer.userId)"), "/nowhere",
         ]
-        let shop = try await Self.desk.shopPaths()
+        let shop = try await Self.desk.shopPaths() + Self.desk.schemaPaths()
         try await Self.desk.check("accessible", on: screen, ["scheme": .string(scheme), "paths": .array(paths + shop)])
     }
 

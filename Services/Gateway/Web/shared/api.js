@@ -87,15 +87,19 @@ export function headers(extra) {
 /**
  * Sends a request and returns the answer's JSON.
  * @param isRead whether asking again does no harm: then a failure that may pass is tried again.
+ * @param viewer a user's id, or `*` for a guest: of the answer only what they would see is left. For reading objects.
  */
-export async function call(method, path, { body, query, signal, isRead = method === 'GET' } = {}) {
+export async function call(method, path, { body, query, signal, viewer, isRead = method === 'GET' } = {}) {
   const url = `${server.mount}${path}${query ? `?${new URLSearchParams(query)}` : ''}`;
   const token = session?.token;
   const options = {
     method,
     credentials: 'omit',
     cache: 'no-cache',
-    headers: headers(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+    headers: headers({
+      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      ...(viewer ? { 'X-Satchel-As-User': viewer } : {}),
+    }),
     body: body === undefined ? undefined : JSON.stringify(body),
   };
   for (let attempt = 1; ; attempt += 1) {
@@ -145,8 +149,8 @@ function pause(milliseconds, signal) {
 }
 
 /** A page of objects: `{ results, count }`. `where` is the condition, everything else as the protocol has it. */
-export function find(className, { where = {}, signal, ...options } = {}) {
-  return call('GET', `/classes/${className}`, { query: { where: JSON.stringify(where), ...options }, signal });
+export function find(className, { where = {}, signal, viewer, ...options } = {}) {
+  return call('GET', `/classes/${className}`, { query: { where: JSON.stringify(where), ...options }, signal, viewer });
 }
 
 export function get(className, id, { signal, ...options } = {}) {

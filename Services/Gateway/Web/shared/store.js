@@ -67,6 +67,11 @@ export function cached(key, load, seconds = 60) {
   return answer;
 }
 
+/** Forgets one answer, which something has changed. */
+export function forget(key) {
+  answers.delete(key);
+}
+
 /** Forgets every answer: at sign-out, so that nobody sees what another was shown. */
 export function forgetAll() {
   answers.clear();

@@ -1,53 +1,121 @@
-// The classes that an operator can look into. The list of all is the master key's; these are the shop's own, those that
-// apps asked for lately, and any that somebody names.
+// The classes that an operator can look into: all of them, as their schemas say. Who may not ask for those sees the
+// shop's own, those that apps asked for lately, and any that is named.
 
 import { ask } from '../../shared/api.js';
+import { actions, everybody } from '../../shared/browser/permissions.js';
+import { fieldsOf, isClassName } from '../../shared/browser/schema.js';
 import { h } from '../../shared/dom.js';
-import { field } from '../../shared/elements/dialog.js';
+import { dialog, field } from '../../shared/elements/dialog.js';
+import { toast } from '../../shared/elements/toast.js';
 import { t } from '../../shared/i18n.js';
+import { icon } from '../../shared/icons.js';
 import { cached } from '../../shared/store.js';
 import { heading } from '../listing.js';
+import { make, schemas } from './schemas.js';
 
 /** What operators may list of the shop; accounts, sessions and devices are private. */
 const shop = ['Category', 'Order', 'OrderItem', 'Page', 'Product', 'ProductReview', 'Promotion', 'Store'];
-const NAME = /^_?[A-Za-z][A-Za-z0-9_]{0,127}$/;
 /** Classes that no operator's session lists, or only its own objects of. */
 const isPrivate = (name) =>
-  name.startsWith('_') || ['Address', 'FavoriteProduct', 'PaymentMethod'].includes(name) || !NAME.test(name);
+  name.startsWith('_') || ['Address', 'FavoriteProduct', 'PaymentMethod'].includes(name) || !isClassName(name);
 
 /** The shop's classes and those that the counts of requests name. Without counts, the shop's alone. */
-export function classes(signal) {
+function asked(signal) {
   return cached('classes', async () => {
     const counted = await ask('analyticsRequests', { groupBy: 'class', limit: 300 }, signal).catch(() => []);
-    const asked = counted.map((group) => group.class).filter((name) => !isPrivate(name));
-    return [...new Set([...shop, ...asked])].sort((a, b) => a.localeCompare(b));
+    const names = counted.map((group) => group.class).filter((name) => !isPrivate(name));
+    return sorted([...new Set([...shop, ...names])]);
   });
 }
 
+const sorted = (names) => names.sort((a, b) => a.localeCompare(b));
+
 export async function index({ router, signal }) {
-  const names = await classes(signal);
+  const all = await schemas();
+  const names = all ? sorted([...all.keys()]) : await asked(signal);
   const form = h(
     'form.bar',
     {
       onsubmit: (event) => {
         event.preventDefault();
         const name = new FormData(event.target).get('className').trim();
-        if (NAME.test(name)) router.go(`/data/${name}`);
+        if (isClassName(name)) router.go(`/data/${name}`);
       },
     },
-    field({ name: 'className', label: t('data.otherClass'), required: true, hint: t('data.otherClassHint') }),
+    field({
+      name: 'className',
+      label: t('data.otherClass'),
+      required: true,
+      hint: all ? null : t('data.otherClassHint'),
+    }),
     h('button', { type: 'submit' }, t('data.open')),
   );
+  const add = h(
+    'button.primary',
+    { type: 'button', onclick: () => newClass(router) },
+    icon('plus'),
+    t('schema.newClass'),
+  );
+  const ours = names.filter((name) => name.startsWith('_'));
   return [
-    heading(t('area.data'), t('data.note')),
-    h(
-      'section.card',
-      h('header', h('h2', t('data.classes'))),
-      h(
-        'ul.classes',
-        names.map((name) => h('li', h('a.button', { href: router.href(`/data/${name}`) }, name))),
-      ),
+    heading(
+      t('area.data'),
+      t('data.note'),
+      h('div.actions', h('a.button', { href: router.href('/data/console') }, t('console.title')), all ? add : null),
     ),
+    card(
+      t('data.classes'),
+      names.filter((name) => !name.startsWith('_')),
+      all,
+      router,
+    ),
+    ours.length ? card(t('schema.builtIn'), ours, all, router) : null,
     h('section.card.spaced', form),
   ];
+}
+
+function card(title, names, all, router) {
+  const link = (name) => {
+    // What is nobody's to list has columns and permissions all the same.
+    const path = isPrivate(name) && all ? `/data/${name}/schema` : `/data/${name}`;
+    const n = fieldsOf(all?.get(name)).length;
+    const count = all ? h('span.soft.small', ' ', t('schema.columnCount', { n })) : null;
+    return h('li', h('a.button', { href: router.href(path) }, name, count));
+  };
+  return h('section.card.spaced', h('header', h('h2', title)), h('ul.classes', names.map(link)));
+}
+
+const operators = { 'role:admins': true };
+const access = {
+  operators: () => Object.fromEntries(actions.map((action) => [action, operators])),
+  readers: () => ({
+    ...access.operators(),
+    ...Object.fromEntries(['find', 'get', 'count'].map((action) => [action, { [everybody]: true }])),
+  }),
+  everybody: () => Object.fromEntries(actions.map((action) => [action, { [everybody]: true }])),
+};
+
+function newClass(router) {
+  return dialog({
+    title: t('schema.newClass'),
+    confirm: t('schema.makeClass'),
+    fields: [
+      { name: 'name', label: t('schema.className'), required: true, maxlength: 128, hint: t('schema.nameHint') },
+      {
+        name: 'access',
+        type: 'select',
+        label: t('schema.access'),
+        required: true,
+        options: Object.keys(access).map((name) => [name, t(`schema.access.${name}`)]),
+        hint: t('schema.accessHint'),
+      },
+    ],
+    async submit(values) {
+      const name = values.name.trim();
+      if (!isClassName(name) || name.startsWith('_')) throw new Error(t('schema.badName'));
+      await make(name, access[values.access]());
+      toast(t('schema.classMade', { name }));
+      router.go(`/data/${name}/schema`);
+    },
+  });
 }

@@ -6,22 +6,26 @@ import { failure } from '../../shared/elements/toast.js';
 import { t } from '../../shared/i18n.js';
 import { editable, kindOf, parse } from '../../shared/browser/types.js';
 import { editACL } from './acl.js';
+import { editFile } from './file.js';
 import { pickPointer } from './pointer.js';
+import { editRelation } from './relation.js';
 
 const LONG = 80;
 const inline = ['text', 'number', 'boolean', 'date', 'geo'];
 
 /**
  * Lets somebody change a value.
- * @param place `{ row, column, cell }`.
+ * @param place `{ row, column, cell, className }`.
  * @param save is told the new value; undefined takes it away.
  * @param leave draws the cell as it was.
  */
-export function edit({ row, column, cell }, save, leave) {
+export function edit({ row, column, cell, className }, save, leave) {
   const value = row[column.name];
   // A value that is not of its column's kind is edited as what it is.
   const kind = column.kind === 'acl' ? 'acl' : (kindOf(value) ?? column.kind);
   if (kind === 'acl') return editACL(value, save);
+  if (kind === 'relation') return editRelation(className, row, column).catch(failure);
+  if (kind === 'file') return editFile(column, value, save);
   if (kind === 'pointer') return pickPointer(value?.className ?? column.target, value, save);
   if (kind === 'text' && (/\n/.test(value ?? '') || String(value ?? '').length > LONG))
     return long(column, value, save);
@@ -87,7 +91,7 @@ function long(column, value, save) {
   });
 }
 
-/** Arrays and objects, as they are written. */
+/** Arrays, objects, polygons and bytes, as they are written. */
 function json(column, kind, value, save) {
   return dialog({
     title: column.name,
@@ -96,7 +100,7 @@ function json(column, kind, value, save) {
         name: 'text',
         type: 'textarea',
         rows: 12,
-        label: t(`data.kind.${kind === 'array' ? 'array' : 'object'}`),
+        label: t(`data.kind.${kind}`),
         value: editable(value, kind),
         hint: t('data.jsonHint'),
       },
@@ -112,6 +116,7 @@ export function parsed(kind, text) {
   try {
     return parse(kind, text);
   } catch {
-    throw new Error(t(kind === 'array' ? 'data.badArray' : 'data.badObject'));
+    const words = { array: 'data.badArray', object: 'data.badObject' };
+    throw new Error(t(words[kind] ?? 'data.badValue'));
   }
 }

@@ -12,7 +12,8 @@ const CLASS = /^_?[A-Za-z][A-Za-z0-9_]{0,127}$/;
 /** Fields by which people know an object. */
 const names = ['name', 'title', 'orderNo', 'authorName', 'content'];
 
-const nameOf = (object) => names.map((name) => object[name]).find((name) => name !== undefined) ?? object.objectId;
+export const nameOf = (object) =>
+  names.map((name) => object[name]).find((name) => name !== undefined) ?? object.objectId;
 
 export function pickPointer(className, value, save) {
   const list = h('div.picks', { role: 'radiogroup', 'aria-label': t('pointer.objects') });

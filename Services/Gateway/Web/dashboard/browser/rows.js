@@ -2,7 +2,7 @@
 
 import { auth, call, create } from '../../shared/api.js';
 import { Deletions } from '../../shared/browser/deletions.js';
-import { changes, editable, isEditable, parse } from '../../shared/browser/types.js';
+import { changes, editable, isTyped, parse } from '../../shared/browser/types.js';
 import { fill, h } from '../../shared/dom.js';
 import { dialog } from '../../shared/elements/dialog.js';
 import { failure, toast } from '../../shared/elements/toast.js';
@@ -12,11 +12,18 @@ import { parsed } from './editors.js';
 
 const BATCH = 50;
 const OTHER = '_others';
-const types = { number: 'text', date: 'datetime-local', array: 'textarea', object: 'textarea' };
+const types = {
+  number: 'text',
+  date: 'datetime-local',
+  array: 'textarea',
+  object: 'textarea',
+  polygon: 'textarea',
+  bytes: 'textarea',
+};
 
 /** A row with a field for each known column; further fields, also new ones, as JSON. */
 export function addRow(className, columns) {
-  const known = columns.filter((column) => isEditable(column) && column.kind !== 'acl');
+  const known = columns.filter(isTyped);
   const fields = known.map(({ name, kind, target }) => ({
     name,
     label: name,

@@ -1,10 +1,11 @@
 // The data browser: the rows of any class that the account may list, by cursor, so that a million scroll as ten do. The
-// address has the whole view: class, filters, order and columns.
+// address has the whole view: class, filters, order, columns and as whom one looks.
 
 import { find, update } from '../../shared/api.js';
 import { CursorPages } from '../../shared/browser/cursor-pages.js';
 import { condition, read, written } from '../../shared/browser/filter.js';
-import { columnsOf, fixed, isEditable, isSortable, shown } from '../../shared/browser/types.js';
+import { columnsOf } from '../../shared/browser/schema.js';
+import { isEditable } from '../../shared/browser/types.js';
 import { fill, h } from '../../shared/dom.js';
 import '../../shared/elements/data-grid.js';
 import { failure } from '../../shared/elements/toast.js';
@@ -13,12 +14,14 @@ import { t } from '../../shared/i18n.js';
 import { icon } from '../../shared/icons.js';
 import { cached } from '../../shared/store.js';
 import { index } from '../browser/classes.js';
+import { box, chooser, column } from '../browser/columns.js';
 import { edit } from '../browser/editors.js';
 import { filterBar } from '../browser/filters.js';
 import { addRow, deleteRows, deletions, editRow } from '../browser/rows.js';
+import { classTabs, schemas } from '../browser/schemas.js';
+import { askViewer, isViewer, pageAs, viewerBar } from '../browser/viewer.js';
 import { heading } from '../listing.js';
 
-const widths = { objectId: 9, number: 8, boolean: 6, date: 13, pointer: 15, geo: 13, text: 15 };
 const SORT = /^-?[A-Za-z_]\w*$/;
 
 /** The class that is looked at now: rows that were deleted meanwhile are taken out of it. */
@@ -28,21 +31,25 @@ export async function render(view) {
   const { params, query, router, signal } = view;
   if (!params.className) return index(view);
   const { className } = params;
+  const viewer = isViewer(query.as) ? query.as : null;
   const filters = read(query.filter);
   const sorted = SORT.test(query.sort ?? '') ? query.sort : '-createdAt';
   const where = condition(filters);
-  const pages = new CursorPages((after) => find(className, { where, order: sorted, limit: 100, after, signal }));
+  const wanted = { where, order: sorted, limit: 100, signal };
+  const pages = new CursorPages((after) =>
+    viewer ? pageAs(viewer, className, { ...wanted, after }) : find(className, { ...wanted, after }),
+  );
   let refusal = null;
   pages.onerror = (error) => {
     refusal = error;
   };
-  const [known] = await Promise.all([sample(className, signal), pages.want(0, 0)]);
+  const [all, known] = await Promise.all([schemas(), sample(className, signal), pages.want(0, 0)]);
   if (refusal) throw refusal;
   pages.onerror = (error) => {
     if (!signal.aborted) failure(error);
   };
   open = { className, pages };
-  const columns = columnsOf([...known, ...pages.kept]);
+  const columns = columnsOf(all?.get(className), [...known, ...pages.kept]);
   const chosen = (query.columns ?? '').split(',').filter((name) => columns.some((column) => column.name === name));
   const go = (change) => router.go(`/data/${className}`, { ...query, ...change }, { replace: true });
   const selected = new Set();
@@ -56,7 +63,8 @@ export async function render(view) {
       selected.size
         ? h('button.danger', { type: 'button', onclick: remove }, t('data.deleteRows', { n: selected.size }))
         : null,
-      h('button.primary', { type: 'button', onclick: add }, icon('plus'), t('data.addRow')),
+      all ? h('button', { type: 'button', onclick: () => askViewer((as) => go({ as })) }, t('viewer.ask')) : null,
+      viewer ? null : h('button.primary', { type: 'button', onclick: add }, icon('plus'), t('data.addRow')),
     );
 
   function remove() {
@@ -85,17 +93,18 @@ export async function render(view) {
   }
   function enter({ row, column, cell }) {
     if (!row || deletions.has(row.objectId)) return;
+    if (viewer) return failure(new Error(t('viewer.readOnly')));
     if (column.name === 'objectId') return editRow(row, (changed) => save(row, changed));
     if (!isEditable(column)) return failure(new Error(t('data.fixed', { field: column.name })));
     edit(
-      { row, column, cell },
+      { row, column, cell, className },
       (value) => save(row, { [column.name]: value === undefined ? { __op: 'Delete' } : value }),
       () => pages.put(row.objectId, { ...row }),
     );
   }
 
   const visible = chosen.length ? columns.filter(({ name }) => chosen.includes(name)) : columns;
-  grid.define([box(selected, drawTools), ...visible.map(column)], {
+  grid.define([...(viewer ? [] : [box(selected, drawTools)]), ...visible.map(column)], {
     label: className,
     pages,
     sorted,
@@ -104,21 +113,27 @@ export async function render(view) {
     classOf: (row) => (deletions.has(row.objectId) ? 'going' : ''),
   });
   drawTools();
-  const count = h('span', t('data.counting'));
-  find(className, { where, limit: 0, count: 1, signal })
-    .then((found) => fill(count, t('data.rows', { n: found.count, count: number(found.count) })))
-    .catch(() => fill(count));
   return [
     h('a.back', { href: router.href('/data') }, t('data.classes')),
-    heading(className, count, tools),
+    heading(className, viewer ? null : rowCount(className, where, signal), tools),
+    all ? classTabs(router, className, 'rows') : null,
+    viewer ? viewerBar(viewer, () => go({ as: '' })) : null,
     h(
       'div.bar',
       filterBar(columns, filters, (next) => go({ filter: written(next) })),
       chooser(columns, visible, (names) => go({ columns: names.join(',') })),
     ),
     pages.length ? grid : h('p.card.nothing', t('data.noRows')),
-    pages.length ? h('p.hint', t('data.gridHint')) : null,
+    pages.length && !viewer ? h('p.hint', t('data.gridHint')) : null,
   ];
+}
+
+function rowCount(className, where, signal) {
+  const count = h('span', t('data.counting'));
+  find(className, { where, limit: 0, count: 1, signal })
+    .then((found) => fill(count, t('data.rows', { n: found.count, count: number(found.count) })))
+    .catch(() => fill(count));
+  return count;
 }
 
 function settle(ids, isGone) {
@@ -128,61 +143,8 @@ function settle(ids, isGone) {
   }
 }
 
-/** The columns of a class do not change with a filter that finds nothing. */
+/** What rows have beside the schema: columns of a class whose schema is not told, and new ones. */
 function sample(className, signal) {
   const load = async () => (await find(className, { limit: 100, order: '-createdAt', signal })).results;
   return cached(`columns ${className}`, load, 30);
-}
-
-function box(selected, ontoggle) {
-  const cell = (row) =>
-    h('input', {
-      type: 'checkbox',
-      checked: selected.has(row.objectId),
-      'aria-label': t('data.select', { id: row.objectId }),
-      onchange: (event) => {
-        selected[event.target.checked ? 'add' : 'delete'](row.objectId);
-        ontoggle();
-      },
-    });
-  return { name: '', title: h('span.unseen', t('data.selection')), width: 3, kind: 'box', cell };
-}
-
-function column({ name, kind, target }) {
-  return {
-    name,
-    kind,
-    target,
-    title: name,
-    width: widths[name] ?? widths[kind] ?? 15,
-    sort: isSortable(kind) ? name : null,
-    cell: (row) =>
-      shown(row[name], kind === 'acl' || fixed.includes(name) ? kind : undefined) ||
-      (name === 'ACL' ? t('acl.none') : ''),
-  };
-}
-
-function chooser(columns, visible, change) {
-  const boxes = columns.map(({ name }) =>
-    h(
-      'label.check',
-      h('input', { type: 'checkbox', name, checked: visible.some((column) => column.name === name) }),
-      h('span', name),
-    ),
-  );
-  const apply = (event) => {
-    event.preventDefault();
-    const names = columns.map(({ name }) => name).filter((name) => event.target.elements[name].checked);
-    change(names.length === columns.length ? [] : names);
-  };
-  return h(
-    'details.columnsOfData',
-    h('summary.button', t('data.columns')),
-    h(
-      'form.builder',
-      { onsubmit: apply },
-      h('div.picks', boxes),
-      h('button.primary', { type: 'submit' }, t('data.apply')),
-    ),
-  );
 }

@@ -26,20 +26,18 @@ export function kindOf(value) {
 
 /** Kinds whose values have an order. */
 export const isSortable = (kind) => ['text', 'number', 'boolean', 'date'].includes(kind);
-export const isEditable = (column) =>
-  !fixed.includes(column.name) && !['file', 'relation', 'bytes', 'polygon'].includes(column.kind);
+export const isEditable = (column) => !fixed.includes(column.name);
+/** Kinds that a form has a field for; the others have dialogs of their own. */
+export const isTyped = (column) => isEditable(column) && !['file', 'relation', 'acl'].includes(column.kind);
 
-/**
- * The columns that some rows have, `{ name, kind, target }`; `target` is the class that a pointer names. The server
- * tells an operator no schema: a field that none of these rows has is not among them.
- */
+/** The columns that some rows have, `{ name, kind, target }`; `target` is the class that a pointer or relation names. */
 export function columnsOf(rows) {
   const found = new Map([['objectId', { name: 'objectId', kind: 'text' }]]);
   for (const row of rows) {
     for (const [name, value] of Object.entries(row)) {
       const kind = kindOf(value);
       if (kind && !found.has(name) && ![...fixed, 'ACL'].includes(name)) {
-        found.set(name, { name, kind, ...(kind === 'pointer' ? { target: value.className } : {}) });
+        found.set(name, { name, kind, ...(value.className && kind !== 'object' ? { target: value.className } : {}) });
       }
     }
   }
@@ -113,9 +111,24 @@ export function parse(kind, text, target) {
     return { __type: 'GeoPoint', latitude, longitude };
   }
   const value = JSON.parse(bare);
+  if (kind === 'polygon' || kind === 'bytes') return wireValue(kind, value, wrong);
   const isObject = value !== null && typeof value === 'object' && !Array.isArray(value);
   if (kind === 'array' ? !Array.isArray(value) : !isObject) throw wrong;
   return value;
+}
+
+/** Polygons and bytes are written as the protocol has them, polygons also as their corners alone. */
+function wireValue(kind, value, wrong) {
+  if (kind === 'bytes') {
+    const isBase64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(value?.base64);
+    if (value?.__type !== 'Bytes' || typeof value.base64 !== 'string' || !isBase64) throw wrong;
+    return { __type: 'Bytes', base64: value.base64 };
+  }
+  const corners = Array.isArray(value) ? value : value?.__type === 'Polygon' ? value.coordinates : null;
+  const isPoint = (point) =>
+    Array.isArray(point) && point.length === 2 && Math.abs(point[0]) <= 90 && Math.abs(point[1]) <= 180;
+  if (!Array.isArray(corners) || corners.length < 3 || !corners.every(isPoint)) throw wrong;
+  return { __type: 'Polygon', coordinates: corners };
 }
 
 /** A value as the text that `parse` reads: a moment as fields of a page have it, in the reader's own time. */

@@ -1,0 +1,60 @@
+// The columns of the grid: the boxes that select rows, the fields, and the choice which of them are shown.
+
+import { fixed, isSortable, shown } from '../../shared/browser/types.js';
+import { h } from '../../shared/dom.js';
+import { t } from '../../shared/i18n.js';
+
+const widths = { objectId: 9, number: 8, boolean: 6, date: 13, pointer: 15, geo: 13, text: 15 };
+
+export function box(selected, ontoggle) {
+  const cell = (row) =>
+    h('input', {
+      type: 'checkbox',
+      checked: selected.has(row.objectId),
+      'aria-label': t('data.select', { id: row.objectId }),
+      onchange: (event) => {
+        selected[event.target.checked ? 'add' : 'delete'](row.objectId);
+        ontoggle();
+      },
+    });
+  return { name: '', title: h('span.unseen', t('data.selection')), width: 3, kind: 'box', cell };
+}
+
+export function column({ name, kind, target }) {
+  return {
+    name,
+    kind,
+    target,
+    title: name,
+    width: widths[name] ?? widths[kind] ?? 15,
+    sort: isSortable(kind) ? name : null,
+    cell: (row) =>
+      shown(row[name], kind === 'acl' || fixed.includes(name) ? kind : undefined) ||
+      (name === 'ACL' ? t('acl.none') : ''),
+  };
+}
+
+export function chooser(columns, visible, change) {
+  const boxes = columns.map(({ name }) =>
+    h(
+      'label.check',
+      h('input', { type: 'checkbox', name, checked: visible.some((column) => column.name === name) }),
+      h('span', name),
+    ),
+  );
+  const apply = (event) => {
+    event.preventDefault();
+    const names = columns.map(({ name }) => name).filter((name) => event.target.elements[name].checked);
+    change(names.length === columns.length ? [] : names);
+  };
+  return h(
+    'details.columnsOfData',
+    h('summary.button', t('data.columns')),
+    h(
+      'form.builder',
+      { onsubmit: apply },
+      h('div.picks', boxes),
+      h('button.primary', { type: 'submit' }, t('data.apply')),
+    ),
+  );
+}

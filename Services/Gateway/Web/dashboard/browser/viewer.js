@@ -1,0 +1,96 @@
+// Looking at rows as somebody else would see them. No session of theirs is there: the server leaves out of the
+// operator's own answer what they may not see, and takes no change.
+
+import { containing, find } from '../../shared/api.js';
+import { fill, h } from '../../shared/dom.js';
+import { dialog, field } from '../../shared/elements/dialog.js';
+import { failure } from '../../shared/elements/toast.js';
+import { t } from '../../shared/i18n.js';
+import { made, nameOf } from '../orders-shared.js';
+
+export const GUEST = '*';
+const ID = /^[A-Za-z0-9_-]{1,64}$/;
+const PAUSE = 300;
+const ORDERS = 40;
+/** Requests for one page: each may leave out all of its rows. */
+const TRIES = 20;
+
+export const isViewer = (name) => name === GUEST || ID.test(name ?? '');
+export const viewerName = (name) => (name === GUEST ? t('viewer.guest') : name);
+
+/** A page of rows as the viewer sees them, filled from as many of the server's as it takes. */
+export async function pageAs(viewer, className, { after, limit, ...options }) {
+  const results = [];
+  let cursor = after;
+  for (let turn = 0; turn < TRIES && results.length < limit; turn += 1) {
+    const page = await find(className, { ...options, viewer, after: cursor, limit: limit - results.length });
+    results.push(...page.results);
+    cursor = page.cursor;
+    if (!cursor) break;
+  }
+  return { results, cursor };
+}
+
+/** The line that says as whom one looks. */
+export function viewerBar(viewer, stop) {
+  return h(
+    'p.card.bar.viewer',
+    { role: 'status' },
+    h('span', t('viewer.now', { who: viewerName(viewer) })),
+    h('button', { type: 'button', onclick: stop }, t('viewer.stop')),
+  );
+}
+
+/** @param choose is told a user's id or `*`. */
+export function askViewer(choose) {
+  const list = h('div.picks', { role: 'radiogroup', 'aria-label': t('viewer.customers') });
+  const search = field({ name: 'search', label: t('viewer.search') });
+  const id = field({ name: 'id', label: t('viewer.id'), hint: t('viewer.idHint') });
+  const guest = field({ name: 'guest', type: 'checkbox', label: t('viewer.guest') });
+  const input = (place) => place.querySelector('input');
+  let round = 0;
+  let timer = 0;
+
+  async function look() {
+    const text = input(search).value.trim();
+    round += 1;
+    const own = round;
+    if (text.length < 2) return fill(list);
+    const fields = ['email', 'shippingAddress.firstName', 'shippingAddress.lastName'];
+    const where = { ...made, $or: fields.map((name) => ({ [name]: containing(text) })) };
+    try {
+      const keys = 'customer,shippingAddress,email';
+      const { results } = await find('Order', { where, order: '-orderNo', limit: ORDERS, keys });
+      const byId = new Map(results.filter(({ customer }) => customer).map((order) => [order.customer.objectId, order]));
+      if (own === round) fill(list, byId.size ? [...byId].map(pick) : h('p.hint', t('data.noRows')));
+    } catch (error) {
+      failure(error);
+    }
+  }
+  function pick([userId, order]) {
+    const chosen = () => {
+      input(id).value = userId;
+    };
+    return h(
+      'label.check',
+      h('input', { type: 'radio', name: 'picked', onchange: chosen }),
+      h('span.clip', nameOf(order)),
+      h('span.soft.small', userId),
+    );
+  }
+  input(search).addEventListener('input', () => {
+    clearTimeout(timer);
+    timer = setTimeout(look, PAUSE);
+  });
+  return dialog({
+    title: t('viewer.title'),
+    text: t('viewer.text'),
+    content: [guest, search, list, id],
+    confirm: t('viewer.look'),
+    submit(values) {
+      const viewer = values.guest === 'on' ? GUEST : values.id.trim();
+      if (!isViewer(viewer)) throw new Error(t('viewer.nobody'));
+      choose(viewer);
+    },
+  });
+}

@@ -1,0 +1,33 @@
+// The database's plan for a query, in words that say what it costs: whether an index finds the rows, or each is looked at.
+
+const INDEX = /USING (?:COVERING )?INDEX (\S+)/;
+
+/** What a step does: `search` by an index, `ordered` through a whole index, `scan` of all rows, `sort`, or `other`. */
+export function kindOf(detail) {
+  if (/^SCAN /.test(detail)) {
+    if (/VIRTUAL TABLE|json_each|CONSTANT ROW|SUBQUERY/i.test(detail)) return 'other';
+    return INDEX.test(detail) ? 'ordered' : 'scan';
+  }
+  if (/^SEARCH /.test(detail)) return 'search';
+  return /TEMP B-TREE/.test(detail) ? 'sort' : 'other';
+}
+
+/**
+ * The steps in their order, `{ depth, kind, index, detail }`; `index` is the name of the one that is used.
+ * @param steps as the server answers them, `{ id, parent, detail }`.
+ */
+export function stepsOf(steps) {
+  const depths = new Map([[0, -1]]);
+  return steps.map(({ id, parent, detail }) => {
+    const depth = (depths.get(parent) ?? -1) + 1;
+    depths.set(id, depth);
+    const byKey = /USING (?:INTEGER )?PRIMARY KEY/.test(detail) ? 'objectId' : null;
+    return { depth, kind: kindOf(detail), index: INDEX.exec(detail)?.[1] ?? byKey, detail };
+  });
+}
+
+/** What the whole costs: the dearest of its steps. Nothing to do is `none`. */
+export function verdict(steps) {
+  const kinds = steps.map(({ detail }) => kindOf(detail));
+  return ['scan', 'ordered', 'search'].find((kind) => kinds.includes(kind)) ?? 'none';
+}
