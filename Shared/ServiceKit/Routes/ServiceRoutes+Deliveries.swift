@@ -7,7 +7,8 @@ import SwiftProtobuf
 
 extension ServiceRoutes {
     /// Messages of an outbox that came together. Each is handed to its own route in their order, so that those which
-    /// are writes share a commit, and each is stored, refused or recognised as a repetition by itself.
+    /// are writes wait for the same commit, or the next, and each is stored, refused or recognised as a repetition by
+    /// itself.
     mutating func installDeliveries() {
         let kind = DeliveryCalls(to: host.plan.name).deliver.kind
         routes[kind] = .parts { request in
