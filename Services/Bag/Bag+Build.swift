@@ -84,6 +84,11 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ curr
         return .finished
     }
 
+    // They are kept for a day, so that a minute more does not matter.
+    host.whenWriter("checkouts.keys", every: .seconds(60), problem: "Old keys of requests could not be removed.") {
+        try await host.store.write { try CheckoutLedger.forgetRequestKeys(in: $0) } ? .more : .idle
+    }
+
     let contacts = CustomerContacts(host: host)
     let refunds = RefundRunner(
         ledger: RefundLedger(store: host.store, outbox: host.outbox, currency: currency),

@@ -30,7 +30,7 @@ package func catalogPlan(_ currency: Currency) -> ServicePlan {
 package func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ currency: Currency) throws {
     let reservations = Reservations(currency: currency, logger: host.logger)
 
-    routes.read(CatalogCalls.price) { message, request, reader in
+    routes.read(framed: CatalogCalls.price) { message, request, reader in
         try PriceList(currency: currency).price(message, caller: request.caller, in: reader)
     }
     // These three are idempotent by the reservation's own id, so the answer always tells the present state; a reply

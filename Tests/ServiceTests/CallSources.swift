@@ -3,9 +3,9 @@ import TestSupport
 
 /// The sources' statements about calls: where they are declared, and who sends them.
 ///
-/// A text is looked for, not a meaning. A sender is a line of Services that names a declaration: `CatalogCalls.price`,
-/// or of a family `ObjectCalls(of: …).find`, `ServiceDirectory.calls(ofClass: …).find` and `NewsCalls.orderMade`. Lines
-/// that begin with `routes.` register a receiver.
+/// A text is looked for, not a meaning. A sender is a line of Services, or of the outbox, that names a declaration:
+/// `CatalogCalls.price`, or of a family `ObjectCalls(of: …).find`, `ServiceDirectory.calls(ofClass: …).find`,
+/// `DeliveryCalls(to: …).deliver` and `NewsCalls.orderMade`. Lines that begin with `routes.` register a receiver.
 struct CallSources {
     struct Declaration {
         /// `CatalogCalls`.
@@ -43,14 +43,19 @@ struct CallSources {
     func isSent(_ call: Declaration, by lines: [String]) -> Bool {
         lines.contains { line in
             if Self.names(line, "\(call.type).\(call.name)") { return true }
-            return call.type == "ObjectCalls" && Self.names(line, ").\(call.name)")
-                && (line.contains("ObjectCalls(of: ") || line.contains("ServiceDirectory.calls(ofClass: "))
+            guard Self.names(line, ").\(call.name)") else { return false }
+            switch call.type {
+            case "ObjectCalls":
+                return line.contains("ObjectCalls(of: ") || line.contains("ServiceDirectory.calls(ofClass: ")
+            case "DeliveryCalls": return line.contains("DeliveryCalls(to: ")
+            default: return false
+            }
         }
     }
 
-    /// The lines of Services that name calls and are neither comments nor register receivers.
+    /// The lines of Services and of the outbox that name calls and are neither comments nor register receivers.
     static func sendingLines() throws -> [String] {
-        try files(in: "Services").flatMap { path in
+        try (files(in: "Services") + files(in: "Shared/ServiceKit/Outbox")).flatMap { path in
             try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
                 .filter { $0.contains("Calls") || $0.contains("ServiceDirectory.calls") }
                 .map { $0.trimmingCharacters(in: .whitespaces) }

@@ -47,13 +47,18 @@ extension CheckoutLedger {
             }
             let (id, isDecided, new) = try Self.start(request, customer, prices, in: transaction)
             // A request is repeated within seconds; who asks again for an order that was made is answered by the order.
-            for key in keys where !isDecided || !key.hasPrefix("request:") {
+            for key in keys {
+                let isOfRequest = key.hasPrefix("request:")
+                guard !isDecided || !isOfRequest else { continue }
                 _ = try transaction.execute(
                     """
-                    INSERT INTO checkoutKeys(customerId, key, checkoutId) VALUES (?, ?, ?)
+                    INSERT INTO checkoutKeys(customerId, key, checkoutId, requestedAt) VALUES (?, ?, ?, ?)
                     ON CONFLICT(customerId, key) DO NOTHING
                     """,
-                    [.text(customer.userId), .text(key), .text(id)])
+                    [
+                        .text(customer.userId), .text(key), .text(id),
+                        isOfRequest ? .int(transaction.now.milliseconds) : .null,
+                    ])
             }
             if let new { transaction.afterCommit { began(new) } }
             return id
@@ -62,17 +67,22 @@ extension CheckoutLedger {
 
     /// A day is far longer than any request is repeated.
     private static let requestKeysKept = Duration.seconds(86_400)
+    /// Keys removed in one transaction: some milliseconds, which no checkout notices.
+    package static let requestKeysForgottenMax = 500
 
-    private static func forgetRequestKeys(of customerId: String, in transaction: StoreTransaction) throws {
-        _ = try transaction.execute(
+    /// Removes keys of requests that nobody repeats any more, the oldest first.
+    /// - Returns: true when there may be more of them.
+    package static func forgetRequestKeys(in transaction: StoreTransaction) throws -> Bool {
+        let removed = try transaction.execute(
             """
-            DELETE FROM checkoutKeys WHERE customerId = ? AND key >= 'request:' AND key < 'request;'
-            AND (SELECT createdAt FROM checkouts WHERE id = checkoutId) < ?
+            DELETE FROM checkoutKeys WHERE (customerId, key) IN (SELECT customerId, key FROM checkoutKeys
+            WHERE requestedAt < ? ORDER BY requestedAt LIMIT ?)
             """,
             [
-                .text(customerId),
-                .int(transaction.now.milliseconds - requestKeysKept.components.seconds * 1000),
+                .int(transaction.now.advanced(by: .zero - requestKeysKept).milliseconds),
+                .int(Int64(requestKeysForgottenMax)),
             ])
+        return removed == requestKeysForgottenMax
     }
 
     private static func start(
@@ -100,7 +110,6 @@ extension CheckoutLedger {
         if !address.members.isEmpty { fields["shippingAddress"] = address.json }
         // The shop must be able to reach a customer whose account has no address.
         if let email = customer.givenEmail { fields["email"] = .string(email) }
-        try forgetRequestKeys(of: customer.userId, in: transaction)
         let checkout = Checkout(
             id: "co_" + Names.random(20), orderId: order.objectId, customerId: customer.userId,
             lines: order.items.map {

@@ -22,27 +22,43 @@ struct Catalog: Sendable {
     /// Current prices of what `principal` may see. One request, however many products.
     func prices(of products: Set<String>, as principal: Principal, traceId: String = "") async throws -> Prices {
         guard !products.isEmpty else { return Prices() }
-        let request = PriceRequest.with { message in
-            message.lines = products.sorted().map { product in
-                .with {
-                    $0.productID = product; $0.quantity = 1
-                }
-            }
-        }
-        let reply = try await host.call(CatalogCalls.price, request, as: principal, traceId: traceId)
-        var prices = Prices(asked: products)
-        for line in reply.lines where products.contains(line.productID) {
-            guard (0...Price.minorUnitsMax).contains(line.unitPriceMinorUnits) else { continue }
-            prices.unitPriceMinorUnits[line.productID] = line.unitPriceMinorUnits
-        }
-        return prices
+        return Prices(try await ask(about: products, withProducts: false, as: principal, traceId).prices, of: products)
     }
 
-    /// Prices and objects, the objects as far as `principal` may read them.
+    /// Prices and objects, the objects as far as `principal` may read them. One request, too.
     func facts(about products: Set<String>, as principal: Principal, traceId: String) async throws -> ProductFacts {
-        async let prices = prices(of: products, as: principal, traceId: traceId)
-        let documents = try await host.objects("Product", ids: products, as: principal, traceId: traceId)
-        return ProductFacts(prices: try await prices, documents: documents.mapValues(Self.included))
+        guard !products.isEmpty else { return ProductFacts() }
+        let (reply, found) = try await ask(about: products, withProducts: true, as: principal, traceId)
+        // What is priced can be read: a catalog of an earlier release brings no products.
+        let documents =
+            reply.productIds.isEmpty && !reply.lines.isEmpty
+            ? try await host.objects("Product", ids: products, as: principal, traceId: traceId)
+            : try zip(reply.productIds, found).reduce(into: [:]) { $0[$1.0] = try JSON(clientText: $1.1) }
+        return ProductFacts(prices: Prices(reply, of: products), documents: documents.mapValues(Self.included))
+    }
+
+    private func ask(
+        about products: Set<String>, withProducts: Bool, as principal: Principal, _ traceId: String
+    ) async throws -> (prices: PriceReply, products: [[UInt8]]) {
+        let lines = products.sorted().map { product in
+            OrderLine.with {
+                $0.productID = product
+                $0.quantity = 1
+            }
+        }
+        let message = PriceRequest.with {
+            $0.lines = lines
+            $0.withProducts = withProducts
+        }
+        var request = try BusRequest(CatalogCalls.price, message)
+        request.principal = principal
+        request.traceId = traceId
+        do {
+            let reply = try await host.bus.call(request)
+            return (try PriceReply(serializedBytes: reply.body), reply.documents)
+        } catch let failure as BusFailure {
+            throw ParseError(failure)
+        }
     }
 
     private static func included(_ document: JSON) -> JSON {
@@ -50,6 +66,17 @@ struct Catalog: Sendable {
         object["__type"] = "Object"
         object["className"] = "Product"
         return object
+    }
+}
+
+extension Prices {
+    /// - Parameter products: every product that was asked for.
+    fileprivate init(_ reply: PriceReply, of products: Set<String>) {
+        self.init(asked: products)
+        for line in reply.lines where products.contains(line.productID) {
+            guard (0...Price.minorUnitsMax).contains(line.unitPriceMinorUnits) else { continue }
+            unitPriceMinorUnits[line.productID] = line.unitPriceMinorUnits
+        }
     }
 }
 

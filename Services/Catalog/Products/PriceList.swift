@@ -1,3 +1,4 @@
+import MessageBus
 import Messages
 import ObjectStore
 import ParseProtocol
@@ -5,29 +6,38 @@ import ServiceKit
 
 /// `catalog.price.v1`: what lines cost at the moment. Products the caller may not see, and those that are not for sale,
 /// are left out.
-struct PriceList: Sendable {
+package struct PriceList: Sendable {
     let currency: Currency
+
+    package init(currency: Currency) { self.currency = currency }
 
     static let linesMax = 200
     static let quantities: ClosedRange<UInt32> = 1...999
 
-    func price(_ request: PriceRequest, caller: Caller, in reader: some ObjectReading) throws -> PriceReply {
+    /// The fields of a product that tell its price.
+    private static let keys = ["name", "unitPrice", "active", "stock"]
+
+    /// The prices, and the products themselves where the request wants them.
+    /// - Throws: `.validationError` (142) for too many lines.
+    package func price(_ request: PriceRequest, caller: Caller, in reader: some ObjectReading) throws -> BusReply {
         guard request.lines.count <= Self.linesMax else {
             throw ParseError(.validationError, "At most \(Self.linesMax) lines can be priced at once.")
         }
-        var products: [String: Product] = [:]
-        for (objectId, document) in try reader.fetch(
-            "Product", ids: Array(Set(request.lines.map(\.productID))), keys: ["name", "unitPrice", "active", "stock"],
+        let found = try reader.fetch(
+            "Product", ids: Array(Set(request.lines.map(\.productID))), keys: request.withProducts ? [] : Self.keys,
             caller: caller)
-        {
+        var products: [String: Product] = [:]
+        for (objectId, document) in found {
             products[objectId] = Product(document: try JSON(parsing: document), currency: currency)
         }
-        return PriceReply.with { reply in
+        let reply = PriceReply.with { reply in
             reply.currency = currency.code
             reply.lines = request.lines.compactMap { line in
                 products[line.productID].map { PricedLine(line, $0) }
             }
+            if request.withProducts { reply.productIds = found.map(\.objectId) }
         }
+        return try BusReply(reply, documents: request.withProducts ? found.map(\.document) : [])
     }
 }
 

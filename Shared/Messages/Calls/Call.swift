@@ -32,9 +32,9 @@ public enum Calls {
     /// Every declared call, grouped by the file that declares it.
     public static let all: [any DeclaredCall] = {
         let areas: [[any DeclaredCall]] = [
-            AnalyticsCalls.all, BagCalls.all, CatalogCalls.all, CloudCalls.all, CrashCalls.all, FileCalls.all,
-            HookCalls.all, JobCalls.all, MailCalls.all, NewsCalls.all, ObjectCalls.all, PaymentsCalls.all,
-            PushCalls.all, UsersCalls.all,
+            AnalyticsCalls.all, BagCalls.all, CatalogCalls.all, CloudCalls.all, CrashCalls.all, DeliveryCalls.all,
+            FileCalls.all, HookCalls.all, JobCalls.all, MailCalls.all, NewsCalls.all, ObjectCalls.all,
+            PaymentsCalls.all, PushCalls.all, UsersCalls.all,
         ]
         return areas.flatMap { $0 }
     }()

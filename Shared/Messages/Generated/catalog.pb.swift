@@ -142,12 +142,15 @@ public nonisolated struct ReleaseReservationReply: Sendable {
 }
 
 /// Kind `catalog.price.v1`: current prices without taking stock. Sender: bag. Unknown and inactive products are left out.
+/// With `with_products` one document frame follows for each of `product_ids`: the product as `catalog.fetch.v1` brings it.
 public nonisolated struct PriceRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
   public var lines: [OrderLine] = []
+
+  public var withProducts: Bool = false
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -162,6 +165,9 @@ public nonisolated struct PriceReply: Sendable {
   public var lines: [PricedLine] = []
 
   public var currency: String = String()
+
+  /// The products among those asked for that the principal may read, also inactive ones. Always empty from an earlier release.
+  public var productIds: [String] = []
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -427,7 +433,7 @@ nonisolated extension ReleaseReservationReply: SwiftProtobuf.Message, SwiftProto
 
 nonisolated extension PriceRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".PriceRequest"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}lines\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}lines\0\u{3}with_products\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -436,6 +442,7 @@ nonisolated extension PriceRequest: SwiftProtobuf.Message, SwiftProtobuf._Messag
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
       case 1: try { try decoder.decodeRepeatedMessageField(value: &self.lines) }()
+      case 2: try { try decoder.decodeSingularBoolField(value: &self.withProducts) }()
       default: break
       }
     }
@@ -445,11 +452,15 @@ nonisolated extension PriceRequest: SwiftProtobuf.Message, SwiftProtobuf._Messag
     if !self.lines.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.lines, fieldNumber: 1)
     }
+    if self.withProducts != false {
+      try visitor.visitSingularBoolField(value: self.withProducts, fieldNumber: 2)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: PriceRequest, rhs: PriceRequest) -> Bool {
     if lhs.lines != rhs.lines {return false}
+    if lhs.withProducts != rhs.withProducts {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -457,7 +468,7 @@ nonisolated extension PriceRequest: SwiftProtobuf.Message, SwiftProtobuf._Messag
 
 nonisolated extension PriceReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".PriceReply"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}lines\0\u{1}currency\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}lines\0\u{1}currency\0\u{3}product_ids\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -467,6 +478,7 @@ nonisolated extension PriceReply: SwiftProtobuf.Message, SwiftProtobuf._MessageI
       switch fieldNumber {
       case 1: try { try decoder.decodeRepeatedMessageField(value: &self.lines) }()
       case 2: try { try decoder.decodeSingularStringField(value: &self.currency) }()
+      case 3: try { try decoder.decodeRepeatedStringField(value: &self.productIds) }()
       default: break
       }
     }
@@ -479,12 +491,16 @@ nonisolated extension PriceReply: SwiftProtobuf.Message, SwiftProtobuf._MessageI
     if !self.currency.isEmpty {
       try visitor.visitSingularStringField(value: self.currency, fieldNumber: 2)
     }
+    if !self.productIds.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.productIds, fieldNumber: 3)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: PriceReply, rhs: PriceReply) -> Bool {
     if lhs.lines != rhs.lines {return false}
     if lhs.currency != rhs.currency {return false}
+    if lhs.productIds != rhs.productIds {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

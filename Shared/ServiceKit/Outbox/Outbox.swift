@@ -10,10 +10,11 @@ import Synchronization
 /// Messages that must not be lost: stored in the transaction that causes them, sent until the receiver says it has
 /// them.
 ///
-/// A receiver sees a message at least once and counts it once, by the key (`KeyedReplies`).
+/// A receiver sees a message at least once and counts it once, by the key (`KeyedReplies`). Messages to one service
+/// that wait together travel in one message of the bus (`OutboxParcels`).
 public final class Outbox: Sendable {
-    /// Messages sent to a service at once. The receiver commits them as one group.
-    private static let batchMax = 64
+    /// Messages sent to a service at once.
+    private static let batchMax = OutboxParcels.messagesMax
     /// Between two looks for what is due again, and for what an earlier process left.
     private static let pause = Duration.milliseconds(500)
 
@@ -120,10 +121,10 @@ public final class Outbox: Sendable {
     private func deliver(to destination: String) async {
         do {
             repeat {
-                var sent = Self.batchMax
-                while !Task.isCancelled, sent == Self.batchMax {
+                var isMore = true
+                while !Task.isCancelled, isMore {
                     turns.withLock { $0.looks(for: destination) }
-                    sent = try await deliverDue(to: destination)
+                    isMore = try await deliverDue(to: destination)
                 }
             } while !Task.isCancelled && !turns.withLock({ $0.ends(for: destination) })
         } catch {
@@ -136,9 +137,9 @@ public final class Outbox: Sendable {
         }
     }
 
-    /// Sends what has been due longest and returns how much that was. What failed is due again later, so that it delays
-    /// nothing newer.
-    private func deliverDue(to destination: String) async throws -> Int {
+    /// Sends what has been due longest. What failed is due again later, so that it delays nothing newer.
+    /// - Returns: whether there may be more.
+    private func deliverDue(to destination: String) async throws -> Bool {
         let prefix = destination + "."
         let messages = try await store.read {
             try $0.rows(
@@ -152,10 +153,12 @@ public final class Outbox: Sendable {
                 ]
             ).map(Waiting.init)
         }
-        guard !messages.isEmpty else { return 0 }
-        let outcomes = await withTaskGroup(of: (id: Int64, outcome: OutboxBook.Outcome).self) { group in
-            for message in messages { group.addTask { [self] in (message.id, await send(message)) } }
-            return await group.reduce(into: []) { $0.append($1) }
+        guard !messages.isEmpty else { return false }
+        let parcels = OutboxParcels.packed(messages.map { ($0.body.count, $0.attempts) })
+            .map { places in places.map { messages[$0] } }
+        let outcomes = await withTaskGroup(of: [Outcome].self) { group in
+            for parcel in parcels { group.addTask { [self] in await send(parcel, to: destination) } }
+            return await group.reduce(into: []) { $0 += $1 }
         }
         let isUrgent = waiters.withLock { waiters in messages.contains { waiters[$0.key] != nil } }
         try await book.note(outcomes, isUrgent: isUrgent)
@@ -166,7 +169,7 @@ public final class Outbox: Sendable {
                 waiters[message.key]?.values.forEach { $0.yield() }
             }
         }
-        return messages.count
+        return messages.count == Self.batchMax || outcomes.count < messages.count
     }
 
     /// A row of the outbox.
@@ -186,18 +189,62 @@ public final class Outbox: Sendable {
         }
     }
 
-    private func send(_ message: Waiting) async -> OutboxBook.Outcome {
-        let request = BusRequest(outbox: message.kind, body: message.body, key: message.key)
+    /// The outcome of a message, by its row's id.
+    private typealias Outcome = (id: Int64, outcome: OutboxBook.Outcome)
+
+    private func send(_ parcel: [Waiting], to destination: String) async -> [Outcome] {
+        if let first = parcel.first, parcel.count == 1 { return [await send(first)] }
         do {
-            _ = try await bus.call(request)
-            return .delivered
+            let reply = try await bus.call(try Self.request(parcel, to: destination))
+            let outcomes = try DeliverReply(serializedBytes: reply.body).outcomes
+            guard outcomes.count == parcel.count else { throw ParseError.internalError }
+            return zip(parcel, outcomes).map { message, outcome in
+                outcome.hasFailure ? again(message, BusFailure(outcome.failure)) : (message.id, .delivered)
+            }
+        } catch let failure as BusFailure where failure.failure.code == Self.unknownKind {
+            // A receiver of an earlier release.
+            return await withTaskGroup(of: Outcome.self) { group in
+                for message in parcel { group.addTask { [self] in await send(message) } }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
         } catch {
-            let attempts = message.attempts + 1
-            logger.warning(
-                "A message was not delivered and is sent again.",
-                metadata: ["outbox.kind": "\(message.kind)", "outbox.attempts": "\(attempts)", "error": "\(error)"])
-            return .again(after: Self.pause(afterAttempts: attempts), problem: "\(error)")
+            return parcel.map { again($0, error) }
         }
+    }
+
+    /// The bus' code for it.
+    private static let unknownKind: Int32 = 108
+
+    private func send(_ message: Waiting) async -> Outcome {
+        do {
+            _ = try await bus.call(BusRequest(outbox: message.kind, body: message.body, key: message.key))
+            return (message.id, .delivered)
+        } catch {
+            return again(message, error)
+        }
+    }
+
+    /// Each message under its own key. That of the parcel only says that it may be repeated.
+    private static func request(_ parcel: [Waiting], to destination: String) throws -> BusRequest {
+        let message = DeliverRequest.with {
+            $0.messages = parcel.map { message in
+                .with {
+                    $0.kind = message.kind
+                    $0.key = message.key
+                    $0.body = Data(message.body)
+                }
+            }
+        }
+        let kind = DeliveryCalls(to: destination).deliver.kind
+        return BusRequest(outbox: kind, body: try message.serializedBytes(), key: parcel.first?.key ?? "")
+    }
+
+    private func again(_ message: Waiting, _ error: any Error) -> Outcome {
+        let attempts = message.attempts + 1
+        logger.warning(
+            "A message was not delivered and is sent again.",
+            metadata: ["outbox.kind": "\(message.kind)", "outbox.attempts": "\(attempts)", "error": "\(error)"])
+        return (message.id, .again(after: Self.pause(afterAttempts: attempts), problem: "\(error)"))
     }
 
     /// Doubles from half a second to a minute.

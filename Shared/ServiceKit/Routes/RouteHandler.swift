@@ -52,6 +52,12 @@ package final class RouteHandler: LaneHandler {
             } catch {
                 request.reply(.failure(Self.failure(error, request, logger)))
             }
+        case .parts(let take):
+            do {
+                for part in try take(request) { handle(part) }
+            } catch {
+                request.reply(.failure(Self.failure(error, request, logger)))
+            }
         case nil:
             request.reply(.failure(BusFailure(code: 108, "Unknown kind \(request.kind).")))
         }

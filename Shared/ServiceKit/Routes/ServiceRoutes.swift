@@ -19,6 +19,8 @@ public struct ServiceRoutes: Sendable {
         case readingTask(Beginning)
         /// The request's content decides which of the others it is.
         case choice(@Sendable (ServiceRequest) throws -> Route)
+        /// The request is several others, each with a route of its own; their answers are its answer.
+        case parts(@Sendable (ServiceRequest) throws -> [ServiceRequest])
     }
 
     /// A read; begun anew elsewhere when it takes long, so it has no effects.
@@ -57,6 +59,7 @@ public struct ServiceRoutes: Sendable {
         installPreview()
         installSchemas()
         installLive()
+        installDeliveries()
         try build(host, &self)
         installFunctions()
     }

@@ -164,10 +164,44 @@ import Testing
             _ = try await bag.start(["orderId": .string(order)], by: "u1", keys: ["request:\(request)"])
         }
         #expect(try await Self.keys(bag) == ["client:a", "request:1"])
-        _ = try await bag.store.write { try $0.execute("UPDATE checkouts SET createdAt = 0") }
+        try await Self.age("request:1", in: bag)
         _ = try await bag.bag(of: "u1")
         _ = try await bag.start(by: "u1", keys: ["request:10"])
+        #expect(try await !bag.store.write { try CheckoutLedger.forgetRequestKeys(in: $0) })
         #expect(try await Self.keys(bag) == ["client:a", "request:10"])
+    }
+
+    /// However many there are, a transaction removes no more than it may.
+    @Test func oldKeysOfRequestsAreRemovedInParts() async throws {
+        let bag = try await BagStore()
+        let most = CheckoutLedger.requestKeysForgottenMax
+        _ = try await bag.bag(of: "u1")
+        let id = try await bag.start(by: "u1", keys: ["client:a"] + (0...most).map { "request:\($0)" })
+        for number in 0...most { try await Self.age("request:\(number)", in: bag) }
+        #expect(try await bag.store.write { try CheckoutLedger.forgetRequestKeys(in: $0) })
+        #expect(try await Self.keys(bag).count == 2)
+        #expect(try await !bag.store.write { try CheckoutLedger.forgetRequestKeys(in: $0) })
+        #expect(try await Self.keys(bag) == ["client:a"])
+        #expect(try await bag.start(by: "u1", keys: ["client:a"]) == id)
+    }
+
+    /// The search for old keys must not look at those of a day, of which a busy shop has many.
+    @Test func oldKeysOfRequestsAreFoundByTheirAge() async throws {
+        let bag = try await BagStore()
+        let plan = try await bag.store.read {
+            try $0.rows(
+                """
+                EXPLAIN QUERY PLAN SELECT customerId, key FROM checkoutKeys WHERE requestedAt < ? ORDER BY requestedAt
+                """, [.int(0)]
+            ).map { try $0.text("detail") }
+        }
+        #expect(plan.count == 1 && plan.allSatisfy { $0.contains("checkoutKeysOfRequests (requestedAt<?)") }, "\(plan)")
+    }
+
+    private static func age(_ key: String, in bag: BagStore) async throws {
+        _ = try await bag.store.write {
+            try $0.execute("UPDATE checkoutKeys SET requestedAt = 0 WHERE key = ?", [.text(key)])
+        }
     }
 
     private static func keys(_ bag: BagStore) async throws -> [String] {

@@ -1,0 +1,42 @@
+import Foundation
+import MessageBus
+import Messages
+import ParseProtocol
+import ProcessKit
+import SwiftProtobuf
+
+extension ServiceRoutes {
+    /// Messages of an outbox that came together. Each is handed to its own route in their order, so that those which
+    /// are writes wait for the same commit, or the next, and each is stored, refused or recognised as a repetition by
+    /// itself.
+    mutating func installDeliveries() {
+        let kind = DeliveryCalls(to: host.plan.name).deliver.kind
+        routes[kind] = .parts { request in
+            let messages = try DeliverRequest(serializedBytes: request.body).messages
+            guard (1...OutboxParcels.messagesMax).contains(messages.count), messages.allSatisfy({ $0.kind != kind })
+            else { throw ParseError(.invalidJSON, "The body of \(kind) could not be read.") }
+            return request.taken(
+                apart: messages.map {
+                    ServiceRequest.Part(kind: $0.kind, idempotencyKey: $0.key, body: Array($0.body))
+                }, join: Self.joined)
+        }
+    }
+
+    @Sendable private static func joined(
+        _ replies: [Result<BusReply, BusFailure>]
+    ) -> Result<BusReply, BusFailure> {
+        let outcomes = DeliverReply.with { reply in
+            reply.outcomes = replies.map { result in
+                .with { if case .failure(let failure) = result { $0.failure = failure.failure } }
+            }
+        }
+        let forgets = replies.compactMap { try? $0.get().forget }
+        let forget = Forget.with {
+            $0.userIds = forgets.flatMap(\.userIds)
+            $0.everything = forgets.contains(where: \.everything)
+            $0.hooks = forgets.contains(where: \.hooks)
+        }
+        return Result { try BusReply(outcomes, forget: forgets.isEmpty ? nil : forget) }
+            .mapError { _ in BusFailure(.internalError) }
+    }
+}
