@@ -117,7 +117,8 @@ struct HookedWrite: Sendable {
         body["triggerName"] = "beforeSave"
         body["object"] = object
         body["original"] = told
-        body[CodeCall.written] = .array(HookedObject.written(by: document).sorted().map(JSON.string))
+        let written = HookedObject.written(by: document, told: object)
+        body[CodeCall.written] = .array(written.sorted().map(JSON.string))
         let answer = try await scope.call(target, body, principal)
         decided.context = answer.context
         let fields = HookedObject.replaced(by: answer.value, told: object)
