@@ -4,8 +4,8 @@ import ParseProtocol
 import ProcessKit
 
 /// Changes of objects whose classes have webhooks. The owner is asked first whether the principal may make each change,
-/// unless it is known that everybody may; then `beforeSave` and `beforeDelete` have their say; then the owner decides about what they made of it, by its own
-/// rules and the principal's rights.
+/// unless it is known that everybody may; then `beforeSave` and `beforeDelete` have their say; then the owner decides
+/// about what they made of it, by its own rules and the principal's rights.
 struct HookedWrite: Sendable {
     let scope: HookScope
     let table: HookTable
