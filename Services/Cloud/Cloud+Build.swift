@@ -18,7 +18,9 @@ package func buildCloud(_ host: ServiceHost, _ routes: inout ServiceRoutes) thro
         host: host,
         configuration: CloudConfiguration(
             host.configuration.settings, dataDirectory: host.configuration.dataDirectory))
-    routes.task(framed: CloudCalls.run) { message, request in try await runner.run(message, request) }
+    routes.handover(CloudCalls.run) { message, request, completion in
+        try runner.run(message, request, completion: completion)
+    }
     routes.task(CloudCalls.job) { message, request in try runner.job(message, request) }
     host.background.add(runner.publishing)
     host.whenIdle { await runner.end(within: $0) }

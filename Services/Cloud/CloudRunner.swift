@@ -100,8 +100,14 @@ final class CloudRunner: Sendable {
 
     // MARK: Calls
 
-    /// - Throws: `.serviceUnavailable` (2) for what was certainly not begun. Everything else is an outcome.
-    func run(_ message: RunCode, _ request: ServiceRequest) async throws -> BusReply {
+    /// Hands a call to the pool, whose thread answers it.
+    /// - Parameter completion: hears `.serviceUnavailable` (2) for what was certainly not begun. Everything else is an
+    ///   outcome.
+    /// - Throws: `.invalidJSON` (107).
+    func run(
+        _ message: RunCode, _ request: ServiceRequest,
+        completion: @escaping ServiceRoutes.Completion
+    ) throws {
         let limit = message.kind == "function" ? configuration.functionLimit : configuration.triggerLimit
         guard let text = request.documents.first, ["function", "trigger"].contains(message.kind) else {
             throw ParseError(.invalidJSON, "The call of cloud code cannot be read.")
@@ -115,7 +121,9 @@ final class CloudRunner: Sendable {
         run.traceId = request.envelope.traceID
         run.network = request.envelope.principal.network
         run.budget = RequestBudget.current
-        return try BusReply(CodeOutcome(), documents: [Self.document(of: await pool.run(run))])
+        pool.run(run) { outcome in
+            completion(Result { try BusReply(CodeOutcome(), documents: [Self.document(of: outcome)]) })
+        }
     }
 
     /// - Throws: `.operationForbidden` (119) for anybody but the suite itself, `.invalidJSON` (107),

@@ -106,7 +106,8 @@ extension Controllers {
         let cloud = configuration.cloud
         let federation = Federation(services: services, limitMax: configuration.limitMax)
         let objects = ObjectsController(
-            services: services, federation: federation, configuration: configuration, cache: cache)
+            services: services, federation: federation, configuration: configuration, cache: cache,
+            openClasses: OpenClasses(boards: cache))
         let accounts = AccountsController(services: services, configuration: configuration)
         self.init(
             objects: objects,

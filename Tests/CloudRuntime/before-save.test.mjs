@@ -142,6 +142,17 @@ snippets('beforeSave of modern code', [
     }),
   },
   {
+    name: 'the operation on a relation',
+    code: seeing("[request.object.op('likes').relationsToAdd, request.object.op('likes').relationsToRemove]"),
+    run: create({
+      likes: { __op: 'AddRelation', objects: [{ __type: 'Pointer', className: 'User2', objectId: 'u1' }] },
+    }),
+    expected: saw(
+      { likes: { __op: 'AddRelation', objects: [{ __type: 'Pointer', className: 'User2', objectId: 'u1' }] } },
+      [['u1'], []],
+    ),
+  },
+  {
     name: 'the ACL',
     code: before(`
       const acl = request.object.getACL(); acl.setRoleWriteAccess('admins', true); request.object.setACL(acl);

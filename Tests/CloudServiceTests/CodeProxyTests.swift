@@ -2,6 +2,7 @@ import CloudService
 import Foundation
 import Logging
 import ParseProtocol
+import Synchronization
 import TestSupport
 import Testing
 
@@ -46,5 +47,28 @@ import Testing
                 said.split(separator: "\n") == ["200 200", "200 200", "403", "403", "403", "403", "502", "400"])
             #expect(peer.reports().count == 2)
         }
+    }
+
+    private struct Broken: Error {}
+
+    /// Whether it listens no more because of an error or by itself, it begins again: at the same socket, since that is
+    /// the one that sandboxes have.
+    @Test(arguments: [true, false]) func itListensAgain(_ isError: Bool) async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "proxy-\(Names.random(8))").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let listeners = Mutex<[CodeProxy.Break]>([])
+        let proxy = CodeProxy(
+            allowed: try #require(AllowedHosts(["nowhere.invalid"])),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            listening: { broken in listeners.withLock { $0.append(broken) } })
+        try await proxy.start(path: path)
+        let file = try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? Int
+        for count in 1...2 {
+            listeners.withLock { $0.last }?(isError ? Broken() : nil)
+            try await eventually("the proxy listens again") { listeners.withLock { $0.count } > count }
+            let said = try await Command.run(["/usr/bin/env", "python3", "-c", Self.client, path, "other.invalid:443"])
+            #expect(said.split(separator: "\n") == ["403"])
+        }
+        #expect(try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? Int == file)
     }
 }

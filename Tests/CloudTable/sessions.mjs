@@ -1,6 +1,6 @@
 // Sign-up, sign-in and sign-out with triggers. There is one beforeLogin of all accounts: rows tell by the name which is
 // meant.
-import { call, created, error, get, master, others, post, put, result, stored, subject } from './rows.mjs';
+import { call, created, error, get, master, others, pointer, post, put, result, stored, subject } from './rows.mjs';
 
 const account = (name, more = {}) =>
   post(
@@ -13,6 +13,9 @@ const heard = (fields) => ({
   ...get('/classes/Heard_?order=createdAt', master),
   answer: { results: [{ ...stored, ...fields, ...others }] },
 });
+
+const relatedTo = { $relatedTo: { object: pointer('_Role', 'ROLE'), key: 'users' } };
+const usersOfRole = encodeURIComponent(JSON.stringify(relatedTo)).replace('ROLE', '<id>');
 
 export default [
   ...subject('_User', 'Cloud Code guide, Save Triggers, Predefined Classes', [
@@ -125,10 +128,10 @@ export default [
     {
       name: 'beforeSave of _Role sees who is added',
       source: 'Cloud Code guide, Context',
-      differs: 'beforeSave hears the fields of the write, not its operations on relations',
       code: `Parse.Cloud.beforeSave(Parse.Role, ({ object }) => {
           const added = object.op('users');
           if (object.get('name').startsWith('few') && added && added.relationsToAdd.length > 1) throw 'Too many.';
+          if (object.get('name').startsWith('none') && added) object.revert('users');
         });`,
       ask: post(
         '/roles',
@@ -146,6 +149,23 @@ export default [
         master,
       ),
       answer: error(141, 'Too many.'),
+    },
+    {
+      name: 'beforeSave of _Role takes back who is added',
+      source: 'JS guide, Parse.Object.revert',
+      ask: post(
+        '/roles',
+        { name: 'none_', ACL: {}, users: { __op: 'AddRelation', objects: [pointer('_User', '<ann>')] } },
+        { ...master, keep: { id: 'objectId' } },
+      ),
+      status: 201,
+      answer: { objectId: '<any id>', ...others },
+      after: [
+        {
+          ...get(`/classes/_User?where=${usersOfRole}`, master),
+          answer: { results: [] },
+        },
+      ],
     },
     {
       name: 'a role made by the code gives its rights',

@@ -98,6 +98,39 @@ import Testing
         #expect(stored.map(\.objectId) == [told?.objectId ?? ""], "\(stored)")
     }
 
+    /// Where everybody may create objects is known to the gateway, for as long as it is so.
+    @Test func whoMayNotCreateIsNotHeardOf() async throws {
+        let host = try await WebhookHost.shared
+        let name = WebhookHost.name("Closed")
+        try await host.trigger("beforeSave", name, ["json": ["success": ["checked": true]]])
+        let client = ParseClient(host.suite)
+        for _ in 1...3 {
+            let created = try await client.create(name, ["text": "a"])
+            #expect(created["checked"] == true, "\(created.text)")
+        }
+        func permit(_ changes: JSON) async throws {
+            var permissions: JSON = ["find": ["*": true], "get": ["*": true], "create": ["*": true], "addField": [:]]
+            for (action, grants) in changes.objectValue ?? [:] { permissions[action] = grants }
+            let changed = try await host.master.call(
+                .PUT, "/schemas/\(name)", ["classLevelPermissions": permissions])
+            #expect(changed.status == 200, "\(changed.text)")
+        }
+        try await permit(["protectedFields": ["*": ["checked"]]])
+        for _ in 1...2 {
+            let hidden = try await client.create(name, ["text": "b"])
+            #expect(hidden.status == 201, "\(hidden.text)")
+            #expect(hidden["checked"] == nil, "\(hidden.text)")
+        }
+        #expect(host.calls("\(name)-beforeSave").count == 5)
+        // A field that the class does not have is not the client's to add.
+        #expect(try await client.create(name, ["text": "c", "other": 1]).code == 119)
+        try await permit(["create": [:]])
+        #expect(try await client.create(name, ["text": "d"]).code == 119)
+        #expect(host.calls("\(name)-beforeSave").count == 5)
+        #expect(try await host.master.create(name, ["text": "e"])["checked"] == true)
+        #expect(try await client.find(name).results.count == 6)
+    }
+
     @Test func beforeSaveRefusesWithItsText() async throws {
         let host = try await WebhookHost.shared
         let name = WebhookHost.name("Game")

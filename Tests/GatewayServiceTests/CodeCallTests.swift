@@ -62,4 +62,26 @@ import Testing
         #expect(answer.value == ["text": "b"])
         #expect(answer.takenBack == ["wish"])
     }
+
+    private static func related(_ names: String..., by name: String = "AddRelation") -> JSON {
+        ["__op": .string(name), "objects": .array(names.map { JSON.pointer($0, "a") })]
+    }
+
+    /// The code hears of operators on relations and may take them back; of one that the service will refuse it does
+    /// not.
+    @Test func operatorsOnRelationsAreTold() {
+        let (adds, removes) = (Self.related("_User"), Self.related("_User", by: "RemoveRelation"))
+        let both: JSON = ["__op": "Batch", "ops": [adds, removes]]
+        let told: JSON = ["users": adds, "roles": both]
+        let refused: JSON = [
+            "odd": Self.related("_User", "_Role"), "none": Self.related(), "deep": ["__op": "Batch", "ops": [both]],
+            "text": ["__op": "AddRelation", "objects": ["a"]],
+        ]
+        let changes = JSON.object((told.objectValue ?? [:]).merging(refused.objectValue ?? [:]) { $1 })
+        let object = HookedObject.withOperators(of: changes, ["className": "_Role"])
+        #expect(object == .object((told.objectValue ?? [:]).merging(["className": "_Role"]) { $1 }))
+        #expect(HookedObject.written(by: changes, told: object) == ["users", "roles"])
+        // Webhooks are told of none.
+        #expect(HookedObject.written(by: changes, told: ["className": "_Role"]).isEmpty)
+    }
 }

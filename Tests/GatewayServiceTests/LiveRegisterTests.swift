@@ -6,7 +6,7 @@ import Testing
 /// Who is told what, whatever order the answers, the news and the ends of sessions come in.
 @Suite struct LiveRegisterTests {
     private final class Sink: LiveSink {
-        func deliver(_ messages: [(subscription: LiveSubscription, message: LiveMessage)]) {}
+        func deliver(_ messages: LiveRegister.Told.SubSequence) {}
         func stop() {}
     }
 

@@ -7,7 +7,7 @@ import Testing
 /// bounded.
 @Suite struct LiveTurnsTests {
     private final class Sink: LiveSink {
-        func deliver(_ messages: [(subscription: LiveSubscription, message: LiveMessage)]) {}
+        func deliver(_ messages: LiveRegister.Told.SubSequence) {}
         func stop() {}
     }
 
@@ -55,6 +55,18 @@ import Testing
         #expect(Self.short(step) == ["1:1", "1:2"])
         #expect(step.calls.isEmpty)
         #expect(turns.isEmpty)
+    }
+
+    @Test func aClassIsAskedAboutOnceATurn() {
+        var turns = Self.turns()
+        let subscriptions = (1...3).map { Self.subscription($0) } + [Self.subscription(4, of: "Free")]
+        var asked: [String] = []
+        let step = turns.take(subscriptions.map { ($0, Self.event(1)) }) {
+            asked.append($0)
+            return false
+        }
+        #expect(Self.short(step) == ["1:1", "2:1", "3:1", "4:1"])
+        #expect(asked == ["Note", "Free"])
     }
 
     /// The answer to the second comes first, and is told second; a class without a trigger does not wait for it.

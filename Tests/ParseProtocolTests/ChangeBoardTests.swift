@@ -77,11 +77,19 @@ import Testing
         #expect(many.isEverything)
         for changes in [classes, many] {
             let stamp = try #require(reader.stamp(of: .object(ofClass: "Store", id: "x")))
+            let all = try #require(reader.stamp(of: .classes))
             writer.begin(changes)
-            #expect(!stamp.isCurrent)
+            #expect(!stamp.isCurrent && !all.isCurrent)
+            #expect(reader.stamp(of: .classes) == nil)
             writer.end(changes)
-            #expect(!stamp.isCurrent)
+            #expect(!stamp.isCurrent && !all.isCurrent)
         }
+        // An object is no class.
+        let all = try #require(reader.stamp(of: .classes))
+        let one = Self.changes([("Product", "a")])
+        writer.begin(one)
+        writer.end(one)
+        #expect(all.isCurrent)
     }
 
     @Test func noStampIsGivenOfABoardThatNobodyKeeps() throws {

@@ -1,4 +1,4 @@
-"""Live queries: the memory of a connection, and how soon many subscribers hear of one write.
+"""Live queries: the memory of a connection, how soon many subscribers hear of one write, and what other writes pay.
 
 The WebSockets are spoken by hand on asyncio, since Python brings no client; what that costs is part of the times.
 """
@@ -9,10 +9,12 @@ import resource
 import statistics
 import time
 
+import load
 import machine
 from figures import Target, Workload
 from suite import Failed
 from turns import say
+from writes import BODIES, note
 
 CONNECTIONS = int(os.environ.get("BENCH_LIVE_CONNECTIONS", "10000"))
 SUBSCRIBERS = int(os.environ.get("BENCH_LIVE_SUBSCRIBERS", "1000"))
@@ -127,6 +129,32 @@ def live(turns):
             turns, suite, other, "LiveOther", lambda number: {"n": {"$gte": -number}}, {"n": 1, "text": "tea"}))
         yield other
         yield asyncio.run(idle(suite))
+    yield from unheard(turns)
+
+
+def unheard(turns):
+    """Creates of a class to which nobody listens, beside those of a suite without live queries."""
+    with turns.suite(SETTINGS, demo=False) as suite, turns.suite({"SATCHEL_LIVE": "false"}, demo=False) as plain:
+        workload = Workload(
+            "live-unheard", "durable creates of a class that nobody listens to, while one client listens to another, "
+            "64 connections", limit="the same without live queries", target=Target.share(0.95))
+        paths = {each: each.path("unheard.requests") for each in (suite, plain)}
+        for path in paths.values():
+            load.write_requests(path, [
+                ("POST", "/parse/classes/LiveUnheard", json.dumps(note(number))) for number in range(BODIES)])
+        asyncio.run(beside(suite, lambda: turns.measure(
+            workload, suite, lambda: load.wrk(suite.port, paths[suite], turns.seconds),
+            lambda: load.wrk(plain.port, paths[plain], turns.seconds).rate)))
+        yield workload
+
+
+async def beside(suite, work):
+    """Does the work while one client listens to a class of its own."""
+    [client] = await clients(suite.port, 1, "LiveHeard", lambda _: {})
+    answering = asyncio.ensure_future(client.receive())
+    await asyncio.to_thread(work)
+    answering.cancel()
+    client.writer.close()
 
 
 async def idle(suite):

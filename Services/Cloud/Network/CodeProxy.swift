@@ -25,44 +25,77 @@ package final class CodeProxy: Sendable {
     /// Addresses of a host that are tried.
     private static let addressesMax = 4
 
+    /// From one attempt to listen to the next, where it fails again and again.
+    private static let pauses = Duration.milliseconds(100)...Duration.seconds(10)
+
+    /// Breaks a listener: by an error, or by its end.
+    package typealias Break = @Sendable ((any Error)?) -> Void
+
     private let allowed: AllowedHosts
     private let logger: Logger
+    private let listening: @Sendable (@escaping Break) -> Void
     private let open = Atomic(0)
 
-    package init(allowed: AllowedHosts, logger: Logger) {
+    /// - Parameter listening: hears of each time that the proxy begins to listen, and how to break that, for tests.
+    package init(
+        allowed: AllowedHosts, logger: Logger, listening: @escaping @Sendable (@escaping Break) -> Void = { _ in }
+    ) {
         self.allowed = allowed
         self.logger = logger
+        self.listening = listening
     }
 
     /// Listens at a path, whose file is made anew, from its return until the process ends.
     /// - Throws: when nobody can listen there.
     package func start(path: String) async throws {
-        let server: Listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-            .bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true) { channel in
-                channel.eventLoop.makeCompletedFuture { try Self.stream(of: channel) }
-            }
-        // Whoever may start programs as this user may reach the network anyway; nobody else needs it.
-        chmod(path, 0o600)
-        Task { [self] in
-            do {
-                try await run(server)
-            } catch {
-                logger.error("The proxy of the cloud code ended.", metadata: ["code.problem": "\(error)"])
-            }
-        }
+        let socket = try ProxySocket(path: path)
+        let first = try await listen(on: socket)
+        Task { [self] in await run(first, on: socket) }
     }
 
-    private func run(_ server: Listener) async throws {
-        try await server.executeThenClose { clients in
-            try await withThrowingDiscardingTaskGroup { group in
-                for try await client in clients {
-                    group.addTask { [self] in
-                        // Its end, whatever it was, is the client's to notice.
-                        try? await client.executeThenClose { inbound, _ in
-                            try await serve(inbound, client.channel)
+    /// Takes connections. While there are no descriptors left, NIO waits a second before it takes the next one
+    /// (`AcceptBackoffHandler`).
+    private func listen(on socket: ProxySocket) async throws -> Listener {
+        let listener: Listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .bind(try socket.copy()) { channel in
+                channel.eventLoop.makeCompletedFuture { try Self.stream(of: channel) }
+            }
+        let channel = listener.channel
+        listening { error in
+            if let error { channel.pipeline.fireErrorCaught(error) } else { channel.close(promise: nil) }
+        }
+        return listener
+    }
+
+    /// Listens again whenever that ends; connections that are open go on.
+    private func run(_ first: Listener, on socket: ProxySocket) async {
+        await withDiscardingTaskGroup { group in
+            var next: Listener? = first
+            var pause = Self.pauses.lowerBound
+            while !Task.isCancelled {
+                var problem: (any Error)?
+                do {
+                    let listener = if let next { next } else { try await listen(on: socket) }
+                    next = nil
+                    try await listener.executeThenClose { clients in
+                        for try await client in clients {
+                            pause = Self.pauses.lowerBound
+                            group.addTask { [self] in
+                                // Its end, whatever it was, is the client's to notice.
+                                try? await client.executeThenClose { inbound, _ in
+                                    try await serve(inbound, client.channel)
+                                }
+                            }
                         }
                     }
+                } catch {
+                    problem = error
                 }
+                logger.warning(
+                    "The proxy of the cloud code has to listen anew.",
+                    metadata: ["code.problem": "\(problem.map { "\($0)" } ?? "It was closed.")"])
+                try? await Task.sleep(for: pause)
+                pause = min(pause * 2, Self.pauses.upperBound)
             }
         }
     }

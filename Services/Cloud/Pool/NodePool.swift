@@ -61,10 +61,14 @@ package final class NodePool: Sendable {
     /// Runs a call to its end, at the latest its deadline.
     package func run(_ run: CodeRun) async -> RunOutcome {
         await withCheckedContinuation { continuation in
-            if !mailbox.post(.run(run, { continuation.resume(returning: $0) })) {
-                continuation.resume(returning: Self.closed)
-            }
+            self.run(run) { continuation.resume(returning: $0) }
         }
+    }
+
+    /// Runs a call to its end.
+    /// - Parameter completion: called once, as a rule on the pool's thread, so that it must only hand over.
+    package func run(_ run: CodeRun, completion: @escaping @Sendable (RunOutcome) -> Void) {
+        if !mailbox.post(.run(run, completion)) { completion(Self.closed) }
     }
 
     /// - Parameter text: `status`, `headers` and `body`, as a JSON object.

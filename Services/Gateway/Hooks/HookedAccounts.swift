@@ -46,7 +46,8 @@ struct HookedAccounts: Sendable {
         let object = HookedObject.merged(document, into: nil, of: "_User")
         body["triggerName"] = "beforeSave"
         body["object"] = object
-        body[CodeCall.written] = .array(HookedObject.written(by: document).sorted().map(JSON.string))
+        let written = HookedObject.written(by: document, told: object)
+        body[CodeCall.written] = .array(written.sorted().map(JSON.string))
         let answer = try await scope.call(target, body, principal)
         let fields = HookedObject.replaced(by: answer.value, told: object)
         return (HookedObject.document(document, replacing: fields, without: answer.takenBack), fields)

@@ -53,12 +53,36 @@ package enum HookedObject {
 
     /// An object that `merged` made, with those operators of the change in it that depend on what is stored: what
     /// another client writes meanwhile is then not lost where code has added to the field as well.
-    static func withOperators(of changes: JSON, _ object: JSON) -> JSON {
+    package static func withOperators(of changes: JSON, _ object: JSON) -> JSON {
         var object = object
         for (key, value) in changes.objectValue ?? [:] where !key.contains(".") && !secrets.contains(key) {
-            if let name = value["__op"]?.stringValue, addingOperators.contains(name) { object[key] = value }
+            guard let name = value["__op"]?.stringValue else { continue }
+            if addingOperators.contains(name) || relatedClasses(of: value)?.count == 1 { object[key] = value }
         }
         return object
+    }
+
+    /// The classes of the objects that an operator on a relation names; nil for another operator, and for one that the
+    /// service will refuse.
+    private static func relatedClasses(of value: JSON) -> Set<String>? {
+        var classes: Set<String> = []
+        switch value["__op"] {
+        case "AddRelation", "RemoveRelation":
+            for object in value["objects"]?.arrayValue ?? [] {
+                guard object.wireType == "Pointer", let name = object["className"]?.stringValue,
+                    object["objectId"]?.stringValue != nil
+                else { return nil }
+                classes.insert(name)
+            }
+        case "Batch":
+            for part in value["ops"]?.arrayValue ?? [] {
+                // None is inside of another one.
+                guard part["__op"] != "Batch", let named = relatedClasses(of: part), !named.isEmpty else { return nil }
+                classes.formUnion(named)
+            }
+        default: return nil
+        }
+        return classes
     }
 
     private static let addingOperators: Set<String> = ["Increment", "Add", "AddUnique", "Remove"]
@@ -68,11 +92,12 @@ package enum HookedObject {
         "Delete", "Increment", "Add", "AddUnique", "Remove", "SetOnInsert",
     ]
 
-    /// The fields that a change writes and that can be told: those that `merged` has, and those that it removes.
-    static func written(by changes: JSON) -> Set<String> {
+    /// The fields that a change writes and that can be told: those that `merged` has, those that it removes, and those
+    /// that are told as operators.
+    package static func written(by changes: JSON, told object: JSON) -> Set<String> {
         let fields = (changes.objectValue ?? [:]).filter { key, value in
             guard let name = value["__op"]?.stringValue else { return true }
-            return shownOperators.contains(name)
+            return shownOperators.contains(name) || object[key] == value
         }
         return Set(fields.keys.map { String($0.prefix { $0 != "." }) }).subtracting(secrets).subtracting(fixed)
     }

@@ -3,14 +3,15 @@ import Messages
 import ParseProtocol
 import ProcessKit
 
-/// Changes of objects whose classes have webhooks. The owner is asked first whether the principal may make each change;
-/// then `beforeSave` and `beforeDelete` have their say; then the owner decides about what they made of it, by its own
-/// rules and the principal's rights.
+/// Changes of objects whose classes have webhooks. The owner is asked first whether the principal may make each change,
+/// unless it is known that everybody may; then `beforeSave` and `beforeDelete` have their say; then the owner decides
+/// about what they made of it, by its own rules and the principal's rights.
 struct HookedWrite: Sendable {
     let scope: HookScope
     let table: HookTable
     let service: String
     let principal: Principal
+    let openClasses: OpenClasses
 
     typealias Item = (change: Change, document: [UInt8])
     typealias Outcome = (outcome: WriteOutcome, answer: [UInt8])
@@ -82,12 +83,32 @@ struct HookedWrite: Sendable {
 
     /// The stored objects, or why the principal may not change them.
     private func originals(of items: [Item]) async throws(ParseError) -> [Result<JSON?, ParseError>] {
+        let isFree = items.map(isFree)
+        guard isFree.contains(false) else { return items.map { _ in .success(nil) } }
+        var asked = try await preview(zip(items, isFree).filter { !$0.1 }.map(\.0))[...]
+        return isFree.compactMap { $0 ? .success(nil) : asked.popFirst() }
+    }
+
+    /// Whether nobody has to be asked about a create: everybody may make it, or nothing hears of it before it is made.
+    /// The read-only key makes none.
+    private func isFree(_ item: Item) -> Bool {
+        let className = item.change.className
+        guard item.change.verb == .create, item.change.objectID.isEmpty, !principal.readOnly else { return false }
+        guard table.target(.beforeSave, className) != nil else { return true }
+        return openClasses.admit(className) { try? JSON(clientText: item.document) }
+    }
+
+    private func preview(_ items: [Item]) async throws(ParseError) -> [Result<JSON?, ParseError>] {
+        let stamp = openClasses.stamp(of: service)
         let message = WriteRequest.with { $0.changes = items.map(\.change) }
         let reply = try await services.write(
             ObjectCalls(of: service).preview, message, documents: items.map(\.document), for: principal, trace: trace,
             timeout: .seconds(30))
         let outcomes = try reply.message.outcomes
         guard outcomes.count == items.count, reply.documents.count == items.count else { throw .internalError }
+        for (item, outcome) in zip(items, outcomes) where outcome.everybody {
+            openClasses.learn(item.change.className, try? JSON(clientText: item.document), stamp)
+        }
         return zip(outcomes, reply.documents).map { outcome, document in
             outcome.hasFailure
                 ? .failure(ParseError(BusFailure(outcome.failure)))
@@ -117,13 +138,15 @@ struct HookedWrite: Sendable {
         body["triggerName"] = "beforeSave"
         body["object"] = object
         body["original"] = told
-        body[CodeCall.written] = .array(HookedObject.written(by: document).sorted().map(JSON.string))
+        let written = HookedObject.written(by: document, told: object)
+        body[CodeCall.written] = .array(written.sorted().map(JSON.string))
         let answer = try await scope.call(target, body, principal)
         decided.context = answer.context
         let fields = HookedObject.replaced(by: answer.value, told: object)
         decided.item.document =
             HookedObject.document(document, replacing: fields, without: answer.takenBack).serialized
         decided.replaced = fields
+        decided.item.change.shown = fields.keys.sorted()
         return decided
     }
 
@@ -143,10 +166,19 @@ struct HookedWrite: Sendable {
                 return body
             }
         }
-        guard !change.replaced.isEmpty, let answer = try? JSON(reply: outcome.answer) else { return outcome }
-        // Read on the caller's behalf: the answer has nothing in it that he may not read.
-        guard let stored = try? await scope.object(className, objectId, as: principal) else { return outcome }
+        guard !change.replaced.isEmpty, let answer = try? JSON(reply: outcome.answer),
+            let stored = await stored(outcome.outcome, of: className)
+        else { return outcome }
         let told = HookedObject.told(answer, change.replaced, stored: stored, tellsRemovals: scope.tellsRemovals)
         return (outcome.outcome, told.serialized)
+    }
+
+    /// The fields that a webhook set as they are stored, read on the caller's behalf: the answer has nothing in it that
+    /// he may not read. Nil where he may not read the object.
+    private func stored(_ outcome: WriteOutcome, of className: String) async -> JSON? {
+        guard outcome.hasShown else {
+            return try? await scope.object(className, outcome.objectID, as: principal)
+        }
+        return outcome.shown.isEmpty ? nil : try? JSON(reply: Array(outcome.shown))
     }
 }

@@ -245,6 +245,8 @@ package struct LiveRegister {
             return (told, [])
         }
         var strangers: [UInt64] = []
+        // Those who are told the same stand together.
+        var known: (className: String, isHooked: Bool)?
         for notice in news.notices {
             let message = Self.message(notice, documents, news.feed)
             for number in notice.subscriptions {
@@ -252,7 +254,9 @@ package struct LiveRegister {
                     strangers.append(number)
                     continue
                 }
-                let message = isHooked(entry.subscription.className) ? Self.hooked(entry.subscription) : message
+                let className = entry.subscription.className
+                if known?.className != className { known = (className, isHooked(className)) }
+                let message = known?.isHooked == true ? Self.hooked(entry.subscription) : message
                 deliver(message, to: number, entry, &told)
             }
         }

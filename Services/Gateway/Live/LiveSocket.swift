@@ -218,7 +218,8 @@ final class LiveSocket: ChannelDuplexHandler {
             switch message {
             case .subscribed(let cursor, let missed):
                 tell(LiveText.subscribed(subscription.requestId, cursor, missed: missed, named), context)
-            case .event(let event): tell(LiveText.event(event, subscription.requestId, named), context)
+            case .event(let event):
+                tell(LiveText.event(event, subscription.requestId, named), context, flushes: false)
             case .refused(var problem, _):
                 problem.requestId = subscription.requestId
                 tell(LiveText.problem(problem), context)
@@ -231,13 +232,25 @@ final class LiveSocket: ChannelDuplexHandler {
                 if problem.reconnects { close(context, .tryAgainLater) }
             }
         }
+        // It may be gone by then.
+        if clock != nil { context.flush() }
         if outlet.isStopped { close(context, .goingAway) }
     }
 
     /// Sends a text, behind those that wait for a slow client.
-    private func tell(_ text: ByteBuffer, _ context: ChannelHandlerContext) {
+    /// - Parameter flushes: false when the caller does it, after the last of several.
+    private func tell(_ text: consuming ByteBuffer, _ context: ChannelHandlerContext, flushes: Bool = true) {
         guard !isClosing else { return }
-        guard queue.append(text, bytes: text.readableBytes) else { return endSlow(context) }
+        // What the caller would flush may be all that is in the way.
+        if queue.isEmpty, !flushes, !context.channel.isWritable { context.flush() }
+        guard clock != nil else { return }
+        if queue.isEmpty, context.channel.isWritable {
+            send(WebSocketFrame(fin: true, opcode: .text, data: text), context)
+            if flushes { context.flush() }
+            return
+        }
+        let bytes = text.readableBytes
+        guard queue.append(text, bytes: bytes) else { return endSlow(context) }
         sendWaiting(context)
         if !count(), !queue.isEmpty { endSlow(context) }
     }
@@ -335,7 +348,7 @@ final class LiveOutlet: LiveSink {
 
     var isStopped: Bool { state.withLock { $0.isStopped } }
 
-    func deliver(_ messages: [(subscription: LiveSubscription, message: LiveMessage)]) {
+    func deliver(_ messages: LiveRegister.Told.SubSequence) {
         state.withLock { state in
             guard let loop = state.loop, let wake = state.wake else { return }
             let isAwake = !state.messages.isEmpty

@@ -31,7 +31,7 @@ final class LiveStreamOutlet: LiveSink {
         }
     }
 
-    func deliver(_ messages: [(subscription: LiveSubscription, message: LiveMessage)]) {
+    func deliver(_ messages: LiveRegister.Told.SubSequence) {
         for (_, message) in messages {
             switch message {
             case .subscribed(let cursor, let missed):

@@ -73,7 +73,7 @@ package enum LiveMessage: Sendable {
 /// A client's connection, to which events go.
 package protocol LiveSink: AnyObject, Sendable {
     /// Takes messages in the order in which they shall arrive. It must only hand over.
-    func deliver(_ messages: [(subscription: LiveSubscription, message: LiveMessage)])
+    func deliver(_ messages: LiveRegister.Told.SubSequence)
     /// The gateway stops.
     func stop()
 }

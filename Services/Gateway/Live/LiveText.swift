@@ -30,11 +30,17 @@ enum LiveText {
         return ByteBuffer(string: head + (missed ? #","missed":true}"# : "}"))
     }
 
+    /// Bytes of the longest head of a frame without a mask (RFC 6455, section 5.2).
+    private static let frameHeadMax = 10
+
     static func event(_ event: LiveDelivery, _ requestId: Int64, _ client: Client) -> ByteBuffer {
         let head =
             #"{"op":"\#(event.kind.name)"\#(client.members),"requestId":\#(requestId),"cursor":"\#(event.cursor.text)""#
         var text = ByteBuffer()
-        text.reserveCapacity(head.utf8.count + event.object.count + (event.original?.count ?? 0) + 64)
+        text.reserveCapacity(frameHeadMax + head.utf8.count + event.object.count + (event.original?.count ?? 0) + 64)
+        // The frame's head goes in front, so that a frame is one piece of memory and one write.
+        text.writeRepeatingByte(0, count: frameHeadMax)
+        text.moveReaderIndex(forwardBy: frameHeadMax)
         text.writeString(head)
         text.writeString(#","object":"#)
         text.writeBytes(event.object)

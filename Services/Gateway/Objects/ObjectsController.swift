@@ -10,6 +10,7 @@ struct ObjectsController: Sendable {
     let configuration: GatewayConfiguration
     /// Nil when nothing is kept.
     let cache: ReadCache?
+    let openClasses: OpenClasses
 
     /// The catalog takes up to a few seconds for a product with a new photo, and a batch may have some.
     static let writeTimeout = Duration.seconds(30)
@@ -174,7 +175,9 @@ struct ObjectsController: Sendable {
         _ request: ParseRequest
     ) async throws(ParseError) -> [(outcome: WriteOutcome, answer: [UInt8])] {
         if let scope = request.hooks, let table = try await HookedWrite.table(scope, for: changes) {
-            let hooked = HookedWrite(scope: scope, table: table, service: service, principal: principal)
+            let hooked = HookedWrite(
+                scope: scope, table: table, service: service, principal: principal,
+                openClasses: openClasses)
             return try await hooked.run(changes, atomic: atomic) { items throws(ParseError) in
                 try await writePlainly(items, to: service, atomic: atomic, principal, request.requestId)
             }

@@ -244,6 +244,9 @@ public nonisolated struct Change: Sendable {
   /// changed instead. The gateway sets it for operators only; every other right is the principal's own.
   public var imports: Bool = false
 
+  /// Fields whose stored values the outcome shall show as well, such as those that a trigger set.
+  public var shown: [String] = []
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public nonisolated enum Verb: SwiftProtobuf.Enum, Swift.CaseIterable {
@@ -322,15 +325,27 @@ public nonisolated struct WriteOutcome: Sendable {
   /// Clears the value of `failure`. Subsequent reads from it will return its default value.
   public mutating func clearFailure() {self._failure = nil}
 
+  /// The object with the change's `shown` fields as JSON, as the principal may read it: empty where he may not. Absent where nothing was to
+  /// be shown, and for classes with rules, whose objects the sender reads itself.
+  public var shown: Data {
+    get {_shown ?? Data()}
+    set {_shown = newValue}
+  }
+  /// Returns true if `shown` has been explicitly set.
+  public var hasShown: Bool {self._shown != nil}
+  /// Clears the value of `shown`. Subsequent reads from it will return its default value.
+  public mutating func clearShown() {self._shown = nil}
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
 
   fileprivate var _failure: Failure? = nil
+  fileprivate var _shown: Data? = nil
 }
 
-/// Kind `<service>.preview.v1`: a WriteRequest that is tried and undone, to learn whether the principal has the right to it before a
-/// webhook hears of it. Values that a webhook may still mend are no failure. Sender: gateway. Reply: PreviewReply; the frame at index i is
+/// Kind `<service>.preview.v1`: a WriteRequest of which is said whether the principal has the right to it, before a webhook hears of it.
+/// Nothing of it is done. Values that a webhook may still mend are no failure. Sender: gateway. Reply: PreviewReply; the frame at index i is
 /// the object of change i as it is stored (empty where there is none).
 public nonisolated struct PreviewReply: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
@@ -358,6 +373,10 @@ public nonisolated struct PreviewOutcome: Sendable {
   public var hasFailure: Bool {self._failure != nil}
   /// Clears the value of `failure`. Subsequent reads from it will return its default value.
   public mutating func clearFailure() {self._failure = nil}
+
+  /// Whoever asks has the right to create such an object: the class has no rules, lets everybody create, and knows every field of this
+  /// one. Holds for every create of the class with no other fields, until the service's classes change.
+  public var everybody: Bool = false
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -833,7 +852,7 @@ nonisolated extension WriteRequest: SwiftProtobuf.Message, SwiftProtobuf._Messag
 
 nonisolated extension Change: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".Change"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}verb\0\u{3}class_name\0\u{3}object_id\0\u{3}proposed_id\0\u{1}imports\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}verb\0\u{3}class_name\0\u{3}object_id\0\u{3}proposed_id\0\u{1}imports\0\u{1}shown\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -846,6 +865,7 @@ nonisolated extension Change: SwiftProtobuf.Message, SwiftProtobuf._MessageImple
       case 3: try { try decoder.decodeSingularStringField(value: &self.objectID) }()
       case 4: try { try decoder.decodeSingularStringField(value: &self.proposedID) }()
       case 5: try { try decoder.decodeSingularBoolField(value: &self.imports) }()
+      case 6: try { try decoder.decodeRepeatedStringField(value: &self.shown) }()
       default: break
       }
     }
@@ -867,6 +887,9 @@ nonisolated extension Change: SwiftProtobuf.Message, SwiftProtobuf._MessageImple
     if self.imports != false {
       try visitor.visitSingularBoolField(value: self.imports, fieldNumber: 5)
     }
+    if !self.shown.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.shown, fieldNumber: 6)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -876,6 +899,7 @@ nonisolated extension Change: SwiftProtobuf.Message, SwiftProtobuf._MessageImple
     if lhs.objectID != rhs.objectID {return false}
     if lhs.proposedID != rhs.proposedID {return false}
     if lhs.imports != rhs.imports {return false}
+    if lhs.shown != rhs.shown {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -917,7 +941,7 @@ nonisolated extension WriteReply: SwiftProtobuf.Message, SwiftProtobuf._MessageI
 
 nonisolated extension WriteOutcome: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".WriteOutcome"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}object_id\0\u{1}failure\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}object_id\0\u{1}failure\0\u{1}shown\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -927,6 +951,7 @@ nonisolated extension WriteOutcome: SwiftProtobuf.Message, SwiftProtobuf._Messag
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularStringField(value: &self.objectID) }()
       case 2: try { try decoder.decodeSingularMessageField(value: &self._failure) }()
+      case 3: try { try decoder.decodeSingularBytesField(value: &self._shown) }()
       default: break
       }
     }
@@ -943,12 +968,16 @@ nonisolated extension WriteOutcome: SwiftProtobuf.Message, SwiftProtobuf._Messag
     try { if let v = self._failure {
       try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
     } }()
+    try { if let v = self._shown {
+      try visitor.visitSingularBytesField(value: v, fieldNumber: 3)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: WriteOutcome, rhs: WriteOutcome) -> Bool {
     if lhs.objectID != rhs.objectID {return false}
     if lhs._failure != rhs._failure {return false}
+    if lhs._shown != rhs._shown {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -986,7 +1015,7 @@ nonisolated extension PreviewReply: SwiftProtobuf.Message, SwiftProtobuf._Messag
 
 nonisolated extension PreviewOutcome: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".PreviewOutcome"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}failure\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}failure\0\u{1}everybody\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -995,6 +1024,7 @@ nonisolated extension PreviewOutcome: SwiftProtobuf.Message, SwiftProtobuf._Mess
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularMessageField(value: &self._failure) }()
+      case 2: try { try decoder.decodeSingularBoolField(value: &self.everybody) }()
       default: break
       }
     }
@@ -1008,11 +1038,15 @@ nonisolated extension PreviewOutcome: SwiftProtobuf.Message, SwiftProtobuf._Mess
     try { if let v = self._failure {
       try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
     } }()
+    if self.everybody != false {
+      try visitor.visitSingularBoolField(value: self.everybody, fieldNumber: 2)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: PreviewOutcome, rhs: PreviewOutcome) -> Bool {
     if lhs._failure != rhs._failure {return false}
+    if lhs.everybody != rhs.everybody {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -23,8 +23,6 @@ extension StoreTransaction {
         guard case .object(let fields) = object, let info = schema.classes[className],
             let creation = try? creation(of: info), creation.isPlain
         else { return false }
-        return fields.keys.allSatisfy { name in
-            name == "ACL" || (info.fields[name] != nil && BuiltInField(rawValue: name) == nil)
-        }
+        return fields.keys.allSatisfy(info.takes)
     }
 }

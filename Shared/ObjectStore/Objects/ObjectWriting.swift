@@ -240,23 +240,6 @@ extension StoreTransaction {
         return change
     }
 
-    /// The stored text of an object that the caller may change.
-    private func textForWriting(
-        _ action: ClassPermissions.Action, _ className: String, _ objectId: String, _ caller: Caller
-    ) throws -> (ClassInfo, row: Int64, text: [UInt8]) {
-        guard let info = schema.classes[className] else { throw ParseError.objectNotFound }
-        let decision = try info.permissions.decide(action, caller, className: className)
-        var sql = "SELECT o.id, o.doc FROM o\(info.id) o WHERE o.objectId=?5"
-        if let writable = CallerKind(caller).condition(.write, classId: info.id) { sql += " AND \(writable)" }
-        if case .whereUserIs(let fields) = decision { sql += " AND \(try CompiledQuery.userIs(in: fields, info))" }
-        let statement = try connection.statement(sql)
-        defer { statement.reset() }
-        try caller.bind(to: statement)
-        try statement.bind(objectId, at: 5)
-        guard try statement.step() else { throw ParseError.objectNotFound }
-        return (info, statement.int(0), Array(statement.bytes(1)))
-    }
-
     // MARK: Answers
 
     /// The answer to a client's update, without anything the caller may not read.

@@ -147,6 +147,7 @@ package final class ChangeBoard: @unchecked Sendable {
 
     private static func place(of subject: ChangeSubject) -> Int {
         switch subject {
+        case .classes: Place.everything
         case .page(let className): place(in: Place.pages, hash(className, ""))
         case .object(let className, let objectId): place(in: Place.objects, hash(className, objectId))
         }

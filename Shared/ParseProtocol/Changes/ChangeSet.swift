@@ -1,5 +1,7 @@
 /// The part of a database that a read depends on.
 package enum ChangeSubject: Hashable, Sendable {
+    /// The classes of the database: their fields and permissions. Whoever changes one notes everything.
+    case classes
     /// What queries find in a class: any object of it.
     case page(ofClass: String)
     /// One object.

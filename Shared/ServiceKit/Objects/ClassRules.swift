@@ -26,6 +26,8 @@ public struct ProposedChange: Sendable {
     public var caller: Caller
     /// The principal that asks, with the session the request came with.
     public let principal: Principal
+    /// Fields whose stored values the outcome shows as well.
+    package var shown: [String] = []
     /// Findings of `prepare` for `before`, for example a password's hash.
     public var notes: [String: JSON] = [:]
 

@@ -3,13 +3,16 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// Trying a change without making it: whether the principal has the right to it, and the object it would change. The
-/// gateway asks before a webhook hears of the change, so that nobody learns through a webhook of an object that is not
-/// his to change.
+/// Saying of a change, without making it, whether the principal has the right to it, and which object it would change.
+/// The gateway asks before a webhook hears of the change, so that nobody learns through a webhook of an object that is
+/// not his to change.
 extension ServiceRoutes {
     mutating func installPreview() {
         let rules = rules
-        task(framed: ObjectCalls(of: host.plan.name).preview) { [host] message, request in
+        attempt(ObjectCalls(of: host.plan.name).preview) { [host] message, request, reader in
+            guard message.changes.allSatisfy({ rules[$0.className] == nil && !$0.imports }) else { return nil }
+            return try Self.rights(of: message, request, host, reader)
+        } otherwise: { [host] message, request in
             var changes: [PreviewedChange] = []
             for proposal in try Self.proposals(message, request) {
                 changes.append(
@@ -30,6 +33,47 @@ extension ServiceRoutes {
                 }
                 return try BusReply(reply, documents: documents)
             }
+        }
+    }
+
+    /// The answer for classes without rules, where reading decides; nil where it does not.
+    private static func rights(
+        of message: WriteRequest, _ request: ServiceRequest, _ host: ServiceHost, _ reader: StoreReader
+    ) throws -> BusReply? {
+        let proposals = try proposals(message, request)
+        return try reader.atOneMoment {
+            var reply = PreviewReply()
+            var documents: [[UInt8]] = []
+            for proposal in proposals {
+                do {
+                    let change = try proposal.get()
+                    if change.verb == .create { try host.quotas.requireDiskSpace(for: change.caller) }
+                    guard case .granted(let before, let everybody) = try change.right(by: reader) else { return nil }
+                    documents.append(before ?? [])
+                    reply.outcomes.append(.with { $0.everybody = everybody })
+                } catch let error as ParseError {
+                    documents.append([])
+                    reply.outcomes.append(.with { $0.failure = BusFailure(error).failure })
+                }
+            }
+            return try BusReply(reply, documents: documents)
+        }
+    }
+}
+
+extension ProposedChange {
+    /// - Throws: `ParseError` when the principal may not make the change.
+    fileprivate func right(by reader: StoreReader) throws -> ChangeRight {
+        let fields = (object.objectValue ?? [:]).keys
+        switch verb {
+        case .create:
+            // One with an id of its own is no create like any other.
+            guard objectId == nil else { return .undecided }
+            return try reader.right(to: .create, className, nil, fields: fields, caller: caller)
+        case .update:
+            return try reader.right(to: .update, className, try requiredObjectId, fields: fields, caller: caller)
+        case .delete:
+            return try reader.right(to: .delete, className, try requiredObjectId, fields: fields, caller: caller)
         }
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import MessageBus
 import Messages
 import ObjectStore
@@ -20,10 +21,12 @@ extension ServiceRoutes {
                 // Files name the class again in each row.
                 if !change.imports { try ProposedChange.requireUnnamed(object) }
                 let chosenId = change.imports ? object["objectId"]?.stringValue ?? "" : change.objectID
-                return ProposedChange(
+                var proposed = ProposedChange(
                     verb: verb, className: change.className, objectId: chosenId.isEmpty ? nil : chosenId,
                     proposedId: change.proposedID.isEmpty ? nil : change.proposedID, object: object,
                     principal: request.envelope.principal, isImported: change.imports, bytes: document.count)
+                proposed.shown = change.shown
+                return proposed
             }
         }
     }
@@ -60,7 +63,14 @@ extension ServiceRoutes {
                     atomic
                     ? try apply(change, rules, in: transaction)
                     : try transaction.alone(rules == nil ? change : nil) { try apply(change, rules, in: transaction) }
-                reply.outcomes.append(.with { $0.objectID = outcome.objectId })
+                var told = WriteOutcome()
+                told.objectID = outcome.objectId
+                if rules == nil, !change.shown.isEmpty, outcome.after != nil,
+                    let shown = shown(change, outcome.objectId, in: transaction)
+                {
+                    told.shown = shown
+                }
+                reply.outcomes.append(told)
                 answers.append(outcome.answer.serialized)
                 if let new = outcome.forget { forget = forget.map { $0.merging(new) } ?? new }
             } catch let error as ParseError where !atomic {
@@ -69,6 +79,21 @@ extension ServiceRoutes {
             }
         }
         return try BusReply(reply, documents: answers, forget: forget)
+    }
+
+    /// The fields that the gateway wants to tell, as the client may read them: empty where he may not. Nil where they
+    /// cannot be chosen.
+    private static func shown(_ change: ProposedChange, _ objectId: String, in transaction: StoreTransaction) -> Data? {
+        do {
+            let caller = Caller(change.principal)
+            return Data(
+                try transaction.get(
+                    change.className, objectId, keys: change.shown, excludeKeys: [], caller: caller))
+        } catch let error as ParseError where [.objectNotFound, .operationForbidden].contains(error.code) {
+            return Data()
+        } catch {
+            return nil
+        }
     }
 
     /// One change with its class's rules.

@@ -44,6 +44,10 @@ package final class RouteHandler: LaneHandler {
             submit(request, keyed: keyed, atOnce: atOnce) { _ in work }
         case .task(let body):
             Self.start(body, request, load, logger)
+        case .handover(let body):
+            handOver(request, body)
+        case .attempt(let body, let otherwise):
+            attempt(request, body, otherwise: otherwise)
         case .readingTask(let begin):
             startReading(request, begin)
         case .choice(let choose):
@@ -91,6 +95,22 @@ package final class RouteHandler: LaneHandler {
         // What was declined cost next to nothing.
         if way == .lane || cost > Self.declined { credit.overran(request.client, cost: cost, at: start) }
         return nil
+    }
+
+    /// Tries a read on the lane for a slice; where it brings no answer, the task does.
+    private func attempt(
+        _ request: ServiceRequest, _ body: ServiceRoutes.Attempt,
+        otherwise: @escaping @Sendable (ServiceRequest) async throws -> BusReply
+    ) {
+        let start = Self.now
+        do {
+            let found = try attempt(request, at: start) { try body(request, reader) } ?? nil
+            let used = Self.now - start
+            guard let reply = found else { return Self.start(otherwise, request, load, logger, used: used) }
+            request.reply(.success(reply), used: Int64(used / 1000))
+        } catch {
+            request.reply(.failure(Self.failure(error, request, logger)), used: Int64((Self.now - start) / 1000))
+        }
     }
 
     private func handOn(_ request: ServiceRequest, _ body: @escaping ServiceRoutes.Read, used nanoseconds: UInt64) {
@@ -157,6 +177,21 @@ package final class RouteHandler: LaneHandler {
                 }, request, load, logger, used: used)
         } catch {
             request.reply(.failure(Self.failure(error, request, logger)), used: Int64((Self.now - start) / 1000))
+        }
+    }
+
+    private func handOver(_ request: ServiceRequest, _ body: ServiceRoutes.Handover) {
+        let (load, logger) = (load, logger)
+        let budget = request.makeBudget()
+        let answer: ServiceRoutes.Completion = { result in
+            request.reply(result.mapError { Self.failure($0, request, logger) }, used: budget.used)
+            load.ended()
+        }
+        load.began()
+        do {
+            try RequestBudget.$current.withValue(budget) { try body(request, answer) }
+        } catch {
+            answer(.failure(error))
         }
     }
 

@@ -15,8 +15,12 @@ public struct ServiceRoutes: Sendable {
         /// A write of which the store is told whether it changes everything at once (`ClassStore.submit`).
         case plainWrite(keyed: Bool, atOnce: @Sendable (StoreTransaction) -> Bool, WriteWork)
         case task(@Sendable (ServiceRequest) async throws -> BusReply)
+        /// Work of a thread that is there already, which answers when it is done.
+        case handover(Handover)
         /// A task that begins with a read, which the lane does.
         case readingTask(Beginning)
+        /// A read that may find that the request needs the task beside it.
+        case attempt(Attempt, otherwise: @Sendable (ServiceRequest) async throws -> BusReply)
         /// The request's content decides which of the others it is.
         case choice(@Sendable (ServiceRequest) throws -> Route)
         /// The request is several others, each with a route of its own; their answers are its answer.
@@ -26,11 +30,20 @@ public struct ServiceRoutes: Sendable {
     /// A read; begun anew elsewhere when it takes long, so it has no effects.
     typealias Read = @Sendable (ServiceRequest, StoreReader) throws -> BusReply
 
+    /// A read that does not always bring the answer: nil for what a task has to find. It has no effects.
+    typealias Attempt = @Sendable (ServiceRequest, StoreReader) throws -> BusReply?
+
     /// The beginning of a task; begun anew elsewhere when it takes long, so it has no effects.
     typealias Beginning = @Sendable (ServiceRequest, StoreReader) throws -> Rest
 
     /// The rest of a task that began with a read.
     public typealias Rest = @Sendable () async throws -> BusReply
+
+    /// Hears the answer to a request, once and from any thread.
+    public typealias Completion = @Sendable (Result<BusReply, any Error>) -> Void
+
+    /// Hands a request to a thread, which answers it. What is thrown is the answer.
+    typealias Handover = @Sendable (ServiceRequest, @escaping Completion) throws -> Void
 
     /// The work of a write in its transaction.
     public typealias WriteWork = @Sendable (StoreTransaction) throws -> BusReply
@@ -98,6 +111,28 @@ public struct ServiceRoutes: Sendable {
         _ body: @escaping @Sendable (Request, ServiceRequest) async throws -> BusReply
     ) {
         routes[call.kind] = .task { try await body(Request(serializedBytes: $0.body), $0) }
+    }
+
+    /// Hands the request to a thread that answers it, without a task in between: two changes of threads less. `body`
+    /// must not block. It throws, or sees to it that the answer is told; the request's budget is
+    /// `RequestBudget.current` in it.
+    public mutating func handover<Request, Reply>(
+        _ call: Call<Request, Reply>,
+        _ body: @escaping @Sendable (Request, ServiceRequest, @escaping Completion) throws -> Void
+    ) {
+        routes[call.kind] = .handover { try body(Request(serializedBytes: $0.body), $0, $1) }
+    }
+
+    /// Answers on the lane where a read brings the answer, and from a task where `body` finds nil or takes more than
+    /// some milliseconds. `body` has no effects.
+    mutating func attempt<Request, Reply>(
+        _ call: Call<Request, Reply>,
+        _ body: @escaping @Sendable (Request, ServiceRequest, StoreReader) throws -> BusReply?,
+        otherwise: @escaping @Sendable (Request, ServiceRequest) async throws -> BusReply
+    ) {
+        routes[call.kind] = .attempt(
+            { try body(Request(serializedBytes: $0.body), $0, $1) },
+            otherwise: { try await otherwise(Request(serializedBytes: $0.body), $0) })
     }
 
     /// Answers with one write transaction, once per idempotency key. No task is needed: the lane hands the work to the

@@ -35,6 +35,14 @@ import Testing
                     )
                 }
                 #expect(counts == (isReader ? (1, 1) : (0, 0)), comment)
+                for action in [ClassPermissions.Action.update, .delete] {
+                    let right = await code {
+                        _ = try await test.store.read {
+                            try $0.right(to: action, "T", id, fields: ["name"], caller: caller)
+                        }
+                    }
+                    #expect(right == (isWriter ? nil : 101), comment)
+                }
                 let answer = await error {
                     try await test.update("T", id, ["n": ["__op": "Increment", "amount": 1]], as: caller)
                 }
@@ -49,6 +57,38 @@ import Testing
             }
             #expect(try await test.get("T", id)["name"] == "x")
         }
+    }
+
+    /// A read decides where neither a class nor a field would be new.
+    @Test func theRightToAChangeIsRead() async throws {
+        let closed = ClassDefinition("Closed", fields: ["name": .string], permissions: .adminWritten())
+        let test = try await TestStore([closed])
+        let id = try await test.create("T", ["name": "x"])
+        func right(
+            to action: ClassPermissions.Action, _ className: String, _ fields: [String], of id: String? = nil,
+            as caller: Caller = .anonymous
+        ) async throws -> ChangeRight {
+            try await test.store.read {
+                try $0.right(to: action, className, id, fields: fields, caller: caller)
+            }
+        }
+        let granted = ChangeRight.granted(before: nil, everybody: true)
+        #expect(try await right(to: .create, "T", ["name", "ACL"]) == granted)
+        for fields in [["name", "other"], ["objectId"], ["name.first"]] {
+            #expect(try await right(to: .create, "T", fields) == .undecided)
+        }
+        #expect(try await right(to: .create, "New", []) == .undecided)
+        #expect(await code { _ = try await right(to: .create, "Closed", ["name"]) } == 119)
+        #expect(
+            try await right(to: .create, "Closed", ["name"], as: admin) == .granted(before: nil, everybody: false))
+        guard
+            case .granted(let before?, false) = try await right(
+                to: .update, "T", ["name.first", "createdAt"], of: id)
+        else { throw ParseError.internalError }
+        #expect(try JSON(parsing: before)["name"] == "x")
+        #expect(try await right(to: .update, "T", ["other"], of: id) == .undecided)
+        #expect(await code { _ = try await right(to: .update, "T", [], of: "nobodysone") } == 101)
+        #expect(await code { _ = try await right(to: .delete, "New", [], of: id) } == 101)
     }
 
     @Test func aChangedACLTakesEffectAtOnce() async throws {

@@ -148,8 +148,8 @@ class RelationOp extends Op {
   constructor(added, removed, className = null) {
     super();
     this.targetClassName = className;
-    this.added = [...new Set((added || []).map((object) => this.#id(object)))];
-    this.removed = [...new Set((removed || []).map((object) => this.#id(object)))];
+    this.relationsToAdd = [...new Set((added || []).map((object) => this.#id(object)))];
+    this.relationsToRemove = [...new Set((removed || []).map((object) => this.#id(object)))];
   }
 
   #id(object) {
@@ -181,16 +181,17 @@ class RelationOp extends Op {
     if (this.targetClassName && className !== this.targetClassName) {
       throw new Error(`A relation has objects of one class, not of ${className} and ${this.targetClassName}.`);
     }
-    const added = [...previous.added.filter((id) => !this.removed.includes(id)), ...this.added];
-    const removed = [...previous.removed.filter((id) => !this.added.includes(id)), ...this.removed];
+    const [adds, removes] = [this.relationsToAdd, this.relationsToRemove];
+    const added = [...previous.relationsToAdd.filter((id) => !removes.includes(id)), ...adds];
+    const removed = [...previous.relationsToRemove.filter((id) => !adds.includes(id)), ...removes];
     return new RelationOp(added, removed, className);
   }
 
   toJSON() {
     const pointers = (ids) => ids.map((objectId) => ({ __type: 'Pointer', className: this.targetClassName, objectId }));
     const ops = [];
-    if (this.added.length) ops.push({ __op: 'AddRelation', objects: pointers(this.added) });
-    if (this.removed.length) ops.push({ __op: 'RemoveRelation', objects: pointers(this.removed) });
+    if (this.relationsToAdd.length) ops.push({ __op: 'AddRelation', objects: pointers(this.relationsToAdd) });
+    if (this.relationsToRemove.length) ops.push({ __op: 'RemoveRelation', objects: pointers(this.relationsToRemove) });
     return ops.length === 2 ? { __op: 'Batch', ops } : ops[0] || { __op: 'AddRelation', objects: [] };
   }
 }

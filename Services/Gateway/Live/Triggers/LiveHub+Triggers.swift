@@ -86,11 +86,15 @@ extension LiveHub {
         }
     }
 
-    /// Hands each connection all of its messages at once.
+    /// Hands each connection its messages, those that stand together at once.
     private static func deliver(_ told: LiveRegister.Told) {
-        var bySink: [ObjectIdentifier: LiveRegister.Told] = [:]
-        for message in told { bySink[ObjectIdentifier(message.subscription.sink), default: []].append(message) }
-        for messages in bySink.values { messages.first?.subscription.sink.deliver(messages) }
+        var start = told.startIndex
+        while start < told.endIndex {
+            let sink = told[start].subscription.sink
+            let end = told[start...].firstIndex { $0.subscription.sink !== sink } ?? told.endIndex
+            sink.deliver(told[start..<end])
+            start = end
+        }
     }
 
     /// What becomes of an event. Where the code cannot be asked the subscription is over and the client comes back:

@@ -102,9 +102,14 @@ package struct LiveTurns {
     package mutating func take(_ told: LiveRegister.Told, asks: (String) -> Bool) -> Step {
         var step = Step()
         var groups: [Group: [UInt64]] = [:]
+        // Those who are told the same stand together.
+        var known: (className: String, isAsked: Bool)?
         for (subscription, message) in told where !subscription.isOver {
             let id = ObjectIdentifier(subscription)
-            if case .event(let event) = message, asks(subscription.className) {
+            if known?.className != subscription.className {
+                known = (subscription.className, asks(subscription.className))
+            }
+            if case .event(let event) = message, known?.isAsked == true {
                 guard hasRoom(for: event, of: subscription) else {
                     end(subscription, Self.tooSlow, &step)
                     continue

@@ -64,6 +64,11 @@ final class ReadCache: Sendable {
         }
     }
 
+    /// The classes of a service as they are now; nil while one is being changed, and for a service without a board.
+    func stampOfClasses(of service: String) -> ChangeStamp? {
+        boards.withLock { $0[service] }?.stamp(of: .classes)
+    }
+
     // MARK: Looking
 
     /// Looks for the answer to a get or, without an id, to a query.
