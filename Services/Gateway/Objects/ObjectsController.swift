@@ -85,7 +85,7 @@ struct ObjectsController: Sendable {
             } else {
                 try QueryOptions(
                     find: request.options(), limitMax: configuration.limitMax, skipMax: configuration.skipMax,
-                    isMaster: principal.master)
+                    mayExplain: principal.runs([.developers]))
             }
         var target = className
         if let key = options.redirectKey {

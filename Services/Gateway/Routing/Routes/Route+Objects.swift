@@ -71,7 +71,7 @@ extension RouteCall {
     ///   `.invalidSessionToken` (209).
     fileprivate func className(_ ofRoute: String?) throws(ParseError) -> String {
         let className = ofRoute ?? self["className"]
-        let isShown = principal.master && ServiceDirectory.masterClasses.contains(className)
+        let isShown = ServiceDirectory.shows(className, to: principal)
         guard Names.isClassName(className) || isShown else {
             throw className.hasPrefix("_") ? .internalClass(className, operation) : .invalidClassName(className)
         }
