@@ -61,7 +61,9 @@ import Testing
         let schema = try await admin.call(.POST, "/schemas/Log\(word)", ["fields": ["a": ["type": "String"]]])
         #expect(schema.status == 200, "\(schema.text)")
         #expect(try await admin.call(.PUT, "/config", ["params": .object(["log\(word)": 1])]).status == 200)
-        let hook: JSON = ["functionName": .string("log\(word)"), "url": "https://hooks.example/a?key=secret\(word)"]
+        let hook: JSON = [
+            "functionName": .string("log\(word)"), "url": .string("https://hooks.example/a?key=secret\(word)"),
+        ]
         #expect(try await admin.call(.POST, "/hooks/functions", hook).status == 200)
         #expect(try await admin.call(.POST, "/jobs/recountRatings", [:]).status == 200)
         let promotion = try await admin.create("Promotion", ["content": .string(word)])

@@ -27,8 +27,10 @@ struct Desk: Sendable {
         self.operators = operators
     }
 
+    private struct NoSuchRole: Error { let name: String }
+
     func member(of role: String) throws -> Customer {
-        guard let member = operators[role] else { throw Command.Failed(description: "There is no role \(role).") }
+        guard let member = operators[role] else { throw NoSuchRole(name: role) }
         return member
     }
 
