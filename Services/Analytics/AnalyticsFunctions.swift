@@ -3,7 +3,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The cloud functions by which admins ask for the figures of graphs.
+/// The cloud functions by which operators ask for the figures of graphs.
 struct AnalyticsFunctions: Sendable {
     let store: ClassStore
     /// The shop's, for revenue when no other is named.
@@ -46,7 +46,7 @@ struct AnalyticsFunctions: Sendable {
         _ body: @escaping @Sendable (_ parameters: JSON, _ reader: StoreReader) throws -> JSON
     ) {
         routes.function(name) { [store] parameters, request in
-            try request.requireAdmin()
+            try request.requireArea(.developers)
             return try .result(try await store.read { try body(parameters, $0) })
         }
     }

@@ -53,10 +53,17 @@ package func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ 
         try BusReply(ConfigReply(), documents: [ConfigParameters.answer(in: reader, caller: request.caller)])
     }
     routes.accept(CatalogCalls.setConfig) { _, request, transaction in
-        guard request.caller.isMaster else {
-            throw ParseError(.operationForbidden, "Only the master key changes Config.")
-        }
-        try ConfigParameters.apply(request.document(), in: transaction)
+        try request.requireMaster(or: .developers)
+        let change = try request.document()
+        if !request.isFromAdmin { try ConfigParameters.requireVisible(change, in: transaction) }
+        let before = try ConfigParameters.all(in: transaction)
+        let wasHidden = try ConfigParameters.hidden(in: transaction)
+        try ConfigParameters.apply(change, in: transaction)
+        let hidden = try ConfigParameters.hidden(in: transaction).union(wasHidden)
+        let after = try ConfigParameters.all(in: transaction)
+        try host.audit.note(
+            .init("config", "_GlobalConfig", before: before, after: after, hiding: hidden), by: request,
+            in: transaction)
     }
     routes.accept(CatalogCalls.claimRequest) { message, _, transaction in
         try RequestClaims.claim(message, in: transaction)
@@ -83,7 +90,7 @@ package func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ 
         try await purchasedFiles.convert()
         return .finished
     }
-    installHooks(&routes)
+    installHooks(host, &routes)
     try installJobs(host, keeper, &routes)
 }
 

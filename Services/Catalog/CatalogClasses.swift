@@ -1,9 +1,13 @@
+import Messages
 import ObjectStore
 
 extension ClassDefinition {
+    /// What the shop shows to everybody: its admins and the editors of the catalog write it.
+    private static let editable = ClassPermissions.adminWritten(and: [OperatorArea.catalog.role])
+
     /// A brand.
     static let category = ClassDefinition(
-        "Category", fields: ["title": .string, "image": .file], indexes: [["title"]], permissions: .adminWritten())
+        "Category", fields: ["title": .string, "image": .file], indexes: [["title"]], permissions: editable)
 
     static let product = ClassDefinition(
         "Product",
@@ -14,7 +18,7 @@ extension ClassDefinition {
         ],
         indexes: [["brand", "name"], ["brand", "active", "name"], ["name"], ["brand", "unitPrice"], ["unitPrice"]],
         textFields: ["name", "detail"],
-        permissions: .adminWritten())
+        permissions: editable)
 
     /// Parse's own class for what is sold within an app. Its name is the protocol's, so that it must not be left to
     /// whoever creates an object of it first.
@@ -25,7 +29,9 @@ extension ClassDefinition {
             "title": .string, "subtitle": .string,
         ],
         // What is bought is no one's before that: `validate_purchase` gives it.
-        permissions: .adminWritten().protecting(["*": ["download"], "role:admins": []]))
+        permissions: editable.protecting([
+            "*": ["download"], "role:\(adminsRole)": [], "role:\(OperatorArea.catalog.role)": [],
+        ]))
 
     /// Everybody reads reviews, signed-in users write their own; ACLs say which those are. Only admins add fields.
     static let productReview = ClassDefinition(
@@ -57,10 +63,10 @@ extension ClassDefinition {
             "hours": .string,
         ],
         indexes: [["city"], ["zipcode"], ["name"]],
-        permissions: .adminWritten())
+        permissions: editable)
 
     /// The pages on which the company says something about itself.
     static let page = ClassDefinition(
         "Page", fields: ["name": .string, "title": .string, "content": .string, "published": .boolean],
-        indexes: [["name"]], permissions: .adminWritten())
+        indexes: [["name"]], permissions: editable)
 }

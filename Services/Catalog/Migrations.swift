@@ -8,6 +8,7 @@ let catalogMigrations = [
     Migration(3, "codeHooks", codeHookTables),
     // Whether somebody wants the end of a job that has begun.
     Migration(4, "stoppedJobs", ["ALTER TABLE jobRuns ADD COLUMN isStopped INTEGER NOT NULL DEFAULT 0"]),
+    Migration(5, "editorRights") { try EditorRights.grant(in: $0) },
 ]
 
 /// The tables of release 0.1.0, whose files record no migrations: what they have already is left as it is.

@@ -39,7 +39,7 @@ struct CrashFunctions: Sendable {
         _ body: @escaping @Sendable (_ parameters: JSON, _ reader: StoreReader) throws -> JSON
     ) {
         routes.function(name) { [host] parameters, request in
-            try request.requireAdmin()
+            try request.requireArea(.developers, .support)
             return try .result(try await host.store.read { try body(parameters, $0) })
         }
     }
@@ -49,8 +49,16 @@ struct CrashFunctions: Sendable {
         _ body: @escaping @Sendable (_ parameters: JSON, _ transaction: StoreTransaction) throws -> JSON
     ) {
         routes.function(name) { [host] parameters, request in
-            try request.requireAdmin()
-            return try await host.commit(request) { try .result(try body(parameters, $0)) }
+            try request.requireArea(.developers)
+            return try await host.commit(request) { transaction in
+                let before = try IssueDesk.state(parameters, in: transaction)
+                let result = try body(parameters, transaction)
+                let after = try IssueDesk.state(parameters, in: transaction)
+                let subject = [parameters["issueId"], result["projectId"]].lazy.compactMap { $0?.stringValue }.first
+                try host.audit.note(
+                    .init(name, "", subject ?? "", before: before, after: after), by: request, in: transaction)
+                return try .result(result)
+            }
         }
     }
 }

@@ -2,7 +2,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The functions by which admins look at the money.
+/// The functions by which the order desk looks at the money.
 struct PaymentReports: Sendable {
     let host: ServiceHost
 
@@ -11,7 +11,7 @@ struct PaymentReports: Sendable {
     func install(in routes: inout ServiceRoutes) {
         // `charges {limit?, state?}`: newest first, with their refunds; an undecided one says why.
         routes.function("charges") { [host] parameters, request in
-            try request.requireAdmin()
+            try request.requireArea(.orders)
             let limit = try parameters.listLimit()
             let state = parameters["state"] ?? .null
             guard state.isNull || state.stringValue.map(Self.states.contains) == true else {
@@ -23,7 +23,7 @@ struct PaymentReports: Sendable {
         }
         // `paymentEvents {limit?}`: what the provider reported by itself, newest first.
         routes.function("paymentEvents") { [host] parameters, request in
-            try request.requireAdmin()
+            try request.requireArea(.orders)
             let limit = try parameters.listLimit()
             return try .result(.array(await host.store.read { try PaymentEvents.newest(limit, in: $0) }))
         }

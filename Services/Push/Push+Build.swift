@@ -23,11 +23,12 @@ package func buildPush(_ host: ServiceHost, _ routes: inout ServiceRoutes) throw
     let spreader = PushSpreader(store: host.store, sender: sender, logger: host.logger)
 
     routes.write(PushCalls.send) { _, request, transaction in
-        guard request.caller.isMaster else {
+        guard request.isFromAdmin else {
             throw ParseError(.operationForbidden, "A push is sent with the master key.")
         }
         let draft = try PushDraft(try request.document(), now: transaction.now)
         let id = try Pushes.add(draft, source: "rest", in: transaction)
+        try host.audit.note(.init("push", Pushes.statusClass, id), by: request, in: transaction)
         transaction.afterCommit { spreader.wake() }
         return SendPushReply.with { $0.pushID = id }
     }

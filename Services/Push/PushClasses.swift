@@ -1,3 +1,4 @@
+import Messages
 import ObjectStore
 
 extension ClassDefinition {
@@ -36,9 +37,9 @@ extension ClassDefinition {
         ],
         permissions: .masterOnly)
 
-    /// A stored condition on installations.
+    /// A stored condition on installations, which the shop's admins have at `/push_audiences`.
     static let audience = ClassDefinition(
         "_Audience",
         fields: ["name": .string, "query": .string, "lastUsed": .date, "timesUsed": .number],
-        permissions: .masterOnly)
+        permissions: .kept(by: [adminsRole]))
 }

@@ -8,6 +8,7 @@ import Synchronization
 final class Housekeeping: Sendable {
     private let host: ServiceHost
     private let idleUsers: IdleUsers
+    private let auditDays: Int
     /// The last identity that was looked at; empty at first.
     private let lastIdentity = Mutex("")
 
@@ -15,14 +16,15 @@ final class Housekeeping: Sendable {
     /// Pages of anonymous users that one turn looks at: a million users take a day.
     private static let idlePagesMax = 10
 
-    init(host: ServiceHost, idleUsers: IdleUsers) {
+    init(host: ServiceHost, idleUsers: IdleUsers, auditDays: Int) {
         self.host = host
         self.idleUsers = idleUsers
+        self.auditDays = auditDays
     }
 
     func install() {
-        host.whenWriter("admins", every: .seconds(1), problem: "The role of the admins could not be made.") { [self] in
-            try await seedAdmins()
+        host.whenWriter("roles", every: .seconds(1), problem: "The roles of operators could not be made.") { [self] in
+            try await seedRoles()
             return .finished
         }
         host.whenWriter("sessions", every: Self.interval, problem: "Old sessions could not be removed.") { [self] in
@@ -31,12 +33,10 @@ final class Housekeeping: Sendable {
         }
     }
 
-    /// Makes the role of the shop's operators, which only the master key may change.
-    private func seedAdmins() async throws {
+    /// Makes the roles of the shop's operators, in which only the master key and the admins put somebody.
+    private func seedRoles() async throws {
         try await host.store.write { transaction in
-            let existing = Query(className: "_Role", where: ["name": .string(adminsRole)], limit: 1)
-            guard try transaction.count(existing, caller: .master) == 0 else { return }
-            _ = try transaction.create("_Role", ["name": .string(adminsRole), "ACL": [:]], caller: .master)
+            for area in OperatorArea.allCases { try OperatorRoles.make(area.role, in: transaction) }
         }
     }
 
@@ -49,6 +49,7 @@ final class Housekeeping: Sendable {
             try MailedTokens.removeExpired(in: transaction)
             try MailQuota.removeExpired(in: transaction)
         }
+        while try await host.store.write({ [auditDays] in try AuditLog.removeOld(days: auditDays, in: $0) }) {}
         for _ in 0..<Self.idlePagesMax {
             let last = lastIdentity.withLock(\.self)
             let next = try await host.store.write { [idleUsers] in try idleUsers.removePage(after: last, in: $0) }

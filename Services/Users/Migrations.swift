@@ -9,6 +9,8 @@ func usersMigrations(_ key: AccountKey) -> [Migration] {
         Migration(2, "genderIsANumber") { try GenderField.convert(in: $0) },
         Migration(3, "plainSecrets") { try PlainSecrets.convert(key, in: $0) },
         Migration(4, "publicUsers", publicUserTables),
+        Migration(5, "auditLog", AuditLog.tables),
+        Migration(6, "operatorRoles") { try OperatorRoles.setAside(in: $0) },
     ]
 }
 

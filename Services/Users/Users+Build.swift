@@ -23,7 +23,11 @@ package func buildUsers(
         try await signIn.challenge(message, request)
     }
     routes.write(framed: UsersCalls.logInAs) { _, request, transaction in
-        try SessionAdministration.logInAs(request, lifetime: settings.sessionLifetime, key: key, in: transaction)
+        let reply = try SessionAdministration.logInAs(
+            request, lifetime: settings.sessionLifetime, key: key, in: transaction)
+        let userId = try request.document()["userId"]?.stringValue ?? ""
+        try host.audit.note(.init("loginAs", "_User", userId), by: request, in: transaction)
+        return reply
     }
     routes.write(framed: UsersCalls.logOut) { _, request, transaction in
         try SessionAnswers.logOut(request, key, in: transaction)
@@ -53,9 +57,12 @@ package func buildUsers(
     routes.function("revokeSessions") { parameters, request in
         try await SessionAdministration.revoke(parameters, request, host: host)
     }
+    installAudit(host, &routes)
     buildLinks(host, &routes, rules: rules)
 
-    Housekeeping(host: host, idleUsers: IdleUsers(settings: settings, messages: host.outbox)).install()
+    Housekeeping(
+        host: host, idleUsers: IdleUsers(settings: settings, messages: host.outbox), auditDays: settings.auditDays
+    ).install()
     host.whenWriter(
         "users.shown", every: .seconds(1),
         problem: "Users could not be shown or hidden as SATCHEL_PUBLIC_USERS says."

@@ -31,6 +31,8 @@ package struct UsersSettings: Sendable {
     /// `SATCHEL_ANONYMOUS_DAYS`: how long nobody may use an anonymous user before the account ends, 0 for ever,
     /// to 3650.
     package var anonymousDays = 0
+    /// `SATCHEL_AUDIT_DAYS`: how long entries of the audit log are kept, 1 to 3650.
+    package var auditDays = 400
     /// `SATCHEL_PUBLIC_USERS`: whether everybody may read users who chose no ACL, without e-mail and authData, as on
     /// hosted Parse.
     package var showsUsers = false
@@ -49,6 +51,7 @@ package struct UsersSettings: Sendable {
         signUpMailsPerAddress = try settings.number("satchel.signup.mails.per.address", 1...1_000_000, default: 300)
         sessionDays = try settings.number("satchel.session.days", 1...3650, default: 365)
         anonymousDays = try settings.number("satchel.anonymous.days", 0...3650, default: 0)
+        auditDays = try settings.number("satchel.audit.days", 1...3650, default: 400)
         extendsSessions = try settings.flag("satchel.session.extend", default: true)
         revokesSessions = try settings.flag("satchel.revoke.sessions.on.password.change", default: true)
         showsUsers = try settings.flag("satchel.public.users", default: false)

@@ -6,9 +6,9 @@ extension Principal {
     /// one for a device that should not have all rights of its user, and so never an admin's.
     public var isAdmin: Bool { master || !restricted && roles.contains(adminsRole) }
 
-    /// The roles that a session brings along. Rights that classes and objects give to the admins are theirs as admins,
-    /// so that a restricted session has none of them either.
+    /// The roles that a session brings along. Rights that classes and objects give to the shop's operators are theirs
+    /// as operators, so that a restricted session has none of them either.
     public static func roles(_ roles: [String], restricted: Bool) -> [String] {
-        restricted ? roles.filter { $0 != adminsRole } : roles
+        restricted ? roles.filter { !OperatorArea.roles.contains($0) } : roles
     }
 }

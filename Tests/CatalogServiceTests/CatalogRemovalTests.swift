@@ -99,7 +99,8 @@ import Testing
         #expect(review["ACL"] == ["*": ["read": true], "role:admins": ["read": true, "write": true]])
         #expect(
             try await sandbox.document("ProductReview", hidden)["ACL"] == [
-                "role:admins": ["read": true, "write": true]
+                "role:admins": ["read": true, "write": true], "role:catalog-editors": ["read": true],
+                "role:support": ["read": true],
             ])
         let product = try await sandbox.document("Product", serum)
         #expect(product["ratingAverage"] == 3.5)

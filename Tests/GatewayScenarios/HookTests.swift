@@ -56,11 +56,11 @@ import Testing
         #expect(missing["error"] == .string("class \(name) does not exist"))
     }
 
-    @Test func onlyTheMasterKeyDeclaresAndSeesHooks() async throws {
+    @Test func onlyOperatorsDeclareAndSeeHooks() async throws {
         let host = try await WebhookHost.shared
         let hook: JSON = ["functionName": .string(WebhookHost.name("f")), "url": "https://hooks.example/"]
         let customer = try await Customer.signUp(host.suite).client
-        for client in [ParseClient(host.suite), customer, try await Customer.admin(host.suite)] {
+        for client in [ParseClient(host.suite), customer] {
             for answer in [
                 try await client.get("/hooks/functions"), try await client.get("/hooks/triggers"),
                 try await client.call(.POST, "/hooks/functions", hook),
@@ -73,6 +73,11 @@ import Testing
                 .POST, "/batch", ["requests": [["method": "POST", "path": "/parse/hooks/functions", "body": hook]]])
             #expect(batch.json.at(0, "error") != nil, "\(batch.text)")
         }
+        let admin = try await Customer.admin(host.suite)
+        #expect(try await admin.call(.POST, "/hooks/functions", hook).json == hook)
+        #expect(try await admin.get("/hooks/functions").json.arrayValue?.contains(hook) == true)
+        let path = "/hooks/functions/\(hook.text("functionName"))"
+        #expect(try await admin.call(.DELETE, path).json == [:])
     }
 
     @Test(

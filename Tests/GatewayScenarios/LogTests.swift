@@ -66,9 +66,10 @@ import Testing
     @Test func nobodyElseReadsThemAndNoSecretIsInThem() async throws {
         let suite = try await Suite.shared
         let customer = try await Customer.signUp(suite)
-        for client in [ParseClient(suite), customer.client, try await Customer.admin(suite)] {
+        for client in [ParseClient(suite), customer.client] {
             #expect(try await client.get("/scriptlog").status == 403)
         }
+        #expect(try await Customer.admin(suite).get("/scriptlog").status == 200)
         let all = try await ParseClient.master(suite).get("/scriptlog", ["size": 1000, "level": "verbose"])
         #expect(all.status == 200)
         for secret in [Suite.masterKey, customer.password, customer.client.sessionToken ?? "-"] {

@@ -176,6 +176,15 @@ import Testing
         try await examples.ask("reviewsToModerate", admin, ["limit": 10])
         try await examples.ask("hideReview", admin, ["reviewId": id, "reason": "An advertisement."])
         try await examples.ask("showReview", admin, ["reviewId": id])
+        // Services tell the log a moment later.
+        var wanted: JSON = ["objectId": id, "limit": 1]
+        try await eventually("the audit log has both") {
+            let entries = try await admin.run("auditEntries", wanted)
+            return entries.result["entries"]?.at(0, "action") == "showReview" && entries.result["next"] != .null
+        }
+        wanted["className"] = "ProductReview"
+        try await examples.ask("auditEntries", admin, wanted)
+        try await examples.ask("myAreas", admin)
     }
 
     private func mailAndPush(_ examples: Examples, _ admin: ParseClient) async throws {

@@ -40,6 +40,7 @@ import UsersService
         (["name": "a", "ACL": .null], 111), (["name": "a", "ACL": ["__op": "Delete"]], 111),
         (["name": "", "ACL": [:]], 139), (["name": "a:b", "ACL": [:]], 139), (["name": ["a"], "ACL": [:]], 139),
         (["name": "ädmins", "ACL": [:]], 139), (["name": "admins", "ACL": [:]], 137),
+        (["name": "order-desk", "ACL": [:]], 137), (["name": "developers", "ACL": [:]], 137),
         (["name": "a", "ACL": [:], "objectId": "mine"], 105),
     ]
 

@@ -15,20 +15,20 @@ struct OrderFunctions: Sendable {
 
     func install(in routes: inout ServiceRoutes) {
         routes.function("shipOrder") { parameters, request in
-            try request.requireAdmin()
+            try request.requireArea(.orders)
             return try await take(.init(.ship(try Shipment(parameters)), by: nil), parameters, request)
         }
         routes.function("deliverOrder") { parameters, request in
-            try request.requireAdmin()
+            try request.requireArea(.orders)
             return try await take(.init(.deliver, by: nil), parameters, request)
         }
         routes.function("cancelOrder") { parameters, request in
-            let customerId = request.isFromAdmin ? nil : try request.userId
+            let customerId = request.envelope.principal.runs([.orders]) ? nil : try request.userId
             let wish = OrderLedger.Wish(.cancel, by: customerId, reason: try Self.reason(parameters))
             return try await take(wish, parameters, request)
         }
         routes.function("refundOrder") { parameters, request in
-            try request.requireAdmin()
+            try request.requireArea(.orders)
             var wish = OrderLedger.Wish(
                 .refund(try Self.amount(parameters)), by: nil, reason: try Self.reason(parameters),
                 restock: try Self.flag(parameters, "restock"))
@@ -36,7 +36,7 @@ struct OrderFunctions: Sendable {
             return try await take(wish, parameters, request)
         }
         routes.function("orders") { parameters, request in
-            try request.requireAdmin()
+            try request.requireArea(.orders, .support)
             let list = try OrderList(parameters)
             let (orders, count) = try await host.store.read { try list.read(in: $0) }
             let customers = Set(orders.compactMap { $0["customer"]?.pointerTarget?.objectId })
@@ -49,6 +49,8 @@ struct OrderFunctions: Sendable {
     {
         guard !CardNumber.isPresent(in: parameters) else { throw CardNumber.refused }
         let orderId = try Self.orderId(parameters)
+        var wish = wish
+        if wish.customerId == nil { wish.origin = AuditOrigin(request) }
         let customer = try await ledger.customer(orderId, for: wish.customerId)
         let contact = await contacts.contact(of: customer, traceId: request.envelope.traceID)
         switch try await ledger.take(wish, orderId, contact: contact) {

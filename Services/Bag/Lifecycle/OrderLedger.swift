@@ -1,6 +1,7 @@
 import Messages
 import ObjectStore
 import ParseProtocol
+import ServiceKit
 
 /// The stored side of what becomes of made orders. Every step is one transaction.
 package struct OrderLedger: Sendable {
@@ -25,6 +26,8 @@ package struct OrderLedger: Sendable {
         package var restock = false
         /// Names of the request. A refund that began under one of them is this one, and not another of the same amount.
         package var keys: [String] = []
+        /// The operator who asks, for the audit log; nil for a customer.
+        package var origin: AuditOrigin?
 
         package init(_ step: OrderLifecycle.Step, by customerId: String?, reason: String = "", restock: Bool = false) {
             self.step = step
@@ -117,9 +120,9 @@ package struct OrderLedger: Sendable {
             fields["refundedAt"] = transaction.now.wire
             fields["refundedTotal"] = 0
         }
-        let changed = try OrderRecord(
-            document: transaction.update("Order", order.objectId, .object(fields), caller: .master).document,
-            in: transaction)
+        let updated = try transaction.update("Order", order.objectId, .object(fields), caller: .master)
+        try note(wish, order.objectId, before: updated.before, after: updated.document, in: transaction)
+        let changed = try OrderRecord(document: updated.document, in: transaction)
         // Nothing was paid for it, but goods were taken.
         if status == .cancelled || (status == .refunded && wish.restock), let payment = changed.payment {
             try RefundLedger.restock(changed, reservation: payment.checkoutId, outbox, currency, in: transaction)
@@ -145,7 +148,22 @@ package struct OrderLedger: Sendable {
         }
         _ = try transaction.update("Order", order.objectId, ["refundState": "pending"], caller: .master)
         try RefundLedger.proveFinishable(refund, reason: wish.reason, in: transaction)
+        try note(
+            wish, order.objectId, before: nil,
+            after: [
+                "refundState": "pending", "refundId": .string(refund.id), "amount": .int(amount),
+                "reason": .string(wish.reason), "restock": .bool(wish.restock),
+            ], in: transaction)
         return refund.id
+    }
+
+    /// Notes an operator's step in the transaction that takes it.
+    private func note(
+        _ wish: Wish, _ orderId: String, before: JSON?, after: JSON?, in transaction: StoreTransaction
+    ) throws {
+        let note = AuditNote(wish.step.function, "Order", orderId, before: before, after: after)
+        guard let changes = wish.origin?.changes([note], at: transaction.now) else { return }
+        try outbox.add(UsersCalls.audit, changes, key: AuditOrigin.key(), in: transaction)
     }
 
     static func cancelled(_ reason: String, _ now: Timestamp) -> [String: JSON] {

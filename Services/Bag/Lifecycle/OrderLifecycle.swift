@@ -17,6 +17,16 @@ package struct OrderLifecycle: Sendable, Equatable {
         case cancel
         /// Minor units; nil: all that is left.
         case refund(Int64?)
+
+        /// The cloud function that asks for it, by which the audit log names it.
+        var function: String {
+            switch self {
+            case .ship: "shipOrder"
+            case .deliver: "deliverOrder"
+            case .cancel: "cancelOrder"
+            case .refund: "refundOrder"
+            }
+        }
     }
 
     package enum Decision: Sendable, Equatable {

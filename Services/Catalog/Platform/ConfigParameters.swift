@@ -10,13 +10,14 @@ enum ConfigParameters {
     /// As deep as an object's document may be nested, so that the answer can always be read.
     private static let depthMax = 40
 
-    /// The answer to `GET /config`. The values are stored as JSON text and leave as such.
+    /// The answer to `GET /config`. The values are stored as JSON text and leave as such. Hidden ones are for the
+    /// master key and the admins.
     static func answer(in reader: some ObjectReading, caller: Caller) throws -> [UInt8] {
-        let filter = caller.isMaster ? "" : "WHERE NOT masterKeyOnly"
+        let filter = caller.isOperator ? "" : "WHERE NOT masterKeyOnly"
         let rows = try reader.rows(
             "SELECT name, value, masterKeyOnly FROM configParameters \(filter) ORDER BY name")
         let values = try rows.map { try "\"\($0.text(0))\":\($0.text(1))" }.joined(separator: ",")
-        guard caller.isMaster else { return Array("{\"params\":{\(values)}}".utf8) }
+        guard caller.isOperator else { return Array("{\"params\":{\(values)}}".utf8) }
         let flags = try rows.map { try "\"\($0.text(0))\":\($0.int(2) != 0)" }.joined(separator: ",")
         return Array("{\"params\":{\(values)},\"masterKeyOnly\":{\(flags)}}".utf8)
     }
@@ -47,6 +48,25 @@ enum ConfigParameters {
                 "UPDATE configParameters SET masterKeyOnly = ? WHERE name = ?", [.int(isHidden ? 1 : 0), .text(name)])
         }
         try checkSize(in: transaction)
+    }
+
+    /// What is hidden from developers they neither change nor show.
+    /// - Throws: `.operationForbidden` (119) for a change that names a hidden parameter.
+    static func requireVisible(_ change: JSON, in reader: some ObjectReading) throws {
+        let named = Set(["params", "masterKeyOnly"].flatMap { change[$0]?.objectValue?.keys.map { $0 } ?? [] })
+        guard try named.isDisjoint(with: hidden(in: reader)) else {
+            throw ParseError(.operationForbidden, "Only an admin changes hidden parameters.")
+        }
+    }
+
+    /// Every parameter with its value and whether it is hidden, for the audit log.
+    static func all(in reader: some ObjectReading) throws -> JSON {
+        try JSON(parsing: answer(in: reader, caller: .master))
+    }
+
+    /// The names of the parameters that are for the master key.
+    static func hidden(in reader: some ObjectReading) throws -> Set<String> {
+        Set(try reader.rows("SELECT name FROM configParameters WHERE masterKeyOnly").map { try $0.text(0) })
     }
 
     /// The value that an operation is applied to; nil for a change that is none, and for a parameter that is not there.

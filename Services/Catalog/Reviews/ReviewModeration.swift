@@ -5,8 +5,9 @@ import ParseProtocol
 import ServiceKit
 
 /// The decision whether a review is shown. Reviews are visible at once; admins hide what should not be there and may
-/// show it again. A hidden review counts for nothing, and only its author and the admins see it. What the author writes
-/// instead, by changing it or after deleting it, stays hidden until an admin has looked at it.
+/// show it again, and so do the catalog's editors and support. A hidden review counts for nothing, and only its author
+/// and they see it. What the author writes instead, by changing it or after deleting it, stays hidden until one of them
+/// has looked at it.
 package enum ReviewModeration: String {
     case visible, hidden
 
@@ -27,16 +28,23 @@ package enum ReviewModeration: String {
     /// - Parameter author: nil when the account was deleted.
     func acl(author: String?) -> JSON {
         var acl: [String: JSON] = ["role:\(adminsRole)": ["read": true, "write": true]]
-        if self == .visible { acl["*"] = ["read": true] }
+        switch self {
+        case .visible: acl["*"] = ["read": true]
+        // Whoever may show it again sees what it says.
+        case .hidden:
+            for area in [OperatorArea.catalog, .support] { acl["role:\(area.role)"] = ["read": true] }
+        }
         if let author { acl[author] = ["read": true, "write": true] }
         return .object(acl)
     }
 
     /// Hides or shows a review, which settles what customers reported about it. Doing so again changes nothing but the
     /// reason.
-    /// - Returns: the review's document.
+    /// - Returns: the review's documents before and after.
     /// - Throws: `ParseError.objectNotFound`.
-    package func apply(to reviewId: String, reason: String? = nil, in transaction: StoreTransaction) throws -> JSON {
+    package func apply(
+        to reviewId: String, reason: String? = nil, in transaction: StoreTransaction
+    ) throws -> (before: JSON, after: JSON) {
         let review = try transaction.document("ProductReview", reviewId, caller: .master)
         let changes: JSON = [
             "moderation": .string(rawValue), "moderationReason": reason.map(JSON.string) ?? ["__op": "Delete"],
@@ -48,7 +56,7 @@ package enum ReviewModeration: String {
         if let author = review["user"]?.pointerTarget, let product = review["product"]?.pointerTarget {
             try HiddenAuthors.set(self == .hidden, author.objectId, of: product.objectId, in: transaction)
         }
-        return updated.document
+        return (updated.before, updated.document)
     }
 }
 
@@ -76,7 +84,7 @@ struct ReviewFunctions: Sendable {
             }
         }
         routes.function("reviewsToModerate") { parameters, request in
-            try request.requireAdmin()
+            try request.requireArea(.catalog, .support)
             let limit = try parameters.listLimit()
             return try .result(await host.store.read { try ReviewReports.open(limit: limit, in: $0) })
         }
@@ -85,12 +93,16 @@ struct ReviewFunctions: Sendable {
     private func moderate(
         _ state: ReviewModeration, _ parameters: JSON, _ request: ServiceRequest
     ) async throws -> BusReply {
-        try request.requireAdmin()
+        try request.requireArea(.catalog, .support)
         let reviewId = try parameters.objectIdParameter("reviewId")
         let reason = try parameters.textParameter("reason", bytesMax: ReviewModeration.reasonBytesMax)
         return try await host.commit(request) { transaction in
             let review = try state.apply(to: reviewId, reason: reason, in: transaction)
-            return try .result(review.parseObject(of: "ProductReview"))
+            try host.audit.note(
+                .init(
+                    state == .hidden ? "hideReview" : "showReview", "ProductReview", reviewId, before: review.before,
+                    after: review.after), by: request, in: transaction)
+            return try .result(review.after.parseObject(of: "ProductReview"))
         }
     }
 }

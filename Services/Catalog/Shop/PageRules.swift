@@ -4,7 +4,8 @@ import ParseProtocol
 import ServiceKit
 
 /// Company pages: about, contact, privacy, terms and whatever else the shop wants to say. `content` is Markdown; the
-/// client renders it. `name` is the page's address and unique. An unpublished page is a draft that only admins see.
+/// client renders it. `name` is the page's address and unique. An unpublished page is a draft that only its
+/// editors see.
 struct PageRules: ClassRules {
     let prepares = false
 
@@ -19,9 +20,15 @@ struct PageRules: ClassRules {
         guard let isPublished = published.boolValue else {
             throw ParseError(.validationError, "published must be true or false.")
         }
-        var acl: [String: JSON] = ["role:\(adminsRole)": ["read": true, "write": true]]
+        change.object["ACL"] = Self.acl(isPublished: isPublished)
+    }
+
+    /// The shop's admins and the editors of the catalog write pages, and see drafts.
+    static func acl(isPublished: Bool) -> JSON {
+        var acl: [String: JSON] = [:]
+        for role in [adminsRole, OperatorArea.catalog.role] { acl["role:\(role)"] = ["read": true, "write": true] }
         if isPublished { acl["*"] = ["read": true] }
-        change.object["ACL"] = .object(acl)
+        return .object(acl)
     }
 
     func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws {

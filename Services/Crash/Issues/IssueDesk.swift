@@ -88,6 +88,15 @@ enum IssueDesk {
         return .object(try row.map(json) ?? [:])
     }
 
+    /// The decision about the issue that the parameters name, for the audit log; nil when they name none.
+    static func state(_ parameters: JSON, in transaction: StoreTransaction) throws -> JSON? {
+        guard let id = parameters["issueId"]?.stringValue else { return nil }
+        let row = try transaction.rows("SELECT status, resolvedIn FROM issues WHERE publicId = ?", [.text(id)]).first
+        return try row.map {
+            try ["status": .string($0.text("status")), "resolvedIn": .string($0.text("resolvedIn"))]
+        }
+    }
+
     private static func newestRelease(_ id: Int64, in transaction: StoreTransaction) throws -> String {
         let releases = try transaction.rows(
             "SELECT release FROM issueReleases WHERE issueId = ? AND release <> '' ORDER BY firstSeen", [.int(id)]

@@ -25,16 +25,25 @@ enum ServiceDirectory {
         "Promotion": "push", "_Installation": "push", "_PushStatus": "push", "_Audience": "push",
     ]
 
-    /// Internal classes that `/classes` shows to the master key and to nobody else (PARSE_PROTOCOL section 8). They are
-    /// in no pointer, include or sub-query.
+    /// Internal classes that `/classes` shows to the master key (PARSE_PROTOCOL section 8), and of clients to those
+    /// alone whose area they belong to. They are in no pointer, include or sub-query.
     static let masterClasses: Set<String> = [
         "_PushStatus", "_Audience", "_Idempotency", "_JobStatus", "_JobSchedule",
     ]
 
+    /// The internal classes that an area's routes are about.
+    private static let deskClasses: [String: OperatorArea] = ["_JobStatus": .developers, "_JobSchedule": .developers]
+
+    /// Whether `/classes` has an internal class for a principal.
+    static func shows(_ className: String, to principal: Principal) -> Bool {
+        masterClasses.contains(className)
+            && (principal.master || deskClasses[className].map { principal.runs([$0]) } ?? false)
+    }
+
     private static let functions = table(
         reading: [
             "catalog": ["nearestStores", "reviewsToModerate"],
-            "users": ["sessionsOf"],
+            "users": ["sessionsOf", "auditEntries", "myAreas"],
             "bag": ["bag", "orders"],
             "payments": ["charges", "paymentEvents"],
             "mail": ["mails", "suppressedAddresses"],

@@ -92,7 +92,7 @@ struct ObjectsController: Sendable {
             } else {
                 try QueryOptions(
                     find: request.options(), limitMax: configuration.limitMax, skipMax: configuration.skipMax,
-                    isAdmin: principal.isAdmin)
+                    mayExplain: principal.runs([.developers]))
             }
         var target = className
         if let key = options.redirectKey {

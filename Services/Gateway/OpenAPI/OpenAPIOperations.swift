@@ -1,3 +1,4 @@
+import Messages
 import ParseProtocol
 
 /// Makes OpenAPI's operations of routes.
@@ -29,7 +30,7 @@ struct OpenAPIOperations: Sendable {
     func operation(ofFunction name: String, _ function: JSON, _ example: JSON) -> JSON {
         let who =
             switch function["caller"] {
-            case "admin": "Members of the role admins."
+            case "admin": Self.members(of: function["areas"]?.arrayValue ?? [])
             case "user": "Signed-in users."
             default: "Everybody."
             }
@@ -56,6 +57,12 @@ struct OpenAPIOperations: Sendable {
                     "200": ["description": "The result.", "content": ["application/json": result]]
                 ]) { _, own in own }),
         ]
+    }
+
+    private static func members(of areas: [JSON]) -> String {
+        let roles = areas.compactMap { $0.stringValue.flatMap(OperatorArea.init)?.role }
+        return roles.isEmpty
+            ? "Members of the role admins." : "Members of the roles \(([adminsRole] + roles).joined(separator: ", "))."
     }
 
     // MARK: - Parameters and bodies
@@ -136,6 +143,7 @@ struct OpenAPIOperations: Sendable {
         case .anyone: []
         case .client: .array((Self.clientKeys.arrayValue ?? []) + (Self.session.arrayValue ?? []) + Self.masterKeys)
         case .master: .array(Self.masterKeys)
+        case .desk: .array((Self.session.arrayValue ?? []) + Self.masterKeys)
         }
     }
 

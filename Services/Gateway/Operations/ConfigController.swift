@@ -2,7 +2,7 @@ import MessageBus
 import Messages
 import ParseProtocol
 
-/// `/config`: everybody reads the parameters, the master key changes them.
+/// `/config`: everybody reads the parameters, the master key, admins and developers change them.
 struct ConfigController: Sendable {
     let services: ServiceClient
 
@@ -40,19 +40,24 @@ struct ConfigController: Sendable {
         guard principal.master else {
             throw ParseError.internalClass("_GlobalConfig", request.method == .delete ? "delete" : "find")
         }
+        return try await allParameters(request)
+    }
+
+    /// Hidden ones as well: cloud code about Config is told of them, whoever changes it.
+    private func allParameters(_ request: ParseRequest) async throws(ParseError) -> JSON {
         let reply = try await services.read(
-            CatalogCalls.config, ConfigRequest(), for: principal, trace: request.requestId)
+            CatalogCalls.config, ConfigRequest(), for: .ofHooks, trace: request.requestId)
         return try JSON(reply: try reply.document)
     }
 
     func put(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
-        let stored = { () async throws(ParseError) -> JSON in try await parameters(request, principal) }
+        let stored = { () async throws(ParseError) -> JSON in try await allParameters(request) }
         let hooks = try await HookedConfig(request.hooks, principal, stored: stored)
         let change = try await hooks?.beforeSave(.object(try request.object)).serialized
         _ = try await services.write(
             CatalogCalls.setConfig, SetConfigRequest(), documents: [change ?? request.document], for: principal,
             trace: request.requestId)
-        await hooks?.afterSave { try await parameters(request, principal) }
+        await hooks?.afterSave { try await allParameters(request) }
         return ParseResponse(["result": true])
     }
 }

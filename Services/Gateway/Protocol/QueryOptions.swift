@@ -35,14 +35,14 @@ struct QueryOptions: Sendable {
         includeByKeys()
     }
 
-    /// - Parameter isAdmin: whether an operator asks: a plan is for operators alone.
+    /// - Parameter mayExplain: whether the master key or a developer asks, who may have the plan of a query.
     /// - Throws: `.invalidQuery` (102), `.invalidJSON` (107), 117 for a bad limit, 118 for a bad skip or
     ///   `.operationForbidden` (119).
     init(
-        find options: [String: JSON], limitMax: Int, skipMax: Int = .max, isAdmin: Bool = false
+        find options: [String: JSON], limitMax: Int, skipMax: Int = .max, mayExplain: Bool = false
     ) throws(ParseError) {
         // A plan tells of more than the objects: whether somebody may have it comes before whether it is well-formed.
-        if let explain = options["explain"], !OptionValue.isAbsent(explain), !isAdmin {
+        if let explain = options["explain"], !OptionValue.isAbsent(explain), !mayExplain {
             throw ParseError(.operationForbidden, "unauthorized: master key is required for explain")
         }
         for (name, value) in options {

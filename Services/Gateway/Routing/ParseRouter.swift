@@ -132,7 +132,7 @@ final class ParseRouter: Sendable {
         _ request: ParseRequest, _ route: Route?, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
         guard let route else { throw Self.noRoute }
-        if route.access == .master, !principal.master { return .forbidden("unauthorized: master key is required") }
+        guard route.access.admits(principal) else { return .forbidden("unauthorized: master key is required") }
         guard let handler = route.handler else { throw .notBuilt(route.path) }
         var request = request
         if let context = request.credentials.context { request.context = try Self.context(context) }

@@ -62,13 +62,24 @@ final class Route: Sendable {
     func place(of name: String) -> Int? { places.first { $0.name == name }?.place }
 
     /// The groups of clients that may call a route. What a caller may then do is decided by the services.
-    enum Access: Sendable {
+    enum Access: Sendable, Equatable {
         /// Anybody, without keys. Such a route cannot be called in a batch.
         case anyone
         /// An app with the application id and, where keys are configured, one of them.
         case client
         /// The master key.
         case master
+        /// The master key, and a session of somebody who runs the area.
+        case desk(OperatorArea)
+
+        /// Whether the services are asked at all. For anybody's routes and those of clients they decide alone.
+        func admits(_ principal: Principal) -> Bool {
+            switch self {
+            case .anyone, .client: true
+            case .master: principal.master
+            case .desk(let area): principal.runs([area])
+            }
+        }
     }
 
     /// The chapters of the OpenAPI document.

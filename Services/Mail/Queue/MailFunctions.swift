@@ -6,12 +6,13 @@ import ServiceKit
 struct MailFunctions: Sendable {
     let store: ClassStore
     let sender: MailSender
+    let audit: AuditTrail
 
     private static let states = ["queued", "sent", "failed", "bounced", "suppressed", "held"]
 
     func install(in routes: inout ServiceRoutes) {
         routes.function("mails") { parameters, request in
-            try request.requireAdmin()
+            try request.requireArea(.support)
             let limit = try parameters.listLimit()
             let state = parameters["state"] ?? .null
             guard state.isNull || Self.states.contains(state.stringValue ?? "") else {
@@ -20,27 +21,29 @@ struct MailFunctions: Sendable {
             return try .result(.array(await store.read { try Self.newest(state.stringValue, limit: limit, $0) }))
         }
         routes.function("suppressedAddresses") { parameters, request in
-            try request.requireAdmin()
+            try request.requireArea(.support)
             let limit = try parameters.listLimit()
             return try .result(.array(await store.read { try SuppressionList.newest(limit: limit, $0) }))
         }
         routes.function("unsuppressAddress") { parameters, request in
-            try request.requireAdmin()
+            try request.requireArea(.support)
             guard let address = parameters["address"]?.stringValue, !address.isEmpty else {
                 throw ParseError(.validationError, "address is needed.")
             }
             return try await store.write { transaction in
                 guard try SuppressionList.remove(address, in: transaction) else { throw ParseError.objectNotFound }
+                try audit.note(.init("unsuppressAddress"), by: request, in: transaction)
                 return try .result([:])
             }
         }
         routes.function("retryMail") { parameters, request in
-            try request.requireAdmin()
+            try request.requireArea(.support)
             guard let id = parameters["id"]?.intValue else {
                 throw ParseError(.validationError, "id is needed: a mail's number as mails lists it.")
             }
             return try await store.write { transaction in
                 try Self.retry(id, in: transaction)
+                try audit.note(.init("retryMail", "", String(id)), by: request, in: transaction)
                 transaction.afterCommit { sender.wake() }
                 return try .result([:])
             }

@@ -19,6 +19,9 @@ struct PromotionFunctions: Sendable {
                 let push = try Pushes.add(
                     try PushDraft(body, now: transaction.now), promotion: id, source: "promotion", in: transaction)
                 transaction.afterCommit { [spreader] in spreader.wake() }
+                try host.audit.note(
+                    .init("sendPromotion", "Promotion", id, after: ["pushId": .string(push)]), by: request,
+                    in: transaction)
                 return try .result(["pushId": .string(push)])
             }
         }
@@ -30,6 +33,9 @@ struct PromotionFunctions: Sendable {
                 for row in try transaction.rows(
                     "SELECT id FROM pushes WHERE promotion = ? AND state != 'ended'", [.text(id)])
                 where try Pushes.cancel(row.text("id"), in: transaction) { cancelled += 1 }
+                try host.audit.note(
+                    .init("cancelPromotion", "Promotion", id, after: ["cancelled": .int(cancelled)]), by: request,
+                    in: transaction)
                 return try .result(["cancelled": .int(cancelled)])
             }
         }

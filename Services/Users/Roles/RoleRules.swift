@@ -19,6 +19,12 @@ package struct RoleRules: ClassRules {
     }
 
     package func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
+        if change.verb != .create, !change.caller.isMaster {
+            let stored = try transaction.documentIfFound("_Role", try change.requiredObjectId, caller: .master)
+            try OperatorRoles.check(
+                change.object, isDelete: change.verb == .delete, ofRoleNamed: stored?["name"]?.stringValue ?? "",
+                isAdmin: change.principal.isAdmin)
+        }
         guard change.verb == .update, let name = change.object["name"] else { return }
         let stored = try transaction.document("_Role", try change.requiredObjectId, caller: change.caller)
         guard name == stored["name"] else {
@@ -52,7 +58,7 @@ package struct RoleRules: ClassRules {
     private static let chosenId = ParseError(.invalidKeyName, "objectId is an invalid field name.")
 
     /// - Throws: `.incorrectType` (111) without name or ACL, `.invalidRoleName` (139) for a name that cannot be one,
-    ///   `.duplicateValue` (137) for the admins' name, `.invalidKeyName` (105) for a chosen id.
+    ///   `.duplicateValue` (137) for the name of an operators' role, `.invalidKeyName` (105) for a chosen id.
     package static func checkNew(_ role: JSON, isMaster: Bool) throws {
         // The id of a role that is gone may still be in other roles' `roles`.
         if !isMaster, role["objectId"] != nil { throw chosenId }
@@ -60,7 +66,7 @@ package struct RoleRules: ClassRules {
         case nil, .null: throw ParseError(.incorrectType, "name is required.")
         case .string(let name) where isName(name):
             // Seeded moments after the first start; until then it must not be anybody else's.
-            guard isMaster || name != adminsRole else {
+            guard isMaster || !OperatorArea.roles.contains(name) else {
                 throw ParseError(.duplicateValue, "A duplicate value for a field with unique values was provided")
             }
         default:

@@ -32,11 +32,15 @@ enum SessionAdministration {
 
     /// Function `sessionsOf {userId}`: a user's sessions, newest first, without what would let somebody use them.
     static func list(_ parameters: JSON, _ request: ServiceRequest, host: ServiceHost) async throws -> BusReply {
-        try request.requireAdmin()
+        try request.requireArea(.support)
+        let userId = try userId(parameters)
         let query = Query(
-            className: "_Session", where: ["user": .pointer("_User", try userId(parameters))], order: ["-createdAt"],
+            className: "_Session", where: ["user": .pointer("_User", userId)], order: ["-createdAt"],
             limit: Sessions.perUserMax)
-        let sessions = try await host.store.read { try $0.documents(query, caller: .master) }
+        let sessions = try await host.store.read { reader in
+            try requireReach(of: userId, request, reader)
+            return try reader.documents(query, caller: .master)
+        }
         return try .result(
             .array(
                 sessions.map { session in
@@ -48,13 +52,29 @@ enum SessionAdministration {
 
     /// Function `revokeSessions {userId}`: ends every session of a user, at once; answers how many.
     static func revoke(_ parameters: JSON, _ request: ServiceRequest, host: ServiceHost) async throws -> BusReply {
-        try request.requireAdmin()
+        try request.requireArea(.support)
         let userId = try userId(parameters)
         return try await host.commit(request) { transaction in
+            try requireReach(of: userId, request, transaction)
             let revoked = try Sessions.close(of: userId, in: transaction)
+            try host.audit.note(
+                .init("revokeSessions", "_User", userId, after: ["revoked": .int(Int64(revoked))]), by: request,
+                in: transaction)
             var reply = try BusReply.result(["revoked": .int(Int64(revoked))])
             reply.forget = Forget.with { $0.userIds = [userId] }
             return reply
+        }
+    }
+
+    /// Support looks after customers. Sessions of operators are the admins' business.
+    /// - Throws: `.operationForbidden` (119).
+    private static func requireReach(
+        of userId: String, _ request: ServiceRequest, _ reader: some ObjectReading
+    ) throws {
+        guard !request.isFromAdmin else { return }
+        let roles = try RoleHierarchy.roles(of: userId, reader).map(\.name)
+        guard OperatorArea.roles.isDisjoint(with: roles) else {
+            throw ParseError(.operationForbidden, "Only an admin may do this with an operator's sessions.")
         }
     }
 

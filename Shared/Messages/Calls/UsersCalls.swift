@@ -42,8 +42,11 @@ public enum UsersCalls {
     /// A user's name and e-mail address. Sender: bag.
     public static let contact = Call<ContactRequest, ContactReply>("users.contact.v1")
 
+    /// Changes by operators, for the audit log. Sender: every service, through its outbox.
+    public static let audit = Call<AuditChanges, Accepted>("users.audit.v1")
+
     static let all: [any DeclaredCall] = [
         signUp, logIn, verifyPassword, challenge, logInAs, logOut, me, sessionMe, session, rights, extendSession,
-        requestMail, resetOwner, mailLink, verifyEmail, checkReset, resetPassword, contact,
+        requestMail, resetOwner, mailLink, verifyEmail, checkReset, resetPassword, contact, audit,
     ]
 }

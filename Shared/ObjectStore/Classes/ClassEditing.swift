@@ -57,6 +57,11 @@ extension StoreTransaction {
         try writer.drop(info, in: &schema)
     }
 
+    /// The fields of a class that its permissions hide from somebody.
+    public func protectedFields(of name: String) -> Set<String> {
+        schema.classes[name]?.permissions.protectedFields.values.reduce(into: []) { $0.formUnion($1) } ?? []
+    }
+
     /// The ids of up to `max` objects of a class, whoever may see them.
     public func objectIds(_ name: String, max: Int) throws -> [String] {
         guard let info = schema.classes[name] else { return [] }

@@ -25,7 +25,11 @@ public struct ClassPermissions: Sendable, Hashable {
         /// A grant to callers with a session.
         public static let signedIn = Operation(["requiresAuthentication": true])
         /// A grant to the members of a role and of the roles that inherit it.
-        public static func role(_ name: String) -> Operation { Operation(["role:\(name)": true]) }
+        public static func role(_ name: String) -> Operation { roles([name]) }
+        /// A grant to the members of each of the roles.
+        public static func roles(_ names: [String]) -> Operation {
+            Operation(Dictionary(names.map { ("role:\($0)", true) }) { first, _ in first })
+        }
     }
 
     /// The operations that permissions tell apart, by their names in the protocol.
@@ -74,12 +78,26 @@ public struct ClassPermissions: Sendable, Hashable {
     /// Only the master key, which is Satchel itself.
     public static let masterOnly = ClassPermissions()
 
-    /// Everybody reads; only members of the role create, update, delete and add fields.
-    public static func adminWritten(by role: String = "admins") -> ClassPermissions {
-        let writers = Operation.role(role)
+    /// Everybody reads; only members of the role and of `others` create, update and delete, and only those of the role
+    /// add fields.
+    public static func adminWritten(by role: String = "admins", and others: [String] = []) -> ClassPermissions {
+        let writers = Operation.roles([role] + others)
         return ClassPermissions(
             find: .everybody, count: .everybody, get: .everybody, create: writers, update: writers, delete: writers,
-            addField: writers)
+            addField: .role(role))
+    }
+
+    /// Only members of the roles read; nobody but the master key writes.
+    public static func seen(by roles: [String]) -> ClassPermissions {
+        let readers = Operation.roles(roles)
+        return ClassPermissions(find: readers, count: readers, get: readers)
+    }
+
+    /// Only members of the roles read and write; nobody but the master key adds fields.
+    public static func kept(by roles: [String]) -> ClassPermissions {
+        let keepers = Operation.roles(roles)
+        return ClassPermissions(
+            find: keepers, count: keepers, get: keepers, create: keepers, update: keepers, delete: keepers)
     }
 
     /// The grant for an action; for a missing one everybody in an open class, else nobody.

@@ -43,9 +43,11 @@ extension ServiceRoutes {
 
         read(framed: calls.find) { message, request, reader in
             if message.explain {
-                try request.requireAdmin()
-                return try BusReply(
-                    FindReply(), documents: [try reader.explain(Query(message), caller: .master)])
+                try request.requireMaster(or: .developers)
+                // A developer gets the plan of the query as it would run for him.
+                let principal = request.envelope.principal
+                let asker = principal.master ? .master : caller(principal, message.className)
+                return try BusReply(FindReply(), documents: [try reader.explain(Query(message), caller: asker)])
             }
             let page = try reader.find(Query(message), caller: caller(request.envelope.principal, message.className))
             if page.bytesNeeded > 0 {
@@ -117,6 +119,7 @@ extension ServiceRoutes {
         routes[calls.write.kind] = .choice { [host] request in
             let message = try WriteRequest(serializedBytes: request.body)
             let proposals = try Self.proposals(message, request)
+            let audit = AuditedWrite(message, request, host.audit)
             let prepares = message.changes.contains { rules[$0.className]?.prepares ?? false }
             // What has nothing to prepare is handed to the writer by the lane, without a task in between.
             if !prepares {
@@ -126,10 +129,10 @@ extension ServiceRoutes {
                 return .plainWrite(
                     keyed: !isCreate,
                     atOnce: { transaction in
-                        guard case .success(let change)? = only else { return false }
+                        guard audit == nil, case .success(let change)? = only else { return false }
                         return transaction.changesAtOnce(change.className, change.object)
                     },
-                    { try Self.apply(proposals, atomic: message.atomic, rules: rules, in: $0) })
+                    { try Self.apply(proposals, atomic: message.atomic, rules: rules, audit: audit, in: $0) })
             }
             return .task { request in
                 var prepared: [Result<ProposedChange, ParseError>] = []
@@ -140,7 +143,7 @@ extension ServiceRoutes {
                 }
                 let changes = prepared
                 return try await host.commit(request) {
-                    try Self.apply(changes, atomic: message.atomic, rules: rules, in: $0)
+                    try Self.apply(changes, atomic: message.atomic, rules: rules, audit: audit, in: $0)
                 }
             }
         }

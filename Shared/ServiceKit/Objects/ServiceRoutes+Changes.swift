@@ -46,10 +46,12 @@ extension ServiceRoutes {
     }
 
     /// Applies the changes in order. Not atomic: each stands for itself, and a failure is an answer, not an error.
+    /// - Parameter audit: the notes of an operator's changes; nil for those of customers.
     static func apply(
         _ changes: [Result<ProposedChange, ParseError>], atomic: Bool, rules: [String: any ClassRules],
-        in transaction: StoreTransaction
+        audit: AuditedWrite? = nil, in transaction: StoreTransaction
     ) throws -> BusReply {
+        var audit = audit
         var reply = WriteReply()
         var answers: [[UInt8]] = []
         var forget: Forget?
@@ -71,6 +73,7 @@ extension ServiceRoutes {
                     told.shown = shown
                 }
                 reply.outcomes.append(told)
+                audit?.add(change, outcome, in: transaction)
                 answers.append(outcome.answer.serialized)
                 if let new = outcome.forget { forget = forget.map { $0.merging(new) } ?? new }
             } catch let error as ParseError where !atomic {
@@ -78,6 +81,7 @@ extension ServiceRoutes {
                 answers.append([])
             }
         }
+        try audit?.store(in: transaction)
         return try BusReply(reply, documents: answers, forget: forget)
     }
 

@@ -7,9 +7,21 @@ extension ServiceRequest {
     public var isFromAdmin: Bool { envelope.principal.isAdmin }
 
     /// - Throws: `.operationForbidden` (119) unless an admin asks.
-    public func requireAdmin() throws {
-        guard isFromAdmin else {
+    public func requireAdmin() throws { try requireArea(.admins) }
+
+    /// - Throws: `.operationForbidden` (119) unless somebody asks who runs one of the areas. The text is the same for
+    ///   all: it tells nobody which roles there are.
+    public func requireArea(_ areas: OperatorArea...) throws {
+        guard envelope.principal.runs(areas) else {
             throw ParseError(.operationForbidden, "Only members of the role \(adminsRole) may do this.")
+        }
+    }
+
+    /// For what only the master key did on hosted Parse.
+    /// - Throws: `.operationForbidden` (119) unless the master key asks, or somebody who runs the area.
+    public func requireMaster(or area: OperatorArea) throws {
+        guard envelope.principal.runs([area]) else {
+            throw ParseError(.operationForbidden, "unauthorized: master key is required")
         }
     }
 }

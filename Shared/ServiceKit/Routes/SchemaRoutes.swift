@@ -14,20 +14,26 @@ extension ServiceRoutes {
         let defined = Dictionary(uniqueKeysWithValues: host.plan.classes.map { ($0.name, Set($0.fields.keys)) })
 
         read(framed: calls.schemas) { message, request, reader in
-            try request.requireMaster()
+            try request.requireMaster(or: .developers)
             let answer =
                 try message.className.isEmpty ? reader.schemas() : reader.schema(of: message.className)
             return try BusReply(Accepted(), documents: [answer])
         }
 
-        write(framed: calls.schema) { message, request, transaction in
-            try request.requireMaster()
+        write(framed: calls.schema) { [host] message, request, transaction in
+            try request.requireMaster(or: .developers)
+            let before = try transaction.schemaJSON(of: message.className)
             var answer = JSON.object([:]).serialized
             switch message.verb {
             case .create: answer = try transaction.createClass(message.className, try request.document())
             case .change:
+                let wish = try request.document()
+                if !request.isFromAdmin, defined[message.className] != nil || message.className.hasPrefix("_") {
+                    try SchemaRights.check(
+                        developersWish: wish, ofBuiltIn: message.className, stored: before ?? [:])
+                }
                 answer = try transaction.changeClass(
-                    message.className, try request.document(), keeping: defined[message.className] ?? [])
+                    message.className, wish, keeping: defined[message.className] ?? [])
             case .drop:
                 guard defined[message.className] == nil else {
                     throw ParseError(.operationForbidden, "The class \(message.className) is part of Satchel.")
@@ -35,6 +41,9 @@ extension ServiceRoutes {
                 try transaction.dropClass(message.className)
             case .unknown, .UNRECOGNIZED: throw ParseError(.invalidJSON, "Unknown verb.")
             }
+            let after = try transaction.schemaJSON(of: message.className)
+            try host.audit.note(
+                .init("schema", message.className, before: before, after: after), by: request, in: transaction)
             return try BusReply(Accepted(), documents: [answer])
         }
 
@@ -43,6 +52,9 @@ extension ServiceRoutes {
             let className = message.className
             let classRules = rules[className]
             let principal = request.envelope.principal
+            try await host.store.write {
+                try host.audit.note(.init("purge", className), by: request, in: $0)
+            }
             var forget: Forget?
             while true {
                 let forgets = try await host.store.write { try Self.purge(className, classRules, principal, in: $0) }
@@ -70,6 +82,13 @@ extension ServiceRoutes {
         }
         guard try !transaction.exists(className, ids[0]) else { throw ParseError.internalError }
         return forgets
+    }
+}
+
+extension StoreTransaction {
+    /// The class as the schemas API shows it; nil when there is none of that name.
+    fileprivate func schemaJSON(of className: String) throws -> JSON? {
+        hasClass(className) ? try JSON(parsing: schema(of: className)) : nil
     }
 }
 

@@ -54,8 +54,11 @@ import Testing
         let suite = try await Suite.shared
         let hidden = try await Hidden(suite)
         let master = ParseClient.master(suite)
-        for caller in [ParseClient(suite), try await Customer.signUp(suite).client, try await Customer.admin(suite)] {
-            for className in Self.classes {
+        let admin = try await Customer.admin(suite)
+        for caller in [ParseClient(suite), try await Customer.signUp(suite).client, admin] {
+            let isAdmin = caller.sessionToken == admin.sessionToken
+            // Whoever runs the shop plans jobs, and sees what became of them.
+            for className in Self.classes where !isAdmin || !className.hasPrefix("_Job") {
                 let id = hidden.id(in: className)
                 for way in ["_Audience", "_PushStatus", "_Join:users:_Role"].contains(className)
                     ? Way.allCases : [.plain]

@@ -26,6 +26,19 @@ enum HookDefinitions {
         }
     }
 
+    /// A stored webhook as the audit log has it; nil when there is none. Of the address the query is left out, which
+    /// may hold a secret.
+    static func shown(_ hook: Hook, in reader: some ObjectReading) throws -> JSON? {
+        let name = hook.functionName.isEmpty ? hook.triggerName : hook.functionName
+        let rows = try reader.rows(
+            "SELECT url FROM hooks WHERE className = ? AND name = ?", [.text(hook.className), .text(name)])
+        return try rows.first.map { row in
+            let url = try row.text("url")
+            let address = url.prefix { $0 != "?" }
+            return ["url": .string(address.count < url.count ? "\(address)?…" : url)]
+        }
+    }
+
     /// - Throws: `.webhookError` (143); then nothing is changed.
     static func apply(_ change: HookChange, in transaction: StoreTransaction) throws {
         let hook = try HookDeclaration(change.hook, needsURL: change.verb != .remove)

@@ -3,15 +3,21 @@ import Messages
 import ServiceKit
 
 /// The kinds about webhooks and cloud code (Shared/Messages/Protos/hooks.proto).
-func installHooks(_ routes: inout ServiceRoutes) {
+func installHooks(_ host: ServiceHost, _ routes: inout ServiceRoutes) {
     routes.read(HookCalls.list) { _, _, reader in
         var reply = try HookDefinitions.all(in: reader)
         reply.code = try CodeHooks.all(in: reader)
         return reply
     }
     routes.accept(HookCalls.set) { message, request, transaction in
-        try request.requireMaster()
+        // A trigger is told of whole objects, whoever may read them, and changes what others save.
+        try request.requireMaster(or: message.hook.functionName.isEmpty ? .admins : .developers)
+        let before = try HookDefinitions.shown(message.hook, in: transaction)
         try HookDefinitions.apply(message, in: transaction)
+        let after = try HookDefinitions.shown(message.hook, in: transaction)
+        let name = message.hook.functionName.isEmpty ? message.hook.triggerName : message.hook.functionName
+        try host.audit.note(
+            .init("hook", message.hook.className, name, before: before, after: after), by: request, in: transaction)
     }
     // The same whenever it is done, so that no answer is kept for a repetition.
     routes.write(framed: HookCalls.setCode, keyed: false) { message, request, transaction in

@@ -1,3 +1,4 @@
+import Messages
 import ObjectStore
 import ParseProtocol
 import ServiceKit
@@ -11,14 +12,14 @@ struct Job: Sendable {
 }
 
 extension ClassDefinition {
-    /// The runs of jobs, and what became of each. Written by the service, read with the master key.
+    /// The runs of jobs, and what became of each. Written by the service, read with the master key and by developers.
     static let jobStatus = ClassDefinition(
         "_JobStatus",
         fields: [
             "jobName": .string, "source": .string, "status": .string, "message": .string, "params": .object,
             "finishedAt": .date,
         ],
-        permissions: .masterOnly)
+        permissions: .seen(by: jobRoles))
 
     /// The schedules by which jobs run by themselves.
     static let jobSchedule = ClassDefinition(
@@ -27,12 +28,18 @@ extension ClassDefinition {
             "jobName": .string, "description": .string, "params": .string, "startAfter": .string,
             "daysOfWeek": .array, "timeOfDay": .string, "lastRun": .number, "repeatMinutes": .number, "cron": .string,
         ],
-        permissions: .masterOnly)
+        permissions: .kept(by: jobRoles))
+
+    fileprivate static let jobRoles = [adminsRole, OperatorArea.developers.role]
 }
 
 /// Statuses are the service's to write, whoever asks.
 struct JobStatusRules: ClassRules {
     let prepares = false
+
+    /// Whoever starts jobs sees what became of them.
+    static let acl = JSON.object(
+        Dictionary(uniqueKeysWithValues: ClassDefinition.jobRoles.map { ("role:\($0)", ["read": true]) }))
 
     func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
         guard change.verb == .delete else {

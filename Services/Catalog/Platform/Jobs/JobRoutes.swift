@@ -20,13 +20,17 @@ func installJobs(_ host: ServiceHost, _ keeper: FileKeeper, _ routes: inout Serv
         return JobsReply.with { $0.names = names.sorted() }
     }
     routes.write(JobCalls.start) { message, request, transaction in
-        try request.requireMaster()
+        try request.requireMaster(or: .developers)
         let id = try runner.start(message.name, request.document(), source: "api", in: transaction)
+        try host.audit.note(
+            .init("job.start", "_JobStatus", id, after: ["jobName": .string(message.name)]), by: request,
+            in: transaction)
         return StartJobReply.with { $0.statusID = id }
     }
     routes.accept(JobCalls.stop) { message, request, transaction in
-        try request.requireMaster()
+        try request.requireMaster(or: .developers)
         try runner.stop(message.name, in: transaction)
+        try host.audit.note(.init("job.stop", "_JobStatus", message.name), by: request, in: transaction)
     }
     runner.keepRunning()
 }

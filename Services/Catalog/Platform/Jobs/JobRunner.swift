@@ -53,7 +53,8 @@ final class JobRunner: Sendable {
                 "\(Self.waitingMax) runs of the job wait already.", retryAfterSeconds: 60)
         }
         let status: JSON = [
-            "jobName": .string(name), "source": .string(source), "status": "running", "params": parameters, "ACL": [:],
+            "jobName": .string(name), "source": .string(source), "status": "running", "params": parameters,
+            "ACL": JobStatusRules.acl,
         ]
         let id = try transaction.create("_JobStatus", status, caller: .master).objectId
         _ = try transaction.execute("INSERT INTO jobRuns(status, name) VALUES (?, ?)", [.text(id), .text(name)])

@@ -71,8 +71,7 @@ extension RouteCall {
     ///   `.invalidSessionToken` (209).
     fileprivate func className(_ ofRoute: String?) throws(ParseError) -> String {
         let className = ofRoute ?? self["className"]
-        let isShown = principal.master && ServiceDirectory.masterClasses.contains(className)
-        guard Names.isClassName(className) || isShown else {
+        guard Names.isClassName(className) || ServiceDirectory.shows(className, to: principal) else {
             throw className.hasPrefix("_") ? .internalClass(className, operation) : .invalidClassName(className)
         }
         try OwnClasses.checkSessions(className, principal)

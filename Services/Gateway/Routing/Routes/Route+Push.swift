@@ -2,7 +2,7 @@
 extension Route {
     static let push: [Route] =
         [
-            Route(.post, "/push", .push, "sendPush", "Sends a push, now or later.", access: .master) {
+            Route(.post, "/push", .push, "sendPush", "Sends a push, now or later.", access: .desk(.admins)) {
                 try await $0.controllers.push.send($0.request, $0.principal)
             }
         ]
@@ -13,7 +13,7 @@ extension Route {
             (.put, "/push_audiences/{objectId}", "updatePushAudience", "Changes a group."),
             (.delete, "/push_audiences/{objectId}", "deletePushAudience", "Deletes a group."),
         ].map { (method: ParseRequest.Method, path: String, id: String, summary: String) in
-            Route(method, path, .push, id, summary, access: .master) {
+            Route(method, path, .push, id, summary, access: .desk(.admins)) {
                 try await $0.controllers.push.audiences($0.request, $0.principal)
             }
         }

@@ -1,28 +1,32 @@
 /// Classes, and what is asked about a class as a whole.
 extension Route {
     static let schemas: [Route] = [
-        Route(.get, "/schemas", .schemas, "listSchemas", "Every class.", access: .master) {
+        Route(.get, "/schemas", .schemas, "listSchemas", "Every class.", access: .desk(.developers)) {
             try await $0.controllers.schemas.list($0.request, $0.principal)
         },
         Route(
-            .post, "/schemas", .schemas, "createNamedSchema", "Creates the class that the body names.", access: .master
+            .post, "/schemas", .schemas, "createNamedSchema", "Creates the class that the body names.",
+            access: .desk(.developers)
         ) {
             try await $0.controllers.schemas.save(.create, nil, $0.request, $0.principal)
         },
-        Route(.get, "/schemas/{className}", .schemas, "getSchema", "One class.", access: .master) {
+        Route(.get, "/schemas/{className}", .schemas, "getSchema", "One class.", access: .desk(.developers)) {
             try await $0.controllers.schemas.get($0["className"], $0.request, $0.principal)
         },
-        Route(.post, "/schemas/{className}", .schemas, "createSchema", "Creates a class.", access: .master) {
+        Route(.post, "/schemas/{className}", .schemas, "createSchema", "Creates a class.", access: .desk(.developers)) {
             try await $0.controllers.schemas.save(.create, $0["className"], $0.request, $0.principal)
         },
         Route(
             .put, "/schemas/{className}", .schemas, "updateSchema",
             "Changes fields, permissions and indexes of a class.",
-            access: .master
+            access: .desk(.developers)
         ) {
             try await $0.controllers.schemas.save(.change, $0["className"], $0.request, $0.principal)
         },
-        Route(.delete, "/schemas/{className}", .schemas, "deleteSchema", "Drops an empty class.", access: .master) {
+        Route(
+            .delete, "/schemas/{className}", .schemas, "deleteSchema", "Drops an empty class.",
+            access: .desk(.developers)
+        ) {
             try await $0.controllers.schemas.drop($0["className"], $0.request, $0.principal)
         },
         Route(.delete, "/purge/{className}", .schemas, "purgeClass", "Deletes all objects of a class.", access: .master)

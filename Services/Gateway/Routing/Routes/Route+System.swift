@@ -4,7 +4,7 @@ extension Route {
         Route(.get, "/config", .config, "getConfig", "The parameters of the app.") {
             try await $0.controllers.config.get($0.request, $0.principal)
         },
-        Route(.put, "/config", .config, "updateConfig", "Changes parameters of the app.", access: .master) {
+        Route(.put, "/config", .config, "updateConfig", "Changes parameters of the app.", access: .desk(.developers)) {
             try await $0.controllers.config.put($0.request, $0.principal)
         },
         Route(.get, "/classes/_GlobalConfig", .config, "findConfig", "The parameters as an object of their class.") {
@@ -31,13 +31,15 @@ extension Route {
         Route(.get, "/openapi.json", .system, "getOpenAPI", "This document.", access: .anyone) {
             $0.controllers.system.openAPI()
         },
-        Route(.get, "/serverInfo", .system, "getServerInfo", "Version and features.", access: .master) {
+        Route(.get, "/serverInfo", .system, "getServerInfo", "Version and features.", access: .desk(.developers)) {
             await $0.controllers.system.serverInfo()
         },
-        Route(.get, "/scriptlog", .system, "getLog", "Lines of the log.", access: .master) {
+        Route(.get, "/scriptlog", .system, "getLog", "Lines of the log.", access: .desk(.developers)) {
             try await $0.controllers.logs.read($0.request)
         },
-        Route(.get, "/security", .system, "getSecurityReport", "A check of the configuration.", access: .master) {
+        Route(
+            .get, "/security", .system, "getSecurityReport", "A check of the configuration.", access: .desk(.developers)
+        ) {
             try await $0.controllers.security.report($0.request)
         },
         // A payment provider has no keys of the shop's; its signature is checked by the service that has the secret.

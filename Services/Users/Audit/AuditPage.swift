@@ -1,0 +1,70 @@
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// A page of the audit log, newest entries first, by the parameters of the function `auditEntries`.
+package struct AuditPage: Sendable {
+    private var conditions: [String] = []
+    private var arguments: [SQLValue] = []
+    private let limit: Int64
+
+    private static let limitMax: Int64 = 200
+
+    /// - Throws: `.validationError` (142) for parameters that mean nothing.
+    package init(_ parameters: JSON) throws {
+        limit = try parameters.listLimit(standard: 50, maximum: Self.limitMax)
+        if let after = try parameters.textParameter("after") {
+            guard let id = Int64(after), id > 0 else {
+                throw ParseError(.validationError, "after must be the next of an earlier answer.")
+            }
+            add("id < ?", [.int(id)])
+        }
+        if let who = try parameters.textParameter("who") {
+            add("(userId = ? OR who = ?)", [.text(who), .text(who)])
+        }
+        for name in ["className", "objectId"] {
+            if let value = try parameters.textParameter(name) { add("\(name) = ?", [.text(value)]) }
+        }
+        for (name, comparison) in [("from", ">="), ("to", "<")] {
+            guard let value = parameters[name], !value.isNull else { continue }
+            let text = value.stringValue ?? (value.wireType == "Date" ? value["iso"]?.stringValue : nil)
+            guard let time = text.flatMap(Timestamp.init(iso:)) else {
+                throw ParseError(.validationError, "\(name) must be a date.")
+            }
+            add("at \(comparison) ?", [.int(time.milliseconds)])
+        }
+    }
+
+    private mutating func add(_ condition: String, _ values: [SQLValue]) {
+        conditions.append(condition)
+        arguments += values
+    }
+
+    /// `{entries, next}`; `next` is null on the last page.
+    package func read(in reader: some ObjectReading) throws -> JSON {
+        let filter = conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")
+        // One more tells whether there is a next page.
+        let rows = try reader.rows(
+            """
+            SELECT id, at, userId, who, action, className, objectId, before, after, requestId, address \
+            FROM auditEntries \(filter) ORDER BY id DESC LIMIT ?
+            """, arguments + [.int(limit + 1)])
+        let shown = rows.prefix(Int(limit))
+        let next = try rows.count > shown.count ? shown.last.map { JSON.string(String(try $0.int("id"))) } : nil
+        return ["entries": .array(try shown.map(Self.entry)), "next": next ?? .null]
+    }
+
+    private static func entry(_ row: SQLRow) throws -> JSON {
+        let userId = try row.text("userId")
+        return try [
+            "at": .string(Timestamp(milliseconds: row.int("at")).iso), "who": .string(row.text("who")),
+            "userId": .string(userId), "via": .string(userId.isEmpty ? "masterKey" : "session"),
+            "action": .string(row.text("action")), "className": .string(row.text("className")),
+            "objectId": .string(row.text("objectId")), "before": state(row["before"].textValue),
+            "after": state(row["after"].textValue), "requestId": .string(row.text("requestId")),
+            "address": .string(row.text("address")),
+        ]
+    }
+
+    private static func state(_ text: String?) -> JSON { text.flatMap { try? JSON(parsing: $0) } ?? .null }
+}

@@ -1,0 +1,187 @@
+import NIOHTTP1
+import ParseProtocol
+import TestSupport
+import Testing
+
+/// A stolen session of each role of the desk: it does what is its own, and nothing of the other areas or of the master
+/// key. Ids T14a and T14b of docs/hardening.md.
+@Suite struct OperatorAreaScenarioTests {
+    /// A request that does no harm, and the roles that may make it. Who may is told that something else is wrong with
+    /// it, or gets an answer.
+    private struct Row {
+        let method: HTTPMethod
+        let path: String
+        let body: JSON?
+        let roles: Set<String>
+        /// Whether the admins may.
+        var isAdmins = true
+
+        init(_ method: HTTPMethod, _ path: String, _ body: JSON? = nil, _ roles: String...) {
+            (self.method, self.path, self.body, self.roles) = (method, path, body, Set(roles))
+        }
+
+        static func masterKeys(_ method: HTTPMethod, _ path: String, _ body: JSON? = nil) -> Row {
+            var row = Row(method, path, body)
+            row.isAdmins = false
+            return row
+        }
+    }
+
+    private static let (catalog, orders, support, developers) = (
+        "catalog-editors", "order-desk", "support", "developers"
+    )
+
+    private static let functions: [Row] = [
+        Row(.POST, "/functions/shipOrder", [:], orders), Row(.POST, "/functions/deliverOrder", [:], orders),
+        Row(.POST, "/functions/refundOrder", [:], orders), Row(.POST, "/functions/orders", [:], orders, support),
+        Row(.POST, "/functions/charges", [:], orders), Row(.POST, "/functions/paymentEvents", [:], orders),
+        Row(.POST, "/functions/hideReview", [:], catalog, support),
+        Row(.POST, "/functions/showReview", [:], catalog, support),
+        Row(.POST, "/functions/reviewsToModerate", [:], catalog, support),
+        Row(.POST, "/functions/sessionsOf", ["userId": "nobody1234"], support),
+        Row(.POST, "/functions/revokeSessions", ["userId": "nobody1234"], support),
+        Row(.POST, "/functions/mails", [:], support), Row(.POST, "/functions/suppressedAddresses", [:], support),
+        Row(.POST, "/functions/unsuppressAddress", [:], support), Row(.POST, "/functions/retryMail", [:], support),
+        Row(.POST, "/functions/crashIssues", [:], developers, support),
+        Row(.POST, "/functions/crashReports", [:], developers, support),
+        Row(.POST, "/functions/crashProjects", [:], developers, support),
+        Row(.POST, "/functions/resolveCrashIssue", [:], developers),
+        Row(.POST, "/functions/ignoreCrashIssue", [:], developers),
+        Row(.POST, "/functions/createCrashProject", [:], developers),
+        Row(.POST, "/functions/disableCrashKey", [:], developers),
+        Row(.POST, "/functions/analyticsSales", [:], developers),
+        Row(.POST, "/functions/analyticsRequests", [:], developers),
+        Row(.POST, "/functions/sendPromotion", [:]), Row(.POST, "/functions/cancelPromotion", [:]),
+        Row(.POST, "/functions/promotionReport", [:]), Row(.POST, "/functions/auditEntries", [:]),
+    ]
+
+    private static let classes: [Row] = [
+        Row(.POST, "/classes/Product", ["name": "Desk", "unitPrice": 1, "stock": 0, "active": false], catalog),
+        Row(.POST, "/classes/Category", ["title": "Desk"], catalog),
+        Row(.POST, "/classes/Page", ["name": "No Name"], catalog),
+        Row(.POST, "/classes/Promotion", ["content": "Desk"]),
+        Row(.GET, "/classes/Product?explain=true&limit=1", nil, developers),
+        Row(.GET, "/classes/_JobStatus?limit=1", nil, developers),
+        Row(.GET, "/export/Product?where=%7B%22name%22%3A1%7D"),
+        Row.masterKeys(.GET, "/classes/_Audience"), Row.masterKeys(.GET, "/classes/_PushStatus"),
+        Row.masterKeys(.GET, "/classes/_Idempotency"),
+    ]
+
+    private static let masterKeyRoutes: [Row] = [
+        Row(.GET, "/schemas", nil, developers), Row(.GET, "/schemas/Order", nil, developers),
+        Row(.POST, "/schemas/_Bad", [:], developers), Row(.PUT, "/schemas/NeverThere", [:], developers),
+        Row(.DELETE, "/schemas/NeverThere", nil, developers), Row(.PUT, "/config", [:], developers),
+        Row(.GET, "/hooks/functions", nil, developers), Row(.POST, "/hooks/functions", [:], developers),
+        Row(.GET, "/hooks/triggers", nil, developers),
+        Row(.PUT, "/hooks/triggers/Never/beforeSave", ["url": "https://hooks.example/"]),
+        Row(.POST, "/jobs/nothing", [:], developers), Row(.DELETE, "/jobs/nothing", nil, developers),
+        Row(.GET, "/cloud_code/jobs", nil, developers), Row(.GET, "/cloud_code/jobs/data", nil, developers),
+        Row(.POST, "/cloud_code/jobs", [:], developers), Row(.GET, "/scriptlog", nil, developers),
+        Row(.GET, "/security", nil, developers), Row(.GET, "/serverInfo", nil, developers),
+        Row(.POST, "/push", [:]), Row(.GET, "/push_audiences"),
+        Row.masterKeys(.DELETE, "/purge/NeverThere"), Row.masterKeys(.POST, "/loginAs", ["userId": "nobody1234"]),
+        Row.masterKeys(.GET, "/aggregate/Product?distinct=name"),
+        Row.masterKeys(.DELETE, "/files/never-there.txt"),
+    ]
+
+    /// T14a
+    @Test func eachRoleDoesWhatIsItsOwnAndNothingElse() async throws {
+        let desk = try await Desk.shared
+        let customer = try await Customer.signUp(desk.suite).client
+        for row in Self.functions + Self.classes + Self.masterKeyRoutes {
+            for role in Desk.roles {
+                let answer = try await desk.member(of: role).client.call(row.method, row.path, row.body)
+                #expect(
+                    answer.isForbidden != row.roles.contains(role),
+                    "\(role) \(row.method) \(row.path): \(answer.status) \(answer.text.prefix(200))")
+            }
+            let admins = try await desk.admin.call(row.method, row.path, row.body)
+            #expect(
+                admins.isForbidden != row.isAdmins, "admins \(row.path): \(admins.status) \(admins.text.prefix(200))")
+            for client in [customer, ParseClient(desk.suite)] {
+                let answer = try await client.call(row.method, row.path, row.body)
+                #expect(answer.isForbidden, "\(row.path): \(answer.status) \(answer.text.prefix(200))")
+            }
+        }
+    }
+
+    /// T14a
+    @Test func noOtherWayLeadsToAnotherArea() async throws {
+        let desk = try await Desk.shared
+        for row in Self.masterKeyRoutes where !row.path.contains("?") {
+            for way in Way.allCases where way != .plain {
+                for role in Desk.roles {
+                    let client = try desk.member(of: role).client
+                    let outcome = try await client.go(way, row.method, row.path, row.body)
+                    let isRefused =
+                        outcome.isForbidden || outcome.text.contains("unauthorized: master key is required")
+                    #expect(
+                        isRefused != row.roles.contains(role),
+                        "\(way) \(role) \(row.method) \(row.path): \(outcome.text.prefix(200))")
+                }
+            }
+        }
+    }
+
+    /// T14a
+    @Test func ordersAreReadByThoseWhoLookAfterThem() async throws {
+        let desk = try await Desk.shared
+        let shelf = try await Shelf.fill(desk.suite, names: ["Desk \(Names.random(6))"])
+        let customer = try await Customer.signUp(desk.suite)
+        _ = try await customer.client.run("addToBag", ["productId": .string(shelf.productIds[0])])
+        let receipt = try await customer.client.run(
+            "checkout",
+            ["tokenId": "tok_visa", "idempotencyKey": .string(Names.random(20)), "shippingAddress": Customer.address])
+        let id = receipt.result.text("orderId")
+        try #require(!id.isEmpty, "\(receipt.text)")
+        for role in Desk.roles {
+            let reads = ["order-desk", "support"].contains(role)
+            let client = try desk.member(of: role).client
+            #expect(try await client.get("/classes/Order/\(id)").status == (reads ? 200 : 404), "\(role)")
+            #expect(
+                try await client.find("Order", ["objectId": .string(id)]).results.count == (reads ? 1 : 0), "\(role)")
+            // Nobody writes an order past its functions.
+            let changed = try await client.call(.PUT, "/classes/Order/\(id)", ["total": 1])
+            #expect(changed.status != 200, "\(role): \(changed.text)")
+            guard role != "order-desk" else { continue }
+            #expect(try await client.run("cancelOrder", ["orderId": .string(id)]).status != 200, "\(role)")
+        }
+        let clerk = try desk.member(of: "order-desk").client
+        let cancelled = try await clerk.run("cancelOrder", ["orderId": .string(id), "reason": "Sold out."])
+        #expect(cancelled.status == 200, "\(cancelled.text)")
+    }
+
+    /// T14b
+    @Test func supportEndsSessionsOfCustomersAlone() async throws {
+        let desk = try await Desk.shared
+        let support = try desk.member(of: "support").client
+        let customer = try await Customer.signUp(desk.suite)
+        for role in Desk.roles {
+            let colleague: JSON = ["userId": .string(try desk.member(of: role).userId)]
+            #expect(try await support.run("revokeSessions", colleague).code == 119, "\(role)")
+            #expect(try await support.run("sessionsOf", colleague).code == 119, "\(role)")
+        }
+        let ended = try await support.run("revokeSessions", ["userId": .string(customer.userId)])
+        #expect(ended.result == ["revoked": 1], "\(ended.text)")
+        #expect(try await customer.client.get("/users/me").code == 209)
+    }
+
+    @Test func theDeskIsToldWhichAreasItHas() async throws {
+        let desk = try await Desk.shared
+        let areas = ["catalog-editors": "catalog", "order-desk": "orders"]
+        for role in Desk.roles {
+            let client = try desk.member(of: role).client
+            let answer = try await client.run("myAreas")
+            #expect(answer.result["areas"] == [.string(areas[role] ?? role)], "\(answer.text)")
+            // A device that should not have all rights of its user has none of these.
+            let made = try await client.call(.POST, "/sessions", ["device": "till"])
+            var till = client
+            till.sessionToken = made["sessionToken"]?.stringValue
+            #expect(try await till.run("myAreas").result["areas"] == [], "\(role)")
+        }
+        let all = try await desk.admin.run("myAreas")
+        #expect(all.result["areas"] == ["catalog", "orders", "support", "developers", "admins"], "\(all.text)")
+        #expect(try await Customer.signUp(desk.suite).client.run("myAreas").result["areas"] == [])
+        #expect(try await ParseClient(desk.suite).run("myAreas").code == 209)
+    }
+}
