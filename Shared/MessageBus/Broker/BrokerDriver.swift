@@ -44,6 +44,7 @@ final class BrokerDriver: SocketDriver {
         switch work {
         case .stop: isRunning = false
         case .countRequests(let completion): completion(dispatcher.requestsByReplica)
+        case .countWaiting(let completion): completion(dispatcher.waitingByService)
         case .answer(let message, let lane):
             sendReply(message, to: lane)
             act()

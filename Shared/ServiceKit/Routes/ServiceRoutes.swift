@@ -57,6 +57,7 @@ public struct ServiceRoutes: Sendable {
         installPreview()
         installSchemas()
         installLive()
+        installReport()
         try build(host, &self)
         installFunctions()
     }
