@@ -108,6 +108,8 @@ extension Controllers {
         let objects = ObjectsController(
             services: services, federation: federation, configuration: configuration, cache: cache)
         let accounts = AccountsController(services: services, configuration: configuration)
+        let document = try OpenAPIDocument(
+            routes: RouteTable.mounted.routes, outside: RouteTable.outside.routes, publicURL: configuration.publicURL)
         self.init(
             objects: objects,
             aggregates: AggregateController(services: services, federation: federation),
@@ -136,11 +138,10 @@ extension Controllers {
             logs: LogController(directory: cloud.logDirectory, secrets: configuration.secrets),
             security: SecurityController(
                 configuration: configuration, settings: cloud, services: services, registry: registry),
-            system: SystemController(
-                broker: broker, cache: cache, hooks: registry.cache,
-                document: try OpenAPIDocument(
-                    routes: RouteTable.mounted.routes, outside: RouteTable.outside.routes,
-                    publicURL: configuration.publicURL)))
+            system: SystemController(broker: broker, cache: cache, hooks: registry.cache, document: document),
+            operations: OperationsController(
+                broker: broker, services: services, federation: federation, registry: registry,
+                functions: document.functions, configuration: configuration))
     }
 }
 
