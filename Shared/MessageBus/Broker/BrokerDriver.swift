@@ -201,7 +201,7 @@ final class BrokerDriver: SocketDriver {
         for work in left {
             switch work {
             case .request(_, let completion): completion(.failure(.unavailable("Satchel is stopping.")))
-            case .countRequests(let completion): completion([:])
+            case .countRequests(let completion), .countWaiting(let completion): completion([:])
             case .stop, .answer: break
             }
         }
