@@ -109,6 +109,8 @@ extension Controllers {
             services: services, federation: federation, configuration: configuration, cache: cache,
             openClasses: OpenClasses(boards: cache))
         let accounts = AccountsController(services: services, configuration: configuration)
+        let document = try OpenAPIDocument(
+            routes: RouteTable.mounted.routes, outside: RouteTable.outside.routes, publicURL: configuration.publicURL)
         self.init(
             objects: objects,
             aggregates: AggregateController(services: services, federation: federation),
@@ -137,11 +139,10 @@ extension Controllers {
             logs: LogController(directory: cloud.logDirectory, secrets: configuration.secrets),
             security: SecurityController(
                 configuration: configuration, settings: cloud, services: services, registry: registry),
-            system: SystemController(
-                broker: broker, cache: cache, hooks: registry.cache,
-                document: try OpenAPIDocument(
-                    routes: RouteTable.mounted.routes, outside: RouteTable.outside.routes,
-                    publicURL: configuration.publicURL)))
+            system: SystemController(broker: broker, cache: cache, hooks: registry.cache, document: document),
+            operations: OperationsController(
+                broker: broker, services: services, federation: federation, registry: registry,
+                functions: document.functions, configuration: configuration))
     }
 }
 

@@ -54,6 +54,8 @@ struct GatewayConfiguration: Sendable {
     let cloud: CloudSettings
     let bus: BusConfiguration
     let start: ProcessStart
+    /// The settings as they were read, to be shown to operators.
+    let settings: Settings
     /// Whether each request is a line of the log.
     let logsRequests: Bool
 
@@ -66,6 +68,7 @@ struct GatewayConfiguration: Sendable {
 
     /// - Throws: when a setting cannot work, with a text that names it.
     init(_ settings: Settings = .environment) throws {
+        self.settings = settings
         start = try ProcessStart(settings)
         try start.makeDataDirectory()
         let data = start.dataDirectory

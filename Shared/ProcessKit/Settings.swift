@@ -7,6 +7,7 @@ import Foundation
 /// start: nothing is put in its place.
 public struct Settings: Sendable {
     private let variables: [String: String]
+    private let asked = AskedSettings()
 
     /// The environment of this process.
     public static let environment = Settings(ProcessInfo.processInfo.environment)
@@ -22,10 +23,24 @@ public struct Settings: Sendable {
     }
 
     /// The text of a setting; nil when it is not set.
-    public subscript(key: String) -> String? { variables[Self.variable(key)] }
+    public subscript(key: String) -> String? {
+        asked.note(key)
+        return variables[Self.variable(key)]
+    }
+
+    /// Every setting that was asked for so far, by name: what this process runs with, to be shown to operators. No
+    /// secret is in it.
+    public var inForce: [SettingInForce] {
+        asked.standards.map { key, standard in
+            SettingInForce(name: Self.variable(key), value: variables[Self.variable(key)], standard: standard)
+        }.sorted { $0.name < $1.name }
+    }
 
     /// The text of a setting, or `standard` when it is not set.
-    public func text(_ key: String, default standard: String) -> String { self[key] ?? standard }
+    public func text(_ key: String, default standard: String) -> String {
+        asked.note(key, default: standard)
+        return self[key] ?? standard
+    }
 
     /// The parts of a text between commas, without spaces; none when it is not set.
     public func list(_ key: String) -> [String] {
@@ -36,6 +51,7 @@ public struct Settings: Sendable {
     public func number(
         _ key: String, _ range: ClosedRange<Int>, default standard: Int
     ) throws(StartupProblem) -> Int {
+        asked.note(key, default: "\(standard)")
         guard let text = self[key] else { return standard }
         guard let number = Int(text), range.contains(number) else {
             throw wrong(key, "must be a whole number from \(range.lowerBound) to \(range.upperBound).")
@@ -46,6 +62,7 @@ public struct Settings: Sendable {
     /// `true`, `yes` and `1`, or `false`, `no` and `0`, in any letter case.
     /// - Throws: `StartupProblem` for anything else.
     public func flag(_ key: String, default standard: Bool) throws(StartupProblem) -> Bool {
+        asked.note(key, default: "\(standard)")
         switch self[key]?.lowercased() {
         case nil: return standard
         case "true", "yes", "1": return true
@@ -58,6 +75,7 @@ public struct Settings: Sendable {
     public func choice<Value: RawRepresentable & CaseIterable>(
         _ key: String, default standard: Value
     ) throws(StartupProblem) -> Value where Value.RawValue == String {
+        asked.note(key, default: standard.rawValue)
         guard let text = self[key] else { return standard }
         guard let value = Value(rawValue: text) else {
             let names = Value.allCases.map(\.rawValue)

@@ -545,6 +545,7 @@ def main():
     print(json.dumps(report))
 
 
+import dashboard_operations  # noqa: E402,F401 (its flows)
 import dashboard_schema  # noqa: E402,F401 (its flows)
 import dashboard_shop  # noqa: E402,F401 (its flows)
 

@@ -32,6 +32,11 @@ import Testing
                 let during = crowd.checkouts
                 try await eventually("customers go on") { crowd.checkouts >= during + 20 }
             }
+            // What the dashboard shows of it.
+            let notes = FileManager.default.contents(atPath: suite.dataDirectory + "/backups.log") ?? Data()
+            let note = try JSON(parsing: Array(notes.dropLast()))
+            #expect(note["folder"] == .string(folder.path("shop")))
+            #expect(note["verified"] == true)
             try await suite.down()
             try FileManager.default.removeItem(atPath: suite.dataDirectory)
             _ = try await suite.script("restore", folder.path("shop"))

@@ -12,6 +12,8 @@ OTHERS = {"admin.password": "gateway", "scale": "gateway", "setup": "gateway", "
 # The shop's own code: a folder; or its versions, with the number of the one that is run. Of any shape below.
 CODE, CODE_VERSIONS, CODE_CURRENT = "cloud", "cloud.versions", "cloud.version"
 VERSION = re.compile(r"[1-9][0-9]{0,8}")
+# The list of the backups that were made. It is in none of them: an old one knows nothing of those after it.
+BACKUP_LOG = "backups.log"
 # What a restore puts in place first: a service that finds its certificate and no database does not start.
 BORN = re.compile(r"[a-z]+\.born")
 
@@ -42,6 +44,10 @@ class Shop:
 
     def path(self, name):
         return os.path.join(self.home(name), name)
+
+    def note(self, name):
+        """A file that is in no backup, beside the gateway's."""
+        return os.path.join(self.data or os.path.join(self.volumes, "gateway"), name)
 
     def database(self, service):
         return self.path(f"{service}.sqlite")

@@ -6,7 +6,7 @@ import shutil
 import cloud
 import databases
 import manifest
-from layout import BORN, CODE, SERVICES, Refused, lock, say
+from layout import BACKUP_LOG, BORN, CODE, SERVICES, Refused, lock, say
 
 STAGE = "restore.part"
 # The scripts' lock, which the one who calls this holds.
@@ -57,9 +57,9 @@ def restore(shop, folder, release, replace, numbers_above):
 
 
 def contents(home):
-    """What is in a folder, but for what other restores left there."""
+    """What is in a folder, but for what other restores left there, and the list of backups, which stays."""
     names = os.listdir(home) if os.path.isdir(home) else []
-    return [name for name in names if name not in (LOCK, STAGE) and not name.startswith("replaced-")]
+    return [name for name in names if name not in (LOCK, STAGE, BACKUP_LOG) and not name.startswith("replaced-")]
 
 
 def make_way(shop, replace):

@@ -1,12 +1,13 @@
 """Makes a backup of a shop, running or not, in a folder that appears when it is whole."""
 import datetime
+import json
 import os
 import shutil
 
 import cloud
 import databases
 import manifest
-from layout import CODE, KEYS, OTHERS, SERVICES, Refused, lock, say, warn
+from layout import BACKUP_LOG, CODE, KEYS, OTHERS, SERVICES, Refused, lock, say, warn
 
 
 def take(shop, folder, release, key_files, code):
@@ -22,7 +23,7 @@ def take(shop, folder, release, key_files, code):
     part = folder + ".part"
     descriptor = begin(part)
     try:
-        summary = fill(shop, part, release, key_files, code)
+        content = fill(shop, part, release, key_files, code)
         os.rename(part, folder)
         manifest.synchronize(os.path.dirname(folder))
     except BaseException:
@@ -30,8 +31,34 @@ def take(shop, folder, release, key_files, code):
         raise
     finally:
         os.close(descriptor)
-    say(f"Backup {folder}: {summary}")
+    size = sum(file["bytes"] for file in content["files"])
+    note(shop, folder, content, size)
+    say(f"Backup {folder}: the shop at {content['moment']}, {len(content['files'])} files, {size / 1e6:.1f} MB")
     say("It holds the shop's keys and its customers' data: keep it as secret as the shop.")
+
+
+def note(shop, folder, content, size):
+    """Adds a line about the backup to the shop's list, which operators see in the dashboard. The backup is whole
+    without it.
+
+    `verified`: every database was opened and checked, and the contents of all files were there.
+    """
+    try:
+        line = {
+            "at": content["moment"], "finishedAt": content["finishedAt"], "folder": folder,
+            "release": content["release"], "bytes": size, "files": len(content["files"]),
+            "lostFiles": len(content["lostFiles"]), "verified": not content["lostFiles"],
+        }
+        path = shop.note(BACKUP_LOG)
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o640)
+        with open(descriptor, "ab") as file:
+            if os.geteuid() == 0:
+                # The gateway reads it, which runs as the owner of the shop's folder.
+                owner = os.stat(os.path.dirname(path))
+                os.fchown(descriptor, owner.st_uid, owner.st_gid)
+            file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+    except (OSError, ValueError, KeyError) as error:
+        warn(f"The backup is whole, but could not be noted for the dashboard: {error}")
 
 
 def begin(part):
@@ -50,6 +77,7 @@ def begin(part):
 
 
 def fill(shop, part, release, key_files, code):
+    """Returns: the manifest."""
     begun = now()
     need_room(part, sum(os.path.getsize(file) for service in SERVICES for file in parts_of(shop.database(service))))
     moment = copy_databases(shop, part)
@@ -61,15 +89,16 @@ def fill(shop, part, release, key_files, code):
         services[service] = databases.inspect(os.path.join(part, f"{service}.sqlite"))
         manifest.write(os.path.join(part, f"{service}.born"), certificate(services[service]))
     files = list(listed(part))
-    manifest.store(part, {
+    content = {
         "format": manifest.FORMAT, "release": release, "begunAt": begun, "moment": moment, "finishedAt": now(),
         "services": services, "files": files, "lostFiles": lost,
         "lastOrderNumber": databases.last_order_number(os.path.join(part, "bag.sqlite")),
-    })
+    }
+    manifest.store(part, content)
     manifest.synchronize_all(part)
     if lost:
         warn(f"The contents of {len(lost)} files are missing in the shop itself, such as {lost[0]}. The rest is there.")
-    return f"the shop at {moment}, {len(files)} files, {sum(file['bytes'] for file in files) / 1e6:.1f} MB"
+    return content
 
 
 def copy_databases(shop, part):

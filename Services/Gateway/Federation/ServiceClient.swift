@@ -7,6 +7,8 @@ import SwiftProtobuf
 /// Asks services on a client's behalf and turns their failures into Parse errors.
 struct ServiceClient: Sendable {
     let broker: Broker
+    /// How long each service takes to answer.
+    let times = ServiceTimes()
 
     /// A request that changes nothing; a function that only looks carries its parameters as a document.
     func read<Request, Reply>(
@@ -57,6 +59,7 @@ struct ServiceClient: Sendable {
         _ call: Call<Request, Reply>, _ message: Request, _ documents: [[UInt8]] = [], _ principal: Principal,
         _ trace: String, key: String = "", writes: Bool? = nil, timeout: Duration = .seconds(10), reserved: Int = 0
     ) async throws(ParseError) -> ServiceReply<Reply> {
+        let start = ContinuousClock.now
         do {
             var request = try Self.request(call, message, principal, trace, timeout)
             request.documents = documents
@@ -74,9 +77,12 @@ struct ServiceClient: Sendable {
                     }
                 }
             }
+            times[call.service]?.record(.done, since: start)
             return ServiceReply(body: reply.body, documents: reply.documents)
         } catch let failure as BusFailure {
-            throw ParseError(failure)
+            let error = ParseError(failure)
+            times[call.service]?.record(.init(error), since: start)
+            throw error
         } catch {
             throw .internalError  // Only a message that does not encode, which ours always do.
         }
@@ -97,7 +103,7 @@ extension ServiceClient {
             return completion(.failure(.internalError))  // Only a message that does not encode, which ours always do.
         }
         request.budget = budget
-        send(request, hold, completion: completion)
+        send(request, of: call.service, hold, completion: completion)
     }
 
     /// A change from where there is no task, as `write`. `broker.wake` has to follow.
@@ -119,18 +125,23 @@ extension ServiceClient {
         request.idempotencyKey = RequestIds.next()
         request.budget = budget
         hold.changes()
-        send(request, hold, completion: completion)
+        send(request, of: call.service, hold, completion: completion)
     }
 
     private func send<Reply>(
-        _ request: BusRequest, _ hold: ByteHold,
+        _ request: BusRequest, of service: String, _ hold: ByteHold,
         completion: @escaping @Sendable (Result<ServiceReply<Reply>, ParseError>) -> Void
     ) {
-        let isChange = request.writes
+        let (times, start, isChange) = (times[service], ContinuousClock.now, request.writes)
         broker.call(request, wakes: false) { result in
             switch AnswerHold.admit(result, hold, reserved: 0, isDone: isChange) {
-            case .success(let reply): completion(.success(ServiceReply(body: reply.body, documents: reply.documents)))
-            case .failure(let failure): completion(.failure(ParseError(failure)))
+            case .success(let reply):
+                times?.record(.done, since: start)
+                completion(.success(ServiceReply(body: reply.body, documents: reply.documents)))
+            case .failure(let failure):
+                let error = ParseError(failure)
+                times?.record(.init(error), since: start)
+                completion(.failure(error))
             }
         }
     }

@@ -102,11 +102,12 @@ final class HTTPFront: Sendable {
         return request.method == .head ? response.createHeadResponse() : response
     }
 
-    /// Logs what failed, and every request where that is asked for.
+    /// Counts the answer by its time; logs what failed, and every request where that is asked for.
     func log(
         _ answer: ParseResponse, to request: HTTPRequest, path: String, requestId: String,
         since start: ContinuousClock.Instant
     ) {
+        router.meter.times.record(.init(status: answer.status), since: start)
         guard answer.status >= 500 || configuration.logsRequests else { return }
         // 503 is an answer under load or while a service restarts, 500 is a fault. Query strings may hold secrets.
         logger.log(

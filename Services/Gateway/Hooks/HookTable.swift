@@ -21,6 +21,8 @@ struct HookTable: Sendable {
 
     /// The webhooks, in the order in which they were told.
     let hooks: [Hook]
+    /// Functions, jobs and triggers of cloud code.
+    let code: CodeDefinitions
     /// Whether there is cloud code that defines anything.
     let hasCode: Bool
     private let functions: [String: HookTarget]
@@ -28,6 +30,7 @@ struct HookTable: Sendable {
 
     init(_ hooks: [Hook] = [], code: CodeDefinitions = .init()) {
         self.hooks = hooks
+        self.code = code
         hasCode = !code.functions.isEmpty || !code.jobs.isEmpty || !code.triggers.isEmpty
         var functions: [String: HookTarget] = [:]
         var triggers: [String: [Trigger: HookTarget]] = [:]

@@ -13,6 +13,9 @@ import ProcessKit
 struct OpenAPIDocument: Sendable {
     /// The document's bytes.
     let text: [UInt8]
+    /// Satchel's own functions, for operators who look for one: `name`, `service`, whether it `writes`, `summary`,
+    /// `caller`, `parameters`, `required` and an example of a `request`.
+    let functions: [JSON]
 
     /// - Throws: when one of the files is missing or broken, which ends the gateway's start.
     init(routes: [Route], outside: [Route], publicURL: String) throws {
@@ -29,6 +32,7 @@ struct OpenAPIDocument: Sendable {
         var paths: [String: JSON] = [:]
         for route in routes { paths[route.path, default: [:]][route.method.member] = operations.operation(of: route) }
         let (functions, examples) = (try read("functions"), try read("examples"))
+        self.functions = ServiceDirectory.functionNames.map { Self.function($0, functions[$0], examples[$0]) }
         for name in ServiceDirectory.functionNames {
             let operation = operations.operation(ofFunction: name, functions[name] ?? [:], examples[name] ?? [:])
             paths["/functions/\(name)"] = ["post": operation]
@@ -53,6 +57,16 @@ struct OpenAPIDocument: Sendable {
             "components": components,
         ]
         text = document.serialized
+    }
+
+    private static func function(_ name: String, _ declared: JSON?, _ example: JSON?) -> JSON {
+        let owner = ServiceDirectory.service(ofFunction: name)
+        return [
+            "name": .string(name), "service": .string(owner?.service ?? ""), "writes": .bool(owner?.writes ?? false),
+            "summary": declared?["summary"] ?? "", "caller": declared?["caller"] ?? "anyone",
+            "parameters": declared?["parameters"] ?? [:], "required": declared?["required"] ?? [],
+            "request": example?["request"] ?? [:],
+        ]
     }
 
     private static let introduction: JSON = """

@@ -8,12 +8,12 @@ struct LogController: Sendable {
     let secrets: [String]
 
     /// Bytes that are read from the end of each process's file: some ten thousand lines, read in milliseconds.
-    private static let tailBytes: UInt64 = 1 << 20
+    static let tailBytes: UInt64 = 1 << 20
     private static let sizeMax: Int64 = 1000
     private static let week = Duration.seconds(7 * 86_400)
 
     /// The options of a request for the log, checked.
-    private struct Options {
+    struct Options: Sendable {
         var level = LogLine.Level.info
         var size: Int64 = 10
         var from: Timestamp = Timestamp.now.advanced(by: .zero - LogController.week)
@@ -64,7 +64,7 @@ struct LogController: Sendable {
         return ParseResponse(.array(chosen.map { redacted($0.element.json) }))
     }
 
-    private static let disk = BlockingQueue("logs")
+    static let disk = BlockingQueue("logs")
 
     /// The lines that are asked for; nil when there is no such folder. Blocks.
     private static func lines(in directory: String, _ options: Options) -> [LogLine]? {
@@ -91,7 +91,7 @@ struct LogController: Sendable {
         return start == 0 ? text : String(text.drop { $0 != "\n" })
     }
 
-    private func redacted(_ line: JSON) -> JSON {
+    func redacted(_ line: JSON) -> JSON {
         var text = line.serializedText
         for secret in secrets where secret.utf8.count >= 8 { text.replace(secret, with: "…") }
         text.replace(#/r:[0-9a-f]{32}/#) { _ in "r:…" }

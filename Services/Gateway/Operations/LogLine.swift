@@ -27,6 +27,14 @@ struct LogLine: Equatable, Sendable {
         }
     }
 
+    init(time: Timestamp, level: Level, process: String, message: String, metadata: [String: String]) {
+        self.time = time
+        self.level = level
+        self.process = process
+        self.message = message
+        self.metadata = metadata
+    }
+
     /// Nil for a line of another form, such as the rest of a message with line breaks.
     init?(_ line: Substring) {
         let parts = line.split(separator: " ", maxSplits: 3)

@@ -12,6 +12,9 @@ final class RequestMeter: Sendable {
         var classes: Set<String> = RequestMeter.shopClasses
     }
 
+    /// How long answers take.
+    let times = AnswerTimes()
+
     /// Classes that exist as far as answers showed, on any thread: they may be counted by name.
     private let classes = Mutex(RequestMeter.shopClasses)
 

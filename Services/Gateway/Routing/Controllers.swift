@@ -23,4 +23,5 @@ struct Controllers: Sendable {
     let logs: LogController
     let security: SecurityController
     let system: SystemController
+    let operations: OperationsController
 }

@@ -47,7 +47,7 @@ struct RouteTable: Sendable {
     static let mounted = RouteTable(
         // The configuration has a path among those of classes.
         Route.config + Route.objects + Route.accounts + Route.files + Route.cloud + Route.hooks + Route.push
-            + Route.schemas + Route.system + Route.pages)
+            + Route.schemas + Route.system + Route.operations + Route.pages)
 
     /// Everything beside the mount.
     static let outside = RouteTable(Route.crashReports)

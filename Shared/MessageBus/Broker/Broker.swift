@@ -17,6 +17,7 @@ public final class Broker: Sendable {
         case request(BusMessage, Completion)
         case answer(BusMessage, lane: [UInt8])
         case countRequests(@Sendable ([String: Int]) -> Void)
+        case countWaiting(@Sendable ([String: Int]) -> Void)
         case stop
     }
 
@@ -133,12 +134,16 @@ public final class Broker: Sendable {
 
     /// Requests that each replica was sent since it joined, by its name such as `catalog-2`: how evenly they share.
     /// Empty while the broker stops.
-    public var requestsByReplica: [String: Int] {
-        get async {
-            await withCheckedContinuation { continuation in
-                if !thread.mailbox.post(.countRequests({ continuation.resume(returning: $0) })) {
-                    continuation.resume(returning: [:])
-                }
+    public var requestsByReplica: [String: Int] { get async { await counted(Work.countRequests) } }
+
+    /// Requests that wait for a lane now, by service; a service that nobody waits for is not in it. Empty while the
+    /// broker stops.
+    public var waitingByService: [String: Int] { get async { await counted(Work.countWaiting) } }
+
+    private func counted(_ work: (@escaping @Sendable ([String: Int]) -> Void) -> Work) async -> [String: Int] {
+        await withCheckedContinuation { continuation in
+            if !thread.mailbox.post(work({ continuation.resume(returning: $0) })) {
+                continuation.resume(returning: [:])
             }
         }
     }

@@ -44,6 +44,7 @@ final class BrokerDriver: SocketDriver {
         switch work {
         case .stop: isRunning = false
         case .countRequests(let completion): completion(dispatcher.requestsByReplica)
+        case .countWaiting(let completion): completion(dispatcher.waitingByService)
         case .answer(let message, let lane):
             sendReply(message, to: lane)
             act()
@@ -202,7 +203,7 @@ final class BrokerDriver: SocketDriver {
         for work in left {
             switch work {
             case .request(_, let completion): completion(.failure(.unavailable("Satchel is stopping.")))
-            case .countRequests(let completion): completion([:])
+            case .countRequests(let completion), .countWaiting(let completion): completion([:])
             case .stop, .answer: break
             }
         }

@@ -143,6 +143,11 @@ package struct Dispatcher<Origin> {
         lanes.values.reduce(into: [:]) { $0[$1.hello.replica, default: 0] += $1.taken }
     }
 
+    /// Requests that wait for a lane, by service; of those that nobody waits for nothing.
+    package var waitingByService: [String: Int] {
+        waiting.reduce(into: [:]) { if !$1.value.isEmpty { $0[String($1.key)] = $1.value.count } }
+    }
+
     // MARK: Requests
 
     package mutating func request(

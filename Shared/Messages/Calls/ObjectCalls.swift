@@ -45,8 +45,10 @@ public struct ObjectCalls: Sendable {
 
     /// The services that keep classes.
     public static let keepers = ["bag", "catalog", "payments", "push", "users"]
-    /// The services that have cloud functions.
-    public static let performers = ["analytics", "bag", "catalog", "crash", "mail", "payments", "push", "users"]
+    /// The services that have cloud functions. Of `cloud` it is only what each tells operators about itself.
+    public static let performers = [
+        "analytics", "bag", "catalog", "cloud", "crash", "mail", "payments", "push", "users",
+    ]
 
     private var ofObjects: [any DeclaredCall] {
         [

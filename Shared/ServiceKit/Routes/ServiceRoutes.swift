@@ -73,6 +73,7 @@ public struct ServiceRoutes: Sendable {
         installSchemas()
         installLive()
         installDeliveries()
+        installReport()
         try build(host, &self)
         installFunctions()
     }

@@ -33,6 +33,16 @@ const routes = {
   '/promotions/:id': { area: 'promotions', load: () => import('./pages/promotion.js') },
   '/crashes': { area: 'crashes', load: () => import('./pages/crashes.js') },
   '/crashes/:id': { area: 'crashes', load: () => import('./pages/crash.js') },
+  '/operations': { area: 'operations', load: () => import('./pages/operations/metrics.js') },
+  '/operations/functions': { area: 'operations', load: () => import('./pages/operations/functions.js') },
+  '/operations/functions/:name': { area: 'operations', load: () => import('./pages/operations/function.js') },
+  '/operations/webhooks': { area: 'operations', load: () => import('./pages/operations/webhooks.js') },
+  '/operations/jobs': { area: 'operations', load: () => import('./pages/operations/jobs.js') },
+  '/operations/logs': { area: 'operations', load: () => import('./pages/operations/logs.js') },
+  '/operations/config': { area: 'operations', load: () => import('./pages/operations/config.js') },
+  '/operations/settings': { area: 'operations', load: () => import('./pages/operations/settings.js') },
+  '/operations/backups': { area: 'operations', load: () => import('./pages/operations/backups.js') },
+  '/operations/audit': { area: 'operations', load: () => import('./pages/operations/audit.js') },
 };
 
 const router = new Router('/dashboard', routes, show);

@@ -5,6 +5,7 @@ import { fill, h } from '../shared/dom.js';
 import { chooseLanguage, currentLanguage, languages, t } from '../shared/i18n.js';
 import { icon } from '../shared/icons.js';
 import { server, theme } from '../shared/settings.js';
+import { isMine, myAreas } from './areas.js';
 
 const areas = {
   today: '/',
@@ -16,6 +17,7 @@ const areas = {
   data: '/data',
   promotions: '/promotions',
   crashes: '/crashes',
+  operations: '/operations',
 };
 
 export class Shell {
@@ -32,6 +34,10 @@ export class Shell {
       const link = h('a', { href: this.#router.href(path) }, icon(area), h('span', t(`area.${area}`)));
       this.#links.set(area, link);
       return h('li', link);
+    });
+    // The menu is there at once; what is not his goes when that is known.
+    myAreas().then((mine) => {
+      for (const [area, link] of this.#links) link.parentElement.hidden = !isMine(area, mine);
     });
     const brand = h(
       'a.brand',

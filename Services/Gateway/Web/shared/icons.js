@@ -12,6 +12,7 @@ const paths = {
   data: 'M4 7c0-4 16-4 16 0s-16 4-16 0v10c0 4 16 4 16 0V7M4 12c0 4 16 4 16 0',
   promotions: 'M4 10v4h3l7 5V5l-7 5zM17 9a4 4 0 0 1 0 6',
   crashes: 'M12 4 2.5 20h19zM12 10v5m0 2v.5',
+  operations: 'M4 5h16v6H4zM4 13h16v6H4zM7 8h3M7 16h3',
   search: 'M10.5 17a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13Zm5-1.5L20 20',
   plus: 'M12 5v14M5 12h14',
   sun: 'M12 16a4 4 0 1 0 0-8 4 4 0 0 0 0 8ZM12 2v2m0 16v2M2 12h2m16 0h2M5 5l1 1m12 12 1 1m0-14-1 1M6 18l-1 1',

@@ -1,0 +1,156 @@
+import Foundation
+import ParseProtocol
+
+/// `/operations/log`: the log for somebody who looks on. Each answer says where the next one begins.
+extension LogController {
+    /// Bytes of one process's log in an answer to who follows; the rest is in the next one.
+    private static let followBytes = 128 << 10
+    /// Logs that were put aside and are still there (`compose/program.conf`).
+    private static let backups = 3
+
+    private struct Question: Sendable {
+        let options: Options
+        /// Nil at the beginning.
+        let cursor: LogCursor?
+        let text: String
+        /// A service or a replica; empty for all.
+        let service: String
+
+        /// - Throws: `.invalidQuery` (102).
+        init(_ options: [String: JSON]) throws(ParseError) {
+            var options = options
+            func text(_ name: String) throws(ParseError) -> String {
+                guard let value = options.removeValue(forKey: name), !value.isNull else { return "" }
+                // A value in a URL may look like a number or other JSON.
+                return value.stringValue ?? value.serializedText
+            }
+            let after = try text("after")
+            cursor = after.isEmpty ? nil : try LogCursor(after)
+            self.text = try text("text")
+            service = try text("service")
+            self.options = try Options(options)
+        }
+
+        func wants(_ line: LogLine) -> Bool {
+            guard line.level >= options.level, line.time >= options.from,
+                // What is new is not left out because it was written after the question was asked.
+                cursor != nil || line.time <= options.until,
+                service.isEmpty || line.process == service || line.process.hasPrefix(service + "-")
+            else { return false }
+            guard !text.isEmpty else { return true }
+            return line.json.serializedText.localizedCaseInsensitiveContains(text)
+        }
+    }
+
+    private struct Found: Sendable {
+        var lines: [LogLine] = []
+        var cursor = LogCursor()
+        var isMore = false
+        var isGap = false
+    }
+
+    /// The newest lines, or with `after` those that came since, the oldest first: `entries`, `next` for the next
+    /// question, `isMore` when that may be asked at once, `isGap` when lines between were not there any more.
+    func follow(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
+        let question = try Question(request.options())
+        let directory = directory
+        guard let found = await Self.disk.run({ Self.find(in: directory, question) }) else {
+            throw ParseError(.commandUnavailable, "The processes of this suite keep no logs where the gateway is.")
+        }
+        // Lines of one second stay in the order in which their process wrote them.
+        let sorted = found.lines.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }
+        let chosen = question.cursor == nil ? sorted.suffix(Int(question.options.size)) : sorted[...]
+        return ParseResponse([
+            "entries": .array(chosen.map { redacted($0.element.json) }), "next": .string(found.cursor.text),
+            "isMore": .bool(found.isMore), "isGap": .bool(found.isGap),
+        ])
+    }
+
+    /// Nil when there is no such folder. Blocks.
+    private static func find(in directory: String, _ question: Question) -> Found? {
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else { return nil }
+        var found = Found()
+        for name in names.sorted() where name.hasSuffix(".log") && name != "supervisord.log" {
+            let process = String(name.dropLast(4))
+            guard let taken = take(of: "\(directory)/\(name)", process, question.cursor, &found.isGap) else { continue }
+            found.cursor.places[process] = taken.place
+            if taken.isMore { found.isMore = true }
+            found.lines += LogLine.all(taken.lines, of: process).filter(question.wants)
+        }
+        return found
+    }
+
+    /// What is new in one process's log. Blocks.
+    private static func take(
+        of path: String, _ process: String, _ cursor: LogCursor?, _ isGap: inout Bool
+    ) -> LogTake? {
+        let files = open(path)
+        defer { for file in files { try? file.handle.close() } }
+        guard let newest = files.first else { return nil }
+        guard let cursor else {
+            let start = newest.state.size > tailBytes ? newest.state.size - tailBytes : 0
+            var take = LogTake(from: .init(inode: newest.state.inode, offset: start), room: Int(tailBytes))
+            _ = take.add(read(newest, start, Int(tailBytes)), at: start, of: newest.state)
+            // The first line of a part is seldom whole.
+            if start > 0 { take.dropFirst() }
+            return take
+        }
+        let (parts, isLost) = LogCursor.parts(after: cursor.places[process], of: files.map(\.state))
+        if isLost { isGap = true }
+        guard let first = parts.first else { return nil }
+        var take = LogTake(
+            from: .init(inode: files[first.file].state.inode, offset: first.offset), room: followBytes)
+        for part in parts {
+            let file = files[part.file]
+            guard take.add(read(file, part.offset, take.room), at: part.offset, of: file.state) else { break }
+        }
+        return take
+    }
+
+    private struct OpenFile {
+        let handle: FileHandle
+        let state: LogCursor.File
+    }
+
+    /// A log and those that were put aside for it, the newest first. One that is put aside meanwhile is there once.
+    private static func open(_ path: String) -> [OpenFile] {
+        var files: [OpenFile] = []
+        for name in [path] + (1...backups).map({ "\(path).\($0)" }) {
+            guard let handle = FileHandle(forReadingAtPath: name) else { continue }
+            var state = stat()
+            guard fstat(handle.fileDescriptor, &state) == 0, !files.contains(where: { $0.state.inode == state.st_ino })
+            else {
+                try? handle.close()
+                continue
+            }
+            files.append(
+                OpenFile(handle: handle, state: .init(inode: UInt64(state.st_ino), size: UInt64(state.st_size))))
+        }
+        return files
+    }
+
+    private static func read(_ file: OpenFile, _ offset: UInt64, _ count: Int) -> [UInt8] {
+        // Not past the size that was seen: what is written meanwhile comes with the next question.
+        let count = min(count, Int(file.state.size - min(offset, file.state.size)))
+        guard count > 0, (try? file.handle.seek(toOffset: offset)) != nil,
+            let data = try? file.handle.read(upToCount: count)
+        else { return [] }
+        return Array(data)
+    }
+}
+
+extension LogLine {
+    /// The lines of a process's log. One of another form, such as the rest of a message with line breaks, is told as a
+    /// line of the level and time of the one before it; without one before it is left out.
+    static func all(_ lines: [String], of process: String) -> [LogLine] {
+        var all: [LogLine] = []
+        for text in lines {
+            if let line = LogLine(text[...]) {
+                all.append(line)
+            } else if let last = all.last {
+                all.append(LogLine(time: last.time, level: last.level, process: process, message: text, metadata: [:]))
+            }
+        }
+        return all
+    }
+}

@@ -1,0 +1,148 @@
+import Foundation
+import MessageBus
+import Messages
+import ParseProtocol
+import ProcessKit
+
+/// `/operations`: the running suite for operators. Whoever gets here is one; services are asked with our own rights.
+struct OperationsController: Sendable {
+    let broker: Broker
+    let services: ServiceClient
+    let federation: Federation
+    let registry: HookRegistry
+    /// Satchel's own functions (`OpenAPIDocument`).
+    let ownFunctions: [JSON]
+    private let ownReport: ProcessReport
+    private let codePath: String
+    private let backupLog: BackupLog
+
+    /// For one that says nothing the others do not wait longer.
+    private static let timeout = Duration.seconds(3)
+
+    init(
+        broker: Broker, services: ServiceClient, federation: Federation, registry: HookRegistry, functions: [JSON],
+        configuration: GatewayConfiguration
+    ) {
+        self.broker = broker
+        self.services = services
+        self.federation = federation
+        self.registry = registry
+        ownFunctions = functions
+        ownReport = ProcessReport(replica: "gateway-1", settings: configuration.settings)
+        let data = configuration.start.dataDirectory
+        codePath = configuration.settings.text("satchel.cloud.code", default: data + "/cloud")
+        backupLog = BackupLog(path: data + "/backups.log")
+    }
+
+    // MARK: - Processes
+
+    /// By service; of its replicas one answers. Services that do not answer are not there.
+    func settings(_ request: ParseRequest) async -> ParseResponse {
+        let processes = await reports(request.requestId)
+        return ParseResponse(["processes": .array(processes)])
+    }
+
+    /// Counts go on from the start of their process; whoever asks twice has the rates between.
+    func metrics(_ request: ParseRequest, _ times: AnswerTimes) async -> ParseResponse {
+        let processes = await reports(request.requestId).map { report -> JSON in
+            var report = report
+            report["settings"] = nil
+            return report
+        }
+        let waiting = await broker.waitingByService
+        var all: [String: JSON] = [:]
+        for (name, service) in SuiteHealth(broker.services, hasCode: registry.last?.hasCode ?? true).services {
+            all[name] = [
+                "status": .string(service.state.rawValue), "problem": .string(service.seen.problem),
+                "replicas": .array(service.seen.replicas.map(JSON.string)), "writer": .bool(service.seen.hasWriter),
+                "waiting": .int(Int64(waiting[name] ?? 0)), "answers": services.times[name]?.json ?? .null,
+            ]
+        }
+        let sent = await broker.requestsByReplica.mapValues { JSON.int(Int64($0)) }
+        return ParseResponse([
+            "at": .string(Timestamp.now.iso), "bounds": .array(AnswerTimes.bounds.map(JSON.int)),
+            "gateway": ["answers": times.json], "services": .object(all), "processes": .array(processes),
+            "requestsByReplica": .object(sent),
+        ])
+    }
+
+    /// The gateway's first, then those of the services by name.
+    private func reports(_ trace: String) async -> [JSON] {
+        let present = broker.services.filter { !$0.value.replicas.isEmpty }.keys
+        let answers = await withTaskGroup(of: (String, JSON?).self) { group in
+            for name in present { group.addTask { (name, await report(of: name, trace)) } }
+            return await group.reduce(into: [String: JSON]()) { $0[$1.0] = $1.1 }
+        }
+        var first = ownReport.json
+        first["service"] = "gateway"
+        return [first]
+            + answers.sorted { $0.key < $1.key }.map { name, answer in
+                var answer = answer
+                answer["service"] = .string(name)
+                return answer
+            }
+    }
+
+    /// Nil when it does not answer, which health tells.
+    private func report(of service: String, _ trace: String) async -> JSON? {
+        let reply = try? await services.send(
+            ObjectCalls(of: service).function, FunctionRequest.with { $0.name = ProcessReport.function },
+            [Array("{}".utf8)], .ofHooks, trace, timeout: Self.timeout)
+        return try? reply.map { try JSON(reply: try $0.document) }
+    }
+
+    // MARK: - Cloud code
+
+    /// Satchel's own functions, and what cloud code has; `version` is that of the code, where there are versions.
+    func functions() async throws(ParseError) -> ParseResponse {
+        let table = try await registry.table()
+        let triggers = table.code.triggers.map { trigger -> JSON in
+            ["className": .string(trigger.className), "triggerName": .string(trigger.triggerName)]
+        }
+        return ParseResponse([
+            "own": .array(ownFunctions),
+            "code": [
+                "functions": .array(table.code.functions.sorted().map(JSON.string)),
+                "jobs": .array(table.code.jobs.sorted().map(JSON.string)), "triggers": .array(triggers),
+                "version": codeVersion.map(JSON.string) ?? .null,
+            ],
+        ])
+    }
+
+    /// The number of the version that is run (`scripts/cloud`); nil for code without versions, or where the gateway
+    /// does not have it.
+    private var codeVersion: String? {
+        guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: codePath) else { return nil }
+        let name = target.split(separator: "/").last.map(String.init) ?? ""
+        return UInt(name) == nil ? nil : name
+    }
+
+    /// `limit` runs, 50 unless told, of `jobName` or of all jobs.
+    /// - Throws: what a query of objects throws.
+    func jobRuns(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
+        let asked = try request.options()
+        var options = try QueryOptions(
+            find: asked.filter { $0.key == "limit" }, limitMax: Self.runsMax, isMaster: true)
+        if asked["limit"] == nil { options.limit = 50 }
+        options.order = ["-createdAt"]
+        if let name = asked["jobName"]?.stringValue, !name.isEmpty {
+            options.filter = JSON.object(["jobName": .string(name)]).serialized
+        }
+        return ParseResponse(body: try await federation.find("_JobStatus", options, .ofHooks, for: request))
+    }
+
+    private static let runsMax = 200
+
+    // MARK: - Config and backups
+
+    func config(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
+        let reply = try await services.read(
+            CatalogCalls.config, ConfigRequest(), for: .ofHooks, trace: request.requestId)
+        return ParseResponse(body: try reply.document)
+    }
+
+    func backups() async -> ParseResponse {
+        let backups = await backupLog.entries()
+        return ParseResponse(["backups": .array(backups), "now": .string(Timestamp.now.iso)])
+    }
+}

@@ -1,0 +1,35 @@
+/// What operators ask about the running suite: for the master key and for sessions of operators.
+extension Route {
+    static let operations: [Route] = [
+        operation("settings", "getSettingsInForce", "The settings that each process runs with, without secrets.") {
+            await $0.controllers.operations.settings($0.request)
+        },
+        operation("metrics", "getMetrics", "Counts since the start, by process, and what waits now.") {
+            await $0.controllers.operations.metrics($0.request, $0.router.meter.times)
+        },
+        operation("log", "followLog", "Lines of the log, and those that came since.") {
+            try await $0.controllers.logs.follow($0.request)
+        },
+        operation("functions", "listFunctions", "Functions of the suite and of cloud code.") {
+            try await $0.controllers.operations.functions()
+        },
+        operation("jobs", "listJobRuns", "Runs of jobs, the newest first.") {
+            try await $0.controllers.operations.jobRuns($0.request)
+        },
+        operation("config", "getWholeConfig", "The parameters of the app, those for the master key as well.") {
+            try await $0.controllers.operations.config($0.request)
+        },
+        operation("backups", "listBackups", "The last backups, as scripts/backup noted them.") {
+            await $0.controllers.operations.backups()
+        },
+    ]
+
+    private static func operation(
+        _ name: String, _ id: String, _ summary: String, handler: @escaping Handler
+    ) -> Route {
+        Route(.get, "/operations/\(name)", .system, id, summary) { call in
+            try Transfers.requireOperator(call.principal)
+            return try await handler(call)
+        }
+    }
+}

@@ -1,0 +1,54 @@
+// Changes of parameters of the app: from what somebody typed to what is sent.
+
+import { editable, kindOf, parse } from '../../shared/browser/types.js';
+import { t } from '../../shared/i18n.js';
+
+export const kinds = ['text', 'number', 'boolean', 'date', 'geo', 'array', 'object'];
+
+/** The fields of the form; the name of one that is there stays. */
+export function fieldsOf(before) {
+  const kind = before ? kindOf(before.value) : 'text';
+  const named = before ? [] : [{ name: 'name', label: t('ops.name'), required: true, maxlength: 128 }];
+  return [
+    ...named,
+    {
+      name: 'kind',
+      type: 'select',
+      label: t('ops.type'),
+      required: true,
+      value: kind,
+      options: kinds.map((one) => [one, t(`ops.type.${one}`)]),
+    },
+    {
+      name: 'value',
+      type: 'textarea',
+      rows: 5,
+      label: t('ops.value'),
+      hint: t('ops.valueHint'),
+      value: before ? editable(before.value, kind) : '',
+    },
+    { name: 'isHidden', type: 'checkbox', label: t('ops.masterKeyOnly'), checked: before?.isHidden },
+  ];
+}
+
+/** @throws an error in words for what is no value of the kind. */
+export function typedValue(kind, text) {
+  try {
+    return parse(kind, text);
+  } catch {
+    throw new Error(t('ops.badValue'));
+  }
+}
+
+/**
+ * What is sent so that a parameter becomes another.
+ * @param before what somebody saw, null for nothing; `after` what it shall be, null to delete; `now` what the server
+ *   has.
+ * @returns null where somebody else changed it meanwhile.
+ */
+export function change(before, after, now) {
+  const same = (a, b) => JSON.stringify([a?.value, a?.isHidden]) === JSON.stringify([b?.value, b?.isHidden]);
+  if (Boolean(before) !== Boolean(now) || !same(before, now)) return null;
+  if (!after) return { params: { [before.name]: { __op: 'Delete' } } };
+  return { params: { [after.name]: after.value }, masterKeyOnly: { [after.name]: after.isHidden } };
+}

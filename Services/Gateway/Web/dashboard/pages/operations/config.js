@@ -1,0 +1,121 @@
+// Parameters of the app (Config): typed values, and which of them the master key alone is told. Nothing is saved before
+// somebody saw what it was and what it becomes.
+
+import { call } from '../../../shared/api.js';
+import { kindOf, shown } from '../../../shared/browser/types.js';
+import { h } from '../../../shared/dom.js';
+import { dialog } from '../../../shared/elements/dialog.js';
+import { table } from '../../../shared/elements/table.js';
+import { toast } from '../../../shared/elements/toast.js';
+import { t } from '../../../shared/i18n.js';
+import { change, fieldsOf, kinds, typedValue } from '../../operations/config-change.js';
+import { guarded, head } from '../../operations/shared.js';
+
+export async function render({ router, signal, redraw }) {
+  return guarded(router, 'config', async () => {
+    const all = await read(signal);
+    const after = (done) => done && redraw();
+    const add = h('button.primary', { type: 'button', onclick: () => edit(null).then(after) }, t('ops.addParameter'));
+    return [head(router, 'config', h('div.actions', add)), list(all, after)];
+  });
+}
+
+/** Every parameter: `{ name, value, isHidden }`, by name. */
+async function read(signal) {
+  const { params, masterKeyOnly = {} } = await call('GET', '/operations/config', { signal });
+  return Object.entries(params)
+    .map(([name, value]) => ({ name, value, isHidden: masterKeyOnly[name] === true }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function list(all, after) {
+  const button = (kind, key, work) => (one) =>
+    h(
+      `button${kind}`,
+      { type: 'button', 'aria-label': `${t(key)}: ${one.name}`, onclick: () => work(one).then(after) },
+      t(key),
+    );
+  const table_ = table(
+    [
+      { title: t('ops.name'), lead: true, cell: ({ name }) => h('code', name) },
+      { title: t('ops.type'), cell: ({ value }) => t(`ops.type.${kindOf(value) ?? 'object'}`) },
+      { title: t('ops.value'), cell: ({ value }) => h('span.words', shown(value)) },
+      { title: t('ops.readBy'), cell: ({ isHidden }) => readers(isHidden) },
+      { title: '', cell: (one) => (kinds.includes(kindOf(one.value)) ? button('', 'action.edit', edit)(one) : '') },
+      { title: '', cell: button('.danger', 'action.delete', remove) },
+    ],
+    { label: t('ops.tab.config'), id: ({ name }) => name, empty: t('ops.noParameters') },
+  );
+  table_.rows = all;
+  return table_;
+}
+
+const readers = (isHidden) =>
+  isHidden ? h('span.tag.warn', t('ops.masterKeyOnly')) : h('span.tag', t('ops.readByEverybody'));
+
+/** First what it shall be, then what that changes. */
+async function edit(before) {
+  const wanted = await dialog({
+    title: before ? before.name : t('ops.addParameter'),
+    confirm: t('ops.toPreview'),
+    fields: fieldsOf(before),
+    submit: ({ name, kind, value, isHidden }) => ({
+      name: before?.name ?? name.trim(),
+      value: typedValue(kind, value),
+      isHidden: isHidden === 'on',
+    }),
+  });
+  if (!wanted) return null;
+  return confirmed(before, wanted, 'action.save', 'ops.parameterSaved');
+}
+
+const remove = (before) => confirmed(before, null, 'action.delete', 'ops.deleted');
+
+function confirmed(before, after, confirm, done) {
+  const { name } = after ?? before;
+  return dialog({
+    title: name,
+    isWide: true,
+    isDanger: !after,
+    confirm: t(confirm),
+    content: preview(before, after),
+    async submit() {
+      const body = change(
+        before,
+        after,
+        (await read()).find((one) => one.name === name),
+      );
+      if (!body) throw new Error(t('ops.changedMeanwhile'));
+      await call('PUT', '/config', { body });
+      toast(t(done, { name }));
+    },
+  });
+}
+
+function preview(before, after) {
+  const text = (one) => (one ? JSON.stringify(one.value, null, 2) : '–');
+  const row = (title, [was, is]) =>
+    h('tr', h('th', { scope: 'row' }, title), h('td', h('del', was)), h('td', h('ins', is)));
+  return h(
+    'div.changes',
+    { role: 'group', 'aria-label': t('bulk.preview'), tabindex: 0 },
+    h(
+      'table.lines',
+      h(
+        'thead',
+        h(
+          'tr',
+          ['', t('bulk.before'), t('bulk.after')].map((one) => h(one ? 'th' : 'td', one)),
+        ),
+      ),
+      h(
+        'tbody',
+        row(t('ops.value'), [text(before), text(after)]),
+        row(
+          t('ops.readBy'),
+          [before, after].map((one) => (one ? t(one.isHidden ? 'ops.masterKeyOnly' : 'ops.readByEverybody') : '–')),
+        ),
+      ),
+    ),
+  );
+}

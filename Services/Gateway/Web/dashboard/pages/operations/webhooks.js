@@ -1,0 +1,125 @@
+// Functions and triggers that other hosts answer. The key that they are called with is shown nowhere.
+
+import { call } from '../../../shared/api.js';
+import { h } from '../../../shared/dom.js';
+import { dialog } from '../../../shared/elements/dialog.js';
+import { table } from '../../../shared/elements/table.js';
+import { toast } from '../../../shared/elements/toast.js';
+import { t } from '../../../shared/i18n.js';
+import { maskedURL } from '../../operations/settings-list.js';
+import { guarded, head } from '../../operations/shared.js';
+
+const triggers = [
+  'beforeSave',
+  'afterSave',
+  'beforeDelete',
+  'afterDelete',
+  'beforeFind',
+  'afterFind',
+  'beforeLogin',
+  'afterLogin',
+  'afterLogout',
+  'beforePasswordResetRequest',
+];
+
+export async function render({ router, signal, redraw }) {
+  return guarded(router, 'webhooks', async () => {
+    const [functions, classes] = await Promise.all(
+      ['functions', 'triggers'].map((kind) => call('GET', `/hooks/${kind}`, { signal })),
+    );
+    const hooks = [...functions, ...classes];
+    const after = (done) => done && redraw();
+    const button = (kind, key) => h('button', { type: 'button', onclick: () => add(kind).then(after) }, t(key));
+    return [
+      head(
+        router,
+        'webhooks',
+        h('div.actions', button('functions', 'ops.addFunction'), button('triggers', 'ops.addTrigger')),
+      ),
+      list(hooks, after),
+      h('p.hint.spaced', t('ops.hookKey')),
+    ];
+  });
+}
+
+const nameOf = ({ functionName, className, triggerName }) => functionName ?? `${className} ${triggerName}`;
+
+function pathOf({ functionName, className, triggerName }) {
+  const parts = functionName ? ['functions', functionName] : ['triggers', className, triggerName];
+  return `/hooks/${parts.map(encodeURIComponent).join('/')}`;
+}
+
+function list(hooks, after) {
+  const button = (hook, kind, key, work) =>
+    h(
+      `button${kind}`,
+      { type: 'button', 'aria-label': `${t(key)}: ${nameOf(hook)}`, onclick: () => work(hook).then(after) },
+      t(key),
+    );
+  const shown = table(
+    [
+      { title: t('ops.name'), lead: true, cell: (hook) => h('code', nameOf(hook)) },
+      { title: t('ops.kind'), cell: (hook) => t(hook.functionName ? 'ops.hook.functions' : 'ops.hook.triggers') },
+      { title: t('ops.url'), cell: ({ url }) => h('span.words', maskedURL(url)) },
+      { title: '', cell: (hook) => button(hook, '', 'action.edit', edit) },
+      { title: '', cell: (hook) => button(hook, '.danger', 'action.delete', remove) },
+    ],
+    { label: t('ops.tab.webhooks'), id: nameOf, empty: t('ops.noHooks') },
+  );
+  shown.rows = hooks;
+  return shown;
+}
+
+const urlField = (value) => ({ name: 'url', type: 'url', label: t('ops.url'), value, required: true, maxlength: 2000 });
+
+function add(kind) {
+  const named =
+    kind === 'functions'
+      ? [{ name: 'functionName', label: t('ops.name'), required: true, maxlength: 128 }]
+      : [
+          { name: 'className', label: t('ops.class'), required: true, maxlength: 128 },
+          {
+            name: 'triggerName',
+            type: 'select',
+            label: t('ops.trigger'),
+            required: true,
+            options: triggers.map((name) => [name, name]),
+          },
+        ];
+  return dialog({
+    title: t(kind === 'functions' ? 'ops.addFunction' : 'ops.addTrigger'),
+    fields: [...named, urlField('')],
+    async submit(values) {
+      const hook = Object.fromEntries(Object.entries(values).map(([name, text]) => [name, text.trim()]));
+      await call('POST', `/hooks/${kind}`, { body: hook });
+      toast(t('ops.hookAdded', { name: nameOf(hook) }));
+    },
+  });
+}
+
+/** The address is written anew where it has a password: what is masked is not sent back as it is shown. */
+function edit(hook) {
+  const isMasked = maskedURL(hook.url) !== hook.url;
+  return dialog({
+    title: nameOf(hook),
+    text: isMasked ? t('ops.urlHasSecret') : null,
+    fields: [urlField(isMasked ? '' : hook.url)],
+    async submit({ url }) {
+      await call('PUT', pathOf(hook), { body: { url: url.trim() } });
+      toast(t('ops.hookChanged', { name: nameOf(hook) }));
+    },
+  });
+}
+
+function remove(hook) {
+  return dialog({
+    title: t('ops.deleteNamed', { name: nameOf(hook) }),
+    text: t('ops.deleteHook'),
+    confirm: t('action.delete'),
+    isDanger: true,
+    async submit() {
+      await call('DELETE', pathOf(hook));
+      toast(t('ops.deleted', { name: nameOf(hook) }));
+    },
+  });
+}

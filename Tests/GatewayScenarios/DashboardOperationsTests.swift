@@ -1,0 +1,124 @@
+import Foundation
+import ParseProtocol
+import TestSupport
+import Testing
+
+/// The views of operations (`Tests/Peers/dashboard_operations.py`), and the routes under them.
+extension DashboardTests {
+    private static let paths: [JSON] = [
+        "/operations", "/operations/logs?level=verbose", "/operations/jobs", "/operations/functions",
+        "/operations/functions/checkout", "/operations/webhooks", "/operations/config", "/operations/settings",
+        "/operations/backups", "/operations/audit",
+    ]
+
+    @Test(.timeLimit(.minutes(10)), arguments: Screen.allCases)
+    func theRunningSuiteIsLookedAtAndWorkedOn(_ screen: Screen) async throws {
+        let parameter = "welcome\(Names.random(6))"
+        try await Self.check(
+            "operations", on: screen,
+            [
+                "hook": .string("nobody\(Names.random(6))"), "parameter": .string(parameter),
+                "markup": "<img src=x onerror=alert(1)>", "secret": .string(Suite.masterKey),
+            ])
+        let master = try await ParseClient.master(Self.suite).get("/config").json
+        #expect(master.at("params", parameter) == ["markup": "<img src=x onerror=alert(1)>"])
+        #expect(master.at("masterKeyOnly", parameter) == true)
+        let told = try await ParseClient(Self.suite).get("/config").json
+        #expect(told.at("params", parameter) == nil)
+    }
+
+    @Test(.timeLimit(.minutes(10)), arguments: zip(Screen.allCases, ["light", "dark"]))
+    func everybodyCanUseOperations(_ screen: Screen, _ scheme: String) async throws {
+        try await Self.check("accessible", on: screen, ["scheme": .string(scheme), "paths": .array(Self.paths)])
+    }
+
+    // MARK: - The routes
+
+    @Test(arguments: ["settings", "metrics", "log", "functions", "jobs", "config", "backups"])
+    func onlyOperatorsAreTold(_ name: String) async throws {
+        let suite = try await Self.suite
+        let customer = try await Customer.signUp(suite)
+        for client in [ParseClient(suite), customer.client] {
+            #expect(try await client.get("/operations/\(name)").code == 119)
+        }
+        for client in [ParseClient.master(suite), try await Customer.admin(suite)] {
+            let answer = try await client.get("/operations/\(name)")
+            #expect(answer.status == 200, "\(answer.text.prefix(300))")
+            for secret in [Suite.masterKey, try suite.adminPassword()] { #expect(!answer.text.contains(secret)) }
+        }
+    }
+
+    @Test func everyProcessTellsItsSettingsAndItsMemory() async throws {
+        let answer = try await Customer.admin(Self.suite).get("/operations/settings").json
+        let processes = answer["processes"]?.arrayValue ?? []
+        let services = Set(processes.map { $0.text("service") })
+        #expect(services.isSuperset(of: ["gateway", "catalog", "users", "bag", "payments", "mail", "push"]))
+        for process in processes {
+            #expect(process["memoryBytes"]?.intValue ?? 0 > 1_000_000, "\(process.text("service"))")
+            let names = process["settings"]?.arrayValue?.map { $0.text("name") } ?? []
+            #expect(names.contains("SATCHEL_DATA"))
+            #expect(names == names.sorted())
+        }
+        let own = processes.first { $0["service"] == "gateway" }?["settings"]?.arrayValue ?? []
+        let key = own.first { $0["name"] == "SATCHEL_MASTER_KEY" }
+        #expect(key?["isSecret"] == true)
+        #expect(key?["isDefault"] == false)
+    }
+
+    @Test func answersAreCountedByTheirTime() async throws {
+        let admin = try await Customer.admin(Self.suite)
+        func counted(_ place: JSON?) -> Int64 {
+            (place?["buckets"]?.arrayValue ?? []).reduce(0) { $0 + ($1.intValue ?? 0) }
+        }
+        let before = try await admin.get("/operations/metrics").json
+        for _ in 0..<5 { #expect(try await admin.find("Category").status == 200) }
+        #expect(try await admin.get("/classes/Category/nobody").status == 404)
+        let after = try await admin.get("/operations/metrics").json
+        #expect(counted(after.at("gateway", "answers")) >= counted(before.at("gateway", "answers")) + 6)
+        #expect(
+            counted(after.at("services", "catalog", "answers")) > counted(before.at("services", "catalog", "answers")))
+        #expect(
+            (after.at("gateway", "answers", "refused")?.intValue ?? 0)
+                > (before.at("gateway", "answers", "refused")?.intValue ?? 0))
+        #expect(after["bounds"]?.arrayValue?.count == 78)
+    }
+
+    /// Follows the log of what a webhook that nobody answers leaves in it, over many questions.
+    @Test func aLogIsFollowedWithoutLossOrRepeats() async throws {
+        let master = ParseClient.master(try await Self.suite)
+        let name = "follow\(Names.random(6))"
+        let made = try await master.call(
+            .POST, "/hooks/functions", ["functionName": .string(name), "url": "http://127.0.0.1:9/"])
+        try #require(made.status == 200, "\(made.text)")
+        var cursor = try await master.get("/operations/log", ["size": 1]).json.text("next")
+        var told: [JSON] = []
+        for count in 1...3 {
+            _ = try await master.run(name)
+            try await eventually("line \(count) is told") {
+                let answer = try await master.get(
+                    "/operations/log", ["after": .string(cursor), "text": .string(name), "level": "warn"])
+                told += answer.json["entries"]?.arrayValue ?? []
+                cursor = answer.json.text("next")
+                return told.count >= count
+            }
+            #expect(told.count == count)
+        }
+        let refused = try await master.get("/operations/log", ["after": "x"])
+        #expect(refused.code == 102)
+        _ = try await master.call(.DELETE, "/hooks/functions/\(name)")
+    }
+
+    @Test func backupsAreToldAsTheyWereNoted() async throws {
+        let suite = try await Self.suite
+        let lines = [
+            #"{"at":"2030-01-01T00:00:00.000000Z","folder":"/backups/1","bytes":5,"files":2,"verified":true}"#,
+            "no line of ours",
+            #"{"at":"2020-01-02T00:00:00.000000Z","folder":"/backups/2","bytes":5,"files":2,"verified":true}"#,
+        ]
+        let path = suite.dataDirectory + "/backups.log"
+        try (lines.joined(separator: "\n") + "\n").write(toFile: path, atomically: true, encoding: .utf8)
+        let answer = try await Customer.admin(suite).get("/operations/backups").json
+        let folders = answer["backups"]?.arrayValue?.map { $0.text("folder") }
+        #expect(folders == ["/backups/2", "/backups/1"], "The newest note comes first.")
+    }
+}
