@@ -546,5 +546,6 @@ def main():
 
 
 import dashboard_shop  # noqa: E402,F401 (its flows)
+import developers  # noqa: E402,F401
 
 main()
