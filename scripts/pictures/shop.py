@@ -3,13 +3,17 @@
 All of it is made up, and the same each time. It goes through the API as customers' apps do; then, with the suite stopped,
 `spread` moves it over the weeks before, as nothing but time itself could.
 """
+import contextlib
 import datetime
 import json
 import math
 import os
 import random
 import sqlite3
+import urllib.error
 import urllib.request
+
+import suite
 
 CUSTOMERS = (
     ("Ada", "Long", "Springfield", "IL", "62701"), ("Noor", "Haddad", "Dearborn", "MI", "48126"), ("Mateo", "Reyes", "Tucson", "AZ", "85701"),
@@ -29,7 +33,7 @@ CRASHES = (
 def fill(satchel):
     """Returns the ids that the pictures' addresses have."""
     draw = random.Random(20)
-    products = satchel.call("GET", "/classes/Product?limit=60&order=name")["results"]
+    products = satchel.find("Product", {"stock": {"$gt": 20}}, limit=60, order="name")
     buyers = [Person(satchel, sign_up(satchel, person, "shop"), person) for person in CUSTOMERS]
     orders = [order(satchel, draw.choice(buyers), draw, products) for _ in range(ORDERS)]
     admin = Person(satchel, sign_in(satchel))
@@ -61,8 +65,11 @@ def post(satchel, path, body, token=None):
     if token:
         headers["X-Parse-Session-Token"] = token
     request = urllib.request.Request(satchel.url + path, data=json.dumps(body).encode(), headers=headers)
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        return json.load(answer)
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.load(answer)
+    except urllib.error.HTTPError as error:
+        raise suite.Failed(f"POST {path} answered {error.code}: {error.read()[:300].decode(errors='replace')}") from None
 
 
 def sign_up(satchel, person, word):
@@ -110,7 +117,9 @@ def promotion(satchel, admin):
             "deviceType": "ios" if number % 3 else "android", "installationId": f"00000000-0000-4000-8000-{number:012d}",
             "deviceToken": f"{number:064x}", "localeIdentifier": "en-US", "appVersion": "3.2.0"})
     found = satchel.call("GET", "/classes/Promotion?order=-createdAt&limit=1")["results"][0]
-    satchel.call("PUT", f"/classes/Promotion/{found['objectId']}", {"audience": {"where": {"deviceType": "ios"}}})
+    (tin,) = satchel.find("Product", {"name": {"$regex": "Winter Rescue Tin"}}, limit=1)
+    satchel.call("PUT", f"/classes/Promotion/{found['objectId']}", {
+        "audience": {"where": {"deviceType": "ios"}}, "discountCode": "TIN10", "image": {"__type": "File", "name": tin["thumbnail"]["name"]}})
     admin.run("sendPromotion", {"promotionId": found["objectId"], "title": "Beauty & Me"})
     return found["objectId"]
 
@@ -157,42 +166,72 @@ def report(satchel, project, body):
 def spread(data):
     """Moves orders into the days before, and fills the counters of sales, opens and events of some weeks."""
     now = datetime.datetime.now(datetime.timezone.utc)
-    with sqlite3.connect(os.path.join(data, "bag.sqlite")) as bag:
-        (number,) = bag.execute("SELECT id FROM classes WHERE name = 'Order'").fetchone()
-        rows = bag.execute(f"SELECT id, doc FROM o{number} ORDER BY json_extract(doc, '$.orderNo')").fetchall()
-        for place, (row, doc) in enumerate(rows):
-            made = now - datetime.timedelta(hours=9 * (len(rows) - place) - 8, minutes=(place * 23) % 47)
-            bag.execute(f"UPDATE o{number} SET createdAt = ?, doc = ? WHERE id = ?", (int(made.timestamp() * 1000), moved(doc, made), row))
-    with sqlite3.connect(os.path.join(data, "analytics.sqlite")) as analytics:
+    made = move_orders(os.path.join(data, "bag.sqlite"), now)
+    with contextlib.closing(sqlite3.connect(os.path.join(data, "payments.sqlite"))) as payments, payments:
+        for order_id, moment in made.items():
+            payments.execute("UPDATE charges SET createdAt = ?, changedAt = ? WHERE orderId = ?", (*[milliseconds(moment)] * 2, order_id))
+    with contextlib.closing(sqlite3.connect(os.path.join(data, "analytics.sqlite"))) as analytics, analytics:
         # All of it was just now.
         analytics.execute("DELETE FROM salesHours")
-        for hour, share in hours(now):
+        for hour, orders in hours(now):
             analytics.execute(
-                "INSERT INTO salesHours(currency, hour, orders, pieces, grossMinorUnits) VALUES('usd', ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                (hour, 1 + share // 9, 2 + share // 5, 2900 + 410 * share))
-            for name, rate in (("AppOpened", 5), ("ProductViewed", 9), ("AddedToBag", 2), ("CheckoutBegun", 1)):
-                analytics.execute("INSERT INTO eventHours(name, hour, count) VALUES(?, ?, ?) ON CONFLICT DO NOTHING", (name, hour, 1 + rate * share // 3))
+                "INSERT INTO salesHours(currency, hour, orders, pieces, grossMinorUnits) VALUES('usd', ?, ?, ?, ?)",
+                (hour, orders, 3 * orders, 4870 * orders + 190 * (hour % 7)))
+            for name, rate in (("AppOpened", 31), ("ProductViewed", 62), ("AddedToBag", 9), ("CheckoutBegun", 3)):
+                analytics.execute("INSERT INTO eventHours(name, hour, count) VALUES(?, ?, ?) ON CONFLICT DO NOTHING", (name, hour, rate * orders + hour % 5))
+
+
+def milliseconds(moment):
+    return int(moment.timestamp() * 1000)
+
+
+def move_orders(file, now):
+    """Every nine hours one, the last one some hours ago; when each was made, by its id."""
+    made = {}
+    with contextlib.closing(sqlite3.connect(file)) as bag, bag:
+        (number,) = bag.execute("SELECT id FROM classes WHERE name = 'Order'").fetchone()
+        rows = bag.execute(f"SELECT id, objectId, doc FROM o{number} ORDER BY json_extract(doc, '$.orderNo')").fetchall()
+        for place, (row, order_id, doc) in enumerate(rows):
+            made[order_id] = now - datetime.timedelta(hours=9 * (len(rows) - place) - 8, minutes=(place * 23) % 47)
+            bag.execute(f"UPDATE o{number} SET createdAt = ?, doc = ? WHERE id = ?",
+                        (milliseconds(made[order_id]), moved(doc, made[order_id], now), row))
+    return made
+
+
+# What comes after an order was made, and how many hours later.
+LATER = {"orderDate": 0, "cancelledAt": 3, "shippedAt": 26, "deliveredAt": 75, "refundedAt": 98}
+
+
+def moved(doc, made, now):
+    """The order as one that was made at that time."""
+    order = json.loads(doc)
+    order["createdAt"] = wire(made)
+    for name, hours_later in LATER.items():
+        if name in order:
+            order[name]["iso"] = wire(min(made + datetime.timedelta(hours=hours_later), now))
+    return json.dumps(order, separators=(",", ":"), ensure_ascii=False)
+
+
+def wire(moment):
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
 
 def hours(now):
-    """Hours since 1970 with how busy each was: more by day than by night, more at the week's end, a little more each week."""
+    """Hours since 1970 with the orders of each: more by day and at the week's end, a little more each week.
+
+    Today has an ordinary day's orders already, at whatever time the pictures are taken.
+    """
     last = int(now.timestamp()) // 3600
+    today = last - now.hour
     draw = random.Random(3)
+    found = {}
     for hour in range(last - DAYS * 24, last + 1):
         when = datetime.datetime.fromtimestamp(hour * 3600, datetime.timezone.utc)
-        day = 0.3 + (math.sin((when.hour - 6) / 18 * math.pi) if when.hour >= 6 else 0)
-        week = 1.5 if when.weekday() >= 5 else 1
-        growth = 1 + (hour - last + DAYS * 24) / (DAYS * 48)
-        if draw.random() < 0.7:
-            yield hour, int(8 * day * week * growth * draw.uniform(0.6, 1.4))
-
-
-def moved(doc, made):
-    """The order as one that was made at that time."""
-    order = json.loads(doc)
-    text = made.strftime("%Y-%m-%dT%H:%M:%S.000Z")
-    order["createdAt"] = text
-    for name, value in order.items():
-        if isinstance(value, dict) and value.get("__type") == "Date" and name == "orderDate":
-            value["iso"] = text
-    return json.dumps(order, separators=(",", ":"), ensure_ascii=False)
+        busy = (0.4 + math.sin((when.hour - 6) / 18 * math.pi) if when.hour >= 6 else 0.1) * (1.5 if when.weekday() >= 5 else 1)
+        growth = 0.7 + 0.6 * (hour - last + DAYS * 24) / (DAYS * 24)
+        if draw.random() < 0.3 * busy * growth:
+            found[hour] = draw.choice((1, 1, 2))
+    missing = 13 - sum(orders for hour, orders in found.items() if hour >= today)
+    if missing > 0:
+        found[last] = found.get(last, 0) + missing
+    return found.items()

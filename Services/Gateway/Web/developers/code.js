@@ -27,6 +27,11 @@ export function code(text, { name, id } = {}) {
   return h('div.code', box, button);
 }
 
+/** The document's words, in which names stand between backticks. */
+export function prose(text) {
+  return text.split('`').map((part, place) => (place % 2 ? h('code', part) : part));
+}
+
 /** JSON as people read it. */
 export function pretty(value) {
   return JSON.stringify(value, null, 2);

@@ -88,7 +88,7 @@ function fields(operation) {
     field({
       name: parameter.name,
       label: parameter.name,
-      hint: parameter.description,
+      hint: parameter.description?.replaceAll('`', ''),
       required: parameter.required,
       value: parameter.example ?? '',
     }),

@@ -2,7 +2,7 @@
 
 import { h } from '../../shared/dom.js';
 import { t } from '../../shared/i18n.js';
-import { code, pretty } from '../code.js';
+import { code, pretty, prose } from '../code.js';
 import { load } from '../document.js';
 import { canTry, curl, sample } from '../requests.js';
 import { own, trial } from '../try.js';
@@ -16,8 +16,8 @@ export async function render({ router, params, signal }) {
     h(
       'div.heading',
       h('h1', h(`span.verb.${operation.method.toLowerCase()}`, operation.method), ' ', h('code', operation.path)),
-      h('p', operation.summary),
-      operation.description ? h('p.soft', operation.description) : null,
+      h('p', prose(operation.summary)),
+      operation.description ? h('p.soft', prose(operation.description)) : null,
       h('p', h('span.tag', t(`caller.${operation.caller}`))),
     ),
     h(
@@ -55,7 +55,7 @@ function row({ name, type, place, isNeeded, text }) {
     'tr',
     h('th', { scope: 'row' }, h('code', name), isNeeded ? h('span.small', ` ${t('table.needed')}`) : null),
     h('td', h('code', type), place ? h('div.soft.small', t(`place.${place}`)) : null),
-    h('td', text),
+    h('td', prose(text)),
   );
 }
 
@@ -77,7 +77,7 @@ function body(operation, reference) {
   const properties = schema ? reference.properties(schema) : [];
   if (properties.length) return table(t('route.body'), properties);
   const text = (schema && reference.resolve(schema).description) || t('route.bodyOf', { type });
-  return h('section.card', h('header', h('h2', t('route.body'))), h('p', text));
+  return h('section.card', h('header', h('h2', t('route.body'))), h('p', prose(text)));
 }
 
 function answers(operation) {
@@ -93,7 +93,7 @@ function answers(operation) {
           h('dt', h(`span.tag.${Number(status) < 400 ? 'good' : 'bad'}`, status)),
           h(
             'dd',
-            h('p', text, content && !shows ? ` ${content.type}` : null),
+            h('p', prose(text), content && !shows ? ` ${content.type}` : null),
             shows && Number(status) < 400
               ? code(pretty(content.example), { name: t('route.answerOf', { status }) })
               : null,

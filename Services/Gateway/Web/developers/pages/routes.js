@@ -3,6 +3,7 @@
 import { fill, h } from '../../shared/dom.js';
 import { icon } from '../../shared/icons.js';
 import { t } from '../../shared/i18n.js';
+import { prose } from '../code.js';
 import { load } from '../document.js';
 import { pathOf } from '../links.js';
 
@@ -49,7 +50,7 @@ export async function render({ router, query }) {
       h(
         'div.grow',
         h('a', { href: router.href(pathOf(operation)) }, h('code', operation.path)),
-        h('p.soft.small', operation.summary),
+        h('p.soft.small', prose(operation.summary)),
       ),
       operation.caller === 'master' ? h('span.tag', t('caller.masterShort')) : null,
     );
