@@ -9,12 +9,12 @@ extension DashboardTests {
     @Test(.timeLimit(.minutes(10)), arguments: Screen.allCases)
     func anAppDeveloperCopiesWhatWorks(_ screen: Screen) async throws {
         _ = try await Shelf.fill(Self.suite, names: ["Snippet \(Names.random(6))"])
-        try await Self.check("start", on: screen)
+        try await Self.check("developers_start", on: screen)
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: Screen.allCases)
     func routesAreReadAndTriedInTheBrowser(_ screen: Screen) async throws {
         _ = try await Shelf.fill(Self.suite, names: ["Route \(Names.random(6))"])
-        try await Self.check("routes", on: screen)
+        try await Self.check("developers_routes", on: screen)
     }
 }
