@@ -101,6 +101,7 @@ def developers_routes(visit, given):
     box.get_by_label("Password").fill(given["password"])
     box.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("button", name="Sign out")).to_be_visible()
+    expect(page.get_by_text(f"With the session of {given['user']}.")).to_be_visible()
     stored = page.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }])")
     step("r:" not in stored, f"The session is kept: {stored}")
     page.get_by_role("link", name="Routes", exact=True).click()

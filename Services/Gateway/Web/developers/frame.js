@@ -52,8 +52,9 @@ export class Frame {
     return this.#main;
   }
 
-  /** Draws whose session it is. */
+  /** Draws whose session it is, and tells the page. */
   redraw() {
+    document.dispatchEvent(new Event('satchel-session'));
     const user = auth.current?.user;
     const press = (text, action) => h('button.quiet', { type: 'button', onclick: action }, text);
     fill(

@@ -79,8 +79,12 @@ export function trial(operation, signal) {
     }
   }
 
-  const who = auth.current ? t('try.asUser', { name: auth.current.user.name }) : t('try.asGuest');
-  return h('section.card.stack', h('header', h('h2', t('try.title'))), h('p.soft', who), form, preview, answer);
+  const who = h('p.soft');
+  const draw = () => fill(who, auth.current ? t('try.asUser', { name: auth.current.user.name }) : t('try.asGuest'));
+  draw();
+  document.addEventListener('satchel-session', draw, { signal });
+  document.addEventListener('satchel-session', forget, { signal });
+  return h('section.card.stack', h('header', h('h2', t('try.title'))), who, form, preview, answer);
 }
 
 function fields(operation) {
