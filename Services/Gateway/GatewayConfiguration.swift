@@ -98,8 +98,10 @@ struct GatewayConfiguration: Sendable {
         shopName = settings.text("satchel.shop.name", default: "Satchel")
         // What is no currency ends the start of every service that counts money, with a text that says so.
         currency = (try? Currency(settings.text("satchel.currency", default: Currency.standard.code))) ?? .standard
-        // A mount of that name has the path already.
-        servesDashboard = try settings.flag("satchel.dashboard", default: true) && mount.first != "dashboard"
+        // A mount of such a name has the path already.
+        servesDashboard =
+            try settings.flag("satchel.dashboard", default: true)
+            && !mount.prefix(1).contains(where: WebSite.folders.contains)
         pagesDirectory = settings["satchel.pages"]
         fileBytesMax = try settings.number("satchel.file.bytes.max", Self.frameBytes, default: 10 << 20)
         // A file in a JSON body is longer by a third.

@@ -22,6 +22,9 @@ export const load = (path) => import(pathToFileURL(join(folder, 'shared', path))
 /** A module of the dashboard by its path. */
 export const loadView = (path) => import(pathToFileURL(join(folder, 'dashboard', path)));
 
+/** A module of the page for app developers by its path. */
+export const loadDevelopers = (path) => import(pathToFileURL(join(folder, 'developers', path)));
+
 /** The storage of a tab. */
 export class Storage {
   items = new Map();

@@ -40,6 +40,12 @@ struct LogController: Sendable {
                         throw ParseError(.invalidQuery, "\(name) must be an ISO 8601 time.")
                     }
                     if name == "from" { from = time } else { until = time }
+                case "startDate":
+                    // Parse Dashboard's word for `from`.
+                    guard let milliseconds = value.intValue else {
+                        throw ParseError(.invalidQuery, "startDate must be milliseconds since 1970.")
+                    }
+                    from = Timestamp(milliseconds: milliseconds)
                 case "order":
                     guard value == "asc" || value == "desc" else {
                         throw ParseError(.invalidQuery, "order must be asc or desc.")

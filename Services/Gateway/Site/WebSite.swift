@@ -5,19 +5,22 @@ import Mustache
 import ParseProtocol
 import ProcessKit
 
-/// The pages that people open in a browser: the dashboard at `/dashboard`, and at `/` one that leads there.
+/// The pages that people open in a browser: the dashboard at `/dashboard`, the page for app developers at
+/// `/developers`, and at `/` one that leads there.
 ///
 /// They stand beside the mount and need no key: they are the same for everybody, and what they show they ask the
 /// protocol for, with the session of whoever signed in. Everything is read and compressed once, at the start. The files
-/// are under `/dashboard/assets/<digest of all files>/`, so that a page and its files are always of one release and a
+/// are under `/<page>/assets/<digest of all files>/`, so that a page and its files are always of one release and a
 /// browser keeps them for ever.
 struct WebSite: Sendable {
     private let start: SiteFile
-    private let dashboard: SiteFile
+    /// By the first part of their path.
+    private let pages: [Substring: SiteFile]
     /// By their path, from `assets` on.
     private let files: [String: SiteFile]
 
-    private static let folder: Substring = "dashboard"
+    /// The folders that have a page, which is also the first part of its path.
+    static let folders: [Substring] = ["dashboard", "developers"]
     private static let assets = "assets"
     /// A page's own part, filled in when it is read; it is never served as it is.
     private static let template = "mustache"
@@ -35,11 +38,15 @@ struct WebSite: Sendable {
                 "applicationId": configuration.applicationId, "currency": configuration.currency.code,
                 // Made for pages, which everybody can read. The other clients' keys are not told.
                 "clientKey": configuration.clientKeys[.javascript] ?? "",
+                "url": configuration.publicURL,
+                // Which kinds of keys there are, so that examples have a place for them. The keys stay unsaid.
+                "keyKinds": GatewayConfiguration.ClientKey.allCases.filter { configuration.clientKeys[$0] != nil }
+                    .map { "\($0)" }.joined(separator: " "),
             ])
     }
 
     /// - Parameters:
-    ///   - root: the folder with `dashboard` and `shared`.
+    ///   - root: the folder with `shared` and the folders of the pages.
     ///   - values: what the templates name.
     /// - Throws: when a file is missing or cannot be used.
     init(reading root: URL, publicURL: String, values: [String: String]) throws {
@@ -50,9 +57,9 @@ struct WebSite: Sendable {
             guard let type = Self.types[Self.suffix(of: entry.path)] else { return }
             files["\(prefix)/\(entry.path)"] = SiteFile(entry.bytes, headers: SiteHeaders.file(contentType: type))
         }
-        let values = values.merging(["assets": "/\(Self.folder)/\(prefix)"]) { own, _ in own }
         let headers = SiteHeaders.page(publicURL: publicURL)
-        func page(_ path: String) throws -> SiteFile {
+        func page(_ path: String, of folder: Substring) throws -> SiteFile {
+            let values = values.merging(["assets": "/\(folder)/\(prefix)"]) { own, _ in own }
             guard let entry = contents.first(where: { $0.path == path }) else {
                 throw StartupProblem("The page \(path) is missing in \(root.path).")
             }
@@ -63,8 +70,10 @@ struct WebSite: Sendable {
                 throw StartupProblem("The page \(path) cannot be used: \(error)")
             }
         }
-        start = try page("shared/start.\(Self.template)")
-        dashboard = try page("dashboard/index.\(Self.template)")
+        start = try page("shared/start.\(Self.template)", of: Self.folders[0])
+        pages = try Self.folders.reduce(into: [:]) { pages, folder in
+            pages[folder] = try page("\(folder)/index.\(Self.template)", of: folder)
+        }
     }
 
     /// The answer to a request for a page or one of its files; nil when it asks for something else.
@@ -73,19 +82,18 @@ struct WebSite: Sendable {
         return answer(path: request.path, headers: request.headers)
     }
 
-    /// The same for any path. One below `/dashboard` that names no file is a view of the dashboard, which the page
-    /// itself looks at.
+    /// The same for any path. One below a page's that names no file is a view of it, which the page itself looks at.
     func answer(path: [Substring], headers: HTTPFields) -> ParseResponse? {
         guard let first = path.first else {
             // Programs that look whether somebody is there are told what they always were.
             return headers[.accept]?.contains("text/html") == true ? start.answer(to: headers) : nil
         }
-        guard first == Self.folder else { return nil }
+        guard let page = pages[first] else { return nil }
         let rest = path.dropFirst()
         if rest.first.map({ $0 == Self.assets }) ?? false {
             return files[rest.joined(separator: "/")]?.answer(to: headers) ?? Self.missing
         }
-        return rest.last?.contains(".") == true ? Self.missing : dashboard.answer(to: headers)
+        return rest.last?.contains(".") == true ? Self.missing : page.answer(to: headers)
     }
 
     /// Not kept by anybody: during an upgrade it may be there a moment later.

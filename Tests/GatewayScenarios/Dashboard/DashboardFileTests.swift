@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The files of the dashboard as browsers and their caches get them.
+/// The files of the dashboard and of the page for app developers as browsers and their caches get them.
 @Suite struct DashboardFileTests {
     private static func client(_ suite: Suite) -> ParseClient {
         var client = ParseClient(suite)
@@ -17,7 +17,7 @@ import Testing
 
     /// The paths of files that a page names.
     private static func assets(of page: String) -> [String] {
-        page.matches(of: #/"(/dashboard/assets/[^"]+)"/#).map { String($0.1) }
+        page.matches(of: #/"(/[a-z]+/assets/[^"]+)"/#).map { String($0.1) }
     }
 
     /// The paths of modules that a module at a path names.
@@ -28,8 +28,9 @@ import Testing
         }
     }
 
-    @Test func thePageIsAskedForEachTimeAndHasAStrictPolicy() async throws {
-        let page = try await Self.get("/dashboard")
+    @Test(arguments: ["/dashboard", "/developers"])
+    func thePageIsAskedForEachTimeAndHasAStrictPolicy(_ path: String) async throws {
+        let page = try await Self.get(path)
         #expect(page.status == 200)
         #expect(page.headers.first(name: "Content-Type") == "text/html; charset=utf-8")
         #expect(page.headers.first(name: "Cache-Control") == "no-cache")
@@ -47,10 +48,10 @@ import Testing
         }
         for word in ["unsafe", "data:", "*"] { #expect(!policy.contains(word), "\(policy)") }
         let tag = try #require(page.headers.first(name: "ETag"))
-        let known = try await Self.get("/dashboard", [("If-None-Match", tag)])
+        let known = try await Self.get(path, [("If-None-Match", tag)])
         #expect(known.status == 304)
         #expect(known.body.isEmpty)
-        let head = try await Self.client(Suite.shared).send(.HEAD, "/dashboard")
+        let head = try await Self.client(Suite.shared).send(.HEAD, path)
         #expect(head.status == 200)
         #expect(head.body.isEmpty)
         #expect(head.headers.first(name: "ETag") == tag)
@@ -58,15 +59,19 @@ import Testing
         #expect(!page.text.contains(Suite.masterKey))
     }
 
-    @Test(arguments: ["/dashboard/", "/dashboard/orders", "/dashboard/orders/x1", "/dashboard/a%2Fb/c"])
+    @Test(arguments: [
+        "/dashboard/", "/dashboard/orders", "/dashboard/orders/x1", "/dashboard/a%2Fb/c", "/developers/",
+        "/developers/routes/findObjects", "/developers/functions/addToBag",
+    ])
     func everyViewIsTheSamePage(_ path: String) async throws {
-        let page = try await Self.get("/dashboard")
+        let page = try await Self.get("/" + (path.split(separator: "/").first ?? ""))
         #expect(try await Self.get(path).body == page.body)
     }
 
     @Test(arguments: [
         "/dashboard/nothing.js", "/dashboard/assets", "/dashboard/assets/0123456789abcdef/shared/api.js",
-        "/dashboard/index.mustache", "/dashboard/..%2f..%2fmaster.key", "/dashboards",
+        "/dashboard/index.mustache", "/dashboard/..%2f..%2fmaster.key", "/dashboards", "/developers/assets",
+        "/developers/index.mustache", "/developer", "/shared/start.css",
     ])
     func whatIsNotThereIsNotThere(_ path: String) async throws {
         let answer = try await Self.get(path)
@@ -76,9 +81,10 @@ import Testing
     }
 
     /// Every file that the page, its modules and its styles name, from one to the next.
-    @Test func everyFileIsThereForEver() async throws {
-        var waiting = Self.assets(of: try await Self.get("/dashboard").text)
-        #expect(waiting.count >= 10)
+    @Test(arguments: [(page: "/dashboard", files: 40), (page: "/developers", files: 20)])
+    func everyFileIsThereForEver(_ wanted: (page: String, files: Int)) async throws {
+        var waiting = Self.assets(of: try await Self.get(wanted.page).text)
+        #expect(waiting.allSatisfy { $0.hasPrefix("\(wanted.page)/assets/") }, "\(waiting)")
         let start = try #require(waiting.first { $0.hasSuffix("app.js") })
         for language in ["en", "de"] {
             waiting.append(start.replacing("app.js", with: "texts/\(language).json"))
@@ -95,8 +101,8 @@ import Testing
                 waiting += Self.imports(of: file.text, at: path)
             }
         }
-        #expect(seen.count { $0.contains("/pages/") } >= 7, "\(seen)")
-        #expect(seen.count { $0.contains("/elements/") } >= 4, "\(seen)")
+        #expect(seen.count >= wanted.files, "\(seen)")
+        #expect(seen.contains { $0.contains("/pages/") } && seen.contains { $0.contains("/elements/") }, "\(seen)")
     }
 
     @Test func filesComeCompressedToWhoAsksForThat() async throws {
@@ -126,6 +132,7 @@ import Testing
         let page = try await Self.get("/", [("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")])
         #expect(page.status == 200)
         #expect(page.text.contains(#"href="/dashboard""#))
+        #expect(page.text.contains(#"href="/developers""#))
         #expect(page.headers.first(name: "Content-Security-Policy")?.contains("default-src 'none'") == true)
         for headers in [[], [("Accept", "*/*")], [("Accept", "application/json")]] {
             let answer = try await Self.get("/", headers)
@@ -143,20 +150,25 @@ import Testing
             "SATCHEL_SHOP_NAME": #"Tom & "Anna" <script>"#,
         ]
         try await Suite.with(settings: settings) { suite in
-            let page = try await Self.client(suite).send(.GET, "/dashboard")
-            #expect(page.text.contains(#"content="for-pages-1""#))
-            #expect(!page.text.contains("for-servers-1"))
-            #expect(!page.text.contains("<script>"))
+            for path in ["/dashboard", "/developers"] {
+                let page = try await Self.client(suite).send(.GET, path)
+                #expect(page.text.contains(#"content="for-pages-1""#), "\(path)")
+                #expect(!page.text.contains("for-servers-1"), "\(path)")
+                #expect(!page.text.contains("<script>"), "\(path)")
+                // Which kinds there are is told, so that snippets have a place for the key.
+                #expect(page.text.contains(#"content="rest javascript""#) == (path == "/developers"))
+            }
         }
     }
 
     @Test func anOperatorMayDoWithoutIt() async throws {
         try await Suite.with(settings: ["SATCHEL_DASHBOARD": "false"]) { suite in
-            for path in ["/dashboard", "/dashboard/orders", "/"] {
+            for path in ["/dashboard", "/dashboard/orders", "/developers", "/developers/routes", "/"] {
                 let answer = try await Self.client(suite).send(.GET, path, headers: [("Accept", "text/html")])
                 #expect(answer.status == 404, "\(path)")
                 #expect(answer.code == 108, "\(path)")
             }
+            #expect(try await ParseClient(suite).get("/openapi.json").status == 200)
         }
     }
 
@@ -181,15 +193,19 @@ import Testing
         }
     }
 
-    /// The languages have the same texts, and each key that a module names has one.
-    @Test func everyTextIsThereInEveryLanguage() throws {
+    /// The languages have the same texts, and each key that a module names has one. What pages share has its texts in
+    /// the dashboard, which uses all of it.
+    @Test(arguments: ["dashboard", "developers"])
+    func everyTextIsThereInEveryLanguage(_ page: String) throws {
         let keys = try ["en", "de"].map { language in
-            let bytes = FileManager.default.contents(atPath: "\(Self.folder)/dashboard/texts/\(language).json")
+            let bytes = FileManager.default.contents(atPath: "\(Self.folder)/\(page)/texts/\(language).json")
             return Set(try JSON(parsing: Array(bytes ?? Data())).objectValue.map { Array($0.keys) } ?? [])
         }
         // Languages differ in the forms of numbers, English and German do not.
         #expect(keys[0].symmetricDifference(keys[1]) == [])
-        for (path, text) in Self.sources() {
+        #expect(!keys[0].isEmpty)
+        let folders = page == "dashboard" ? ["dashboard/", "shared/"] : ["\(page)/"]
+        for (path, text) in Self.sources() where folders.contains(where: path.hasPrefix) {
             for match in text.matches(of: #/[^a-zA-Z]t\('([A-Za-z.]+)'/#) {
                 let key = String(match.1)
                 #expect(keys[0].contains(key) || keys[0].contains("\(key).other"), "\(path): \(key)")

@@ -1,6 +1,7 @@
 // What the page was told by the gateway, and what a person chose for this browser. No cookies.
 
-const meta = (name) => document.querySelector(`meta[name="satchel-${name}"]`)?.content ?? '';
+/** A word of the page about its server; empty when there is none of that name. */
+export const meta = (name) => document.querySelector(`meta[name="satchel-${name}"]`)?.content ?? '';
 
 /** The gateway's own words: the same for everybody who opens the page. */
 export const server = {

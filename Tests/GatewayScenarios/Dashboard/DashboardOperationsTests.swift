@@ -4,39 +4,41 @@ import TestSupport
 import Testing
 
 /// The views of operations (`Tests/Peers/dashboard_operations.py`), and the routes under them.
-extension DashboardTests {
+@Suite(.serialized) struct DashboardOperationsTests {
+    private static let desk = Desk()
+
     private static let paths: [JSON] = [
         "/operations", "/operations/logs?level=verbose", "/operations/jobs", "/operations/functions",
         "/operations/functions/checkout", "/operations/webhooks", "/operations/config", "/operations/settings",
         "/operations/backups", "/operations/audit",
     ]
 
-    @Test(.timeLimit(.minutes(10)), arguments: Screen.allCases)
-    func theRunningSuiteIsLookedAtAndWorkedOn(_ screen: Screen) async throws {
+    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    func theRunningSuiteIsLookedAtAndWorkedOn(_ screen: Desk.Screen) async throws {
         let parameter = "welcome\(Names.random(6))"
-        try await Self.check(
+        try await Self.desk.check(
             "operations", on: screen,
             [
                 "hook": .string("nobody\(Names.random(6))"), "parameter": .string(parameter),
                 "markup": "<img src=x onerror=alert(1)>", "secret": .string(Suite.masterKey),
             ])
-        let master = try await ParseClient.master(Self.suite).get("/config").json
+        let master = try await ParseClient.master(Self.desk.suite).get("/config").json
         #expect(master.at("params", parameter) == ["markup": "<img src=x onerror=alert(1)>"])
         #expect(master.at("masterKeyOnly", parameter) == true)
-        let told = try await ParseClient(Self.suite).get("/config").json
+        let told = try await ParseClient(Self.desk.suite).get("/config").json
         #expect(told.at("params", parameter) == nil)
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: zip(Screen.allCases, ["light", "dark"]))
-    func everybodyCanUseOperations(_ screen: Screen, _ scheme: String) async throws {
-        try await Self.check("accessible", on: screen, ["scheme": .string(scheme), "paths": .array(Self.paths)])
+    @Test(.timeLimit(.minutes(10)), arguments: zip(Desk.Screen.allCases, ["light", "dark"]))
+    func everybodyCanUseOperations(_ screen: Desk.Screen, _ scheme: String) async throws {
+        try await Self.desk.check("accessible", on: screen, ["scheme": .string(scheme), "paths": .array(Self.paths)])
     }
 
     // MARK: - The routes
 
     @Test(arguments: ["settings", "metrics", "log", "functions", "jobs", "config", "backups"])
     func onlyOperatorsAreTold(_ name: String) async throws {
-        let suite = try await Self.suite
+        let suite = try await Self.desk.suite
         let customer = try await Customer.signUp(suite)
         for client in [ParseClient(suite), customer.client] {
             #expect(try await client.get("/operations/\(name)").code == 119)
@@ -49,7 +51,7 @@ extension DashboardTests {
     }
 
     @Test func everyProcessTellsItsSettingsAndItsMemory() async throws {
-        let answer = try await Customer.admin(Self.suite).get("/operations/settings").json
+        let answer = try await Customer.admin(Self.desk.suite).get("/operations/settings").json
         let processes = answer["processes"]?.arrayValue ?? []
         let services = Set(processes.map { $0.text("service") })
         #expect(services.isSuperset(of: ["gateway", "catalog", "users", "bag", "payments", "mail", "push"]))
@@ -66,7 +68,7 @@ extension DashboardTests {
     }
 
     @Test func answersAreCountedByTheirTime() async throws {
-        let admin = try await Customer.admin(Self.suite)
+        let admin = try await Customer.admin(Self.desk.suite)
         func counted(_ place: JSON?) -> Int64 {
             (place?["buckets"]?.arrayValue ?? []).reduce(0) { $0 + ($1.intValue ?? 0) }
         }
@@ -85,7 +87,7 @@ extension DashboardTests {
 
     /// Follows the log of what a webhook that nobody answers leaves in it, over many questions.
     @Test func aLogIsFollowedWithoutLossOrRepeats() async throws {
-        let master = ParseClient.master(try await Self.suite)
+        let master = ParseClient.master(try await Self.desk.suite)
         let name = "follow\(Names.random(6))"
         let made = try await master.call(
             .POST, "/hooks/functions", ["functionName": .string(name), "url": "http://127.0.0.1:9/"])
@@ -109,7 +111,7 @@ extension DashboardTests {
     }
 
     @Test func backupsAreToldAsTheyWereNoted() async throws {
-        let suite = try await Self.suite
+        let suite = try await Self.desk.suite
         let lines = [
             #"{"at":"2030-01-01T00:00:00.000000Z","folder":"/backups/1","bytes":5,"files":2,"verified":true}"#,
             "no line of ours",

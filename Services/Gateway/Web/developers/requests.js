@@ -1,0 +1,92 @@
+// Requests as they go over the wire, made of an operation of the document and what somebody filled in.
+
+/** Headers that the page may not set, or that have no business in a trial. */
+const UNSET = new Set(['X-Parse-Request-Id', 'X-Parse-Client-Version', 'X-Parse-Installation-Id']);
+const NAME = /\{(\w+)\}/g;
+
+/** The parameters that the form asks for. */
+export function asked(operation) {
+  return operation.parameters.filter((parameter) => !UNSET.has(parameter.name));
+}
+
+/** Whether a trial can be made here: what is asked for and answered is JSON, and no master key is needed. */
+export function canTry(operation) {
+  const isJSON = (content) => !content || content.type === 'application/json';
+  const success = operation.answers.find(({ status }) => Number(status) < 400);
+  return operation.caller !== 'master' && isJSON(operation.body) && Boolean(success) && isJSON(success.content);
+}
+
+/**
+ * The request.
+ * @param values by the parameters' names, texts; an empty one is left out. `body` is JSON, or empty for none.
+ * @param own `{ url, headers }`: the server, with the mount, and the headers of keys and session.
+ * @throws {FieldProblem} names what is missing or is no JSON.
+ */
+export function build(operation, values, own) {
+  const text = (name) => String(values[name] ?? '').trim();
+  for (const { name, required } of asked(operation))
+    if (required && !text(name)) throw new FieldProblem('missing', name);
+  const path = operation.path.replace(NAME, (_, name) => encodeURIComponent(text(name)));
+  const query = new URLSearchParams();
+  const headers = { ...own.headers };
+  for (const { name, in: place } of asked(operation)) {
+    if (!text(name)) continue;
+    if (place === 'query') query.append(name, text(name));
+    if (place === 'header') headers[name] = text(name);
+  }
+  const request = { method: operation.method, url: own.url + path + (query.size ? `?${query}` : ''), headers };
+  if (operation.body && text('body')) {
+    try {
+      request.body = JSON.stringify(JSON.parse(text('body')), null, 2);
+    } catch {
+      throw new FieldProblem('json', 'body');
+    }
+    headers['Content-Type'] = 'application/json';
+  } else if (operation.isBodyNeeded) throw new FieldProblem('missing', 'body');
+  return request;
+}
+
+export class FieldProblem extends Error {
+  /** @param kind `missing` or `json`. */
+  constructor(kind, field) {
+    super(`${field}: ${kind}`);
+    this.kind = kind;
+    this.field = field;
+  }
+}
+
+/** The request as HTTP has it. A session's token is shortened: who looks over a shoulder has no session. */
+export function shown({ method, url, headers, body }) {
+  const { host, pathname, search } = new URL(url);
+  const lines = [`${method} ${pathname}${search} HTTP/1.1`, `Host: ${host}`];
+  for (const [name, value] of Object.entries(headers)) lines.push(`${name}: ${secret(name, value)}`);
+  return lines.join('\n') + (body === undefined ? '' : `\n\n${body}`);
+}
+
+function secret(name, value) {
+  return name === 'X-Parse-Session-Token' ? `${value.slice(0, 6)}…` : value;
+}
+
+/** The same for a shell, with a place for what is secret. */
+export function curl({ method, url, headers, body }) {
+  const quote = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+  const lines = [`curl${method === 'GET' ? '' : ` -X ${method}`} ${quote(url)}`];
+  for (const [name, value] of Object.entries(headers)) {
+    const isSecret = name === 'X-Parse-Session-Token';
+    lines.push(isSecret ? `-H "${name}: $SESSION_TOKEN"` : `-H ${quote(`${name}: ${value}`)}`);
+  }
+  if (body !== undefined) lines.push(`-d ${quote(body)}`);
+  return lines.join(' \\\n  ');
+}
+
+/** A request to read about: with the examples of the document, and of each parameter that is needed its name. */
+export function sample(operation, own) {
+  const values = {};
+  for (const { name, required, example } of asked(operation)) if (required) values[name] = example ?? `{${name}}`;
+  if (operation.body?.example !== undefined && operation.body.type === 'application/json')
+    values.body = JSON.stringify(operation.body.example);
+  const request = build({ ...operation, isBodyNeeded: false }, values, own);
+  // A name in braces is a place to fill, and easier to read as one.
+  request.url = request.url.replace(/%7B(\w+)%7D/g, '{$1}');
+  return request;
+}

@@ -1,0 +1,22 @@
+import Foundation
+import ParseProtocol
+import TestSupport
+import Testing
+
+/// The page for app developers (`Tests/Peers/developers.py`).
+@Suite(.serialized) struct DeveloperPageTests {
+    private static let desk = Desk()
+
+    /// The snippets of curl and Python are run as the page shows them.
+    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    func anAppDeveloperCopiesWhatWorks(_ screen: Desk.Screen) async throws {
+        _ = try await Shelf.fill(Self.desk.suite, names: ["Snippet \(Names.random(6))"])
+        try await Self.desk.check("developers_start", on: screen)
+    }
+
+    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    func routesAreReadAndTriedInTheBrowser(_ screen: Desk.Screen) async throws {
+        _ = try await Shelf.fill(Self.desk.suite, names: ["Route \(Names.random(6))"])
+        try await Self.desk.check("developers_routes", on: screen)
+    }
+}
