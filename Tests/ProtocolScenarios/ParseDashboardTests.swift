@@ -118,7 +118,8 @@ import Testing
         #expect(try await Self.dashboard().get("/schemas/\(name)").code == 103)
     }
 
-    /// `Browser`: counts, pages, filters, a cell that is edited, rows of a relation, rows that are deleted, all of them.
+    /// `Browser`: counts, pages, filters, a cell that is edited, rows of a relation, rows that are deleted and all of
+    /// them.
     @Test func rowsAreCountedPagedEditedRelatedAndPurged() async throws {
         let suite = try await Suite.shared
         let shelf = try await Shelf.fill(suite, names: ["Dash \(Names.random(6))"])

@@ -39,8 +39,8 @@ package final class Suite: Sendable {
     /// The manager comes first, which would start them again.
     private static let cleanUp = """
         read -r _
-        if read -r pid <"$SATCHEL_DATA/supervisord.pid" && grep -qzxF -- "$SATCHEL_DATA/supervisord.conf" "/proc/$pid/cmdline"
-        then
+        if read -r pid <"$SATCHEL_DATA/supervisord.pid" &&
+            grep -qzxF -- "$SATCHEL_DATA/supervisord.conf" "/proc/$pid/cmdline"; then
             kill -STOP "$pid"
             pkill -KILL -P "$pid"
             kill -KILL "$pid"
