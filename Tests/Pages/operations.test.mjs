@@ -181,4 +181,8 @@ test('the menu has what is somebody’s, and everything where nobody says', () =
   assert.ok(isMine('operations', ['developers']));
   assert.ok(!isMine('operations', ['catalog', 'orders', 'support']));
   assert.ok(isMine('today', []));
+  // What the services refuse an area is not in its menu, and what they allow is.
+  assert.ok(isMine('crashes', ['support']));
+  assert.ok(!isMine('promotions', ['catalog', 'orders', 'support', 'developers']));
+  assert.ok(!isMine('analytics', ['catalog', 'orders', 'support']));
 });

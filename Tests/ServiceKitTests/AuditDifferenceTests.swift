@@ -22,6 +22,34 @@ import Testing
         #expect(gone.after == nil)
     }
 
+    /// Whoever is put into a role together with many others is named nevertheless.
+    @Test func eachMemberThatIsAddedToARelationIsNamed() throws {
+        let few: JSON = ["__op": "AddRelation", "objects": [.pointer("_User", "a")]]
+        #expect(RelationNote.members(of: "users", few, isHidden: false) == ["users": few])
+        #expect(RelationNote.members(of: "name", "Soap", isHidden: false).isEmpty)
+
+        let ids = (0..<400).map { "user\($0)" }
+        let many: JSON = ["__op": "AddRelation", "objects": .array(ids.map { .pointer("_User", $0) })]
+        let gone: JSON = ["__op": "RemoveRelation", "objects": [.pointer("_User", "a")]]
+        let both: JSON = ["__op": "Batch", "ops": [many, gone]]
+        let members = RelationNote.members(of: "users", both, isHidden: false)
+        let after = try #require(AuditDifference([:], .object(members)).after)
+        let told = (after.objectValue ?? [:]).values.compactMap(\.stringValue).joined(separator: " ")
+        #expect(Set(told.split(separator: " ").map(String.init)) == Set(ids + ["a"]))
+        #expect(after["users RemoveRelation \(members.count)"] == "a")
+        #expect(RelationNote.members(of: "users", many, isHidden: true) == ["users": many])
+    }
+
+    @Test(arguments: [("7f000001", "127.0.0.1"), ("20010db800000001", "2001:db8:0:1::/64"), ("there", "there")])
+    func anAddressIsToldAsPeopleWriteIt(_ network: String, _ address: String) throws {
+        let principal = Principal.with {
+            $0.master = true
+            $0.network = network
+        }
+        let origin = try #require(AuditOrigin(principal, "request"))
+        #expect(origin.changes([AuditNote("push")], at: .now)?.address == address)
+    }
+
     @Test func objectsWithinAreComparedMemberByMember() {
         let difference = AuditDifference(
             ["params": ["a": 1, "b": ["c": 1, "d": 2]], "brand": .pointer("Category", "a")],

@@ -31,14 +31,18 @@ extension LogController {
             self.options = try Options(options)
         }
 
-        func wants(_ line: LogLine) -> Bool {
+        /// - Parameter redacted: a line without secrets. What is not shown is not found either, or a secret could be
+        ///   guessed letter by letter.
+        func wants(_ line: LogLine, _ redacted: (JSON) -> JSON) -> Bool {
             guard line.level >= options.level, line.time >= options.from,
                 // What is new is not left out because it was written after the question was asked.
                 cursor != nil || line.time <= options.until,
                 service.isEmpty || line.process == service || line.process.hasPrefix(service + "-")
             else { return false }
             guard !text.isEmpty else { return true }
-            return line.json.serializedText.localizedCaseInsensitiveContains(text)
+            let json = line.json
+            return json.serializedText.localizedCaseInsensitiveContains(text)
+                && redacted(json).serializedText.localizedCaseInsensitiveContains(text)
         }
     }
 
@@ -53,8 +57,7 @@ extension LogController {
     /// question, `isMore` when that may be asked at once, `isGap` when lines between were not there any more.
     func follow(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
         let question = try Question(request.options())
-        let directory = directory
-        guard let found = await Self.disk.run({ Self.find(in: directory, question) }) else {
+        guard let found = await Self.disk.run({ find(question) }) else {
             throw ParseError(.commandUnavailable, "The processes of this suite keep no logs where the gateway is.")
         }
         // Lines of one second stay in the order in which their process wrote them.
@@ -67,15 +70,16 @@ extension LogController {
     }
 
     /// Nil when there is no such folder. Blocks.
-    private static func find(in directory: String, _ question: Question) -> Found? {
+    private func find(_ question: Question) -> Found? {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else { return nil }
         var found = Found()
         for name in names.sorted() where name.hasSuffix(".log") && name != "supervisord.log" {
             let process = String(name.dropLast(4))
-            guard let taken = take(of: "\(directory)/\(name)", process, question.cursor, &found.isGap) else { continue }
+            guard let taken = Self.take(of: "\(directory)/\(name)", process, question.cursor, &found.isGap)
+            else { continue }
             found.cursor.places[process] = taken.place
             if taken.isMore { found.isMore = true }
-            found.lines += LogLine.all(taken.lines, of: process).filter(question.wants)
+            found.lines += LogLine.all(taken.lines, of: process).filter { question.wants($0, redacted) }
         }
         return found
     }

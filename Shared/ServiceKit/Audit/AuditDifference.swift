@@ -9,7 +9,7 @@ package struct AuditDifference: Sendable, Equatable {
     package let after: JSON?
 
     /// Bytes of one value; of a longer text so many characters are kept.
-    private static let valueBytesMax = 2000
+    static let valueBytesMax = 2000
     private static let textKept = 500
     /// Bytes of a state; one that is larger is only a list of names.
     static let stateBytesMax = 16 << 10

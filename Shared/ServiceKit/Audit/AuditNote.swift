@@ -59,8 +59,20 @@ public struct AuditOrigin: Sendable, Equatable {
     package init?(_ principal: Principal, _ requestId: String) {
         guard principal.master ? !principal.network.isEmpty : principal.runs(OperatorArea.allCases) else { return nil }
         userId = principal.master ? "" : principal.userID
-        address = principal.network
+        address = Self.address(principal.network)
         self.requestId = requestId
+    }
+
+    /// An address as people write it, of the digits of `Principal.network`: all of IPv4, of IPv6 the customer's network.
+    private static func address(_ network: String) -> String {
+        guard let number = UInt64(network, radix: 16) else { return network }
+        switch network.utf8.count {
+        case 8: return (0..<4).map { String((number >> UInt64(24 - 8 * $0)) & 0xff) }.joined(separator: ".")
+        case 16:
+            let parts = (0..<4).map { String((number >> UInt64(48 - 16 * $0)) & 0xffff, radix: 16) }
+            return parts.joined(separator: ":") + "::/64"
+        default: return network
+        }
     }
 
     /// Whether the master key asked.

@@ -60,17 +60,16 @@ struct AuditedWrite: Sendable {
             return
         }
         var after = outcome.after
+        let hidden = transaction.protectedFields(of: change.className)
         // An object shows no members of a relation: what was added and removed is what the client said.
-        for (name, value) in change.object.objectValue ?? [:] where Self.changesRelation(value) { after?[name] = value }
+        for (name, value) in change.object.objectValue ?? [:] {
+            for (label, told) in RelationNote.members(of: name, value, isHidden: hidden.contains(name)) {
+                after?[label] = told
+            }
+        }
         notes.append(
             AuditNote(
-                action, change.className, outcome.objectId, before: outcome.before, after: after,
-                hiding: transaction.protectedFields(of: change.className)))
-    }
-
-    private static func changesRelation(_ value: JSON) -> Bool {
-        guard let operation = value["__op"]?.stringValue else { return false }
-        return ["AddRelation", "RemoveRelation", "Batch"].contains(operation)
+                action, change.className, outcome.objectId, before: outcome.before, after: after, hiding: hidden))
     }
 
     /// Stores the notes with the changes.

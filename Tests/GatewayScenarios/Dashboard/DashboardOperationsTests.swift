@@ -110,6 +110,20 @@ import Testing
         _ = try await master.call(.DELETE, "/hooks/functions/\(name)")
     }
 
+    /// A secret that got into the log is not shown, and not found by its beginning either.
+    @Test func whatTheLogDoesNotShowIsNotFound() async throws {
+        let suite = try await Self.desk.suite
+        let token = "r:" + String(repeating: "0a", count: 16)
+        let line = "\(Timestamp.now.iso.prefix(19))+0000 warning probe-1: [Probe] Somebody came with \(token)\n"
+        try line.write(toFile: suite.dataDirectory + "/logs/probe-1.log", atomically: true, encoding: .utf8)
+        let master = ParseClient.master(suite)
+        let shown = try await master.get("/operations/log", ["service": "probe", "text": "somebody came"])
+        #expect(shown.json["entries"]?.arrayValue?.count == 1, "\(shown.text)")
+        #expect(!shown.text.contains(token))
+        let guessed = try await master.get("/operations/log", ["service": "probe", "text": "r:0a0a"])
+        #expect(guessed.json["entries"]?.arrayValue?.isEmpty == true, "\(guessed.text)")
+    }
+
     @Test func backupsAreToldAsTheyWereNoted() async throws {
         let suite = try await Self.desk.suite
         let lines = [

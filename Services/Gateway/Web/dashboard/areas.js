@@ -3,15 +3,16 @@
 import { APIError } from '../shared/api.js';
 import { batch } from '../shared/batch.js';
 
-/** The roles' areas that lead to each entry of the menu; entries that are not here are everybody's. */
+/** The areas that lead to each entry of the menu beside the admins'; those that are not here are everybody's. */
 const needs = {
   orders: ['orders', 'support'],
   products: ['catalog'],
   reviews: ['catalog', 'support'],
   customers: ['orders', 'support'],
-  promotions: ['catalog'],
+  promotions: [],
   data: ['catalog', 'developers'],
-  crashes: ['developers'],
+  crashes: ['developers', 'support'],
+  analytics: ['developers'],
   operations: ['developers'],
 };
 
