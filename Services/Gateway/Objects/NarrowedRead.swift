@@ -55,7 +55,7 @@ struct NarrowedRead {
             let configuration = objects.configuration
             options = try QueryOptions(
                 find: request.options(), limitMax: configuration.limitMax, skipMax: configuration.skipMax,
-                isAdmin: true)
+                mayExplain: true)
         }
         guard options.include.isEmpty, options.redirectKey == nil, !options.explains else {
             throw ParseError(.operationForbidden, "X-Satchel-As-User is for the objects of one class alone.")
