@@ -121,7 +121,8 @@ struct OperationsController: Sendable {
     /// - Throws: what a query of objects throws.
     func jobRuns(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
         let asked = try request.options()
-        var options = try QueryOptions(find: asked.filter { $0.key == "limit" }, limitMax: Self.runsMax)
+        var options = try QueryOptions(
+            find: asked.filter { $0.key == "limit" }, limitMax: Self.runsMax)
         if asked["limit"] == nil { options.limit = 50 }
         options.order = ["-createdAt"]
         if let name = asked["jobName"]?.stringValue, !name.isEmpty {
