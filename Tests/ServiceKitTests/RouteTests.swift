@@ -34,7 +34,7 @@ import Testing
         name: "shop",
         classes: [
             ClassDefinition("Note"), ClassDefinition("Known", fields: ["text": .string]), ClassDefinition("Marked"),
-            ClassDefinition("Counted"),
+            ClassDefinition("Counted"), ClassDefinition("Category"),
         ],
         migrations: [Migration(1, "tables", ["CREATE TABLE marks(user TEXT)"])]
     ) { _ in ["Marked": Marking(), "Counted": Counting()] }
@@ -242,6 +242,28 @@ import Testing
             let wrong = try await save(bench, "Known", #"{"text":1}"#, proposedId: "knownKnow2", key: "l")
             #expect(wrong.outcome.failure.code == 111)
             #expect(try await host.number("SELECT count(*) FROM keyedReplies") == 0)
+        }
+    }
+
+    /// The object alone would not tell the audit log that it has the note already.
+    @Test func aCreateThatIsRepeatedIsNotedOnce() async throws {
+        try await withShop { bench, host, _ in
+            let change = Change.with {
+                $0.verb = .create
+                $0.className = "Category"
+                $0.proposedID = "categoryCa"
+            }
+            let message = WriteRequest.with { $0.changes = [change] }
+            let masterKey = Principal.with {
+                $0.master = true
+                $0.network = "192.0.2.7"
+            }
+            for _ in 0..<2 {
+                let reply = try await bench.ask(
+                    "shop.write.v1", message, key: "k", documents: [Array("{}".utf8)], as: masterKey)
+                #expect(try WriteReply(serializedBytes: reply.body).outcomes.map(\.objectID) == ["categoryCa"])
+            }
+            #expect(try await host.number("SELECT count(*) FROM outbox WHERE kind = 'users.audit.v1'") == 1)
         }
     }
 

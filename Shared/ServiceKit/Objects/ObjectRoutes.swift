@@ -127,7 +127,8 @@ extension ServiceRoutes {
                 let isCreate = isPlain && proposals.allSatisfy(\.isRepeatableCreate)
                 let only = isCreate && proposals.count == 1 ? proposals.first : nil
                 return .plainWrite(
-                    keyed: !isCreate,
+                    // A repetition would find the object and be noted again.
+                    keyed: !isCreate || audit != nil,
                     atOnce: { transaction in
                         guard audit == nil, case .success(let change)? = only else { return false }
                         return transaction.changesAtOnce(change.className, change.object)

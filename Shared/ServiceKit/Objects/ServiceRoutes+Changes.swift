@@ -205,10 +205,12 @@ extension ProposedChange.Verb {
 }
 
 extension Forget {
-    fileprivate func merging(_ other: Forget) -> Forget {
+    /// What both forget.
+    func merging(_ other: Forget) -> Forget {
         var merged = self
         merged.userIds += other.userIds
         merged.everything = everything || other.everything
+        merged.hooks = hooks || other.hooks
         return merged
     }
 }

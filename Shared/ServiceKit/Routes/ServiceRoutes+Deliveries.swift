@@ -31,12 +31,8 @@ extension ServiceRoutes {
             }
         }
         let forgets = replies.compactMap { try? $0.get().forget }
-        let forget = Forget.with {
-            $0.userIds = forgets.flatMap(\.userIds)
-            $0.everything = forgets.contains(where: \.everything)
-            $0.hooks = forgets.contains(where: \.hooks)
-        }
-        return Result { try BusReply(outcomes, forget: forgets.isEmpty ? nil : forget) }
+        let forget = forgets.dropFirst().reduce(forgets.first) { $0?.merging($1) }
+        return Result { try BusReply(outcomes, forget: forget) }
             .mapError { _ in BusFailure(.internalError) }
     }
 }

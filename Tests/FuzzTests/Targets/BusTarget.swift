@@ -35,7 +35,8 @@ struct BusTarget: FuzzTarget {
         MailRequest.self, MailLink.self, LinkRequest.self, LinkReply.self, ContactRequest.self,
         ContactReply.self, RunCode.self, CodeOutcome.self, CodeRequest.self, CodeAnswer.self, CodeDefinitions.self,
         StopJob.self, CodeJob.self, CodeJobState.self, LiveSubscribe.self, LiveSubscribed.self, LiveHold.self,
-        LiveUnsubscribe.self, LiveNext.self, LiveNews.self, LiveNotice.self,
+        LiveUnsubscribe.self, LiveNext.self, LiveNews.self, LiveNotice.self, DeliverRequest.self, OutboxMessage.self,
+        DeliverReply.self, DeliverOutcome.self, AuditChanges.self, AuditChange.self, RightsRequest.self,
     ]
 
     // MARK: Inputs
