@@ -52,7 +52,8 @@ struct AuditedWrite: Sendable {
             case .update: "update"
             case .delete: "delete"
             }
-        guard !isGroup else {
+        // Who has which rights is told one by one.
+        guard !isGroup || change.className == "_Role" else {
             var group = groups[change.className] ?? Group()
             group.counts[action, default: 0] += 1
             if group.ids.count < Self.idsMax { group.ids.append(.string(outcome.objectId)) }
