@@ -37,6 +37,8 @@ import Testing
         var log = Log()
         var place: LogCursor.Place?
         var told: [String] = []
+        // Who begins in the middle of a line is told its end.
+        _ = log.follow(&place, room: room)
         for round in 0..<60 {
             // In parts, so that a log is put aside in the middle of a line.
             log.write("line \(round) begins ")

@@ -84,6 +84,7 @@ package struct LogTake: Sendable {
     package private(set) var place: LogCursor.Place
     /// Bytes that may still be read.
     package private(set) var room: Int
+    private let roomMax: Int
     /// Whether there is more than was read.
     package private(set) var isMore = false
     /// The beginning of a line whose end is in the next file: a log may be put aside in the middle of one.
@@ -96,6 +97,7 @@ package struct LogTake: Sendable {
     package init(from place: LogCursor.Place, room: Int) {
         self.place = place
         self.room = room
+        roomMax = room
     }
 
     /// Leaves out the first line.
@@ -110,7 +112,7 @@ package struct LogTake: Sendable {
             lines += String(decoding: all[..<end], as: UTF8.self).split(separator: "\n").map(String.init)
             place = .init(inode: file.inode, offset: offset + UInt64(end + 1 - carry.count))
             carry = Array(all[(end + 1)...])
-        } else if room <= 0, !bytes.isEmpty {
+        } else if all.count >= roomMax {
             // A line that is longer than all that is read at once is left out, or nothing would go on.
             place = .init(inode: file.inode, offset: offset + UInt64(bytes.count))
             carry = []
