@@ -190,8 +190,12 @@ import Testing
         #expect(session.status == 200, "\(session.text)")
         // “Use as”: the rows that this user sees.
         guest.sessionToken = session["sessionToken"]?.stringValue
-        let own = try await guest.call(.GET, "/classes/_User", ["where": [:]])
+        let neighbour = try await Self.call(
+            .POST, "/users", ["username": .string("n\(email)"), "password": "a-long-secret"])
+        let both: JSON = [.string(user.objectId), .string(neighbour.objectId)]
+        let own = try await guest.call(.GET, "/classes/_User", ["where": ["objectId": ["$in": both]]])
         #expect(own.results.map(\.objectId) == [user.objectId])
+        _ = try await Self.call(.DELETE, "/users/\(neighbour.objectId)")
         _ = try await Self.call(.DELETE, "/users/\(user.objectId)")
         #expect(try await Self.count("_User", ["objectId": .string(user.objectId)]) == 0)
     }
