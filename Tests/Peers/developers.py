@@ -113,7 +113,7 @@ def developers_routes(visit, given):
     request = page.get_by_role("region", name="Request").inner_text()
     step("X-Parse-Session-Token" in request and "…" in request, f"The request is another: {request}")
 
-    visit.open("/developers/routes/getServerInfo")
+    visit.open("/developers/routes/purgeClass")
     expect(page.get_by_text("It needs the master key")).to_be_visible()
     expect(page.locator("[data-code=example]")).to_contain_text("$MASTER_KEY")
     step(page.get_by_role("button", name="Sign out").count() == 0, "The session outlived the page.")

@@ -19,7 +19,7 @@ import Testing
             .string("/customers/\(customer.userId)"), "/nowhere",
         ]
         let shop = try await Self.desk.shopPaths() + Self.desk.schemaPaths()
-        try await Self.desk.check("accessible", on: screen, ["scheme": .string(scheme), "paths": .array(paths + shop)])
+        try await Self.desk.checkAccess(to: paths + shop, on: screen, scheme)
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases, ["light", "dark"])
@@ -33,6 +33,6 @@ import Testing
             "/analytics?show=funnel&view=Look", "/analytics?show=requests", "/data", .string("/data/\(name)"),
             .string("/data/\(name)?sort=-count&filter=\(filter)"),
         ]
-        try await Self.desk.check("accessible", on: screen, ["scheme": .string(scheme), "paths": .array(paths)])
+        try await Self.desk.checkAccess(to: paths, on: screen, scheme)
     }
 }

@@ -31,7 +31,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(10)), arguments: zip(Desk.Screen.allCases, ["light", "dark"]))
     func everybodyCanUseOperations(_ screen: Desk.Screen, _ scheme: String) async throws {
-        try await Self.desk.check("accessible", on: screen, ["scheme": .string(scheme), "paths": .array(Self.paths)])
+        try await Self.desk.checkAccess(to: Self.paths, on: screen, scheme)
     }
 
     // MARK: - The routes

@@ -35,6 +35,12 @@ final class Desk: Sendable {
         return report
     }
 
+    /// Expects that everybody can use these views, and go through the grid of products with the keyboard.
+    func checkAccess(to paths: [JSON], on screen: Screen, _ scheme: String) async throws {
+        _ = try await Shelf.fill(suite, names: (0..<2).map { "Row \($0) \(Names.random(6))" })
+        try await check("accessible", on: screen, ["scheme": .string(scheme), "paths": .array(paths)])
+    }
+
     /// A customer who just paid for two pieces at 3.50.
     func paid(lastName: String = "Long") async throws -> (customer: Customer, orderNo: JSON) {
         let suite = try await suite
