@@ -114,6 +114,29 @@ def delete_column(page):
     expect(page.get_by_role("button", name="Delete the column short")).to_have_count(0)
 
 
+def answers_disturb_nobody(page):
+    """The answer to a change comes while the next value of that row is typed."""
+    held = []
+    path = "**/parse/classes/**"
+    page.route(path, lambda route: held.append(route) if route.request.method == "PUT" else route.continue_())
+    enter_cell(page, "count")
+    field = page.locator("s-data-grid .cellOfData > input:not([type=checkbox])")
+    field.fill("8")
+    page.keyboard.press("Enter")
+    enter_cell(page, "text")
+    field.fill("half")
+    while not held:
+        page.wait_for_timeout(20)
+    with page.expect_response(path):
+        held[0].continue_()
+    page.unroute(path)
+    page.wait_for_load_state("networkidle")
+    expect(field).to_have_value("half")
+    page.keyboard.press("Escape")
+    expect(cell_of(page, "count")).to_have_text("8")
+    expect(cell_of(page, "text")).to_have_text("new & <b>")
+
+
 def every_type(visit, name):
     """The values that stand in dialogs; those that are typed where they stand are edited in the flow `data`."""
     page = visit.page
@@ -129,6 +152,7 @@ def every_type(visit, name):
         expect(page.locator("dialog .problem")).not_to_be_empty()
         page.locator("dialog textarea").fill(text)
         save_dialog(page, closes=True)
+    answers_disturb_nobody(page)
     for column, text in (("text", "first & <b>"), ("count", "0.5"), ("moment", "2031-02-03T04:05"), ("place", "3, 4")):
         enter_cell(page, column)
         page.locator("s-data-grid .cellOfData > input:not([type=checkbox])").fill(text)

@@ -44,17 +44,22 @@ function short(cell, column, kind, value, save, leave) {
     isOver = true;
     const hadFocus = document.activeElement === input;
     if (hadFocus) cell.focus();
-    if (!isKept || input.value === before) return leave();
-    // Nothing typed is no value, except for a text.
-    if (input.value === '' && kind !== 'text') return save(undefined);
-    try {
-      save(parse(kind, input.value));
-    } catch {
-      failure(new Error(t('data.badValue')));
-      isOver = false;
-      input.setAttribute('aria-invalid', 'true');
-      input.focus();
+    let typed;
+    if (isKept && input.value !== before) {
+      try {
+        // Nothing typed is no value, except for a text.
+        typed = { value: input.value === '' && kind !== 'text' ? undefined : parse(kind, input.value) };
+      } catch {
+        failure(new Error(t('data.badValue')));
+        isOver = false;
+        input.setAttribute('aria-invalid', 'true');
+        return input.focus();
+      }
     }
+    // A row with a field in it is not drawn anew.
+    input.remove();
+    if (typed) save(typed.value);
+    else leave();
   }
   input.addEventListener('keydown', (event) => {
     if (!['Enter', 'Escape'].includes(event.key)) return;

@@ -91,7 +91,7 @@ export async function render(view) {
       failure(error);
     }
   }
-  function enter({ row, column, cell }) {
+  function enter({ row, column, cell, index }) {
     if (!row || deletions.has(row.objectId)) return;
     if (viewer) return failure(new Error(t('viewer.readOnly')));
     if (column.name === 'objectId') return editRow(row, (changed) => save(row, changed));
@@ -99,7 +99,7 @@ export async function render(view) {
     edit(
       { row, column, cell, className },
       (value) => save(row, { [column.name]: value === undefined ? { __op: 'Delete' } : value }),
-      () => pages.put(row.objectId, { ...row }),
+      () => pages.put(row.objectId, { ...(pages.at(index)?.objectId === row.objectId ? pages.at(index) : row) }),
     );
   }
 

@@ -9,6 +9,8 @@ import { destination } from './table-keys.js';
 const ROW = 40;
 /** Rows above and below those in sight, so that scrolling shows no gap. */
 const BEYOND = 8;
+/** A value that is being typed: its row is drawn anew when that is over, not when an earlier answer comes. */
+const FIELD = '.cellOfData > :is(input:not([type="checkbox"]), select)';
 
 export class DataGrid extends HTMLElement {
   #options = {};
@@ -92,7 +94,7 @@ export class DataGrid extends HTMLElement {
     }
     for (let index = first; index <= last; index += 1) {
       const row = this.#rows.get(index);
-      if (!row || this.#made.get(row) !== this.#pages.at(index)) this.#make(index);
+      if (!row || (this.#made.get(row) !== this.#pages.at(index) && !row.querySelector(FIELD))) this.#make(index);
     }
     this.#settle(first);
     this.#pages.want(first, last + 1);
