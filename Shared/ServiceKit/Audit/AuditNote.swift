@@ -63,7 +63,8 @@ public struct AuditOrigin: Sendable, Equatable {
         self.requestId = requestId
     }
 
-    /// An address as people write it, of the digits of `Principal.network`: all of IPv4, of IPv6 the customer's network.
+    /// An address as people write it, of the digits of `Principal.network`: all of IPv4, of IPv6 the customer's
+    /// network.
     private static func address(_ network: String) -> String {
         guard let number = UInt64(network, radix: 16) else { return network }
         switch network.utf8.count {
