@@ -22,11 +22,15 @@ public struct KeyFile: Sendable {
     }
 
     private func read() throws -> [UInt8]? {
-        guard let data = FileManager.default.contents(atPath: path) else {
+        let data: Data
+        do {
+            data = try Data(contentsOf: URL(fileURLWithPath: path))
+        } catch let error as CocoaError where error.code == .fileReadNoSuchFile {
+            return nil
+        } catch {
             // A file that is there and cannot be read must not be taken for none: another key would end what the first
             // one opened.
-            guard access(path, F_OK) != 0 else { throw StartupProblem("\(path) cannot be read.") }
-            return nil
+            throw StartupProblem("\(path) cannot be read.")
         }
         let digits = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         guard let bytes = [UInt8](hex: digits), bytes.count == Self.bytes else {
