@@ -1,7 +1,13 @@
 """Whether everybody can use a page: axe-core's rules for WCAG 2.2 A and AA, and some of our own that it has not."""
 from axe_playwright_python.sync_playwright import Axe
 
-RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+# Only what is wrong is reported: what is right takes axe-core as long again.
+RULES = {
+    "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"], "resultTypes": ["violations"],
+}
+# What another scheme of colours changes.
+COLOUR_RULES = {**RULES, "runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
+SCHEMES = ("light", "dark")
 
 # Text that is cut off at the side, and what somebody can press that is too small (WCAG 2.5.8: 24 by 24 pixels).
 OWN_RULES = """() => {
@@ -24,11 +30,23 @@ LOOSEN = "(loose) => { for (const bar of document.querySelectorAll('.rail, .top'
 
 def problems(page, place):
     """Texts of what is wrong with the page as it stands."""
+    return of_axe(page, place, RULES) + [f"{place}: {text}" for text in page.evaluate(OWN_RULES)]
+
+
+def problems_of_schemes(page, place):
+    """Texts of what is wrong with the page as it stands, in light and in dark: all rules in one, those of colours in the other."""
+    light, dark = SCHEMES
+    page.emulate_media(color_scheme=dark)
+    found = of_axe(page, f"{place}, {dark}", COLOUR_RULES)
+    page.emulate_media(color_scheme=light)
+    return found + problems(page, f"{place}, {light}")
+
+
+def of_axe(page, place, rules):
     page.evaluate(LOOSEN, True)
-    found = Axe().run(page, options=RULES).response["violations"]
+    found = Axe().run(page, options=rules).response["violations"]
     page.evaluate(LOOSEN, False)
-    axe = [f"{place}: {rule['id']}: {node['html'][:160]} {node['failureSummary'][:300]}" for rule in found for node in rule["nodes"][:3]]
-    return axe + [f"{place}: {text}" for text in page.evaluate(OWN_RULES)]
+    return [f"{place}: {rule['id']}: {node['html'][:160]} {node['failureSummary'][:300]}" for rule in found for node in rule["nodes"][:3]]
 
 
 def keyboard_problems(page):

@@ -57,7 +57,10 @@ def enter(visit, given, path="/dashboard"):
 
 
 def toast(page, text):
-    expect(page.locator(".toast", has_text=text).first).to_be_visible()
+    """Waits for the news and takes them away: the same text a second time is of what was done a second time."""
+    notes = page.locator(".toast", has_text=text)
+    expect(notes.first).to_be_visible()
+    notes.evaluate_all("notes => notes.forEach((note) => note.remove())")
 
 
 @flow
@@ -510,22 +513,28 @@ def save_dialog(page, closes=False):
 
 @flow
 def accessible(visit, given):
-    """Every view for everybody: see browser_checks."""
+    """Every view for everybody, in light and in dark: see browser_checks."""
     visit.open("/dashboard")
     expect(visit.page.get_by_role("heading", name="Sign in")).to_be_visible()
-    report["failures"] += browser_checks.problems(visit.page, "sign-in")
+    in_both_schemes(visit.page, "sign-in")
     sign_in(visit, given, keep=True)
     expect(visit.page.locator(".figuresRow")).to_be_visible()
     for path in given["paths"]:
         visit.open("/dashboard" + path)
         expect(visit.page.locator("#content h1")).to_be_visible()
         visit.page.wait_for_load_state("networkidle")
-        report["failures"] += browser_checks.problems(visit.page, path)
+        in_both_schemes(visit.page, path)
         report["steps"] += 1
     visit.open("/dashboard/products")
-    report["failures"] += browser_checks.keyboard_problems(visit.page)
+    for scheme in browser_checks.SCHEMES:
+        visit.page.emulate_media(color_scheme=scheme)
+        report["failures"] += browser_checks.keyboard_problems(visit.page)
     visit.page.get_by_role("button", name="Add a product").click()
-    report["failures"] += browser_checks.problems(visit.page, "dialog")
+    in_both_schemes(visit.page, "dialog")
+
+
+def in_both_schemes(page, place):
+    report["failures"] += browser_checks.problems_of_schemes(page, place)
 
 
 def main():

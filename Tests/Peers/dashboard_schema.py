@@ -206,7 +206,6 @@ def permissions(visit, given):
     step(page.get_by_role("button", name="Add row").count() == 0, "Rows can be added while one looks as somebody else.")
     enter_cell(page, "text")
     toast(page, "Nothing is changed while you look as somebody else.")
-    page.locator(".toast").get_by_role("button", name="Close").click()
     for_everybody(page, "rows as somebody else")
     page.get_by_role("link", name="Permissions", exact=True).click()
     save = page.get_by_role("button", name="Review and save")

@@ -14,10 +14,7 @@ ORIGINS = ["clipboard-read", "clipboard-write"]
 
 def for_everybody(page, place):
     """In light and in dark colours."""
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)
-        report["failures"] += browser_checks.problems(page, f"{place}, {scheme}")
-    page.emulate_media(color_scheme="light")
+    report["failures"] += browser_checks.problems_of_schemes(page, place)
 
 
 def run(command, text):

@@ -8,8 +8,8 @@ import Testing
     private static let desk = Desk()
 
     /// Names, roles, contrast, targets and the order of the focus, on every view (`Tests/Peers/browser_checks.py`).
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases, ["light", "dark"])
-    func everybodyCanUseEveryView(_ screen: Desk.Screen, _ scheme: String) async throws {
+    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    func everybodyCanUseEveryView(_ screen: Desk.Screen) async throws {
         let suite = try await Self.desk.suite
         let (customer, orderNo) = try await Self.desk.paid()
         let orders = try await ParseClient.master(suite).find("Order", ["orderNo": orderNo]).results
@@ -19,11 +19,11 @@ import Testing
             .string("/customers/\(customer.userId)"), "/nowhere",
         ]
         let shop = try await Self.desk.shopPaths() + Self.desk.schemaPaths()
-        try await Self.desk.checkAccess(to: paths + shop, on: screen, scheme)
+        try await Self.desk.checkAccess(to: paths + shop, on: screen)
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases, ["light", "dark"])
-    func everybodyCanUseFiguresAndRows(_ screen: Desk.Screen, _ scheme: String) async throws {
+    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    func everybodyCanUseFiguresAndRows(_ screen: Desk.Screen) async throws {
         _ = try await Self.desk.paid()
         let name = try await Self.desk.makeClass()
         try await Self.desk.fill(name, rows: 50, owner: "brand00001")
@@ -33,6 +33,6 @@ import Testing
             "/analytics?show=funnel&view=Look", "/analytics?show=requests", "/data", .string("/data/\(name)"),
             .string("/data/\(name)?sort=-count&filter=\(filter)"),
         ]
-        try await Self.desk.checkAccess(to: paths, on: screen, scheme)
+        try await Self.desk.checkAccess(to: paths, on: screen)
     }
 }

@@ -38,8 +38,8 @@ function saleButton(product, isForSale, redraw) {
     button.disabled = true;
     try {
       await update('Product', product.objectId, { active: !isForSale });
-      toast(t('product.saved', { name: product.name }));
       await redraw();
+      toast(t('product.saved', { name: product.name }));
     } catch (error) {
       toast(errorText(error), 'bad');
       button.disabled = false;
@@ -99,8 +99,8 @@ function editor(product, known, photo, more, redraw) {
         await requireUnchanged(product, Object.keys(change));
         await update('Product', product.objectId, change);
       }
-      toast(t('product.saved', { name: change.name ?? product.name }));
       await redraw();
+      toast(t('product.saved', { name: change.name ?? product.name }));
     } catch (error) {
       fill(problem, errorText(error));
     } finally {

@@ -46,13 +46,14 @@ function saver(promotion, isNew, router, redraw) {
       const wanted = await read();
       if (isNew) {
         const { objectId } = await create('Promotion', wanted);
-        toast(t('promotion.saved'));
         await router.go(`/promotions/${objectId}`, {}, { replace: true });
+        toast(t('promotion.saved'));
         return;
       }
       await update('Promotion', promotion.objectId, wanted);
-      toast(t('promotion.saved'));
+      // Who reads that it was saved can send it: the page knows by then.
       await redraw();
+      toast(t('promotion.saved'));
     } catch (error) {
       fill(problem, errorText(error));
     } finally {
