@@ -102,6 +102,13 @@ public struct BusFailure: Error, Sendable, CustomStringConvertible {
         }
     }
 
+    /// The receiver knows no message of this kind: it is of an earlier release, or nobody answers such.
+    public static func unknown(kind: String) -> BusFailure { BusFailure(code: unknownKind, "Unknown kind \(kind).") }
+    /// Whether the receiver knows no message of the kind.
+    public var isOfUnknownKind: Bool { failure.code == Self.unknownKind }
+    /// Parse's code for a command that is not available.
+    private static let unknownKind: Int32 = 108
+
     /// Nobody can answer now; certainly not carried out. HTTP clients see 503 with Retry-After.
     public static func unavailable(_ why: String) -> BusFailure { BusFailure(code: 2, why, retriable: true) }
     /// A share is used up; certainly not carried out, and not repeated by the broker. HTTP clients see 429 with

@@ -52,8 +52,8 @@ public enum ProcessMemory {
         }
     }
 
-    /// Second field of statm, in pages.
-    private static var residentBytes: Int {
+    /// Memory of this process that is in RAM, in bytes; 0 where the system does not say (proc_pid_statm(5)).
+    public static var residentBytes: Int {
         guard let file = fopen("/proc/self/statm", "r") else { return 0 }
         defer { fclose(file) }
         var line = [CChar](repeating: 0, count: 128)

@@ -1,4 +1,4 @@
-import Foundation
+import MessageBus
 import ParseProtocol
 
 /// What a process tells operators about itself: its memory, since when it runs and the settings in force.
@@ -24,7 +24,7 @@ public struct ProcessReport: Sendable {
     public var json: JSON {
         [
             "replica": .string(replica), "release": .string(satchelRelease), "startedAt": .string(startedAt.iso),
-            "memoryBytes": .int(Self.memoryBytes),
+            "memoryBytes": .int(Int64(ProcessMemory.residentBytes)),
             "settings": .array(
                 settings.inForce.map { setting in
                     [
@@ -33,12 +33,5 @@ public struct ProcessReport: Sendable {
                     ]
                 }),
         ]
-    }
-
-    /// Memory of this process that is in RAM, in bytes; 0 where the system does not say (proc_pid_statm(5)).
-    static var memoryBytes: Int64 {
-        guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return 0 }
-        let pages = text.split(separator: " ").dropFirst().first.flatMap { Int64($0) } ?? 0
-        return pages * Int64(sysconf(Int32(_SC_PAGESIZE)))
     }
 }

@@ -1,4 +1,3 @@
-import Foundation
 import ParseProtocol
 
 /// The notes that `scripts/backup` leaves beside the shop's data, one line of JSON for each backup.
@@ -14,23 +13,12 @@ struct BackupLog: Sendable {
     /// The newest first; none where no backup was made, or where its notes are not on the gateway's disk.
     func entries() async -> [JSON] {
         let path = path
-        return await Self.disk.run { Self.entries(in: Self.tail(of: path)) }
+        return await Self.disk.run { Self.entries(in: FileTail.text(of: path, bytes: Self.bytesMax)) }
     }
 
     /// A line that cannot be read is left out.
     static func entries(in text: String) -> [JSON] {
         let lines = text.split(separator: "\n").compactMap { try? JSON(parsing: Array($0.utf8)) }
         return Array(lines.filter { $0["at"]?.stringValue != nil }.suffix(entriesMax).reversed())
-    }
-
-    /// Blocks.
-    private static func tail(of path: String) -> String {
-        guard let file = FileHandle(forReadingAtPath: path) else { return "" }
-        defer { try? file.close() }
-        guard let end = try? file.seekToEnd(),
-            (try? file.seek(toOffset: end > bytesMax ? end - bytesMax : 0)) != nil,
-            let data = try? file.read(upToCount: Int(bytesMax))
-        else { return "" }
-        return String(decoding: data, as: UTF8.self)
     }
 }

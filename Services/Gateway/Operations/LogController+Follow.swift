@@ -57,26 +57,21 @@ extension LogController {
     /// question, `isMore` when that may be asked at once, `isGap` when lines between were not there any more.
     func follow(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
         let question = try Question(request.options())
-        guard let found = await Self.disk.run({ find(question) }) else {
-            throw ParseError(.commandUnavailable, "The processes of this suite keep no logs where the gateway is.")
-        }
-        // Lines of one second stay in the order in which their process wrote them.
-        let sorted = found.lines.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }
+        guard let found = await Self.disk.run({ find(question) }) else { throw Self.noLogs }
+        let sorted = Self.sorted(found.lines)
         let chosen = question.cursor == nil ? sorted.suffix(Int(question.options.size)) : sorted[...]
         return ParseResponse([
-            "entries": .array(chosen.map { redacted($0.element.json) }), "next": .string(found.cursor.text),
+            "entries": .array(chosen.map { redacted($0.json) }), "next": .string(found.cursor.text),
             "isMore": .bool(found.isMore), "isGap": .bool(found.isGap),
         ])
     }
 
     /// Nil when there is no such folder. Blocks.
     private func find(_ question: Question) -> Found? {
-        guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else { return nil }
+        guard let logs = logs() else { return nil }
         var found = Found()
-        for name in names.sorted() where name.hasSuffix(".log") && name != "supervisord.log" {
-            let process = String(name.dropLast(4))
-            guard let taken = Self.take(of: "\(directory)/\(name)", process, question.cursor, &found.isGap)
-            else { continue }
+        for (process, path) in logs {
+            guard let taken = Self.take(of: path, process, question.cursor, &found.isGap) else { continue }
             found.cursor.places[process] = taken.place
             if taken.isMore { found.isMore = true }
             found.lines += LogLine.all(taken.lines, of: process).filter { question.wants($0, redacted) }

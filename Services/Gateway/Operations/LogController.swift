@@ -59,42 +59,37 @@ struct LogController: Sendable {
 
     func read(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
         let options = try Options(request.options())
-        let directory = directory
-        guard let lines = await Self.disk.run({ Self.lines(in: directory, options) }) else {
-            throw ParseError(.commandUnavailable, "The processes of this suite keep no logs where the gateway is.")
-        }
-        // Lines of one second stay in the order in which their process wrote them.
-        let sorted = lines.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }
+        guard let lines = await Self.disk.run({ lines(options) }) else { throw Self.noLogs }
+        let sorted = Self.sorted(lines)
         let chosen =
             options.isAscending ? sorted.prefix(Int(options.size)) : sorted.reversed().prefix(Int(options.size))
-        return ParseResponse(.array(chosen.map { redacted($0.element.json) }))
+        return ParseResponse(.array(chosen.map { redacted($0.json) }))
     }
 
     static let disk = BlockingQueue("logs")
 
-    /// The lines that are asked for; nil when there is no such folder. Blocks.
-    private static func lines(in directory: String, _ options: Options) -> [LogLine]? {
+    static let noLogs = ParseError(
+        .commandUnavailable, "The processes of this suite keep no logs where the gateway is.")
+
+    /// By time. Lines of one second stay in the order in which their process wrote them.
+    static func sorted(_ lines: [LogLine]) -> [LogLine] {
+        lines.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }.map(\.element)
+    }
+
+    /// The processes that have logs, each with the path of its newest one; nil when there is no such folder. Blocks.
+    func logs() -> [(process: String, path: String)]? {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else { return nil }
-        var lines: [LogLine] = []
-        for name in names.sorted() where name.hasSuffix(".log") && name != "supervisord.log" {
-            lines += tail(of: "\(directory)/\(name)").split(separator: "\n").compactMap { LogLine($0) }.filter {
+        return names.sorted().filter { $0.hasSuffix(".log") && $0 != "supervisord.log" }
+            .map { (String($0.dropLast(4)), "\(directory)/\($0)") }
+    }
+
+    /// The lines that are asked for; nil when there is no such folder. Blocks.
+    private func lines(_ options: Options) -> [LogLine]? {
+        logs()?.flatMap { log in
+            FileTail.text(of: log.path, bytes: Self.tailBytes).split(separator: "\n").compactMap { LogLine($0) }.filter {
                 $0.level >= options.level && $0.time >= options.from && $0.time <= options.until
             }
         }
-        return lines
-    }
-
-    private static func tail(of path: String) -> String {
-        guard let file = FileHandle(forReadingAtPath: path) else { return "" }
-        defer { try? file.close() }
-        guard let end = try? file.seekToEnd() else { return "" }
-        let start = end > tailBytes ? end - tailBytes : 0
-        guard (try? file.seek(toOffset: start)) != nil, let data = try? file.read(upToCount: Int(tailBytes)) else {
-            return ""
-        }
-        let text = String(decoding: data, as: UTF8.self)
-        // The first line of a part is seldom whole.
-        return start == 0 ? text : String(text.drop { $0 != "\n" })
     }
 
     func redacted(_ line: JSON) -> JSON {

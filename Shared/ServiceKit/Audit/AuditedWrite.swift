@@ -39,9 +39,7 @@ struct AuditedWrite: Sendable {
         self.trail = trail
         let imports = message.changes.contains(where: \.imports)
         groupAction = imports ? "import" : "batch"
-        isGroup =
-            imports
-            || origin.isMasterKey && message.changes.count > Self.singleMax
+        isGroup = imports || origin.isMasterKey && message.changes.count > Self.singleMax
     }
 
     mutating func add(_ change: ProposedChange, _ outcome: ChangeOutcome, in transaction: StoreTransaction) {

@@ -201,7 +201,7 @@ public final class Outbox: Sendable {
             return zip(parcel, outcomes).map { message, outcome in
                 outcome.hasFailure ? again(message, BusFailure(outcome.failure)) : (message.id, .delivered)
             }
-        } catch let failure as BusFailure where failure.failure.code == Self.unknownKind {
+        } catch let failure as BusFailure where failure.isOfUnknownKind {
             // A receiver of an earlier release.
             return await withTaskGroup(of: Outcome.self) { group in
                 for message in parcel { group.addTask { [self] in await send(message) } }
@@ -211,9 +211,6 @@ public final class Outbox: Sendable {
             return parcel.map { again($0, error) }
         }
     }
-
-    /// The bus' code for it.
-    private static let unknownKind: Int32 = 108
 
     private func send(_ message: Waiting) async -> Outcome {
         do {

@@ -63,7 +63,7 @@ package final class RouteHandler: LaneHandler {
                 request.reply(.failure(Self.failure(error, request, logger)))
             }
         case nil:
-            request.reply(.failure(BusFailure(code: 108, "Unknown kind \(request.kind).")))
+            request.reply(.failure(.unknown(kind: request.kind)))
         }
     }
 
