@@ -86,7 +86,8 @@ struct LogController: Sendable {
     /// The lines that are asked for; nil when there is no such folder. Blocks.
     private func lines(_ options: Options) -> [LogLine]? {
         logs()?.flatMap { log in
-            FileTail.text(of: log.path, bytes: Self.tailBytes).split(separator: "\n").compactMap { LogLine($0) }.filter {
+            FileTail.text(of: log.path, bytes: Self.tailBytes).split(separator: "\n").compactMap { LogLine($0) }.filter
+            {
                 $0.level >= options.level && $0.time >= options.from && $0.time <= options.until
             }
         }
