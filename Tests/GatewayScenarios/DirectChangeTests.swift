@@ -3,8 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Creates and updates with a small body are made on their connection's event loop, all else in tasks. Nobody must see
-/// which, and each is made once.
+/// Creates, updates and events with a small body are passed on from their connection's event loop, all else from tasks.
+/// Nobody must see which, and each is made once.
 @Suite struct DirectChangeTests {
     /// With it a request takes the long way; to clients it says the same as none.
     private static let long = "Connection: keep-alive, x"
@@ -89,6 +89,22 @@ import Testing
             Row(method: "PUT", path: "\(all)/nobody0000", body: "{}", status: 404),
             Row(method: "PUT", path: "\(all)/no%20body", body: "{}", status: 404),
             Row(method: "PUT", path: all, body: "{}", status: 404),
+        ] + events(token: token)
+    }
+
+    private func events(token: String) -> [Row] {
+        let event = "/parse/events/Look"
+        return [
+            Row(method: "POST", path: event, body: #"{"dimensions":{"screen":"\u00fc"}}"#, status: 200),
+            Row(method: "POST", path: "/1/events/AppOpened", body: "{}", status: 200),
+            Row(method: "POST", path: event, body: "{}", status: 200, more: ["Origin: https://shop.example"]),
+            Row(method: "POST", path: event, body: "{}", status: 200, more: ["X-Parse-Session-Token: \(token)"]),
+            Row(method: "POST", path: event, body: "[]", status: 400),
+            Row(method: "POST", path: event, body: "no", status: 400),
+            Row(method: "POST", path: event, body: "{}", status: 400, more: ["X-Parse-Session-Token: r:nobody"]),
+            Row(method: "POST", path: event, body: "{}", status: 403, id: "another"),
+            Row(method: "POST", path: event + "/more", body: "{}", status: 404),
+            Row(method: "PUT", path: event, body: "{}", status: 404),
         ]
     }
 

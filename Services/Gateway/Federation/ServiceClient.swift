@@ -59,12 +59,21 @@ struct ServiceClient: Sendable {
         _ call: Call<Request, Reply>, _ message: Request, _ documents: [[UInt8]] = [], _ principal: Principal,
         _ trace: String, key: String = "", writes: Bool? = nil, timeout: Duration = .seconds(10), reserved: Int = 0
     ) async throws(ParseError) -> ServiceReply<Reply> {
+        guard var request = try? Self.request(call, message, principal, trace, timeout) else {
+            throw .internalError  // Only a message that does not encode, which ours always do.
+        }
+        request.documents = documents
+        request.writes = writes ?? !key.isEmpty
+        request.idempotencyKey = key
+        return ServiceReply(try await answer(to: request, of: call.service, reserved: reserved))
+    }
+
+    /// Apart from `send`, whose code the compiler makes anew for every kind of message.
+    private func answer(
+        to request: BusRequest, of service: String, reserved: Int
+    ) async throws(ParseError) -> BusReply {
         let start = ContinuousClock.now
-        do {
-            var request = try Self.request(call, message, principal, trace, timeout)
-            request.documents = documents
-            request.writes = writes ?? !key.isEmpty
-            request.idempotencyKey = key
+        do throws(BusFailure) {
             let (hold, writes) = (AnswerHold.current, request.writes)
             if writes { hold?.changes() }
             // What is left to read of a batch, or of a query with many parts.
@@ -77,14 +86,12 @@ struct ServiceClient: Sendable {
                     }
                 }
             }
-            times[call.service]?.record(.done, since: start)
-            return ServiceReply(body: reply.body, documents: reply.documents)
-        } catch let failure as BusFailure {
-            let error = ParseError(failure)
-            times[call.service]?.record(.init(error), since: start)
-            throw error
+            times[service]?.record(.done, since: start)
+            return reply
         } catch {
-            throw .internalError  // Only a message that does not encode, which ours always do.
+            let problem = ParseError(error)
+            times[service]?.record(.init(problem), since: start)
+            throw problem
         }
     }
 }
@@ -137,7 +144,7 @@ extension ServiceClient {
             switch AnswerHold.admit(result, hold, reserved: 0, isDone: isChange) {
             case .success(let reply):
                 times?.record(.done, since: start)
-                completion(.success(ServiceReply(body: reply.body, documents: reply.documents)))
+                completion(.success(ServiceReply(reply)))
             case .failure(let failure):
                 let error = ParseError(failure)
                 times?.record(.init(error), since: start)
@@ -164,8 +171,10 @@ enum CallDeadline {
 
 /// The answer to a call: its message, decoded when somebody looks at it, and its documents.
 struct ServiceReply<Reply: Message>: Sendable {
-    fileprivate let body: [UInt8]
+    private let body: [UInt8]
     let documents: [[UInt8]]
+
+    fileprivate init(_ reply: BusReply) { (body, documents) = (reply.body, reply.documents) }
 
     /// - Throws: `.internalServerError` (1) when a service answered something else.
     var message: Reply {

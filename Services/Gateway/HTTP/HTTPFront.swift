@@ -20,8 +20,8 @@ final class HTTPFront: Sendable {
     let date = HTTPDate()
     /// The heads of usual answers; those for browsers where the same is said to all of them.
     let heads: (usual: AnswerHeads, inBrowsers: AnswerHeads?)
-    /// The beginnings of paths of objects by the name of their class.
-    let classPaths: [[UInt8]]
+    /// The beginnings of paths of objects by the name of their class, and of events.
+    let changePaths: [[UInt8]]
     private let logger: Logger
 
     init(
@@ -38,7 +38,9 @@ final class HTTPFront: Sendable {
         heads = (
             Self.heads(origin: nil, origins), origins.isForAll ? Self.heads(origin: "null", origins) : nil
         )
-        classPaths = [configuration.mount.map { "/\($0)" }.joined(), "/1"].map { Array("\($0)/classes/".utf8) }
+        changePaths = [configuration.mount.map { "/\($0)" }.joined(), "/1"].flatMap { mount in
+            ["classes", "events"].map { Array("\(mount)/\($0)/".utf8) }
+        }
         self.logger = logger
     }
 

@@ -9,13 +9,25 @@ struct EventsController: Sendable {
     func track(
         _ name: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
-        // The one event that is no figure: what the SDKs of hosted Parse report of a crash.
         let call = name == Self.crashReport ? CrashCalls.appReport : AnalyticsCalls.event
         let reply = try await services.write(
             call, AppEvent.with { $0.name = name }, documents: [request.document], for: principal,
-            trace: request.requestId)
-        return ParseResponse(body: reply.documents.first ?? Array("{}".utf8))
+            trace: request.requestId, timeout: Self.timeout)
+        return Self.answer(to: reply)
     }
 
+    /// The one event that is no figure: what the SDKs of hosted Parse report of a crash.
     private static let crashReport = "_CrashReport"
+
+    static let timeout = Duration.seconds(10)
+
+    /// An event that is a figure, by its name in a path; nil for the report of a crash.
+    static func event(named name: Substring) -> AppEvent? {
+        guard name != crashReport else { return nil }
+        return AppEvent.with { $0.name = String(name) }
+    }
+
+    static func answer(to reply: ServiceReply<Accepted>) -> ParseResponse {
+        ParseResponse(body: reply.documents.first ?? Array("{}".utf8))
+    }
 }

@@ -80,16 +80,28 @@ extension ParseRouter {
     func passedAtOnce(
         _ request: ParseRequest, without triggers: [HookTable.Trigger]
     ) -> (path: [Substring], className: String, principal: Principal)? {
-        guard request.credentials.context == nil, request.credentials.asUser == nil, admission.isOpen,
-            let path = mount.stripped(from: request.path), path.count == 2 || path.count == 3,
+        guard let path = openPath(of: request), path.count == 2 || path.count == 3,
             path[0] == "classes", path[1].utf8.first != UInt8(ascii: "_")
         else { return nil }
         let className = String(path[1])
         guard Names.isClassName(className), hooks.areNone(triggers, on: className),
-            let client = principals.admit(request), !client.isPrivileged,
-            let principal = principals.known(client, request.credentials)
+            let principal = clientAtOnce(request)
         else { return nil }
         return (path, className, principal)
+    }
+
+    /// The path under the mount of a request that neither limits nor a viewer or a context have to do with.
+    func openPath(of request: ParseRequest) -> [Substring]? {
+        guard request.credentials.context == nil, request.credentials.asUser == nil, admission.isOpen else {
+            return nil
+        }
+        return mount.stripped(from: request.path)
+    }
+
+    /// Who asks, with no key but a client's and a session that is known; nil for everybody else.
+    func clientAtOnce(_ request: ParseRequest) -> Principal? {
+        guard let client = principals.admit(request), !client.isPrivileged else { return nil }
+        return principals.known(client, request.credentials)
     }
 
     /// The options of a read; nil when they cannot be, which its route will say.

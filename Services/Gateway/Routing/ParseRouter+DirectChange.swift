@@ -2,73 +2,107 @@ import MessageBus
 import Messages
 import ParseProtocol
 
-/// A change of one object that waits for nothing but the service that keeps its class. A class, because it goes to the
+/// A change that waits for nothing but one service: of one object, or an app event. A class, because it goes to the
 /// broker's thread and back.
 final class DirectChange: Sendable {
-    let change: Change
+    enum Message: Sendable {
+        case object(Change)
+        case event(AppEvent)
+    }
+
+    let message: Message
     let document: [UInt8]
     let principal: Principal
 
-    init(_ change: Change, _ document: [UInt8], _ principal: Principal) {
-        self.change = change
+    init(_ message: Message, _ document: [UInt8], _ principal: Principal) {
+        self.message = message
         self.document = document
         self.principal = principal
     }
 }
 
-/// The stages of a change of one object, passed without waiting.
+/// The stages of such a change, passed without waiting.
 extension ParseRouter {
-    /// A create or an update that every stage lets pass without having to ask anybody. Nil for every other request, as
-    /// of reads: also for one whose body may be more than the object, or that may run once only. Nothing was done for
-    /// those.
+    /// A create, an update or an event that every stage lets pass without having to ask anybody. Nil for every other
+    /// request, as of reads: also for one whose body may be more than the object, or that may run once only. Nothing
+    /// was done for those.
     /// - Parameter request: with its body; becomes one that is counted, with its path under the mount, when it is such
     ///   a change.
     func directChange(_ request: inout ParseRequest) -> DirectChange? {
         guard request.method == .post || request.method == .put, tunnel.isEmpty(request),
-            !admission.mayBeOnce(request),
-            let (path, className, principal) = passedAtOnce(request, without: HookedWrite.triggers),
-            path.count == (request.method == .post ? 2 : 3)
+            !admission.mayBeOnce(request), let (path, change) = change(of: request)
         else { return nil }
         request.path = path
         request.isCounted = true
-        let change =
-            request.method == .post
-            ? ObjectsController.change(.create, className, nil)
-            : ObjectsController.change(.update, className, String(path[2]))
-        return DirectChange(change, request.body, principal)
+        return change
+    }
+
+    private func change(of request: ParseRequest) -> (path: [Substring], DirectChange)? {
+        if let (path, className, principal) = passedAtOnce(request, without: HookedWrite.triggers) {
+            guard path.count == (request.method == .post ? 2 : 3) else { return nil }
+            let change =
+                request.method == .post
+                ? ObjectsController.change(.create, className, nil)
+                : ObjectsController.change(.update, className, String(path[2]))
+            return (path, DirectChange(.object(change), request.body, principal))
+        }
+        guard request.method == .post, let path = openPath(of: request), path.count == 2, path[0] == "events",
+            let event = EventsController.event(named: path[1]), let principal = clientAtOnce(request)
+        else { return nil }
+        return (path, DirectChange(.event(event), request.body, principal))
     }
 
     /// Has the service make the change. `broker.wake` has to follow.
-    /// - Parameter completion: called on the broker's thread, or at once.
+    /// - Parameter completion: called on the broker's thread, or at once, with what makes the answer.
     func make(
         _ change: DirectChange, trace: String, _ hold: ByteHold,
-        completion: @escaping @Sendable (Result<ServiceReply<WriteReply>, ParseError>) -> Void
+        completion: @escaping @Sendable (@escaping @Sendable () -> ParseResponse) -> Void
     ) {
-        let message = WriteRequest.with {
-            $0.changes = [change.change]
-            $0.atomic = true
-        }
+        let services = controllers.objects.services
         let budget = RequestBudget(microseconds: configuration.requestBudgetMicroseconds)
         budget.use(jsonBytes: change.document.count)
-        controllers.objects.services.ask(
-            ServiceDirectory.calls(ofClass: change.change.className).write, toChange: message, change.document,
-            for: change.principal, trace: trace, budget.left, hold, timeout: ObjectsController.writeTimeout,
-            completion: completion)
+        switch change.message {
+        case .object(let object):
+            let message = WriteRequest.with {
+                $0.changes = [object]
+                $0.atomic = true
+            }
+            services.ask(
+                ServiceDirectory.calls(ofClass: object.className).write, toChange: message, change.document,
+                for: change.principal, trace: trace, budget.left, hold, timeout: ObjectsController.writeTimeout
+            ) { result in
+                completion { [self] in answer(result) { reply throws(ParseError) in try written(object, reply) } }
+            }
+        case .event(let event):
+            services.ask(
+                AnalyticsCalls.event, toChange: event, change.document, for: change.principal, trace: trace,
+                budget.left, hold, timeout: EventsController.timeout
+            ) { result in
+                completion { [self] in answer(result) { EventsController.answer(to: $0) } }
+            }
+        }
     }
 
-    /// The answer that a reply brings.
-    func answer(to change: DirectChange, _ result: Result<ServiceReply<WriteReply>, ParseError>) -> ParseResponse {
+    private func answer<Reply>(
+        _ result: Result<ServiceReply<Reply>, ParseError>,
+        _ made: (ServiceReply<Reply>) throws(ParseError) -> ParseResponse
+    ) -> ParseResponse {
         do throws(ParseError) {
-            let reply = try result.get()
-            let outcomes = try reply.message.outcomes
-            guard let outcome = outcomes.first, outcomes.count == 1, reply.documents.count == 1 else {
-                throw .internalError
-            }
-            let answer = try reply.document
-            return change.change.verb == .create
-                ? controllers.objects.created(change.change.className, outcome, answer) : ParseResponse(body: answer)
+            return try made(try result.get())
         } catch {
             return response(to: error)
         }
+    }
+
+    private func written(
+        _ change: Change, _ reply: ServiceReply<WriteReply>
+    ) throws(ParseError) -> ParseResponse {
+        let outcomes = try reply.message.outcomes
+        guard let outcome = outcomes.first, outcomes.count == 1, reply.documents.count == 1 else {
+            throw .internalError
+        }
+        let answer = try reply.document
+        return change.verb == .create
+            ? controllers.objects.created(change.className, outcome, answer) : ParseResponse(body: answer)
     }
 }

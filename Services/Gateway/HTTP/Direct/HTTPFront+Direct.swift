@@ -38,7 +38,7 @@ extension HTTPFront {
     func directBodyBytes(_ head: HTTPRequest) -> Int? {
         let isRead = head.method == .get
         guard isRead || head.method == .post || head.method == .put, let path = head.path,
-            path.utf8.count <= Self.urlBytesMax, isRead || isOfClass(path)
+            path.utf8.count <= Self.urlBytesMax, isRead || mayBeChange(path)
         else { return nil }
         var bodyBytes: Int?
         for field in head.headerFields {
@@ -56,9 +56,10 @@ extension HTTPFront {
         return isRead ? 0 : bodyBytes
     }
 
-    /// Whether a path is one of objects by the name of their class. One that is written in another way is none.
-    private func isOfClass(_ path: String) -> Bool {
-        classPaths.contains { path.utf8.starts(with: $0) }
+    /// Whether a path is one of objects by the name of their class, or of an event. One that is written in another way
+    /// is none.
+    private func mayBeChange(_ path: String) -> Bool {
+        changePaths.contains { path.utf8.starts(with: $0) }
     }
 
     /// The exchange that a read begins; nil when it takes the way of all others.
@@ -120,8 +121,8 @@ extension HTTPFront {
         _ change: DirectChange, of exchange: DirectExchange, over traffic: LoopTraffic,
         completion: @escaping @Sendable (ParseResponse) -> Void
     ) {
-        router.make(change, trace: exchange.request.requestId, exchange.hold) { [router] result in
-            traffic.replied { completion(router.answer(to: change, result)) }
+        router.make(change, trace: exchange.request.requestId, exchange.hold) { answer in
+            traffic.replied { completion(answer()) }
         }
         traffic.madeRequest()
     }
