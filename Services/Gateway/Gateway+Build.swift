@@ -109,6 +109,7 @@ extension Controllers {
             services: services, federation: federation, configuration: configuration, cache: cache,
             openClasses: OpenClasses(boards: cache))
         let accounts = AccountsController(services: services, configuration: configuration)
+        let files = FileCache(configuration, boards: cache)
         let document = try OpenAPIDocument(
             routes: RouteTable.mounted.routes, outside: RouteTable.outside.routes, publicURL: configuration.publicURL)
         self.init(
@@ -119,7 +120,7 @@ extension Controllers {
             functions: FunctionsController(services: services, codeReplacesOwn: cloud.codeReplacesFunctions),
             jobs: JobsController(services: services, objects: objects),
             hooks: HooksController(registry: registry, services: services),
-            files: FilesController(services: services, configuration: configuration),
+            files: FilesController(services: services, configuration: configuration, cache: files),
             exports: ExportController(
                 services: services, federation: federation, capacity: configuration.capacity),
             imports: ImportController(objects: objects, services: services),
@@ -139,7 +140,8 @@ extension Controllers {
             logs: LogController(directory: cloud.logDirectory, secrets: configuration.secrets),
             security: SecurityController(
                 configuration: configuration, settings: cloud, services: services, registry: registry),
-            system: SystemController(broker: broker, cache: cache, hooks: registry.cache, document: document),
+            system: SystemController(
+                broker: broker, cache: cache, files: files, hooks: registry.cache, document: document),
             operations: OperationsController(
                 broker: broker, services: services, federation: federation, registry: registry,
                 functions: document.functions, configuration: configuration))

@@ -32,6 +32,8 @@ struct GatewayConfiguration: Sendable {
     let requestBudgetMicroseconds: Int64
     /// Bytes of answers that are kept for reads of the same; 0 for none.
     let readCacheBytes: Int
+    /// Bytes of files that are kept for downloads of the same; 0 for none.
+    let fileCacheBytes: Int
     /// Name of the shop on pages for people.
     let shopName: String
     /// The shop's currency, in which pages show and take prices.
@@ -95,6 +97,7 @@ struct GatewayConfiguration: Sendable {
         let milliseconds = try settings.number("satchel.request.cpu.milliseconds", 100...60_000, default: 5000)
         requestBudgetMicroseconds = Int64(milliseconds) * 1000
         readCacheBytes = try settings.readCacheBytes()
+        fileCacheBytes = try settings.number("satchel.file.cache", 0...16 << 30, default: 16 << 20)
         shopName = settings.text("satchel.shop.name", default: "Satchel")
         // What is no currency ends the start of every service that counts money, with a text that says so.
         currency = (try? Currency(settings.text("satchel.currency", default: Currency.standard.code))) ?? .standard

@@ -8,11 +8,12 @@ import ParseProtocol
 struct FilesController: Sendable {
     let services: ServiceClient
     let configuration: GatewayConfiguration
+    let cache: FileCache?
 
     /// A file of 48 MiB is written to a slow disk within this.
     private static let saveTimeout = Duration.seconds(30)
     /// Content of one message. A download holds about three of them at a time, whatever the size of the file.
-    private static let partBytes = 256 << 10
+    static let partBytes = 256 << 10
 
     // MARK: - In and out
 
@@ -114,13 +115,13 @@ struct FilesController: Sendable {
         // A plain download of a small file needs no second message.
         let isPlain =
             !isMetadata && !request.isHead && request.headers[.range] == nil && request.headers[.ifNoneMatch] == nil
-        guard let (file, part) = try await self.part(name, 0, isPlain ? Self.partBytes : 0, request.requestId) else {
+        guard let (file, beginning) = try await lookedUp(name, isPlain ? Self.partBytes : 0, request.requestId) else {
             return Self.notFound
         }
         if isMetadata {
             return ParseResponse(body: file.metadata.isEmpty ? Array("{}".utf8) : Array(file.metadata))
         }
-        var response = answer(request, name, file, firstPart: isPlain ? part : [])
+        var response = answer(request, name, file, beginning)
         // Nobody between may keep it, and the device no longer than its URL works.
         if let secondsLeft, response.status != 416 {
             response.headers[.cacheControl] = "private, max-age=\(secondsLeft)"
@@ -137,7 +138,7 @@ struct FilesController: Sendable {
     // MARK: - Answers
 
     private func answer(
-        _ request: ParseRequest, _ name: String, _ file: FileReply, firstPart: [UInt8]
+        _ request: ParseRequest, _ name: String, _ file: FileReply, _ beginning: ByteBuffer
     ) -> ParseResponse {
         let size = Int(clamping: file.size)
         // A name is never used twice and a file never changes, so that the name's random part is its version.
@@ -163,33 +164,50 @@ struct FilesController: Sendable {
             response.headers[.cacheControl] = "no-store"
             return response
         }
-        response.stream = stream(name, wanted, firstPart: firstPart, request.requestId)
+        response.stream = stream(name, wanted, beginning, request.requestId)
         return response
     }
 
     /// The bytes, asked for one part after the other as the client takes them.
-    private func stream(_ name: String, _ wanted: Range<Int>, firstPart: [UInt8], _ trace: String) -> ResponseBody {
+    /// - Parameter beginning: of the file, as far as it is known.
+    private func stream(
+        _ name: String, _ wanted: Range<Int>, _ beginning: ByteBuffer, _ trace: String
+    ) -> ResponseBody {
         ResponseBody(contentLength: wanted.count) { writer in
             var position = wanted.lowerBound
-            var part = firstPart
             while position < wanted.upperBound {
-                if part.isEmpty {
-                    let length = min(Self.partBytes, wanted.upperBound - position)
-                    part = try await self.part(name, position, length, trace)?.content ?? []
-                }
+                let length = min(Self.partBytes, wanted.upperBound - position)
+                let known = beginning.getSlice(at: position, length: min(length, beginning.readableBytes - position))
+                let part =
+                    if let known, known.readableBytes > 0 { known } else {
+                        try await self.part(name, position, length, trace)?.content ?? ByteBuffer()
+                    }
                 // Removed meanwhile. The client notices by the length.
-                guard !part.isEmpty else { throw ParseError.objectNotFound }
-                position += part.count
-                try await writer.write(ByteBuffer(bytes: part))
-                part = []
+                guard part.readableBytes > 0 else { throw ParseError.objectNotFound }
+                position += part.readableBytes
+                try await writer.write(part)
             }
             try await writer.finish(nil)
         }
     }
 
+    /// A file with its beginning, which is all of it where it was kept; nil when there is none.
+    /// - Parameter length: of the beginning, at most, when the catalog has to be asked.
+    private func lookedUp(
+        _ name: String, _ length: Int, _ trace: String
+    ) async throws(ParseError) -> (file: FileReply, beginning: ByteBuffer)? {
+        let look = cache?.look(name) ?? .unfit
+        if case .found(let kept) = look { return (kept.facts, kept.content) }
+        guard let (file, beginning) = try await part(name, 0, length, trace) else { return nil }
+        if case .missing(let missing) = look, beginning.readableBytes == Int(clamping: file.size) {
+            cache?.keep(.init(facts: file, content: beginning), for: missing)
+        }
+        return (file, beginning)
+    }
+
     private func part(
         _ name: String, _ offset: Int, _ length: Int, _ trace: String
-    ) async throws(ParseError) -> (file: FileReply, content: [UInt8])? {
+    ) async throws(ParseError) -> (file: FileReply, content: ByteBuffer)? {
         let message = FileRequest.with {
             $0.name = name
             $0.offset = UInt64(clamping: offset)
@@ -197,7 +215,7 @@ struct FilesController: Sendable {
         }
         do {
             let reply = try await services.read(FileCalls.get, message, for: .init(), trace: trace)
-            return (try reply.message, reply.documents.first ?? [])
+            return (try reply.message, ByteBuffer(bytes: reply.documents.first ?? []))
         } catch {
             guard error.code == .objectNotFound else { throw error }
             return nil

@@ -66,7 +66,7 @@ final class OpenClasses: Sendable {
     init(boards: ReadCache?) { self.boards = boards }
 
     /// The classes of a service as they are now; nil while one is being changed. To be taken before it is asked.
-    func stamp(of service: String) -> ChangeStamp? { boards?.stampOfClasses(of: service) }
+    func stamp(of service: String) -> ChangeStamp? { boards?.stamp(of: .classes, in: service) }
 
     /// Whether everybody may create such an object, which is decoded where it counts.
     func admit(_ className: String, _ object: () -> JSON?) -> Bool {

@@ -7,6 +7,7 @@ import ProcessKit
 struct SystemController: Sendable {
     let broker: Broker
     let cache: ReadCache?
+    let files: FileCache?
     let hooks: HookCache
     let document: OpenAPIDocument
 
@@ -32,7 +33,7 @@ struct SystemController: Sendable {
             "parseServerVersion": "7.3.0",
             "satchelVersion": .string(satchelRelease),
             "replicas": .object(replicas),
-            "readCache": cache?.report ?? .null,
+            "readCache": cache?.counts ?? .null, "fileCache": files?.counts ?? .null,
             "features": [
                 "globalConfig": ["create": true, "read": true, "update": true, "delete": true],
                 "hooks": edited,

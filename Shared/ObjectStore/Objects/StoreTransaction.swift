@@ -109,6 +109,12 @@ public final class StoreTransaction: ObjectReader {
         if announces { changes.note(info.name, objectId) }
     }
 
+    /// Notes something in a table of the service's own that is changed, and that is an object of a class only for
+    /// `ChangeBoard`.
+    package func noteChange(ofClass className: String, _ id: String) {
+        if announces { changes.note(className, id) }
+    }
+
     /// Notes what became of an object, for who watches its class. What is undone later is not told.
     /// - Parameters:
     ///   - before: nil for an object that is created.

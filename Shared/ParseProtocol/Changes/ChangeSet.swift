@@ -6,6 +6,9 @@ package enum ChangeSubject: Hashable, Sendable {
     case page(ofClass: String)
     /// One object.
     case object(ofClass: String, id: String)
+
+    /// What files are objects of, by their names. No class has such a name.
+    package static let filesClass = "_File"
 }
 
 /// The subjects that a commit changes.

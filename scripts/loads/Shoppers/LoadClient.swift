@@ -32,8 +32,12 @@ struct LoadClient: Sendable {
     mutating func send(_ request: Request) async throws -> Answer {
         var request = request
         if let sessionToken { request.headers["X-Parse-Session-Token"] = sessionToken }
-        if let masterKey { request.headers["X-Parse-Master-Key"] = masterKey }
-        if site.namesAddresses { request.headers["X-Forwarded-For"] = address }
+        if let masterKey {
+            // Only this machine may use it.
+            request.headers["X-Parse-Master-Key"] = masterKey
+        } else if site.namesAddresses {
+            request.headers["X-Forwarded-For"] = address
+        }
         let bytes = request.bytes(for: site)
         do {
             let answer = try await exchange(bytes)

@@ -61,7 +61,9 @@ package enum FileTable {
 
     /// - Returns: false when there is no such file.
     static func remove(_ name: String, in transaction: StoreTransaction) throws -> Bool {
-        try transaction.execute("DELETE FROM files WHERE name = ?", [.text(name)]) > 0
+        // The gateway has copies.
+        transaction.noteChange(ofClass: ChangeSubject.filesClass, name)
+        return try transaction.execute("DELETE FROM files WHERE name = ?", [.text(name)]) > 0
     }
 
     /// The names, of those given, that have no row.

@@ -1,5 +1,6 @@
 import DequeModule
 import MessageBus
+import ParseProtocol
 
 /// The answers that the gateway keeps for reads of the same, and the decision which of them stay: without I/O, time is
 /// an argument.
@@ -41,6 +42,13 @@ package struct CachedReads<Answer: Sendable, Stamp: Sendable> {
         package var outdated = 0
         package var entries = 0
         package var bytes = 0
+
+        var json: JSON {
+            [
+                "hits": .int(Int64(hits)), "misses": .int(Int64(misses)), "invalidations": .int(Int64(outdated)),
+                "entries": .int(Int64(entries)), "bytes": .int(Int64(bytes)),
+            ]
+        }
     }
 
     private struct Entry {

@@ -47,7 +47,8 @@ final class ReadCache: Sendable {
         links = configuration.fileLinks
     }
 
-    var counts: CachedReads<FinalBody, ChangeStamp>.Counts { reads.withLock { $0.counts } }
+    /// What the operator sees of it.
+    var counts: JSON { reads.withLock { $0.counts.json } }
 
     /// Takes the boards of the services that are there. Called on the broker's thread when they change, which is when a
     /// process begins or ends: opening a small file then is no wait.
@@ -64,9 +65,9 @@ final class ReadCache: Sendable {
         }
     }
 
-    /// The classes of a service as they are now; nil while one is being changed, and for a service without a board.
-    func stampOfClasses(of service: String) -> ChangeStamp? {
-        boards.withLock { $0[service] }?.stamp(of: .classes)
+    /// A part of a service's database as it is now; nil while it is being changed, and for a service without a board.
+    func stamp(of subject: ChangeSubject, in service: String) -> ChangeStamp? {
+        boards.withLock { $0[service] }?.stamp(of: subject)
     }
 
     // MARK: Looking
@@ -81,10 +82,9 @@ final class ReadCache: Sendable {
         let isSignedIn = !principal.master && !principal.userID.isEmpty
         let found = reads.withLock { $0.find(key, isSignedIn: isSignedIn, now: BusClock.now) { $0.isCurrent } }
         if let found { return .found(ParseResponse(found)) }
-        guard let board = boards.withLock({ $0[ServiceDirectory.service(ofClass: className)] }) else { return .unfit }
         let subject =
             objectId.map { ChangeSubject.object(ofClass: className, id: $0) } ?? .page(ofClass: className)
-        guard let stamp = board.stamp(of: subject) else { return .unfit }
+        guard let stamp = stamp(of: subject, in: ServiceDirectory.service(ofClass: className)) else { return .unfit }
         return .missing(Missing(key: key, stamp: stamp, isSignedIn: isSignedIn))
     }
 
@@ -127,17 +127,5 @@ final class ReadCache: Sendable {
             }
         }
         return ParseResponse(body)
-    }
-}
-
-extension ReadCache {
-    /// What the operator sees of it.
-    var report: JSON {
-        let counts = counts
-        return [
-            "hits": .int(Int64(counts.hits)), "misses": .int(Int64(counts.misses)),
-            "invalidations": .int(Int64(counts.outdated)), "entries": .int(Int64(counts.entries)),
-            "bytes": .int(Int64(counts.bytes)),
-        ]
     }
 }
