@@ -4,8 +4,8 @@ import NIOCore
 import ParseProtocol
 import Synchronization
 
-/// The gateway's copies of files that were downloaded lately. They are as exact as the answers of `ReadCache` and by the
-/// same means: the catalog notes on its board which file it removes before anybody is told of it.
+/// The gateway's copies of files that were downloaded lately. They are as exact as the answers of `ReadCache`, and by
+/// the same means: the catalog notes on its board which file it removes before anybody is told of it.
 final class FileCache: Sendable {
     private typealias Files = CachedReads<File, ChangeStamp>
 
