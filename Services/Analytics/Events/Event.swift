@@ -31,9 +31,7 @@ package struct Event: Sendable {
         guard case .object = body else { throw ParseError(.invalidJSON, "An event is a JSON object.") }
         self.name = name
         at = try Event.moment(body["at"])
-        // Each pair with its place, because only the first ones count.
-        let ordered = try? JSON(parsing: bytes, membersInOrderOf: ["dimensions"])
-        dimensions = try Event.dimensions(body["dimensions"], ordered?["dimensions"]?.arrayValue ?? [])
+        dimensions = try Event.dimensions(body["dimensions"], in: bytes)
         pushHash = body["push_hash"]?.stringValue.flatMap { $0.utf8.count <= 64 ? $0 : nil }
     }
 
@@ -71,14 +69,19 @@ package struct Event: Sendable {
         return moment
     }
 
-    /// - Parameter ordered: the same as pairs in the order of the text.
-    private static func dimensions(_ value: JSON?, _ ordered: [JSON]) throws -> [String: JSON] {
+    /// - Parameter bytes: the body, which alone says which of many came first.
+    private static func dimensions(_ value: JSON?, in bytes: [UInt8]) throws -> [String: JSON] {
         guard let value, !value.isNull else { return [:] }
         guard let dimensions = value.objectValue else {
             throw ParseError(.incorrectType, "dimensions must be an object of strings.")
         }
         var counted: [String: JSON] = [:]
-        for case .array(let pair) in ordered {
+        guard dimensions.count > dimensionsMax else {
+            for (name, value) in dimensions { counted[name] = try dimension(name, value) }
+            return counted
+        }
+        let ordered = try? JSON(parsing: bytes, membersInOrderOf: ["dimensions"])
+        for case .array(let pair) in ordered?["dimensions"]?.arrayValue ?? [] {
             guard let name = pair.first?.stringValue, let value = dimensions[name] else { continue }
             // Hosted Parse kept the first eight and said nothing of the others.
             guard counted.count < dimensionsMax || counted[name] != nil else { break }

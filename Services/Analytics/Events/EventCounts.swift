@@ -11,17 +11,23 @@ package enum EventCounts {
     package static let valuesMax: Int64 = 200
 
     static func add(_ event: Event, at hour: Hour, in transaction: StoreTransaction) throws {
-        let name = try admittedName(event.name, hour, in: transaction)
-        _ = try transaction.execute(
-            """
-            INSERT INTO eventHours(name, hour, count) VALUES (?, ?, 1)
-            ON CONFLICT(name, hour) DO UPDATE SET count = count + 1
-            """,
-            [.text(name), .int(hour.number)])
-        guard name != Cardinality.other else { return }
+        // Most events are not the first of their name and hour.
+        let counted = try transaction.execute(
+            "UPDATE eventHours SET count = count + 1 WHERE name = ? AND hour = ?",
+            [.text(event.name), .int(hour.number)])
+        if counted == 0 {
+            let name = try admittedName(event.name, hour, in: transaction)
+            _ = try transaction.execute(
+                """
+                INSERT INTO eventHours(name, hour, count) VALUES (?, ?, 1)
+                ON CONFLICT(name, hour) DO UPDATE SET count = count + 1
+                """,
+                [.text(name), .int(hour.number)])
+            guard name != Cardinality.other else { return }
+        }
         for (dimension, value) in event.dimensions {
             guard let text = value.stringValue else { continue }
-            try add(text, of: dimension, of: name, day: hour.day, in: transaction)
+            try add(text, of: dimension, of: event.name, day: hour.day, in: transaction)
         }
     }
 
