@@ -56,7 +56,6 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1", traits: []),
         .package(url: "https://github.com/hummingbird-project/swift-mustache", exact: "2.1.1"),
-        .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
         .package(url: "https://github.com/apple/swift-protobuf", exact: "1.39.0", traits: []),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
@@ -98,7 +97,6 @@ let package = Package(
             name: "ObjectStore",
             dependencies: [
                 "CPCRE2", "CSQLite", "ParseProtocol",
-                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Shared/ObjectStore"
@@ -193,8 +191,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "CZeroMQ", "Cryptography", "ParseProtocol", "SuiteClient",
-                .product(name: "GRDB", package: "GRDB.swift"),
+                "CSQLite", "CZeroMQ", "Cryptography", "ParseProtocol", "SuiteClient",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

@@ -24,7 +24,7 @@ public final class StoreReader: ObjectReader {
                     reader.shapes = shapes
                     return reader
                 }
-                try? connection.close()
+                connection.close()
             } catch let refusal as DatabaseRefused {
                 throw refusal
             } catch {

@@ -1,7 +1,5 @@
 import CSQLite
 import Foundation
-import GRDB
-import GRDBSQLite
 import ParseProtocol
 
 /// The safety of a commit when it is reported as done.
@@ -15,8 +13,8 @@ public enum Synchronous: String, Sendable {
 /// One SQLite connection with its cached statements, used by one thread at a time
 /// (https://www.sqlite.org/threadsafe.html, multi-thread mode).
 final class Connection {
-    private let queue: DatabaseQueue
     private let handle: OpaquePointer
+    private var isOpen = true
     private var statements: [String: Statement] = [:]
     let timeLimit = TimeLimit()
     /// The log, on the writing connection.
@@ -46,55 +44,69 @@ final class Connection {
     private static let savepointsAreSettled: Bool =
         satchel_keep_savepoints_in_memory(savepointBytesMax) == SQLITE_OK
 
-    /// - Parameter synchronous: makes this the writing connection; nil opens read-only.
+    /// - Parameter synchronous: makes this the writing connection, which makes a file that is not there; nil opens
+    ///   read-only.
+    /// - Throws: `StoreError`, also for a file that is no database.
     init(path: String, writing synchronous: Synchronous?) throws {
         _ = Connection.savepointsAreSettled
-        var configuration = Configuration()
-        configuration.readonly = synchronous == nil
-        configuration.journalMode = synchronous == nil ? .default : .wal
-        configuration.foreignKeysEnabled = false
-        configuration.busyMode = .timeout(Double(Connection.busyMilliseconds) / 1000)
-        configuration.prepareDatabase { database in
-            if synchronous != nil {
-                // The log is copied back between commits (`LogCopying`). After a burst its file shrinks to 64 MB.
-                try database.execute(
-                    sql: """
-                        PRAGMA wal_autocheckpoint = 0;
-                        PRAGMA journal_size_limit = 67108864;
-                        PRAGMA cache_size = -16000;
-                        """)
-            } else {
-                try database.execute(sql: "PRAGMA cache_size = -2000; PRAGMA mmap_size = 268435456")
-            }
-        }
-        queue = try DatabaseQueue(path: path, configuration: configuration)
-        guard let handle = queue.inDatabase({ $0.sqliteConnection }) else {
-            throw StoreError(resultCode: SQLITE_CANTOPEN, message: "no connection")
-        }
-        self.handle = handle
+        handle = try Connection.open(path, isWriting: synchronous != nil)
+        sqlite3_extended_result_codes(handle, 1)
+        sqlite3_busy_timeout(handle, Connection.busyMilliseconds)
+        satchel_take_quotes_for_names(handle)
         sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, Connection.valueBytesMax)
+        // SQLite looks into a file at its first use.
+        try executeOnce("SELECT 1 FROM sqlite_master LIMIT 1")
+        if let synchronous {
+            try beginLog(path, synchronous)
+        } else {
+            try executeOnce("PRAGMA cache_size = -2000; PRAGMA mmap_size = 268435456")
+        }
         Regex.register(on: handle, timeLimit)
         WordSearch.register(on: handle, timeLimit)
         GeoFunctions.register(on: handle, timeLimit)
         timeLimit.install(on: handle)
-        if let synchronous {
-            log.install(on: handle)
-            // Not among the settings above: GRDB turns the log on after them, and makes it NORMAL then.
-            try executeOnce("PRAGMA synchronous = \(synchronous.rawValue)")
-        }
+        if synchronous != nil { log.install(on: handle) }
     }
 
-    deinit { try? close() }
+    deinit { close() }
 
     /// Releases every statement and closes the file. The connection is unusable afterwards.
-    func close() throws {
+    func close() {
+        guard isOpen else { return }
+        isOpen = false
         statements = [:]
-        try queue.close()
+        // A statement that somebody still has ends it later.
+        sqlite3_close_v2(handle)
     }
 
-    /// Runs `body` as GRDB wants uses of a connection that writes to be run, so that its commit hooks find their queue.
-    func exclusively<T>(_ body: () throws -> T) rethrows -> T {
-        try queue.inDatabase { _ in try body() }
+    private static func open(_ path: String, isWriting: Bool) throws -> OpaquePointer {
+        let access = isWriting ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY
+        var handle: OpaquePointer?
+        let code = sqlite3_open_v2(path, &handle, access | SQLITE_OPEN_NOMUTEX, nil)
+        guard code == SQLITE_OK, let handle else {
+            defer { sqlite3_close_v2(handle) }
+            throw handle.map { Statement.error(code, $0) } ?? StoreError(resultCode: code, message: "no connection")
+        }
+        return handle
+    }
+
+    /// Settles the log (https://www.sqlite.org/wal.html). It is copied back between commits (`LogCopying`); after a
+    /// burst its file shrinks to 64 MB.
+    private func beginLog(_ path: String, _ synchronous: Synchronous) throws {
+        try executeOnce(
+            """
+            PRAGMA wal_autocheckpoint = 0;
+            PRAGMA journal_size_limit = 67108864;
+            PRAGMA cache_size = -16000;
+            PRAGMA synchronous = \(synchronous.rawValue);
+            """)
+        guard try rows("PRAGMA journal_mode = WAL").first?.text(0) == "wal" else {
+            throw StoreError(resultCode: SQLITE_ERROR, message: "the write-ahead log cannot be used")
+        }
+        // Who opens the file read-only needs a log to be there.
+        var status = stat()
+        guard stat(path + "-wal", &status) != 0 || status.st_size == 0 else { return }
+        try executeOnce("BEGIN IMMEDIATE; CREATE TABLE begins(id INTEGER PRIMARY KEY); DROP TABLE begins; COMMIT")
     }
 
     /// Copies what the log has into the database file, as far as no reader needs the pages as they were
@@ -109,9 +121,6 @@ final class Connection {
         log.copying.wasCopied(hasWaited: patience > 0)
         guard code == SQLITE_OK || code == SQLITE_BUSY else { throw Statement.error(code, handle) }
     }
-
-    /// Runs migrations on this connection, in the way of `exclusively`.
-    func migrate(by migrator: DatabaseMigrator) throws { try migrator.migrate(queue) }
 
     /// The prepared statement for this SQL, ready to be bound.
     func statement(_ sql: String) throws -> Statement {

@@ -1,4 +1,4 @@
-import GRDBSQLite
+import CSQLite
 import ParseProtocol
 
 /// The cost of a query to SQLite, in figures that do not depend on the machine. For tests and diagnosis.

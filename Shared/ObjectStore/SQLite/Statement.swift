@@ -1,9 +1,8 @@
-import GRDBSQLite
+import CSQLite
 
 /// A prepared statement. Belongs to one connection and is used by one thread at a time.
 ///
-/// GRDB opens, configures and closes connections; statements are run on SQLite directly, because a read must not
-/// pay for a row object it does not need.
+/// Statements are run on SQLite directly, because a read must not pay for a row object that it does not need.
 final class Statement {
     let pointer: OpaquePointer
     private let handle: OpaquePointer

@@ -174,7 +174,7 @@ final class WriterThread: @unchecked Sendable {
         ).inspect(lock.descriptor)
         let connection = try Connection(path: settings.path, writing: settings.synchronous)
         try settings.migrator.migrate(connection, settings, logger)
-        let (schema, certificate) = try connection.exclusively { try prepare(connection, kept) }
+        let (schema, certificate) = try prepare(connection, kept)
         register = try BirthRegister(certificate, beside: settings.path)
         let transaction = StoreTransaction(connection: connection, schema: schema, settings: settings)
         board?.settle()
@@ -192,7 +192,7 @@ final class WriterThread: @unchecked Sendable {
         }
         transaction.releaseStatements()
         checkpoint(connection)
-        try connection.close()
+        connection.close()
     }
 
     /// Somebody removed or replaced the file: what is written now would be gone, and another process may write the new
@@ -212,7 +212,7 @@ final class WriterThread: @unchecked Sendable {
     /// a part in the log, which is as safe there.
     private func checkpoint(_ connection: Connection) {
         do {
-            let answer = try connection.exclusively { try connection.rows("PRAGMA wal_checkpoint(TRUNCATE)") }
+            let answer = try connection.rows("PRAGMA wal_checkpoint(TRUNCATE)")
             if try answer.first?.int(0) != 0 { logger.notice("store.checkpoint.busy") }
         } catch {
             logger.error("store.checkpoint.failed", metadata: ["store.error": "\(error)"])
@@ -297,9 +297,8 @@ final class WriterThread: @unchecked Sendable {
         var changes = ChangeSet()
         var watched: [StoredChange] = []
         do {
-            try connection.exclusively {
+            do {
                 try connection.execute("BEGIN IMMEDIATE")
-                // Here already: GRDB ends the process when a transaction is left open.
                 defer { if connection.isInTransaction { try? connection.execute("ROLLBACK") } }
                 for (index, job) in group.enumerated() {
                     transaction.begin()

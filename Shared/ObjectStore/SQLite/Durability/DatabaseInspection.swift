@@ -106,7 +106,7 @@ struct DatabaseInspection {
         } catch let error as StoreError where [11, 26].contains(error.resultCode & 0xFF) {
             throw DatabaseRefused(path, "is damaged: \(error.message).")
         }
-        defer { try? connection.close() }
+        defer { connection.close() }
         guard case .certificate(let certificate) = found else { return kept }
         guard let kept else {
             throw DatabaseRefused(path, "is not the database that this service had: it has no identity.", acceptance)

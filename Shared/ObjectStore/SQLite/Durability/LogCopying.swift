@@ -1,4 +1,4 @@
-import GRDBSQLite
+import CSQLite
 
 /// Decides when the pages of the write-ahead log are copied into the database file, without I/O.
 ///

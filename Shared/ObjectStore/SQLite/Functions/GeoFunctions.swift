@@ -1,4 +1,4 @@
-import GRDBSQLite
+import CSQLite
 import ParseProtocol
 
 /// The SQL functions that decide about places.

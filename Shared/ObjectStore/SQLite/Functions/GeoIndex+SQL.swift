@@ -1,4 +1,4 @@
-import GRDBSQLite
+import CSQLite
 
 extension GeoIndex {
     /// Makes `id MATCH satchel_near(x, y, z, chord)` known to a connection: the entries that may be within a straight

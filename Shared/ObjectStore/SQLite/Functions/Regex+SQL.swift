@@ -1,4 +1,4 @@
-import GRDBSQLite
+import CSQLite
 
 extension Regex {
     /// The name under which a pattern is bound; SQLite compares it by content and keeps the address.

@@ -1,13 +1,12 @@
-import GRDB
-
 extension Connection {
-    /// The table in which a file records its migrations, in the column `identifier`. GRDB names and makes it.
+    /// The table in which a file records its migrations. It has the name and the form of GRDB's, which ran them in
+    /// earlier releases: their files go on, and they know what a later one did.
     static let migrationTable = "grdb_migrations"
 
     /// One migration as it is run.
-    struct Step: Sendable {
+    struct Step {
         let identifier: String
-        let run: @Sendable (Connection) throws -> Void
+        let run: (Connection) throws -> Void
     }
 
     /// The failure of a step: which one it was, and why.
@@ -16,26 +15,21 @@ extension Connection {
         let reason: any Error
     }
 
-    /// Runs the steps that the file does not record, in their order, by GRDB's `DatabaseMigrator`: one transaction
-    /// each, which holds the record too. Not called inside `exclusively`.
+    /// Runs steps in their order: one transaction each, which holds the record too.
     /// - Throws: `StepFailed` for what a step throws; `StoreError` when a transaction cannot begin or be committed.
     func migrate(_ steps: [Step]) throws {
-        var migrator = DatabaseMigrator()
-        // GRDB runs the steps one after the other, before its `migrate` returns.
-        nonisolated(unsafe) let connection = self
+        try executeOnce("CREATE TABLE IF NOT EXISTS \(Self.migrationTable)(identifier TEXT NOT NULL PRIMARY KEY)")
         for step in steps {
-            migrator.registerMigration(step.identifier) { _ in
-                do {
-                    try step.run(connection)
-                } catch {
-                    throw StepFailed(identifier: step.identifier, reason: error)
-                }
+            try executeOnce("BEGIN IMMEDIATE")
+            // SQLite itself has ended it when the disk is full.
+            defer { if isInTransaction { try? executeOnce("ROLLBACK") } }
+            do {
+                try step.run(self)
+            } catch {
+                throw StepFailed(identifier: step.identifier, reason: error)
             }
-        }
-        do {
-            try migrate(by: migrator)
-        } catch let error as DatabaseError {
-            throw StoreError(resultCode: error.extendedResultCode.rawValue, message: error.message ?? "migration")
+            try execute("INSERT INTO \(Self.migrationTable)(identifier) VALUES (?)", [.text(step.identifier)])
+            try executeOnce("COMMIT")
         }
     }
 }

@@ -47,12 +47,12 @@ struct Migrator: Sendable {
     /// - Throws: `DatabaseRefused` for a migration that fails, whose changes are undone; `StoreError` when the disk is
     ///   full or fails.
     func migrate(_ connection: Connection, _ settings: WriterThread.Settings, _ logger: Logger) throws {
-        let recorded = try connection.exclusively { try Self.recorded(in: connection) }
-        let missing = steps.map { $0.identifier }.filter { !recorded.contains($0) }
+        let recorded = try Self.recorded(in: connection)
+        let missing = steps.filter { !recorded.contains($0.identifier) }
         guard !missing.isEmpty else { return }
         do {
             try connection.migrate(
-                steps.map { step in
+                missing.map { step in
                     Connection.Step(identifier: step.identifier) { try Self.run(step.change, on: $0, settings) }
                 })
         } catch let failure as Connection.StepFailed {
@@ -65,9 +65,10 @@ struct Migrator: Sendable {
                 """,
                 "Go back to the release before, and report it (docs/upgrading.md).")
         }
+        let names = missing.map(\.identifier).joined(separator: ", ")
         logger.notice(
             "store.migrated",
-            metadata: ["store.path": "\(settings.path)", "store.migrations": "\(missing.joined(separator: ", "))"])
+            metadata: ["store.path": "\(settings.path)", "store.migrations": "\(names)"])
     }
 
     private static func run(
