@@ -146,7 +146,7 @@ struct HookedWrite: Sendable {
             decided.context = try await scope.call(target, body, principal).context
             return decided
         }
-        let document = try asked.document ?? JSON(clientText: item.document)
+        let document = if let known = asked.document { known } else { try JSON(clientText: item.document) }
         var object = HookedObject.merged(document, into: original, of: className)
         // Cloud code has the operators themselves, so that its own and the client's become one.
         if target == .code { object = HookedObject.withOperators(of: document, object) }
