@@ -233,7 +233,7 @@ def unheard(turns):
         listening = threading.Thread(target=client.listen)
         listening.start()
         try:
-            turns.measure(
+            turns.finer().measure(
                 workload, suite, lambda: load.wrk(suite.port, paths[suite], turns.seconds),
                 lambda: load.wrk(plain.port, paths[plain], turns.seconds).rate)
         finally:
