@@ -3,8 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Creates, updates and events with a small body are passed on from their connection's event loop, all else from tasks.
-/// Nobody must see which, and each is made once.
+/// Creates, updates and events with a small body are passed on from their connection's event loop, creates of classes
+/// with triggers of cloud code too; all else from tasks of other threads. Nobody must see which, and each is made once.
 @Suite struct DirectChangeTests {
     /// With it a request takes the long way; to clients it says the same as none.
     private static let long = "Connection: keep-alive, x"
@@ -172,6 +172,68 @@ import Testing
             let objectId = try #require(body["objectId"]?.stringValue)
             let stored = try await client.get("/classes/Parts/\(objectId)")
             #expect(stored["a"] == .string(value))
+        }
+    }
+
+    private static let code = """
+        Parse.Cloud.define('hello', () => 'hello');
+        Parse.Cloud.beforeSave('Told', request => {
+          const number = request.object.get('number');
+          if (number < 0) throw new Parse.Error(142, 'Too small.');
+          request.object.set('twice', number * 2);
+          request.object.set('caller', request.user ? 'somebody' : 'nobody');
+        });
+        Parse.Cloud.afterSave('Told', request =>
+          new Parse.Object('Heard').save({ number: request.object.get('number') }, { useMasterKey: true }));
+        Parse.Cloud.beforeDelete('Told', () => {});
+        """
+
+    /// Creates and updates of a class with triggers, by both ways and then one behind the other.
+    @Test func whereCodeHasASayBothWaysAnswerAlike() async throws {
+        let suite = try await CloudSuite.start(Self.code)
+        let client = ParseClient(suite)
+        let made = try await client.create("Told", ["number": 1])
+        let (user, _) = try await Customer.anonymous(suite)
+        #expect(try await user.get("/classes/Told/\(made.objectId)")["twice"] == 2)
+        let (all, one) = ("/parse/classes/Told", "/parse/classes/Told/\(made.objectId)")
+        let token = try #require(user.sessionToken)
+        let rows = [
+            Row(method: "POST", path: all, body: #"{"number":7}"#, status: 201),
+            Row(method: "POST", path: all, body: #"{"number":7,"ACL":{}}"#, status: 201),
+            Row(
+                method: "POST", path: all, body: #"{"number":7}"#, status: 201,
+                more: ["X-Parse-Session-Token: \(token)"]),
+            Row(method: "POST", path: all, body: #"{"number":-7}"#, status: 400),
+            Row(method: "POST", path: all, body: #"{"number":"seven"}"#, status: 400),
+            Row(method: "POST", path: all, body: #"{"number":7,"a b":1}"#, status: 400),
+            Row(method: "POST", path: all, body: #"{"number":"#, status: 400),
+            Row(method: "POST", path: all, body: "[]", status: 400),
+            Row(method: "PUT", path: one, body: #"{"number":8}"#, status: 200),
+            Row(method: "PUT", path: one, body: #"{"number":-8}"#, status: 400),
+        ]
+        for row in rows {
+            let request = text(row.method, row.path, row.body, row.more)
+            let other = text(row.method, row.path, row.body, row.more + [Self.long])
+            let direct = try Shape(try await RawRequest.send(suite, Array(request.utf8)))
+            let long = try Shape(try await RawRequest.send(suite, Array(other.utf8)))
+            #expect(direct == long, "\(row)")
+            #expect(direct.status.hasPrefix("HTTP/1.1 \(row.status) "), "\(row): \(direct)")
+        }
+        let steps = (1...6).map { text("POST", all, #"{"number":\#($0)}"#, $0 == 6 ? ["Connection: close"] : []) }
+        let answers = try await RawRequest.send(suite, Array(steps.joined().utf8), untilClosed: true)
+        let twice = try answers.components(separatedBy: "HTTP/1.1 ").dropFirst().map { answer in
+            try JSON(parsing: Array((answer.components(separatedBy: "\r\n\r\n").last ?? "").utf8))["twice"]?.intValue
+        }
+        #expect(twice == [2, 4, 6, 8, 10, 12])
+        // Each was told of and stored once.
+        let creates = Int64(1 + 2 * rows.count(where: { $0.status == 201 }) + steps.count)
+        let updates = Int64(2 * rows.count(where: { $0.status == 200 }))
+        let master = ParseClient.master(suite)
+        let stored = try await master.find("Told", [:], ["count": 1, "limit": 0])["count"]?.intValue
+        #expect(stored == creates)
+        try await eventually("afterSave has heard of each") {
+            let heard = try await master.find("Heard", [:], ["count": 1, "limit": 0])["count"]?.intValue
+            return heard == creates + updates
         }
     }
 

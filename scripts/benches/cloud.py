@@ -97,7 +97,7 @@ def without_triggers(turns, suite, plain):
         "cloud-without-triggers",
         "durable creates of a class without triggers, where there is cloud code, 64 connections",
         limit="the same without cloud code", target=Target.share(0.95))
-    turns.measure(
+    turns.finer().measure(
         workload, suite, lambda: load.wrk(suite.port, ours, turns.seconds),
         lambda: load.wrk(plain.port, theirs, turns.seconds).rate)
     yield workload

@@ -1,18 +1,21 @@
 """Live queries: the memory of a connection, how soon many subscribers hear of one write, and what other writes pay.
 
-The WebSockets are spoken by hand on asyncio, since Python brings no client; what that costs is part of the times.
+The WebSockets are spoken by hand, since Python brings no client. What receiving costs is part of the times, on the
+same processors, so that it is little: bytes are taken as they come, and looked at when the clock stands.
 """
-import asyncio
 import json
 import os
 import resource
+import select
+import socket
 import statistics
+import threading
 import time
 
 import load
 import machine
 from figures import Target, Workload
-from suite import Failed
+from suite import APPLICATION, Failed
 from turns import say
 from writes import BODIES, note
 
@@ -22,94 +25,178 @@ SUBSCRIBERS = int(os.environ.get("BENCH_LIVE_SUBSCRIBERS", "1000"))
 WRITES = 5
 # Connections that are opened at the same time.
 AT_ONCE = 100
+# For an answer, in seconds.
+PATIENCE = 30
 SETTINGS = {
     "SATCHEL_CONNECTIONS_MAX": "40000", "SATCHEL_CONNECTIONS_PER_ADDRESS": "40000",
     "SATCHEL_LIVE_CONNECTIONS_MAX": "40000",
 }
+TEXT, PING, PONG = 1, 9, 10
 
 
 class Client:
     """One WebSocket with one subscription."""
 
-    def __init__(self, reader, writer):
-        self.reader, self.writer = reader, writer
-
-    @classmethod
-    async def open(cls, port):
-        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 18)
-        writer.write(
+    def __init__(self, port):
+        self.socket = socket.create_connection(("127.0.0.1", port), PATIENCE)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.buffer = bytearray()
+        self.socket.sendall(
             b"GET /parse HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
             b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
-        head = await reader.readuntil(b"\r\n\r\n")
+
+    def upgraded(self):
+        while (end := self.buffer.find(b"\r\n\r\n")) < 0:
+            self.take()
+        head = bytes(self.buffer[:end])
         if b" 101 " not in head.split(b"\r\n")[0]:
             raise Failed(f"An upgrade was answered with {head[:100]!r}.")
-        client = cls(reader, writer)
-        client.send({"op": "connect", "applicationId": "satchel"})
-        await client.expect("connected")
-        return client
+        del self.buffer[:end + 4]
+
+    def take(self):
+        """Takes bytes that came, or waits for some."""
+        data = self.socket.recv(1 << 16)
+        if not data:
+            raise Failed("A connection was closed.")
+        self.buffer += data
 
     def send(self, message):
-        payload = json.dumps(message).encode()
+        self.send_frame(TEXT, json.dumps(message).encode())
+
+    def send_frame(self, kind, payload):
         size = bytes([0x80 | len(payload)]) if len(payload) < 126 else b"\xfe" + len(payload).to_bytes(2, "big")
         # A mask of zeros leaves the payload as it is.
-        self.writer.write(b"\x81" + size + bytes(4) + payload)
+        self.socket.sendall(bytes([0x80 | kind]) + size + bytes(4) + payload)
 
-    async def receive(self):
-        while True:
-            first, second = await self.reader.readexactly(2)
-            size = second & 127
-            if size > 125:
-                size = int.from_bytes(await self.reader.readexactly(2 if size == 126 else 8), "big")
-            payload = await self.reader.readexactly(size)
-            if first & 15 == 1:
-                return json.loads(payload)
-            if first & 15 == 9:
-                self.writer.write(b"\x8a" + bytes([0x80 | size]) + bytes(4) + payload)
+    def frame_end(self):
+        """Where the first frame begins and ends behind its head; nothing until all of it is there."""
+        buffer = self.buffer
+        if len(buffer) < 2:
+            return None
+        start, size = 2, buffer[1] & 127
+        if size > 125:
+            start = 4 if size == 126 else 10
+            if len(buffer) < start:
+                return None
+            size = int.from_bytes(buffer[2:start], "big")
+        return (start, start + size) if len(buffer) >= start + size else None
 
-    async def expect(self, op):
-        message = await self.receive()
+    def has_text(self):
+        """Whether a whole text is there. Pings before it are answered."""
+        while found := self.frame_end():
+            kind = self.buffer[0] & 15
+            if kind == TEXT:
+                return True
+            start, end = found
+            if kind == PING:
+                self.send_frame(PONG, bytes(self.buffer[start:end]))
+            del self.buffer[:end]
+        return False
+
+    def receive(self):
+        while not self.has_text():
+            self.take()
+        start, end = self.frame_end()
+        text = bytes(self.buffer[start:end])
+        del self.buffer[:end]
+        return json.loads(text)
+
+    def expect(self, op):
+        message = self.receive()
         if message.get("op") != op:
             raise Failed(f"Not {op} but {message}.")
         return message
 
-    async def subscribe(self, class_name, condition):
-        self.send({"op": "subscribe", "requestId": 1, "query": {"className": class_name, "where": condition}})
-        await self.expect("subscribed")
+    def listen(self):
+        """Takes what comes until the connection ends."""
+        try:
+            self.socket.settimeout(None)
+            while True:
+                self.receive()
+        except (Failed, OSError):
+            pass
+
+    def close(self):
+        try:
+            self.socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+        self.socket.close()
 
 
-async def clients(port, count, class_name, condition):
+def clients(port, count, class_name, condition):
     """So many clients, each with its subscription; `condition` is asked with the number of each."""
     found = []
     for start in range(0, count, AT_ONCE):
         numbers = range(start, min(start + AT_ONCE, count))
-        opened = await asyncio.gather(*(Client.open(port) for _ in numbers))
-        await asyncio.gather(*(
-            client.subscribe(class_name, condition(number)) for number, client in zip(numbers, opened)))
+        opened = [Client(port) for _ in numbers]
+        for client in opened:
+            client.upgraded()
+            client.send({"op": "connect", "applicationId": APPLICATION})
+        for number, client in zip(numbers, opened):
+            client.expect("connected")
+            query = {"className": class_name, "where": condition(number)}
+            client.send({"op": "subscribe", "requestId": 1, "query": query})
+        for client in opened:
+            client.expect("subscribed")
         found += opened
     return found
 
 
-async def last_receiver(suite, all_clients, class_name, note):
-    """Seconds from before a write until the last client has its event."""
-    heard = [asyncio.ensure_future(client.expect("create")) for client in all_clients]
-    await asyncio.sleep(0)
-    start = time.monotonic()
-    await asyncio.to_thread(suite.call, "POST", f"/classes/{class_name}", note)
-    await asyncio.gather(*heard)
-    return time.monotonic() - start
+class Hearing:
+    """Clients that hear of the writes to one class, and a connection for those."""
+
+    def __init__(self, suite, class_name, body, condition):
+        suite.call("POST", f"/classes/{class_name}", body)
+        self.clients = clients(suite.port, SUBSCRIBERS, class_name, condition)
+        self.by_descriptor = {client.socket.fileno(): client for client in self.clients}
+        self.poll = select.epoll()
+        for descriptor in self.by_descriptor:
+            self.poll.register(descriptor, select.EPOLLIN)
+        self.writer = socket.create_connection(("127.0.0.1", suite.port), PATIENCE)
+        self.writer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        text = json.dumps(body)
+        self.request = (
+            f"POST /parse/classes/{class_name} HTTP/1.1\r\nHost: x\r\nX-Parse-Application-Id: {APPLICATION}\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n{text}").encode()
+
+    def last_receiver(self):
+        """Seconds from before a write until the last client has its event."""
+        waiting = set(self.by_descriptor)
+        start = time.monotonic()
+        self.writer.sendall(self.request)
+        while waiting:
+            ready = self.poll.poll(PATIENCE)
+            if not ready:
+                raise Failed(f"{len(waiting)} clients heard nothing of a write.")
+            for descriptor, _ in ready:
+                client = self.by_descriptor[descriptor]
+                client.take()
+                if client.has_text():
+                    waiting.discard(descriptor)
+        seconds = time.monotonic() - start
+        for client in self.clients:
+            client.expect("create")
+        answer = self.writer.recv(1 << 16)
+        if not answer.startswith(b"HTTP/1.1 201 "):
+            raise Failed(f"A write was answered with {answer[:200]!r}.")
+        return seconds
+
+    def close(self):
+        self.poll.close()
+        self.writer.close()
+        for client in self.clients:
+            client.close()
 
 
-async def hearing(turns, suite, workload, class_name, condition, note):
+def hear(turns, suite, workload, class_name, condition):
     """Fills a workload with the medians of rounds, in milliseconds."""
-    suite.call("POST", f"/classes/{class_name}", note)
-    all_clients = await clients(suite.port, SUBSCRIBERS, class_name, condition)
-    await last_receiver(suite, all_clients, class_name, note)
+    hearing = Hearing(suite, class_name, {"n": 1, "text": "tea"}, condition)
+    hearing.last_receiver()
     for number in range(turns.rounds):
-        times = [await last_receiver(suite, all_clients, class_name, note) for _ in range(WRITES)]
-        workload.rounds.append(statistics.median(times) * 1000)
+        workload.rounds.append(statistics.median(hearing.last_receiver() for _ in range(WRITES)) * 1000)
         say(f"  {workload.name} {number + 1}: {workload.rounds[-1]:.1f} ms")
-    for client in all_clients:
-        client.writer.close()
+    hearing.close()
 
 
 def live(turns):
@@ -120,21 +207,21 @@ def live(turns):
         same = Workload(
             "live-same", f"a write until the last of {SUBSCRIBERS:,} subscribers of one query has it", unit="ms",
             better="less", target=Target(50))
-        asyncio.run(hearing(turns, suite, same, "LiveSame", lambda _: {"n": {"$gte": 1}}, {"n": 1, "text": "tea"}))
+        hear(turns, suite, same, "LiveSame", lambda _: {"n": {"$gte": 1}})
         yield same
         other = Workload(
             "live-different", f"a write until the last of {SUBSCRIBERS:,} subscribers of different queries has it",
             unit="ms", better="less", target=Target(150))
-        asyncio.run(hearing(
-            turns, suite, other, "LiveOther", lambda number: {"n": {"$gte": -number}}, {"n": 1, "text": "tea"}))
+        hear(turns, suite, other, "LiveOther", lambda number: {"n": {"$gte": -number}})
         yield other
-        yield asyncio.run(idle(suite))
+        yield idle(suite)
     yield from unheard(turns)
 
 
 def unheard(turns):
     """Creates of a class to which nobody listens, beside those of a suite without live queries."""
-    with turns.suite(SETTINGS, demo=False) as suite, turns.suite({"SATCHEL_LIVE": "false"}, demo=False) as plain:
+    off = SETTINGS | {"SATCHEL_LIVE": "false"}
+    with turns.suite(SETTINGS, demo=False) as suite, turns.suite(off, demo=False) as plain:
         workload = Workload(
             "live-unheard", "durable creates of a class that nobody listens to, while one client listens to another, "
             "64 connections", limit="the same without live queries", target=Target.share(0.95))
@@ -142,30 +229,28 @@ def unheard(turns):
         for path in paths.values():
             load.write_requests(path, [
                 ("POST", "/parse/classes/LiveUnheard", json.dumps(note(number))) for number in range(BODIES)])
-        asyncio.run(beside(suite, lambda: turns.measure(
-            workload, suite, lambda: load.wrk(suite.port, paths[suite], turns.seconds),
-            lambda: load.wrk(plain.port, paths[plain], turns.seconds).rate)))
+        [client] = clients(suite.port, 1, "LiveHeard", lambda _: {})
+        listening = threading.Thread(target=client.listen)
+        listening.start()
+        try:
+            turns.finer().measure(
+                workload, suite, lambda: load.wrk(suite.port, paths[suite], turns.seconds),
+                lambda: load.wrk(plain.port, paths[plain], turns.seconds).rate)
+        finally:
+            client.close()
+            listening.join()
         yield workload
 
 
-async def beside(suite, work):
-    """Does the work while one client listens to a class of its own."""
-    [client] = await clients(suite.port, 1, "LiveHeard", lambda _: {})
-    answering = asyncio.ensure_future(client.receive())
-    await asyncio.to_thread(work)
-    answering.cancel()
-    client.writer.close()
-
-
-async def idle(suite):
+def idle(suite):
     """Kilobytes of the gateway that one connection with one subscription takes."""
     gateway = [pid for name, pid in suite.pids.items() if name.startswith("gateway")]
     before = machine.pss_megabytes(gateway)
-    all_clients = await clients(suite.port, CONNECTIONS, "LiveIdle", lambda number: {"n": number})
-    await asyncio.sleep(5)
+    all_clients = clients(suite.port, CONNECTIONS, "LiveIdle", lambda number: {"n": number})
+    time.sleep(5)
     after = machine.pss_megabytes(gateway)
     for client in all_clients:
-        client.writer.close()
+        client.close()
     found = Workload(
         "live-memory", f"memory of the gateway for each of {CONNECTIONS:,} connections", unit="KB", better="less",
         target=Target(20))

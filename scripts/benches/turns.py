@@ -5,6 +5,9 @@ import machine
 from suite import Suite
 from table import with_unit
 
+# Turns for one.
+FINER = 4
+
 
 def say(text):
     print(text, file=sys.stderr, flush=True)
@@ -25,6 +28,11 @@ class Turns:
     def tool(self, *arguments):
         """The arguments of a command of satchel-bench."""
         return [f"{self.binaries}/satchel-bench", *arguments]
+
+    def finer(self):
+        """More turns, for two sides that are nearly alike: the rates of one and the same suite differ by a seventh from
+        turn to turn, and a few turns do not tell a twentieth from that."""
+        return Turns(self.root, self.binaries, self.seconds, self.rounds * FINER, self.settings)
 
     def measure(self, workload, suite, ours, theirs=None, figure=lambda load: load.rate):
         """Fills a workload: `ours()` returns a Load, `theirs()` a number like the figure of it; both are warmed up.

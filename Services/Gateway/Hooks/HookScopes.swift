@@ -10,4 +10,11 @@ struct HookScopes: Sendable {
     func areNone(_ triggers: [HookTable.Trigger], on className: String) -> Bool {
         registry.known.map { !$0.has(triggers, className) } ?? false
     }
+
+    /// Whether it is known that a class has none of the triggers at another host.
+    func areNoneElsewhere(_ triggers: [HookTable.Trigger], on className: String) -> Bool {
+        registry.known.map { table in
+            triggers.allSatisfy { (table.target($0, className) ?? .code) == .code }
+        } ?? false
+    }
 }

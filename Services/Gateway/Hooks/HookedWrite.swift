@@ -18,6 +18,14 @@ struct HookedWrite: Sendable {
 
     static let triggers: [HookTable.Trigger] = [.beforeSave, .afterSave, .beforeDelete, .afterDelete]
 
+    /// A change that a webhook has a say in, as it came.
+    private struct Asked: Sendable {
+        let item: Item
+        /// Its document, decoded once for all who look into it; nil where nothing hears of it before the change is
+        /// made, and for what is no JSON.
+        let document: JSON?
+    }
+
     /// A change that a webhook has had its say in.
     private struct Decided: Sendable {
         var item: Item
@@ -46,15 +54,16 @@ struct HookedWrite: Sendable {
         _ changes: [Item], atomic: Bool, _ write: ([Item]) async throws(ParseError) -> [Outcome]
     ) async throws(ParseError) -> [Outcome] {
         let subject = try await scope.subject(principal)
-        var originals = try await originals(of: changes.filter { Self.concerns($0.change, table) })[...]
+        let concerned = changes.filter { Self.concerns($0.change, table) }.map(decoded)
+        var pairs = Array(zip(concerned, try await originals(of: concerned)))[...]
         var decided: [Result<Decided, ParseError>] = []
         for item in changes {
-            guard Self.concerns(item.change, table), let original = originals.popFirst() else {
+            guard Self.concerns(item.change, table), let (asked, original) = pairs.popFirst() else {
                 decided.append(.success(Decided(item: item)))
                 continue
             }
             do throws(ParseError) {
-                decided.append(.success(try await decide(item, original.get(), subject)))
+                decided.append(.success(try await decide(asked, original.get(), subject)))
             } catch {
                 if atomic { throw error }
                 decided.append(.failure(error))
@@ -81,33 +90,38 @@ struct HookedWrite: Sendable {
         }
     }
 
+    private func decoded(_ item: Item) -> Asked {
+        let isHeardOf = item.change.verb != .delete && table.target(.beforeSave, item.change.className) != nil
+        return Asked(item: item, document: isHeardOf ? try? JSON(clientText: item.document) : nil)
+    }
+
     /// The stored objects, or why the principal may not change them.
-    private func originals(of items: [Item]) async throws(ParseError) -> [Result<JSON?, ParseError>] {
-        let isFree = items.map(isFree)
-        guard isFree.contains(false) else { return items.map { _ in .success(nil) } }
-        var asked = try await preview(zip(items, isFree).filter { !$0.1 }.map(\.0))[...]
-        return isFree.compactMap { $0 ? .success(nil) : asked.popFirst() }
+    private func originals(of changes: [Asked]) async throws(ParseError) -> [Result<JSON?, ParseError>] {
+        let isFree = changes.map(isFree)
+        guard isFree.contains(false) else { return changes.map { _ in .success(nil) } }
+        var answers = try await preview(zip(changes, isFree).filter { !$0.1 }.map(\.0))[...]
+        return isFree.compactMap { $0 ? .success(nil) : answers.popFirst() }
     }
 
     /// Whether nobody has to be asked about a create: everybody may make it, or nothing hears of it before it is made.
     /// The read-only key makes none.
-    private func isFree(_ item: Item) -> Bool {
-        let className = item.change.className
-        guard item.change.verb == .create, item.change.objectID.isEmpty, !principal.readOnly else { return false }
-        guard table.target(.beforeSave, className) != nil else { return true }
-        return openClasses.admit(className) { try? JSON(clientText: item.document) }
+    private func isFree(_ asked: Asked) -> Bool {
+        let change = asked.item.change
+        guard change.verb == .create, change.objectID.isEmpty, !principal.readOnly else { return false }
+        guard table.target(.beforeSave, change.className) != nil else { return true }
+        return openClasses.admit(change.className, asked.document)
     }
 
-    private func preview(_ items: [Item]) async throws(ParseError) -> [Result<JSON?, ParseError>] {
+    private func preview(_ changes: [Asked]) async throws(ParseError) -> [Result<JSON?, ParseError>] {
         let stamp = openClasses.stamp(of: service)
-        let message = WriteRequest.with { $0.changes = items.map(\.change) }
+        let message = WriteRequest.with { $0.changes = changes.map(\.item.change) }
         let reply = try await services.write(
-            ObjectCalls(of: service).preview, message, documents: items.map(\.document), for: principal, trace: trace,
-            timeout: .seconds(30))
+            ObjectCalls(of: service).preview, message, documents: changes.map(\.item.document), for: principal,
+            trace: trace, timeout: .seconds(30))
         let outcomes = try reply.message.outcomes
-        guard outcomes.count == items.count, reply.documents.count == items.count else { throw .internalError }
-        for (item, outcome) in zip(items, outcomes) where outcome.everybody {
-            openClasses.learn(item.change.className, try? JSON(clientText: item.document), stamp)
+        guard outcomes.count == changes.count, reply.documents.count == changes.count else { throw .internalError }
+        for (asked, outcome) in zip(changes, outcomes) where outcome.everybody {
+            openClasses.learn(asked.item.change.className, asked.document, stamp)
         }
         return zip(outcomes, reply.documents).map { outcome, document in
             outcome.hasFailure
@@ -117,8 +131,9 @@ struct HookedWrite: Sendable {
     }
 
     private func decide(
-        _ item: Item, _ original: JSON?, _ subject: [String: JSON]
+        _ asked: Asked, _ original: JSON?, _ subject: [String: JSON]
     ) async throws(ParseError) -> Decided {
+        let item = asked.item
         let className = item.change.className
         var decided = Decided(item: item, original: original, isConcerned: true)
         let isDelete = item.change.verb == .delete
@@ -131,7 +146,7 @@ struct HookedWrite: Sendable {
             decided.context = try await scope.call(target, body, principal).context
             return decided
         }
-        let document = try JSON(clientText: item.document)
+        let document = if let known = asked.document { known } else { try JSON(clientText: item.document) }
         var object = HookedObject.merged(document, into: original, of: className)
         // Cloud code has the operators themselves, so that its own and the client's become one.
         if target == .code { object = HookedObject.withOperators(of: document, object) }

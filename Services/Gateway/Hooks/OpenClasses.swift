@@ -23,9 +23,6 @@ package struct OpenClassBook<Stamp: Sendable> {
 
     package init() {}
 
-    /// Whether anything is known of a class, true or not any more.
-    package func has(_ className: String) -> Bool { entries[className] != nil }
-
     /// Whether everybody may create an object with these fields now.
     /// - Parameter isCurrent: whether no class of the service has changed since a stamp was taken.
     package mutating func admits(
@@ -68,9 +65,9 @@ final class OpenClasses: Sendable {
     /// The classes of a service as they are now; nil while one is being changed. To be taken before it is asked.
     func stamp(of service: String) -> ChangeStamp? { boards?.stamp(of: .classes, in: service) }
 
-    /// Whether everybody may create such an object, which is decoded where it counts.
-    func admit(_ className: String, _ object: () -> JSON?) -> Bool {
-        guard book.withLock({ $0.has(className) }), case .object(let members)? = object() else { return false }
+    /// Whether everybody may create such an object.
+    func admit(_ className: String, _ object: JSON?) -> Bool {
+        guard case .object(let members)? = object else { return false }
         return book.withLock { $0.admits(className, members.keys, now: BusClock.now) { $0.isCurrent } }
     }
 

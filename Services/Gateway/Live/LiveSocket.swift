@@ -23,14 +23,14 @@ final class LiveSocket: ChannelDuplexHandler {
     private let hub: LiveHub
     private let address: SocketAddress?
     private let outlet = LiveOutlet()
-    private let client: LiveText.Client
+    private let clientId = Names.random(32)
+    private var client: LiveText.Client
     private var session: LiveSession
     private var queue: LiveQueue<ByteBuffer>
     /// Bytes of the queue that are counted among those of all.
     private var counted = 0
     private var subscriptions: [Int64: LiveSubscription] = [:]
     private var admitted: (principal: Principal, credentials: Credentials)?
-    private var installationId: String?
     private var clock: RepeatedTask?
     /// Ends the connection when it does not become what it should: connected, or closed.
     private var limit: Scheduled<Void>?
@@ -41,7 +41,7 @@ final class LiveSocket: ChannelDuplexHandler {
     init(_ hub: LiveHub, from address: SocketAddress?) {
         self.hub = hub
         self.address = address
-        client = LiveText.Client(clientId: Names.random(32), installationId: nil)
+        client = LiveText.Client(clientId: clientId, installationId: nil)
         session = LiveSession(subscriptionsMax: hub.access.settings.subscriptionsPerConnection)
         queue = LiveQueue(bytesMax: hub.access.settings.queueBytesMax)
     }
@@ -143,14 +143,10 @@ final class LiveSocket: ChannelDuplexHandler {
         case .subscribe(let subscribing): subscribe(subscribing)
         case .unsubscribe(let requestId):
             hub.end([subscriptions.removeValue(forKey: requestId)].compactMap(\.self))
-            tell(LiveText.unsubscribed(requestId, named), context)
+            tell(LiveText.unsubscribed(requestId, client), context)
         case .refuse(let problem): tell(LiveText.problem(problem), context)
         case .end(let problem): end(problem, context)
         }
-    }
-
-    private var named: LiveText.Client {
-        LiveText.Client(clientId: client.clientId, installationId: installationId)
     }
 
     private func connect(_ connect: LiveConnect, _ context: ChannelHandlerContext) {
@@ -162,7 +158,7 @@ final class LiveSocket: ChannelDuplexHandler {
         }
         let credentials = connect.credentials
         admitted = (principal, credentials)
-        installationId = connect.installationId
+        client = LiveText.Client(clientId: clientId, installationId: connect.installationId)
         limit?.cancel()
         guard !hub.areConnectionsFree else { return connected(context) }
         let bound = NIOLoopBound((socket: self, context: context), eventLoop: context.eventLoop)
@@ -187,7 +183,7 @@ final class LiveSocket: ChannelDuplexHandler {
 
     private func connected(_ context: ChannelHandlerContext) {
         session.connected()
-        tell(LiveText.connected(named), context)
+        tell(LiveText.connected(client), context)
     }
 
     private func subscribe(_ subscribing: LiveSubscribing) {
@@ -217,9 +213,9 @@ final class LiveSocket: ChannelDuplexHandler {
             guard !isClosing, subscriptions[subscription.requestId] === subscription else { continue }
             switch message {
             case .subscribed(let cursor, let missed):
-                tell(LiveText.subscribed(subscription.requestId, cursor, missed: missed, named), context)
+                tell(LiveText.subscribed(subscription.requestId, cursor, missed: missed, client), context)
             case .event(let event):
-                tell(LiveText.event(event, subscription.requestId, named), context, flushes: false)
+                tell(LiveText.event(event, subscription.requestId, client), context, flushes: false)
             case .refused(var problem, _):
                 problem.requestId = subscription.requestId
                 tell(LiveText.problem(problem), context)

@@ -6,13 +6,12 @@ import ParseProtocol
 enum LiveText {
     /// What the texts of one connection have in common.
     struct Client: Sendable {
-        let clientId: String
-        let installationId: String?
-
         /// `,"clientId":"…","installationId":"…"`
-        fileprivate var members: String {
+        fileprivate let members: String
+
+        init(clientId: String, installationId: String?) {
             let id = #","clientId":"\#(clientId)""#
-            return installationId.map { id + #","installationId":"# + JSON.string($0).serializedText } ?? id
+            members = installationId.map { id + #","installationId":"# + JSON.string($0).serializedText } ?? id
         }
     }
 
@@ -32,23 +31,33 @@ enum LiveText {
 
     /// Bytes of the longest head of a frame without a mask (RFC 6455, section 5.2).
     private static let frameHeadMax = 10
+    /// Bytes of the names of an event's members and of their short values.
+    private static let shortMembersMax = 160
 
+    /// Made for each of those who get an event, so that what is the same for all was put together before.
     static func event(_ event: LiveDelivery, _ requestId: Int64, _ client: Client) -> ByteBuffer {
-        let head =
-            #"{"op":"\#(event.kind.name)"\#(client.members),"requestId":\#(requestId),"cursor":"\#(event.cursor.text)""#
         var text = ByteBuffer()
-        text.reserveCapacity(frameHeadMax + head.utf8.count + event.object.count + (event.original?.count ?? 0) + 64)
+        text.reserveCapacity(
+            frameHeadMax + shortMembersMax + client.members.utf8.count + event.object.count
+                + (event.original?.count ?? 0))
         // The frame's head goes in front, so that a frame is one piece of memory and one write.
         text.writeRepeatingByte(0, count: frameHeadMax)
         text.moveReaderIndex(forwardBy: frameHeadMax)
-        text.writeString(head)
-        text.writeString(#","object":"#)
+        text.writeStaticString(#"{"op":""#)
+        text.writeString(event.kind.name)
+        text.writeStaticString("\"")
+        text.writeString(client.members)
+        text.writeStaticString(#","requestId":"#)
+        text.writeString(String(requestId))
+        text.writeStaticString(#","cursor":""#)
+        text.writeString(event.cursorText)
+        text.writeStaticString(#"","object":"#)
         text.writeBytes(event.object)
         if let original = event.original {
-            text.writeString(#","original":"#)
+            text.writeStaticString(#","original":"#)
             text.writeBytes(original)
         }
-        text.writeString("}")
+        text.writeStaticString("}")
         return text
     }
 
@@ -66,6 +75,8 @@ enum LiveText {
 package struct LiveDelivery: Sendable {
     package let kind: LiveNotice.Kind
     package let cursor: LiveCursor
+    /// `cursor` as clients get it.
+    let cursorText: String
     package let object: [UInt8]
     package let original: [UInt8]?
     /// Fields that the class may hide from those who get it. Cloud code must not add one of them.
@@ -78,6 +89,7 @@ package struct LiveDelivery: Sendable {
     ) {
         self.kind = kind
         self.cursor = cursor
+        cursorText = cursor.text
         self.object = object
         self.original = original
         self.hidden = hidden

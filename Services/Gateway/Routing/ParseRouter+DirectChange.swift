@@ -2,11 +2,13 @@ import MessageBus
 import Messages
 import ParseProtocol
 
-/// A change that waits for nothing but one service: of one object, or an app event. A class, because it goes to the
-/// broker's thread and back.
+/// A change that waits for nothing but one service, or for a create also cloud code: of one object, or an app event. A
+/// class, because it goes to the broker's thread and back.
 final class DirectChange: Sendable {
     enum Message: Sendable {
         case object(Change)
+        /// A create in which cloud code has a say.
+        case hooked(Change, HookScope)
         case event(AppEvent)
     }
 
@@ -38,13 +40,8 @@ extension ParseRouter {
     }
 
     private func change(of request: ParseRequest) -> (path: [Substring], DirectChange)? {
-        if let (path, className, principal) = passedAtOnce(request, without: HookedWrite.triggers) {
-            guard path.count == (request.method == .post ? 2 : 3) else { return nil }
-            let change =
-                request.method == .post
-                ? ObjectsController.change(.create, className, nil)
-                : ObjectsController.change(.update, className, String(path[2]))
-            return (path, DirectChange(.object(change), request.body, principal))
+        if let (path, className, principal) = passedAtOnce(request, without: []) {
+            return changeOfObject(path, className, request).map { (path, DirectChange($0, request.body, principal)) }
         }
         guard request.method == .post, let path = openPath(of: request), path.count == 2, path[0] == "events",
             let event = EventsController.event(named: path[1]), let principal = clientAtOnce(request)
@@ -52,7 +49,21 @@ extension ParseRouter {
         return (path, DirectChange(.event(event), request.body, principal))
     }
 
-    /// Has the service make the change. `broker.wake` has to follow.
+    private func changeOfObject(
+        _ path: [Substring], _ className: String, _ request: ParseRequest
+    ) -> DirectChange.Message? {
+        let isCreate = request.method == .post
+        guard path.count == (isCreate ? 2 : 3) else { return nil }
+        let change = ObjectsController.change(
+            isCreate ? .create : .update, className, isCreate ? nil : String(path[2]))
+        if hooks.areNone(HookedWrite.triggers, on: className) { return .object(change) }
+        // Of a create all is small that an event loop has to decode: an update has the stored object, and another host
+        // answers what it likes.
+        guard isCreate, hooks.areNoneElsewhere(HookedWrite.triggers, on: className) else { return nil }
+        return hooks.scope(of: request).map { .hooked(change, $0) }
+    }
+
+    /// Has the service make a change in which nobody else has a say. `broker.wake` has to follow.
     /// - Parameter completion: called on the broker's thread, or at once, with what makes the answer.
     func make(
         _ change: DirectChange, trace: String, _ hold: ByteHold,
@@ -62,7 +73,7 @@ extension ParseRouter {
         let budget = RequestBudget(microseconds: configuration.requestBudgetMicroseconds)
         budget.use(jsonBytes: change.document.count)
         switch change.message {
-        case .object(let object):
+        case .object(let object), .hooked(let object, _):
             let message = WriteRequest.with {
                 $0.changes = [object]
                 $0.atomic = true
@@ -80,6 +91,36 @@ extension ParseRouter {
             ) { result in
                 completion { [self] in answer(result) { EventsController.answer(to: $0) } }
             }
+        }
+    }
+
+    /// Makes a create in which cloud code has a say.
+    /// - Parameter request: the one that it was made of.
+    func make(
+        _ create: Change, with hooks: HookScope, _ change: DirectChange, of request: ParseRequest, _ hold: ByteHold
+    ) async -> ParseResponse {
+        var request = request
+        request.hooks = hooks
+        let budget = RequestBudget(microseconds: configuration.requestBudgetMicroseconds)
+        budget.use(jsonBytes: change.document.count)
+        return await AnswerHold.$current.withValue(hold) {
+            await RequestBudget.$current.withValue(budget) { [request] in
+                await created(create, change.document, change.principal, request)
+            }
+        }
+    }
+
+    private func created(
+        _ create: Change, _ document: [UInt8], _ principal: Principal, _ request: ParseRequest
+    ) async -> ParseResponse {
+        do throws(ParseError) {
+            let outcomes = try await controllers.objects.write(
+                [(create, document)], to: ServiceDirectory.service(ofClass: create.className), atomic: true,
+                principal, request)
+            guard let (outcome, answer) = outcomes.first else { throw .internalError }
+            return controllers.objects.created(create.className, outcome, answer)
+        } catch {
+            return response(to: error)
         }
     }
 

@@ -115,12 +115,20 @@ extension HTTPFront {
         traffic.madeRequest()
     }
 
-    /// Has the service make a change.
+    /// Has the service make a change, after cloud code where that has a say in it.
     /// - Parameter completion: called on the event loop whose traffic it is.
     func make(
         _ change: DirectChange, of exchange: DirectExchange, over traffic: LoopTraffic,
         completion: @escaping @Sendable (ParseResponse) -> Void
     ) {
+        if case .hooked(let object, let hooks) = change.message {
+            // It waits here for cloud code and then for the service, with no thread but this one between the two.
+            Task(executorPreference: traffic.executor) { [router] in
+                let answer = await router.make(object, with: hooks, change, of: exchange.request, exchange.hold)
+                traffic.replied { completion(answer) }
+            }
+            return
+        }
         router.make(change, trace: exchange.request.requestId, exchange.hold) { answer in
             traffic.replied { completion(answer()) }
         }

@@ -28,6 +28,8 @@ final class LoopTraffic: Sendable {
     /// Messages that wake the other side although more may come at once: so many take about a quarter of a millisecond.
     private static let batchMax = 16
 
+    /// For tasks that wait for services and shall go on where their connection lives.
+    let executor: LoopExecutor
     private let loop: any EventLoop
     private let broker: Broker
     private let replies = Mutex<[@Sendable () -> Void]>([])
@@ -37,6 +39,7 @@ final class LoopTraffic: Sendable {
     fileprivate init(_ loop: any EventLoop, _ broker: Broker) {
         self.loop = loop
         self.broker = broker
+        executor = LoopExecutor(loop)
         asked = NIOLoopBoundBox(0, eventLoop: loop)
     }
 
@@ -72,5 +75,17 @@ final class LoopTraffic: Sendable {
         }
         guard !batch.isEmpty else { return }
         loop.execute { for work in batch { work() } }
+    }
+}
+
+/// The executor of tasks that run on an event loop. They must not take long at a time.
+final class LoopExecutor: TaskExecutor {
+    private let loop: any EventLoop
+
+    fileprivate init(_ loop: any EventLoop) { self.loop = loop }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        loop.execute { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
     }
 }
