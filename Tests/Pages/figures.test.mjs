@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { load } from './pages.mjs';
 
 const { beside, DAYS_MAX, parameters, range, total } = await load('figures/range.js');
+const { averages, COHORTS_MAX, hasOldOnes, limited, shade, shares } = await load('figures/cohorts.js');
 
 const now = Date.UTC(2030, 4, 2, 23, 30);
 const iso = (stretch) => [stretch.from, stretch.to].map((at) => at.toISOString().slice(0, 16));
@@ -48,4 +49,71 @@ test('points stand beside those of the stretch before', () => {
   ]);
   assert.deepEqual(beside(points, null), points);
   assert.equal(total(points), 6);
+});
+
+const DAY = 86400000;
+const at = (text) => ({ __type: 'Date', iso: `${text}T00:00:00.000Z` });
+const noon = Date.parse('2030-05-15T12:00Z');
+const weeks = {
+  interval: 'week',
+  since: at('2030-04-24'),
+  cohorts: [
+    { at: at('2030-04-22'), size: 30, returned: [15, 6, 0] },
+    { at: at('2030-04-29'), size: 10, returned: [1, 2] },
+    { at: at('2030-05-06'), size: 0, returned: [0] },
+    { at: at('2030-05-13'), size: 4, returned: [] },
+  ],
+};
+
+test('a cohort has its shares, and those of the week that is under way are not final', () => {
+  const rows = shares(weeks, noon);
+  assert.deepEqual(
+    rows.map(({ size }) => size),
+    [30, 10, 4],
+  );
+  assert.deepEqual(
+    rows.map(({ cells }) => cells.map(({ share }) => share)),
+    [[0.5, 0.2, 0], [0.1, 0.2], []],
+  );
+  assert.deepEqual(
+    rows.map(({ cells }) => cells.map(({ isOpen }) => isOpen)),
+    [[false, false, true], [false, true], []],
+  );
+  const days = shares({ interval: 'day', cohorts: [{ at: at('2030-05-13'), size: 2, returned: [1, 1] }] }, noon);
+  assert.deepEqual(
+    days[0].cells.map(({ isOpen }) => isOpen),
+    [false, true],
+  );
+});
+
+test('averages weigh cohorts by their size and leave out what is not over', () => {
+  const [first, second, third] = averages(shares(weeks, noon));
+  assert.deepEqual(first, { size: 40, count: 16, share: 0.4 });
+  assert.deepEqual(second, { size: 30, count: 6, share: 0.2 });
+  assert.equal(third.share, null);
+  assert.deepEqual(averages([]), []);
+});
+
+test('the first cohort of all has those who were there before', () => {
+  assert.deepEqual(
+    weeks.cohorts.map((cohort) => hasOldOnes(weeks, cohort)),
+    [true, false, false, false],
+  );
+  assert.equal(hasOldOnes({ interval: 'week' }, weeks.cohorts[0]), false);
+});
+
+test('shades begin with the first who came back', () => {
+  assert.deepEqual([0, 0.001, 0.05, 0.06, 0.2, 0.21, 0.4, 0.41, 1].map(shade), [0, 1, 1, 2, 3, 4, 4, 5, 5]);
+});
+
+test('no more cohorts are asked for than an answer has', () => {
+  for (const [interval, length] of [
+    ['day', DAY],
+    ['week', 7 * DAY],
+  ]) {
+    const long = limited({ from: new Date(0), to: new Date(noon) }, interval);
+    assert.ok((long.to - long.from) / length <= COHORTS_MAX - 2);
+    const short = range({ days: '7' }, now);
+    assert.equal(limited(short, interval).from.getTime(), short.from.getTime());
+  }
 });

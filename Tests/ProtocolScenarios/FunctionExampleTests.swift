@@ -218,6 +218,8 @@ import Testing
         try await examples.ask("analyticsSeries", admin, ["metric": .string("event:\(name)"), "interval": "day"])
         try await examples.ask("analyticsTop", admin, ["name": .string(name), "dimension": "brand", "limit": 3])
         try await examples.ask("analyticsActiveUsers", admin)
+        try await examples.ask(
+            "analyticsRetention", admin, ["kind": "users", "interval": "week", "periods": 2])
         try await examples.ask("pushOpens", admin, ["pushHash": .string(hash)])
         let (byDay, byClass): (JSON, JSON) = (["interval": "day"], ["groupBy": "class"])
         for (function, parameters) in [("analyticsSales", byDay), ("analyticsRequests", byClass)] {

@@ -49,8 +49,8 @@ enum ServiceDirectory {
             "mail": ["mails", "suppressedAddresses"],
             "push": ["promotionReport"],
             "analytics": [
-                "analyticsEvents", "analyticsSeries", "analyticsTop", "analyticsActiveUsers", "analyticsSales",
-                "analyticsRequests", "pushOpens",
+                "analyticsEvents", "analyticsSeries", "analyticsTop", "analyticsActiveUsers",
+                "analyticsRetention", "analyticsSales", "analyticsRequests", "pushOpens",
             ],
             "crash": ["crashReports", "crashIssues", "crashIssue", "crashProjects"],
         ],

@@ -51,6 +51,7 @@ import Testing
         Row(.POST, "/functions/disableCrashKey", [:], developers),
         Row(.POST, "/functions/analyticsSales", [:], developers),
         Row(.POST, "/functions/analyticsRequests", [:], developers),
+        Row(.POST, "/functions/analyticsRetention", [:], developers),
         Row(.POST, "/functions/sendPromotion", [:]), Row(.POST, "/functions/cancelPromotion", [:]),
         Row(.POST, "/functions/promotionReport", [:]), Row(.POST, "/functions/auditEntries", [:]),
     ]

@@ -4,11 +4,12 @@
 import { h } from '../../shared/dom.js';
 import { dayText, presets, range } from '../../shared/figures/range.js';
 import { t } from '../../shared/i18n.js';
+import { retention } from '../analytics/retention.js';
 import { sales } from '../analytics/sales.js';
 import { events, funnel, requests, usage } from '../analytics/usage.js';
 import { heading, stateChips } from '../listing.js';
 
-const parts = { sales, funnel, usage, events, requests };
+const parts = { sales, funnel, usage, retention, events, requests };
 
 export async function render({ router, query, signal }) {
   const part = query.show in parts ? query.show : 'sales';
