@@ -1,5 +1,6 @@
 import ObjectStore
 import ParseProtocol
+import ServiceKit
 
 /// Removes what has been kept long enough, a day's worth at a time, so that no write waits for it.
 struct Retention: Sendable {

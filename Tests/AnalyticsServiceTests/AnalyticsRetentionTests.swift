@@ -1,6 +1,7 @@
 import AnalyticsService
 import ObjectStore
 import ParseProtocol
+import ServiceKit
 import ServiceSupport
 import Testing
 

@@ -5,6 +5,8 @@ import { load } from './pages.mjs';
 
 const { beside, DAYS_MAX, parameters, range, total } = await load('figures/range.js');
 const { averages, COHORTS_MAX, hasOldOnes, limited, shade, shares } = await load('figures/cohorts.js');
+const { floor, ofOpens, rate, rates, together } = await load('figures/crash-free.js');
+const { scale } = await load('elements/chart-scale.js');
 
 const now = Date.UTC(2030, 4, 2, 23, 30);
 const iso = (stretch) => [stretch.from, stretch.to].map((at) => at.toISOString().slice(0, 16));
@@ -115,5 +117,63 @@ test('no more cohorts are asked for than an answer has', () => {
     assert.ok((long.to - long.from) / length <= COHORTS_MAX - 2);
     const short = range({ days: '7' }, now);
     assert.equal(limited(short, interval).from.getTime(), short.from.getTime());
+  }
+});
+
+test('a rate is rounded down and stays between none and all', () => {
+  assert.equal(rate(0, 0), null);
+  assert.equal(rate(250, 2), 9920);
+  assert.equal(rate(1_000_000, 1), 9999);
+  assert.equal(rate(1_000_000, 0), 10_000);
+  assert.equal(rate(3, 1), 6666);
+  // The end of a session may be told and its begin not.
+  assert.equal(rate(1, 2), 0);
+  assert.equal(rate(1, -1), 10_000);
+});
+
+test('days without sessions have no rate, and all days together one by their size', () => {
+  const points = [
+    { at: at('2030-05-01'), sessions: 90, crashedSessions: 0, devices: 3, crashedDevices: 0 },
+    { at: at('2030-05-02'), sessions: 0, crashedSessions: 0, devices: 0, crashedDevices: 0 },
+    { at: at('2030-05-03'), sessions: 10, crashedSessions: 5, devices: 2, crashedDevices: 1 },
+  ];
+  assert.deepEqual(
+    rates(points, 'sessions').map(({ value }) => value),
+    [10_000, 5000],
+  );
+  assert.deepEqual(together(points, 'sessions'), { all: 100, crashed: 5, value: 9500 });
+  assert.deepEqual(together(points, 'devices'), { all: 5, crashed: 1, value: 8000 });
+  assert.equal(together([], 'sessions').value, null);
+  assert.equal(floor(rates(points, 'sessions')), 5000);
+  assert.equal(floor([{ value: 9999 }]), 9900);
+});
+
+test('app opens stand in for sessions, less the crashes of the day', () => {
+  const opens = [
+    { at: at('2030-05-01'), value: 10 },
+    { at: at('2030-05-02'), value: 2 },
+    { at: at('2030-05-03'), value: 4 },
+  ];
+  const reports = [
+    { at: at('2030-05-01'), reports: 5, crashes: 1 },
+    { at: at('2030-05-02'), reports: 9, crashes: 9 },
+  ];
+  assert.deepEqual(
+    rates(ofOpens(opens, reports), 'opens').map(({ value }) => value),
+    [9000, 0, 10_000],
+  );
+});
+
+test('an axis begins at zero, or where it is told to, and ends above the greatest value', () => {
+  const edge = { top: 0, bottom: 0, start: 0, end: 0 };
+  const sales = scale([{ value: 3, before: 9 }, { value: 7 }], 100, 100, edge);
+  assert.deepEqual([sales.bottom, sales.top], [0, 10]);
+  assert.equal(scale([{ value: -5 }], 100, 100, edge).bottom <= -5, true);
+  for (const values of [[10_000], [10_000, 9995], [9950, 9999], [9900], [4321, 10_000], []]) {
+    const points = values.map((value) => ({ value }));
+    const axis = scale(points, 100, 100, edge, floor(points));
+    assert.ok(axis.bottom < axis.top && axis.top <= 10_000, `${values}: ${axis.bottom} to ${axis.top}`);
+    assert.ok(axis.bottom >= Math.min(9800, ...values) - axis.step, `${values}: ${axis.bottom}`);
+    for (const { value } of points) assert.ok(axis.y(value) >= 0 && axis.y(value) <= 100, `${values}`);
   }
 });

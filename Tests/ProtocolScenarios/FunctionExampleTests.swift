@@ -242,6 +242,9 @@ import Testing
             "crashIssues", admin, ["status": "unresolved", "projectId": .string(project.id), "limit": 1])
         let id: JSON = ["issueId": .string(issues.at(0, "issueId")?.stringValue ?? "")]
         try await examples.ask("crashIssue", admin, id)
+        try await examples.ask("crashTrend", admin, id)
+        try await project.tell(session: CrashProject.newId(), of: "d1", release: "shop@1.2.0")
+        try await examples.ask("crashFreeRate", admin, ["projectId": .string(project.id)])
         var resolved = id
         resolved["inRelease"] = "shop@1.2.0"
         try await examples.ask("resolveCrashIssue", admin, resolved)

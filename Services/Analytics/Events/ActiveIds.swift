@@ -1,5 +1,6 @@
 import ObjectStore
 import ParseProtocol
+import ServiceKit
 
 /// The ids of those who used the app, by day: exact sets for a year, counts per day for longer.
 package enum ActiveIds {

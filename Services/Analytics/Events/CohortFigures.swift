@@ -1,5 +1,6 @@
 import ObjectStore
 import ParseProtocol
+import ServiceKit
 
 /// Those who came first on the same day or in the same week, and how many of them came again in each later one, from
 /// the parameters of a function.

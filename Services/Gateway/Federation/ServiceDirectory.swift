@@ -52,7 +52,9 @@ enum ServiceDirectory {
                 "analyticsEvents", "analyticsSeries", "analyticsTop", "analyticsActiveUsers",
                 "analyticsRetention", "analyticsSales", "analyticsRequests", "pushOpens",
             ],
-            "crash": ["crashReports", "crashIssues", "crashIssue", "crashProjects"],
+            "crash": [
+                "crashReports", "crashIssues", "crashIssue", "crashTrend", "crashFreeRate", "crashProjects",
+            ],
         ],
         writing: [
             "catalog": ["hideReview", "showReview", "reportReview"],

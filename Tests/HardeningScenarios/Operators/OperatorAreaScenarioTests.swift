@@ -45,6 +45,8 @@ import Testing
         Row(.POST, "/functions/crashIssues", [:], developers, support),
         Row(.POST, "/functions/crashReports", [:], developers, support),
         Row(.POST, "/functions/crashProjects", [:], developers, support),
+        Row(.POST, "/functions/crashTrend", [:], developers, support),
+        Row(.POST, "/functions/crashFreeRate", [:], developers, support),
         Row(.POST, "/functions/resolveCrashIssue", [:], developers),
         Row(.POST, "/functions/ignoreCrashIssue", [:], developers),
         Row(.POST, "/functions/createCrashProject", [:], developers),

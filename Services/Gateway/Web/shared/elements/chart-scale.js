@@ -1,10 +1,13 @@
 // Where the values of a chart are in its picture.
 
-/** Places of values: round steps from zero to above the greatest, also of the figures to compare with. */
-export function scale(points, width, height, edge) {
-  const values = points.flatMap((point) => [point.value, point.before ?? 0]);
-  const greatest = Math.max(1, ...values);
-  const least = Math.min(0, ...values);
+/**
+ * Places of values: round steps to above the greatest, also of the figures to compare with.
+ * @param from the value at which the axis begins, where none is less.
+ */
+export function scale(points, width, height, edge, from = 0) {
+  const values = points.flatMap((point) => [point.value, point.before ?? point.value]);
+  const greatest = Math.max(from + 1, ...values);
+  const least = Math.min(from, ...values);
   const rough = (greatest - least) / 4;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = Math.max(

@@ -36,7 +36,8 @@ class Chart extends HTMLElement {
 
   /**
    * @param points `{ label, value, before }` in their order; `before` is the figure to compare with, where there is one.
-   * @param options `{ title, value(number), short(number), summary }`; the texts of numbers are the caller's.
+   * @param options `{ title, value(number), short(number), summary, least }`; the texts of numbers are the caller's, the
+   *   axis begins at `least`, else at zero.
    */
   show(points, options) {
     this.#points = points;
@@ -65,7 +66,7 @@ class Chart extends HTMLElement {
   }
 
   #scale() {
-    return scale(this.#points, this.#width, HEIGHT, EDGE);
+    return scale(this.#points, this.#width, HEIGHT, EDGE, this.#options.least);
   }
 
   #axis() {
