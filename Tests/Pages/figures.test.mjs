@@ -6,7 +6,8 @@ import { load } from './pages.mjs';
 const { beside, DAYS_MAX, parameters, range, total } = await load('figures/range.js');
 const { averages, COHORTS_MAX, hasOldOnes, limited, shade, shares } = await load('figures/cohorts.js');
 const { floor, ofOpens, rate, rates, together } = await load('figures/crash-free.js');
-const { scale } = await load('elements/chart-scale.js');
+const { cut, labelPlaces } = await load('elements/chart-labels.js');
+const { scale, ticks } = await load('elements/chart-scale.js');
 
 const now = Date.UTC(2030, 4, 2, 23, 30);
 const iso = (stretch) => [stretch.from, stretch.to].map((at) => at.toISOString().slice(0, 16));
@@ -176,4 +177,43 @@ test('an axis begins at zero, or where it is told to, and ends above the greates
     assert.ok(axis.bottom >= Math.min(9800, ...values) - axis.step, `${values}: ${axis.bottom}`);
     for (const { value } of points) assert.ok(axis.y(value) >= 0 && axis.y(value) <= 100, `${values}`);
   }
+});
+
+test('labels below a chart keep apart and stay within it', () => {
+  for (const [count, each, width] of [
+    [2, 71, 280],
+    [30, 42, 290],
+    [365, 42, 900],
+    [7, 120, 290],
+    [5, 20, 720],
+    [3, 400, 290],
+    [1, 50, 60],
+    [0, 0, 290],
+  ]) {
+    const slot = (width - 68) / Math.max(1, count);
+    const widths = Array.from({ length: count }, (_, index) => each + (index % 3));
+    const all = labelPlaces(widths, { x: (index) => 56 + slot * (index + 0.5) }, width);
+    const name = `${count} of ${each} in ${width}`;
+    assert.equal(all.length > 0, count > 0, name);
+    assert.equal(all.at(-1)?.index, count ? count - 1 : undefined, name);
+    if (each < width)
+      for (const { index, x } of all) assert.ok(x - widths[index] / 2 >= 0 && x + widths[index] / 2 <= width, name);
+    for (const [at, { index, x }] of all.entries()) {
+      if (at) assert.ok(x - widths[index] / 2 > all[at - 1].x + widths[all[at - 1].index] / 2, name);
+    }
+    const steps = new Set(all.slice(1).map(({ index }, at) => index - all[at].index));
+    assert.ok(steps.size <= 1, name);
+  }
+  const two = labelPlaces([71, 71], { x: (index) => 109 + index * 106 }, 280);
+  assert.deepEqual(
+    two.map(({ index }) => index),
+    [0, 1],
+  );
+});
+
+test('a long label is cut, and an axis names each of its steps', () => {
+  assert.equal(cut('shop@3.2.0'), 'shop@3.2.0');
+  assert.equal(cut('0f9a3c7be1d24c55a6b8e2d47f901c3e'), '0f9a3c7be1d24c55a…');
+  assert.deepEqual(ticks({ bottom: -20, top: 40, step: 20 }), [-20, 0, 20, 40]);
+  assert.deepEqual(ticks({ bottom: 9900, top: 10_000, step: 50 }), [9900, 9950, 10_000]);
 });

@@ -306,6 +306,10 @@ def analytics(visit, given):
     expect(page.locator(".ranks tbody tr", has_text=given["product"])).to_contain_text(given["amount"])
     page.get_by_role("button", name="Compare with the period before").click()
     expect(page.locator("s-line-chart .before").first).to_be_attached()
+    labels_apart(page, "analytics")
+    if given["viewport"] == "desk":
+        tops = [place.bounding_box()["y"] for place in (page.get_by_label("From"), page.get_by_role("button", name="Compare with"))]
+        step(abs(tops[0] - tops[1]) < 20, f"The button is not on the line of the days: {tops}")
     step("compare=yes" in page.url and "days=7" in page.url, f"The address has not the whole view: {page.url}")
     card = page.locator("section.card", has_text="Net sales")
     card.get_by_text("Figures as a table").click()
@@ -339,6 +343,20 @@ def analytics(visit, given):
     page.get_by_label("To").fill("2029-01-01")
     expect(page.get_by_role("button", name="30 days")).to_be_visible()
     step(page.locator(".ranks img, .ranks script").count() == 0, "An event became markup.")
+
+
+def labels_apart(page, place):
+    """No two texts of a chart's axes lie on each other, and none is cut off."""
+    found = page.evaluate("""() => [...document.querySelectorAll('.chart svg')].flatMap((picture) => {
+      const edge = picture.getBoundingClientRect();
+      const texts = [...picture.querySelectorAll('text.tick')].map((text) => [text.textContent, text.getBoundingClientRect()]);
+      const out = texts.filter(([, box]) => box.left < edge.left - 1 || box.right > edge.right + 1).map(([text]) => `outside: ${text}`);
+      const over = texts.flatMap(([text, a], at) => texts.slice(at + 1)
+        .filter(([, b]) => a.left < b.right && b.left < a.right && a.top + 2 < b.bottom && b.top + 2 < a.bottom)
+        .map(([other]) => `${text} on ${other}`));
+      return [...out, ...over];
+    })""")
+    step(not found, f"Labels of a chart of {place}: {found[:5]}")
 
 
 def coming_back(page, figures):

@@ -9,7 +9,7 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 import browser_checks
-from dashboard import enter, flow, png, report, step, toast
+from dashboard import enter, flow, labels_apart, png, report, step, toast
 
 DIALOG = "dialog"
 
@@ -313,6 +313,9 @@ def crashes(visit, given):
     report_again(visit, given)
     page.reload()
     expect(page.locator(".heading .tag").first).to_have_text("Regression")
+    versions = page.locator("section.card", has_text="Reports by version")
+    expect(versions.locator("text.tick", has_text=".0")).to_have_text(["1.0.0", "1.1.0"])
+    labels_apart(page, "a crash")
     page.get_by_role("button", name="Ignore").click()
     toast(page, "never brought up again")
     visit.open(f"/dashboard/crashes?project={given['project']}&show=ignored")
@@ -331,6 +334,7 @@ def figures(page):
     devices = page.locator("section.card", has_text="Devices without a crash")
     expect(devices.locator(".sum")).to_contain_text("50.00% of 2 devices")
     expect(page.locator("section.card", has_text="Sessions by version").locator("tbody tr")).to_contain_text("66.66%")
+    labels_apart(page, "crashes")
     with page.expect_download() as download:
         page.get_by_role("button", name="Sessions without a crash as CSV").click()
     file = Path(download.value.path()).read_text(encoding="utf-8-sig")

@@ -33,15 +33,19 @@ export async function render({ router, query, signal }) {
     h(
       'div.bar',
       stateChips(t('analytics.range'), choices, stretch.preset, (days) => go({ days, from: '', to: '' })),
-      period(stretch, go),
+      // What belongs together wraps together: the button alone on a line would look like the head of what follows.
       h(
-        'button',
-        {
-          type: 'button',
-          'aria-pressed': String(compares),
-          onclick: () => go({ compare: compares ? '' : 'yes' }),
-        },
-        t('analytics.compare'),
+        'div.together',
+        period(stretch, go),
+        h(
+          'button',
+          {
+            type: 'button',
+            'aria-pressed': String(compares),
+            onclick: () => go({ compare: compares ? '' : 'yes' }),
+          },
+          t('analytics.compare'),
+        ),
       ),
     ),
     content,

@@ -136,7 +136,13 @@ function releases(issue) {
   const known = (issue.releases ?? [])
     .slice(0, RELEASES)
     .sort((a, b) => moment(a.firstSeen) - moment(b.firstSeen))
-    .map((one) => ({ label: one.release || t('crash.noRelease'), value: one.count, since: date(one.firstSeen) }));
+    .map((one) => ({
+      label: one.release || t('crash.noRelease'),
+      // The name of the app, which all of them have in common, leaves no room for what differs.
+      tick: one.release.split('@').pop() || one.release || t('crash.noRelease'),
+      value: one.count,
+      since: date(one.firstSeen),
+    }));
   if (!known.length) return null;
   const title = t('crash.byRelease');
   const picture = document.createElement('s-bar-chart').show(known, {

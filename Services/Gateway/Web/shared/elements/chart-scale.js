@@ -27,3 +27,8 @@ export function scale(points, width, height, edge, from = 0) {
     x: (index) => edge.start + slot * (index + 0.5),
   };
 }
+
+/** The values that an axis names, from the lowest. */
+export function ticks({ step, top, bottom }) {
+  return Array.from({ length: Math.round((top - bottom) / step) + 1 }, (_, index) => bottom + index * step);
+}
