@@ -18,6 +18,9 @@ private let crashDayTables = [
     CREATE TABLE issueDays(issueId INTEGER NOT NULL, day INTEGER NOT NULL, reports INTEGER NOT NULL,
     crashes INTEGER NOT NULL, PRIMARY KEY(issueId, day)) WITHOUT ROWID
     """,
+    // By these what is too old is found; a count that grows does not change them.
+    "CREATE INDEX releaseDaysByDay ON releaseDays(day)",
+    "CREATE INDEX issueDaysByDay ON issueDays(day)",
     "CREATE TABLE sessionMarks(day INTEGER NOT NULL, mark BLOB NOT NULL, PRIMARY KEY(day, mark)) WITHOUT ROWID",
     "CREATE TABLE sessionMarkDays(day INTEGER PRIMARY KEY, count INTEGER NOT NULL)",
 ]
