@@ -26,6 +26,7 @@ struct AnalyticsFunctions: Sendable {
                 })
         }
         add("analyticsActiveUsers", to: &routes, activeUsers)
+        add("analyticsRetention", to: &routes) { try CohortFigures($0).all($1) }
         add("analyticsSales", to: &routes) { parameters, reader in
             try SalesFigures(range: SeriesRange(parameters), reader: reader).all()
         }

@@ -3,7 +3,38 @@ import ObjectStore
 /// The migrations of `analytics.sqlite`, oldest first. To change a table, append an entry; those of a release stay as
 /// they are (docs/upgrading.md).
 let analyticsMigrations = [
-    Migration(1, "tables", analyticsTables)
+    Migration(1, "tables", analyticsTables),
+    Migration(2, "visits", visitTables),
+]
+
+/// Who came first when, and again, with what the kept days of each id tell of it. A day before those that are kept is
+/// not known: of a file with more than 400 days, whoever came on the oldest one counts as new on that day.
+private let visitTables = [
+    """
+    CREATE TABLE visits(kind INTEGER NOT NULL, id TEXT NOT NULL, firstDay INTEGER NOT NULL, lastDay INTEGER NOT NULL,
+    days INTEGER NOT NULL, weeks INTEGER NOT NULL, PRIMARY KEY(kind, id)) WITHOUT ROWID
+    """,
+    // The greatest bit is 62; of those that are there once, the sum is all of them.
+    """
+    INSERT INTO visits(kind, id, firstDay, lastDay, days, weeks)
+    SELECT kind, id, first, max(day), sum(DISTINCT CASE WHEN day - first <= 62 THEN 1 << (day - first) ELSE 0 END),
+    sum(DISTINCT CASE WHEN (day + 3) / 7 - (first + 3) / 7 <= 62 \
+    THEN 1 << ((day + 3) / 7 - (first + 3) / 7) ELSE 0 END)
+    FROM (SELECT kind, id, day, min(day) OVER (PARTITION BY kind, id) AS first FROM activeIds)
+    GROUP BY kind, id, first
+    """,
+    "CREATE INDEX visitsByFirst ON visits(kind, firstDay)",
+    // Kept by triggers, so that it is right whatever removes rows.
+    "CREATE TABLE visitTotals(kind INTEGER PRIMARY KEY, ids INTEGER NOT NULL)",
+    "INSERT INTO visitTotals(kind, ids) SELECT kind, count(*) FROM visits GROUP BY kind",
+    """
+    CREATE TRIGGER visitAdded AFTER INSERT ON visits
+    BEGIN INSERT INTO visitTotals(kind, ids) VALUES (NEW.kind, 1) ON CONFLICT(kind) DO UPDATE SET ids = ids + 1; END
+    """,
+    """
+    CREATE TRIGGER visitRemoved AFTER DELETE ON visits
+    BEGIN UPDATE visitTotals SET ids = ids - 1 WHERE kind = OLD.kind; END
+    """,
 ]
 
 /// The tables of release 0.1.0, whose files record no migrations: what they have already is left as it is.

@@ -1,6 +1,7 @@
 import Messages
 import ObjectStore
 import ParseProtocol
+import ServiceKit
 
 /// API requests per hour by what was asked, how, from what and with what outcome, as the gateway counted them.
 package enum RequestCountsLog {

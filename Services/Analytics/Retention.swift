@@ -1,5 +1,6 @@
 import ObjectStore
 import ParseProtocol
+import ServiceKit
 
 /// Removes what has been kept long enough, a day's worth at a time, so that no write waits for it.
 struct Retention: Sendable {
@@ -19,6 +20,12 @@ struct Retention: Sendable {
     /// - Returns: whether there may be more.
     func removeSome() async throws -> Bool {
         if try await store.write({ try Self.removeOldest($0) }) { return true }
+        let today = Hour(of: .now).day
+        let stale = try await store.read { try VisitLog.stale(today: today, $0) }
+        if !stale.isEmpty {
+            try await store.write { try VisitLog.remove(stale, today: today, in: $0) }
+            return true
+        }
         return try await store.write { [logBytesMax] in try EventLog.shrink(to: logBytesMax, in: $0) }
     }
 

@@ -16,6 +16,10 @@ struct CrashFunctions: Sendable {
             try IssueDesk.list(parameters, limit: try parameters.listLimit(), reader)
         }
         reading("crashIssue", &routes) { try IssueDesk.one($0, $1) }
+        reading("crashTrend", &routes) { parameters, reader in
+            try CrashFigures(parameters).trend(issueId: try IssueDesk.id(parameters, reader), reader)
+        }
+        reading("crashFreeRate", &routes) { try CrashFigures($0).crashFree($1) }
         reading("crashProjects", &routes) { [dsn] _, reader in try Projects.list(reader, dsn: dsn) }
 
         writing("resolveCrashIssue", &routes) { try IssueDesk.resolve($0, in: $1) }

@@ -3,7 +3,26 @@ import ObjectStore
 /// The migrations of `crash.sqlite`, oldest first. To change a table, append an entry; those of a release stay as they
 /// are (docs/upgrading.md).
 let crashMigrations = [
-    Migration(1, "tables", crashTables)
+    Migration(1, "tables", crashTables),
+    Migration(2, "days", crashDayTables),
+]
+
+/// What is counted by day. Nothing is known of the days before: of each issue only the newest reports are kept.
+private let crashDayTables = [
+    """
+    CREATE TABLE releaseDays(projectId INTEGER NOT NULL, day INTEGER NOT NULL, release TEXT NOT NULL,
+    reports INTEGER NOT NULL, crashes INTEGER NOT NULL, sessions INTEGER NOT NULL, crashedSessions INTEGER NOT NULL,
+    devices INTEGER NOT NULL, crashedDevices INTEGER NOT NULL, PRIMARY KEY(projectId, day, release)) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE issueDays(issueId INTEGER NOT NULL, day INTEGER NOT NULL, reports INTEGER NOT NULL,
+    crashes INTEGER NOT NULL, PRIMARY KEY(issueId, day)) WITHOUT ROWID
+    """,
+    // By these what is too old is found; a count that grows does not change them.
+    "CREATE INDEX releaseDaysByDay ON releaseDays(day)",
+    "CREATE INDEX issueDaysByDay ON issueDays(day)",
+    "CREATE TABLE sessionMarks(day INTEGER NOT NULL, mark BLOB NOT NULL, PRIMARY KEY(day, mark)) WITHOUT ROWID",
+    "CREATE TABLE sessionMarkDays(day INTEGER PRIMARY KEY, count INTEGER NOT NULL)",
 ]
 
 /// The tables of release 0.1.0, whose files record no migrations: what they have already is left as it is.

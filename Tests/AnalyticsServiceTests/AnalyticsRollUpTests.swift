@@ -2,6 +2,7 @@ import AnalyticsService
 import GatewayService
 import Messages
 import ParseProtocol
+import ServiceKit
 import ServiceSupport
 import Testing
 

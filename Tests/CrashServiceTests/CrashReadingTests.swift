@@ -88,6 +88,7 @@ import Testing
         #expect(envelope.eventId == Self.id)
         #expect(envelope.publicKey == "abc")
         #expect(envelope.event == ["level": "fatal"])
+        #expect(envelope.sessions == [["sid": "1"]])
     }
 
     @Test func anEnvelopeWithoutAnEventIsTaken() throws {

@@ -306,6 +306,10 @@ def analytics(visit, given):
     expect(page.locator(".ranks tbody tr", has_text=given["product"])).to_contain_text(given["amount"])
     page.get_by_role("button", name="Compare with the period before").click()
     expect(page.locator("s-line-chart .before").first).to_be_attached()
+    labels_apart(page, "analytics")
+    if given["viewport"] == "desk":
+        tops = [place.bounding_box()["y"] for place in (page.get_by_label("From"), page.get_by_role("button", name="Compare with"))]
+        step(abs(tops[0] - tops[1]) < 20, f"The button is not on the line of the days: {tops}")
     step("compare=yes" in page.url and "days=7" in page.url, f"The address has not the whole view: {page.url}")
     card = page.locator("section.card", has_text="Net sales")
     card.get_by_text("Figures as a table").click()
@@ -315,6 +319,7 @@ def analytics(visit, given):
     figures.get_by_role("button", name="Use of the app").click()
     expect(page.locator("section.card", has_text="App opens").locator("svg[role=img]")).to_be_visible()
     expect(page.locator(".ranks", has_text="The whole time")).to_be_visible()
+    coming_back(page, figures)
     figures.get_by_role("button", name="Events").click()
     page.get_by_label("Event").fill(given["event"])
     page.get_by_label("Broken down by dimension").fill("word")
@@ -338,6 +343,37 @@ def analytics(visit, given):
     page.get_by_label("To").fill("2029-01-01")
     expect(page.get_by_role("button", name="30 days")).to_be_visible()
     step(page.locator(".ranks img, .ranks script").count() == 0, "An event became markup.")
+
+
+def labels_apart(page, place):
+    """No two texts of a chart's axes lie on each other, and none is cut off."""
+    found = page.evaluate("""() => [...document.querySelectorAll('.chart svg')].flatMap((picture) => {
+      const edge = picture.getBoundingClientRect();
+      const texts = [...picture.querySelectorAll('text.tick')].map((text) => [text.textContent, text.getBoundingClientRect()]);
+      const out = texts.filter(([, box]) => box.left < edge.left - 1 || box.right > edge.right + 1).map(([text]) => `outside: ${text}`);
+      const over = texts.flatMap(([text, a], at) => texts.slice(at + 1)
+        .filter(([, b]) => a.left < b.right && b.left < a.right && a.top + 2 < b.bottom && b.top + 2 < a.bottom)
+        .map(([other]) => `${text} on ${other}`));
+      return [...out, ...over];
+    })""")
+    step(not found, f"Labels of a chart of {place}: {found[:5]}")
+
+
+def coming_back(page, figures):
+    """Devices by their first day: two on one day, of which one came again two days later."""
+    figures.get_by_role("button", name="Coming back").click()
+    page.get_by_role("group", name="First visit").get_by_role("button", name="By day").click()
+    step("by=day" in page.url, f"The address has not the whole view: {page.url}")
+    card = page.locator("section.card", has_text="Devices that come back")
+    row = card.locator("s-heat-map tbody tr").first
+    expect(row.locator("td").nth(0)).to_have_text("2")
+    expect(row.locator("td").nth(2)).to_contain_text("50%")
+    expect(row.locator("td.heat5")).to_have_count(1)
+    headings = card.get_by_role("columnheader").all_inner_texts()
+    step(headings[:4] == ["By day", "New", "Day 1", "Day 2"], f"The table has other headings: {headings}")
+    step(card.get_by_role("rowheader").count() >= 2, "The rows have no headings.")
+    file = csv_of(page, "Devices that come back as CSV")
+    step("By day,New,Day 1,Day 2" in file and ",2,0,1," in file, f"The file has other figures: {file}")
 
 
 def csv_of(page, name):

@@ -9,7 +9,7 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 import browser_checks
-from dashboard import enter, flow, png, report, step, toast
+from dashboard import enter, flow, labels_apart, png, report, step, toast
 
 DIALOG = "dialog"
 
@@ -302,6 +302,9 @@ def crashes(visit, given):
     expect(page.locator(".timeline")).to_contain_text("ui.tap")
     expect(page.locator(".facts").last).to_contain_text("iPhone14,2")
     expect(page.get_by_role("heading", name="Reports by version")).to_be_visible()
+    by_day = page.locator("section.card", has_text="Reports by day")
+    expect(by_day.locator(".reading strong")).to_have_text("1")
+    step(by_day.locator(".figures tbody tr").count() == 30, "The reports of an issue are not those of 30 days.")
     no_markup(page, "a crash")
     page.get_by_role("button", name="Resolve").click()
     press(page, "Resolve")
@@ -310,12 +313,37 @@ def crashes(visit, given):
     report_again(visit, given)
     page.reload()
     expect(page.locator(".heading .tag").first).to_have_text("Regression")
+    versions = page.locator("section.card", has_text="Reports by version")
+    expect(versions.locator("text.tick", has_text=".0")).to_have_text(["1.0.0", "1.1.0"])
+    labels_apart(page, "a crash")
     page.get_by_role("button", name="Ignore").click()
     toast(page, "never brought up again")
     visit.open(f"/dashboard/crashes?project={given['project']}&show=ignored")
     expect(page.locator("s-table")).to_contain_text("OutOfBag")
     page.get_by_role("button", name="Open", exact=True).click()
     expect(page.get_by_text("Nothing of that kind. Good.")).to_be_visible()
+    figures(page)
+
+
+def figures(page):
+    """How many sessions and devices of the project had no crash: one session of three had, on one device of two."""
+    page.get_by_role("button", name="Figures").click()
+    sessions = page.locator("section.card", has_text="Sessions without a crash")
+    expect(sessions.locator(".sum")).to_have_text("66.66% of 3 sessions")
+    expect(sessions.locator("svg[role=img]")).to_be_visible()
+    devices = page.locator("section.card", has_text="Devices without a crash")
+    expect(devices.locator(".sum")).to_contain_text("50.00% of 2 devices")
+    expect(page.locator("section.card", has_text="Sessions by version").locator("tbody tr")).to_contain_text("66.66%")
+    labels_apart(page, "crashes")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Sessions without a crash as CSV").click()
+    file = Path(download.value.path()).read_text(encoding="utf-8-sig")
+    step(",3,1,0.6666" in file, f"The file has other figures: {file}")
+    page.get_by_role("button", name="7 days").click()
+    step("days=7" in page.url and "sheet=figures" in page.url, f"The address has not the whole view: {page.url}")
+    # A version that told of nothing has no rate, rather than a hundred percent.
+    page.get_by_label("Version, as the app says it").fill("shop@0.0.1")
+    expect(page.get_by_text("No app has told of sessions in this time.").first).to_be_visible()
 
 
 def report_again(visit, given):

@@ -218,6 +218,8 @@ import Testing
         try await examples.ask("analyticsSeries", admin, ["metric": .string("event:\(name)"), "interval": "day"])
         try await examples.ask("analyticsTop", admin, ["name": .string(name), "dimension": "brand", "limit": 3])
         try await examples.ask("analyticsActiveUsers", admin)
+        try await examples.ask(
+            "analyticsRetention", admin, ["kind": "users", "interval": "week", "periods": 2])
         try await examples.ask("pushOpens", admin, ["pushHash": .string(hash)])
         let (byDay, byClass): (JSON, JSON) = (["interval": "day"], ["groupBy": "class"])
         for (function, parameters) in [("analyticsSales", byDay), ("analyticsRequests", byClass)] {
@@ -240,6 +242,9 @@ import Testing
             "crashIssues", admin, ["status": "unresolved", "projectId": .string(project.id), "limit": 1])
         let id: JSON = ["issueId": .string(issues.at(0, "issueId")?.stringValue ?? "")]
         try await examples.ask("crashIssue", admin, id)
+        try await examples.ask("crashTrend", admin, id)
+        try await project.tell(session: CrashProject.newId(), of: "d1", release: "shop@1.2.0")
+        try await examples.ask("crashFreeRate", admin, ["projectId": .string(project.id)])
         var resolved = id
         resolved["inRelease"] = "shop@1.2.0"
         try await examples.ask("resolveCrashIssue", admin, resolved)

@@ -101,6 +101,33 @@ import Testing
         }
     }
 
+    /// Three devices on the same day, of which one comes back the day after and another today.
+    @Test func thoseWhoComeBackAreCountedInTheirCohort() async throws {
+        try await Suite.with { suite in
+            let admin = try await Customer.admin(suite)
+            let visits: [(device: String, daysAgo: Int64)] = [
+                ("a", 3), ("b", 3), ("c", 3), ("b", 2), ("b", 2), ("a", 0), ("d", 0),
+            ]
+            for (device, daysAgo) in visits {
+                var client = ParseClient(suite)
+                client.installationId = "device-\(device)"
+                let at = Timestamp.now.advanced(by: .seconds(-86_400 * daysAgo)).wire
+                let answer = try await client.call(.POST, "/events/AppOpened", ["at": at])
+                #expect(answer.status == 200, "\(answer.text)")
+            }
+            let from = Self.iso(Timestamp.now.milliseconds - 3 * 24 * Self.hour)
+            let days = try await admin.run("analyticsRetention", ["interval": "day", "from": from]).result
+            #expect(days["kind"] == "installations")
+            let cohorts = days["cohorts"]?.arrayValue ?? []
+            #expect(cohorts.map { $0["size"] } == [3, 0, 0, 1], "\(days.serializedText)")
+            #expect(cohorts.map { $0["returned"] } == [[1, 0, 1], [0, 0], [0], []])
+            let users = try await admin.run("analyticsRetention", ["kind": "users"]).result
+            #expect(users["cohorts"]?.arrayValue?.allSatisfy { $0["size"] == 0 } == true)
+            let weeks = try await admin.run("analyticsRetention", ["from": from]).result["cohorts"]?.arrayValue ?? []
+            #expect(weeks.reduce(0) { $0 + ($1["size"]?.intValue ?? 0) } == 4)
+        }
+    }
+
     @Test func aSaleAndItsRefundAreInTheFigures() async throws {
         let suite = try await Suite.shared
         let admin = try await Customer.admin(suite)
@@ -239,6 +266,7 @@ import Testing
         let queries = [
             ("analytics", "SELECT count(*) FROM events WHERE userId = '\(id)'"),
             ("analytics", "SELECT count(*) FROM activeIds WHERE id = '\(id)'"),
+            ("analytics", "SELECT count(*) FROM visits WHERE id = '\(id)'"),
             ("crash", "SELECT count(*) FROM crashEvents WHERE \(isNamed)"),
             ("crash", "SELECT count(*) FROM issues WHERE instr(title, '\(customer.email)')"),
         ]
@@ -249,9 +277,9 @@ import Testing
             }
             return counts
         }
-        #expect(try await traces() == [1, 1, 1, 1])
+        #expect(try await traces() == [1, 1, 1, 1, 1])
         #expect(try await master.call(.DELETE, "/users/\(id)").status == 200)
-        try await eventually("the account is forgotten") { try await traces() == [0, 0, 0, 0] }
+        try await eventually("the account is forgotten") { try await traces() == [0, 0, 0, 0, 0] }
         let counted = try await master.run("analyticsSeries", ["metric": .string("event:\(name)")]).result
         #expect(Self.total(counted["points"]) == 1)
     }
@@ -268,6 +296,8 @@ import Testing
             ("analyticsTop", ["name": "Tap"], 142), ("analyticsTop", ["name": 7, "dimension": "x"], 160),
             ("analyticsTop", ["name": "Tap", "dimension": "x", "limit": 0], 142),
             ("analyticsActiveUsers", ["from": "2020-01-01T00:00:00.000Z", "to": "2022-01-01T00:00:00.000Z"], 142),
+            ("analyticsRetention", ["interval": "month"], 142),
+            ("analyticsRetention", ["from": "2020-01-01T00:00:00.000Z"], 142),
             ("analyticsSales", ["from": 5], 142), ("analyticsRequests", ["groupBy": "user"], 142),
             ("pushOpens", [:], 142),
         ] as [(String, JSON, Int)])

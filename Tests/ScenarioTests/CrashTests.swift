@@ -219,9 +219,47 @@ import Testing
             #expect(try await project.admin.run(name, ["issueId": "none"]).code == 101, "\(name)")
             #expect(try await project.admin.run(name, [:]).code == 142, "\(name)")
         }
+        for name in ["crashTrend", "crashFreeRate"] {
+            #expect(try await ParseClient(project.suite).run(name).code == 119, "\(name)")
+            #expect(try await project.admin.run(name, ["from": "yesterday"]).code == 142, "\(name)")
+            #expect(try await project.admin.run(name, ["projectId": 1]).code == 142, "\(name)")
+        }
+        #expect(try await project.admin.run("crashTrend", ["issueId": "none"]).code == 101)
         #expect(try await project.admin.run("crashIssues", ["status": "open"]).code == 142)
         #expect(try await project.admin.run("createCrashProject", ["name": ""]).code == 142)
         #expect(try await project.admin.run("disableCrashKey", [:]).code == 142)
+    }
+
+    /// A session is told twice, and the one that crashed comes with the report of its crash.
+    @Test func sessionsWithAndWithoutACrashAreCountedByVersionAndDay() async throws {
+        let project = try await CrashProject.create(try await Suite.shared)
+        let yesterday = Timestamp.now.advanced(by: .seconds(-86_400))
+        for (session, device) in [("s1", "d1"), ("s2", "d2"), ("s3", "d1")] {
+            let begin = session == "s3" ? Timestamp.now : yesterday
+            for status in ["ok", session == "s2" ? "crashed" : "exited"] {
+                try await project.tell(
+                    session: session, of: device, release: "shop@1.0.0", status: status, started: begin)
+            }
+        }
+        try await project.tell(session: "s4", of: "d1", release: "shop@1.1.0")
+        for _ in 0..<2 { try await project.report("OutOfBag", release: "shop@1.0.0") }
+        let id: JSON = .string(project.id)
+        let answer = try await project.admin.run("crashFreeRate", ["projectId": id]).result
+        let points = answer["points"]?.arrayValue?.suffix(2) ?? []
+        #expect(points.map { $0["sessions"] } == [2, 2], "\(answer.serializedText)")
+        #expect(points.map { $0["crashedSessions"] } == [1, 0])
+        #expect(points.map { $0["devices"] } == [2, 2], "A device counts for each version.")
+        #expect(points.map { $0["crashedDevices"] } == [1, 0])
+        let old = answer["releases"]?.arrayValue?.first
+        #expect(old?["release"] == "shop@1.0.0")
+        #expect(old?["sessions"] == 3)
+        #expect(old?["crashedSessions"] == 1)
+        let all = try await project.admin.run("crashTrend", ["projectId": id]).result["points"]?.arrayValue
+        #expect(all?.last?["crashes"] == 2)
+        let issue = try await project.issues().first?["issueId"] ?? .null
+        let one = try await project.admin.run("crashTrend", ["issueId": issue]).result["points"]?.arrayValue
+        #expect(one?.last?["reports"] == 2)
+        #expect(one?.dropLast().allSatisfy { $0["reports"] == 0 } == true)
     }
 
     /// Reports that were answered are there after the process was killed, each once, though SDKs repeat what was not

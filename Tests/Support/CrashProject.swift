@@ -83,6 +83,22 @@ package struct CrashProject {
         return "\(header.serializedText)\n{\"type\":\"event\",\"length\":\(text.utf8.count)}\n\(text)\n"
     }
 
+    /// Tells of a session of the app as SDKs do, at its begin or its end.
+    /// - Parameter status: `ok` while it goes on, else how it ended.
+    package func tell(
+        session: String, of device: String, release: String, status: String = "ok", started: Timestamp = .now
+    ) async throws {
+        let report: JSON = [
+            "sid": .string(session), "did": .string(device), "status": .string(status), "init": .bool(status == "ok"),
+            "started": .string(started.iso), "timestamp": .string(Timestamp.now.iso),
+            "attrs": ["release": .string(release), "environment": "production"],
+        ]
+        let text = report.serializedText
+        let item = "{\"type\":\"session\",\"length\":\(text.utf8.count)}"
+        let answer = try await send(Array("{}\n\(item)\n\(text)\n".utf8), key: key)
+        guard answer.status == 200 else { throw Unexpected("envelope", answer) }
+    }
+
     package static func newId() -> String {
         UUID().uuidString.lowercased().replacingOccurrences(of: "-", with: "")
     }

@@ -170,6 +170,8 @@ def spread(data):
     with contextlib.closing(sqlite3.connect(os.path.join(data, "payments.sqlite"))) as payments, payments:
         for order_id, moment in made.items():
             payments.execute("UPDATE charges SET createdAt = ?, changedAt = ? WHERE orderId = ?", (*[milliseconds(moment)] * 2, order_id))
+    with contextlib.closing(sqlite3.connect(os.path.join(data, "crash.sqlite"))) as crash, crash:
+        move_reports(crash, int(now.timestamp()) // 86400)
     with contextlib.closing(sqlite3.connect(os.path.join(data, "analytics.sqlite"))) as analytics, analytics:
         # All of it was just now.
         analytics.execute("DELETE FROM salesHours")
@@ -179,6 +181,18 @@ def spread(data):
                 (hour, orders, 3 * orders, 4870 * orders + 190 * (hour % 7)))
             for name, rate in (("AppOpened", 31), ("ProductViewed", 62), ("AddedToBag", 9), ("CheckoutBegun", 3)):
                 analytics.execute("INSERT INTO eventHours(name, hour, count) VALUES(?, ?, ?) ON CONFLICT DO NOTHING", (name, hour, rate * orders + hour % 5))
+
+
+def move_reports(crash, today):
+    """The reports of each issue onto days of the three weeks before; the newest stays where it is."""
+    issues = crash.execute("SELECT id, count FROM issues").fetchall()
+    crash.execute("DELETE FROM issueDays")
+    for issue, count in issues:
+        for number in range(count):
+            crash.execute(
+                "INSERT INTO issueDays(issueId, day, reports, crashes) VALUES(?, ?, 1, 1) ON CONFLICT DO UPDATE SET reports = reports + 1, crashes = crashes + 1",
+                (issue, today - number * 7 % 20))
+    crash.execute("UPDATE issues SET firstSeen = firstSeen - 19 * 86400000 WHERE count > 1")
 
 
 def milliseconds(moment):

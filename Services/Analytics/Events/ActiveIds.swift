@@ -1,5 +1,6 @@
 import ObjectStore
 import ParseProtocol
+import ServiceKit
 
 /// The ids of those who used the app, by day: exact sets for a year, counts per day for longer.
 package enum ActiveIds {
@@ -29,16 +30,19 @@ package enum ActiveIds {
             DO UPDATE SET count = count + 1
             """,
             [.int(kind.rawValue), .int(day)])
+        try VisitLog.add(id, kind, day: day, in: transaction)
     }
 
     /// Puts a random name in a deleted account's place, so that past figures stay and nobody can tell whose they were.
-    static func forget(_ userId: String, in transaction: StoreTransaction) throws {
+    package static func forget(_ userId: String, in transaction: StoreTransaction) throws {
+        let name = "deleted:\(Names.random(20))"
         _ = try transaction.execute(
             """
             UPDATE activeIds SET id = ?1 WHERE kind = ?2 AND id = ?3
             AND day IN (SELECT day FROM activeDays WHERE kind = ?2)
             """,
-            [.text("deleted:\(Names.random(20))"), .int(Kind.users.rawValue), .text(userId)])
+            [.text(name), .int(Kind.users.rawValue), .text(userId)])
+        try VisitLog.forget(userId, as: name, in: transaction)
     }
 
     /// Ids per day.

@@ -1,5 +1,6 @@
 import ObjectStore
 import ParseProtocol
+import ServiceKit
 
 /// The counts of each event by hour, and of each value of its dimensions by day.
 package enum EventCounts {

@@ -1,5 +1,6 @@
 import ObjectStore
 import ParseProtocol
+import ServiceKit
 
 /// Sales as an operator reads them, per interval and currency.
 struct SalesFigures {

@@ -1,6 +1,7 @@
 import Messages
 import ObjectStore
 import ParseProtocol
+import ServiceKit
 
 /// The orders that were paid and what became of them, and their sums per hour and currency.
 package enum SalesLog {

@@ -17,6 +17,8 @@ package struct CrashEvent: Sendable {
     private let pattern: String
     private let message: String
     package let level: String
+    /// Whether it ended the app: SDKs say so by this level.
+    package var isFatal: Bool { level == "fatal" }
     package let release: String
     package let platform: String
     package let clientFingerprint: [String]

@@ -36,8 +36,15 @@ struct ReportIntake: Sendable {
             guard let key = report.publicKey else { throw ReportRefusal.keyMissing }
             try await admit(key, message.projectID)
         }
-        guard let event = report.event, let projectId = Int64(message.projectID) else { return report.eventId }
+        guard report.event != nil || !report.sessions.isEmpty, let projectId = Int64(message.projectID) else {
+            return report.eventId
+        }
         return try await host.store.write { transaction in
+            for session in report.sessions {
+                guard let session = AppSession(session, projectId: projectId, now: transaction.now) else { continue }
+                try SessionLog.add(session, projectId: projectId, in: transaction)
+            }
+            guard let event = report.event else { return report.eventId }
             try IssueLog.add(event, projectId: projectId, in: transaction)
             return event.eventId
         }
@@ -66,6 +73,7 @@ struct ReportIntake: Sendable {
         let eventId: String
         let publicKey: String?
         let event: StoredEvent?
+        let sessions: [JSON]
     }
 
     /// Everything that takes memory happens here, on the thread for it: one report is unpacked at a time, and what
@@ -82,6 +90,6 @@ struct ReportIntake: Sendable {
         let envelope = try isEvent ? SentryEnvelope(event: bytes) : SentryEnvelope(envelope: bytes)
         return Report(
             eventId: envelope.eventId, publicKey: envelope.publicKey,
-            event: envelope.event.map { StoredEvent($0, eventId: envelope.eventId) })
+            event: envelope.event.map { StoredEvent($0, eventId: envelope.eventId) }, sessions: envelope.sessions)
     }
 }

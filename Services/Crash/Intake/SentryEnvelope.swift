@@ -39,9 +39,11 @@ package enum ReportRefusal: Error, Hashable, Sendable {
 package struct SentryEnvelope: Sendable {
     /// 32 lower-case hex digits; made here when the envelope has none.
     package let eventId: String
-    /// The crash or message. Nil for envelopes that carry something else, such as sessions, transactions and client
-    /// reports; they are accepted and not kept.
+    /// The crash or message. Nil for envelopes that carry something else, such as transactions and client reports; they
+    /// are accepted and not kept.
     package let event: JSON?
+    /// What the envelope tells of the app's sessions, as it came. What cannot be read is left out.
+    package let sessions: [JSON]
     /// The public key of the envelope's own DSN, for clients that cannot send headers.
     package let publicKey: String?
 
@@ -49,6 +51,9 @@ package struct SentryEnvelope: Sendable {
     private static let eventBytesMax = 1 << 20
     /// An SDK sends a handful; a bound keeps a hostile envelope of tiny items cheap.
     private static let itemsMax = 100
+    /// An SDK sends the one that ends and the one that begins.
+    private static let sessionsMax = 10
+    private static let sessionBytesMax = 10_000
 
     /// - Throws: `ReportRefusal`.
     package init(envelope bytes: [UInt8]) throws {
@@ -57,6 +62,7 @@ package struct SentryEnvelope: Sendable {
             throw ReportRefusal.malformed
         }
         var event: JSON?
+        var sessions: [JSON] = []
         var items = 0
         while !rest.isEmpty {
             if rest.first == UInt8(ascii: "\n") {  // Empty lines may end an envelope.
@@ -67,10 +73,16 @@ package struct SentryEnvelope: Sendable {
             guard items <= Self.itemsMax, let item = Self.item(&rest) else { throw ReportRefusal.malformed }
             // An envelope has one event at most.
             if event == nil, item.type == "event" { event = try Self.event(item.payload) }
+            if item.type == "session", sessions.count < Self.sessionsMax, item.payload.count <= Self.sessionBytesMax,
+                let session = try? JSON(parsing: item.payload)
+            {
+                sessions.append(session)
+            }
         }
         eventId = try (event?["event_id"] ?? header["event_id"]).map(Self.checkedId) ?? Self.newId()
         publicKey = header["dsn"]?.stringValue.flatMap { Self.publicKey(ofDSN: $0) }
         self.event = event
+        self.sessions = sessions
     }
 
     /// - Throws: `ReportRefusal`.
@@ -79,6 +91,7 @@ package struct SentryEnvelope: Sendable {
         eventId = try event["event_id"].map(Self.checkedId) ?? Self.newId()
         publicKey = nil
         self.event = event
+        sessions = []
     }
 
     private static func event(_ bytes: ArraySlice<UInt8>) throws -> JSON {

@@ -63,6 +63,13 @@ enum IssueDesk {
         return .object(issue)
     }
 
+    /// The row of the issue that the parameters name; nil when they name none.
+    /// - Throws: `.objectNotFound` (101), `.validationError` (142).
+    static func id(_ parameters: JSON, _ reader: StoreReader) throws -> Int64? {
+        guard let value = parameters["issueId"], !value.isNull else { return nil }
+        return try row(of: parameters) { try reader.rows($0, $1) }.int("id")
+    }
+
     /// Resolves an issue: `inRelease` and everything before it may still have it. Without it, the newest release that
     /// did.
     /// - Throws: `.objectNotFound` (101), `.validationError` (142).

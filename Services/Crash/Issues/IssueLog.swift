@@ -20,6 +20,7 @@ package enum IssueLog {
         _ = try transaction.execute(
             "UPDATE issues SET count = count + 1, users = users + ?, lastSeen = ?, level = ? WHERE id = ?",
             [.int(isNewUser ? 1 : 0), .int(transaction.now.milliseconds), .text(event.crash.level), .int(issueId)])
+        try CrashDays.add(event, issueId: issueId, projectId: projectId, in: transaction)
         try EventStore.add(event, issueId: issueId, projectId: projectId, in: transaction)
     }
 
@@ -71,7 +72,7 @@ package enum IssueLog {
     }
 
     private static func remove(_ issueId: Int64, in transaction: StoreTransaction) throws {
-        for table in ["crashEvents", "issueReleases", "issueUsers"] {
+        for table in ["crashEvents", "issueReleases", "issueUsers", "issueDays"] {
             _ = try transaction.execute("DELETE FROM \(table) WHERE issueId = ?", [.int(issueId)])
         }
         _ = try transaction.execute("DELETE FROM issues WHERE id = ?", [.int(issueId)])

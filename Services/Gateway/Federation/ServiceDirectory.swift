@@ -49,10 +49,12 @@ enum ServiceDirectory {
             "mail": ["mails", "suppressedAddresses"],
             "push": ["promotionReport"],
             "analytics": [
-                "analyticsEvents", "analyticsSeries", "analyticsTop", "analyticsActiveUsers", "analyticsSales",
-                "analyticsRequests", "pushOpens",
+                "analyticsEvents", "analyticsSeries", "analyticsTop", "analyticsActiveUsers",
+                "analyticsRetention", "analyticsSales", "analyticsRequests", "pushOpens",
             ],
-            "crash": ["crashReports", "crashIssues", "crashIssue", "crashProjects"],
+            "crash": [
+                "crashReports", "crashIssues", "crashIssue", "crashTrend", "crashFreeRate", "crashProjects",
+            ],
         ],
         writing: [
             "catalog": ["hideReview", "showReview", "reportReview"],

@@ -16,16 +16,17 @@ struct ReportTarget: FuzzTarget {
         "id", "email", "ip_address", "request", "headers", "cookies", "breadcrumbs", "threads", "tags", "contexts",
         "extra", "dsn", "platform",
         "logentry", "length", "type", "null", "[]", "{}", "9fec9ab0b1c64a0aa1b1c64a0aa1b1c6", "http://key@host/1",
-        "4111111111111111",
+        "4111111111111111", "{\"type\":\"session\"}", "sid", "did", "started", "status", "crashed", "attrs",
     ]
 
     private static let bytesMax = 1 << 20
 
     func generate(_ random: inout Seeded) -> [UInt8] {
         let event = Self.event(&random).serialized
-        switch random.below(4) {
+        switch random.below(5) {
         case 0: return [UInt8(ascii: "v")] + event
-        case 1:
+        case 1: return Array("e{}\n{\"type\":\"session\"}\n\(Self.session(&random).serializedText)\n".utf8)
+        case 2:
             let header = random.chance(50) ? "{\"type\":\"event\",\"length\":\(event.count)}" : "{\"type\":\"event\"}"
             return Array(
                 "e{\"event_id\":\"9fec9ab0b1c64a0aa1b1c64a0aa1b1c6\",\"dsn\":\"http://k@h/1\"}\n\(header)\n".utf8)
@@ -34,6 +35,22 @@ struct ReportTarget: FuzzTarget {
             let plain = random.chance(80) ? event : [UInt8](repeating: 0, count: random.below(4_000_000))
             return [UInt8(ascii: random.chance(50) ? "g" : "d")] + Self.deflated(plain)
         }
+    }
+
+    private static let now = Timestamp(milliseconds: 1_900_000_000_000)
+
+    private static func session(_ random: inout Seeded) -> JSON {
+        let days = Int64(random.below(40)) - 4
+        var session: JSON = [
+            "sid": random.pick(["7c7b6585", "", 1]), "did": random.pick(ValueKind.strings),
+            "status": random.pick(["ok", "exited", "crashed", 7]),
+            "started": .string(now.advanced(by: .seconds(-86_400 * days)).iso),
+            "attrs": ["release": random.pick(ValueKind.strings)],
+        ]
+        for key in ["sid", "did", "started", "attrs"] where random.chance(10) {
+            session[key] = ValueKind.any(&random, depth: 2)
+        }
+        return session
     }
 
     private static func event(_ random: inout Seeded) -> JSON {
@@ -87,7 +104,13 @@ struct ReportTarget: FuzzTarget {
             let isEvent = first != UInt8(ascii: "e")
             let envelope = try isEvent ? SentryEnvelope(event: bytes) : SentryEnvelope(envelope: bytes)
             try require(envelope.eventId.utf8.count == 32, "The event's id is \(envelope.eventId).")
-            guard let event = envelope.event else { return "no event" }
+            let sessions = envelope.sessions.compactMap { AppSession($0, projectId: 1, now: Self.now) }
+            for session in sessions {
+                let age = Self.now.milliseconds / 86_400_000 - session.day
+                try require((0...AppSession.daysKnown).contains(age), "A session of another time: \(session.day).")
+                try require(session.session.count == 12 && session.release.utf8.count <= 250, "A mark without a bound.")
+            }
+            guard let event = envelope.event else { return "no event, \(envelope.sessions.count) \(sessions.count)" }
             let stored = StoredEvent(event, eventId: envelope.eventId)
             _ = try JSON(parsing: stored.json)
             try require(!stored.fingerprint.hash.isEmpty, "An event without a group.")

@@ -25,12 +25,14 @@ import Testing
     @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
     func everybodyCanUseFiguresAndRows(_ screen: Desk.Screen) async throws {
         _ = try await Self.desk.paid()
+        try await Self.desk.comeBack()
         let name = try await Self.desk.makeClass()
         try await Self.desk.fill(name, rows: 50, owner: "brand00001")
         let filter = "%5B%5B%22count%22,%22number%22,%22below%22,%2240%22,%22%22%5D%5D"
         let paths: [JSON] = [
             "/analytics?compare=yes", "/analytics?show=usage", "/analytics?show=events&event=Search&dimension=word",
-            "/analytics?show=funnel&view=Look", "/analytics?show=requests", "/data", .string("/data/\(name)"),
+            "/analytics?show=funnel&view=Look", "/analytics?show=requests", "/analytics?show=retention&by=day",
+            "/data", .string("/data/\(name)"),
             .string("/data/\(name)?sort=-count&filter=\(filter)"),
         ]
         try await Self.desk.checkAccess(to: paths, on: screen)

@@ -22,6 +22,7 @@ import Testing
                 .POST, "/events/\(event)", ["dimensions": ["word": .string(formula)]])
             try #require(told.status == 200, "\(told.text)")
         }
+        try await Self.desk.comeBack()
         try await eventually("the events are counted") {
             let top = try await admin.run("analyticsTop", ["name": .string(event), "dimension": "word"])
             return top.result.at(0, "count") == 3

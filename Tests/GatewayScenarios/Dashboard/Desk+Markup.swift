@@ -33,6 +33,10 @@ extension Desk {
         let project = try await CrashProject.create(suite)
         let answer = try await project.send(Array(Self.crash(release: "shop@1.0.0").utf8), key: project.key)
         guard answer.status == 200 else { throw Unexpected("envelope", answer) }
+        for (session, device) in [("s1", "d1"), ("s2", "d1"), ("s3", "d2")] {
+            let status = session == "s3" ? "crashed" : "ok"
+            try await project.tell(session: session, of: device, release: "shop@1.0.0", status: status)
+        }
         return project
     }
 
@@ -46,7 +50,7 @@ extension Desk {
         let issues = try await crashed().issues()
         return [
             .string("/products/\(shelf.productIds[0])"), "/brands", "/stores", "/pages", "/promotions",
-            "/promotions/new", .string("/promotions/\(promotion.objectId)"), "/crashes",
+            "/promotions/new", .string("/promotions/\(promotion.objectId)"), "/crashes", "/crashes?sheet=figures",
             .string("/crashes/\(issues.first?.text("issueId") ?? "")"),
         ]
     }

@@ -54,6 +54,17 @@ final class Desk: Sendable {
         return (customer, orderNo)
     }
 
+    /// Two devices whose first day was four days ago; one of them came again two days later. Said again, it is the same.
+    func comeBack() async throws {
+        for (device, daysAgo) in [("one", 4), ("two", 4), ("one", 2)] as [(String, Int64)] {
+            var client = ParseClient(try await suite)
+            client.installationId = "cohort-\(device)"
+            let at = Timestamp.now.advanced(by: .seconds(-86_400 * daysAgo))
+            let answer = try await client.call(.POST, "/events/AppOpened", ["at": at.wire])
+            guard answer.status == 200 else { throw Unexpected("POST events", answer) }
+        }
+    }
+
     /// A text that looks like a script, which a row shows as it is.
     static let script = "<img src=x onerror=alert('row')>"
 

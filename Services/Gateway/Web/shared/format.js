@@ -88,6 +88,12 @@ export function percent(share) {
   );
 }
 
+/** A part of a whole, without a sign. @param digits after the point. */
+export function portion(share, digits = 0) {
+  const options = { style: 'percent', minimumFractionDigits: digits, maximumFractionDigits: digits };
+  return formatter(Intl.NumberFormat, options).format(share);
+}
+
 /** A moment of the server's, a Date object or ISO 8601 text. */
 export function moment(value) {
   const iso = value && typeof value === 'object' && 'iso' in value ? value.iso : value;

@@ -4,7 +4,7 @@ import { ask } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
 import { field } from '../../shared/elements/dialog.js';
 import { parameters, total } from '../../shared/figures/range.js';
-import { day, number, percent } from '../../shared/format.js';
+import { day, number, portion } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { card, nameForm, ranking, ranks, trend } from './cards.js';
 
@@ -139,7 +139,7 @@ export function funnel(view, query, go) {
     const paid = { label: t('analytics.paid'), value: sold.reduce((sum, one) => sum + one.totals.orders, 0) };
     return [...counts, paid].map((step, index, all) => {
       const before = all[index - 1]?.value;
-      return { ...step, note: before ? percent(step.value / before).replace('+', '') : '' };
+      return { ...step, note: before ? portion(step.value / before) : '' };
     });
   };
   return [form, h('p.hint.spaced', t('analytics.funnelHint')), ranking(view, 'funnel', title, columns, load)];

@@ -4,11 +4,12 @@
 import { h } from '../../shared/dom.js';
 import { dayText, presets, range } from '../../shared/figures/range.js';
 import { t } from '../../shared/i18n.js';
+import { retention } from '../analytics/retention.js';
 import { sales } from '../analytics/sales.js';
 import { events, funnel, requests, usage } from '../analytics/usage.js';
 import { heading, stateChips } from '../listing.js';
 
-const parts = { sales, funnel, usage, events, requests };
+const parts = { sales, funnel, usage, retention, events, requests };
 
 export async function render({ router, query, signal }) {
   const part = query.show in parts ? query.show : 'sales';
@@ -32,15 +33,19 @@ export async function render({ router, query, signal }) {
     h(
       'div.bar',
       stateChips(t('analytics.range'), choices, stretch.preset, (days) => go({ days, from: '', to: '' })),
-      period(stretch, go),
+      // What belongs together wraps together: the button alone on a line would look like the head of what follows.
       h(
-        'button',
-        {
-          type: 'button',
-          'aria-pressed': String(compares),
-          onclick: () => go({ compare: compares ? '' : 'yes' }),
-        },
-        t('analytics.compare'),
+        'div.together',
+        period(stretch, go),
+        h(
+          'button',
+          {
+            type: 'button',
+            'aria-pressed': String(compares),
+            onclick: () => go({ compare: compares ? '' : 'yes' }),
+          },
+          t('analytics.compare'),
+        ),
       ),
     ),
     content,

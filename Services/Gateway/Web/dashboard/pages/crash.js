@@ -4,9 +4,11 @@ import { ask } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
 import '../../shared/elements/chart.js';
 import { table } from '../../shared/elements/table.js';
+import { range } from '../../shared/figures/range.js';
 import { date, dateTime, moment, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { breadcrumbsOf, deviceOf, exceptionsOf, tagsOf } from '../crash-event.js';
+import { reportsByDay } from '../crash-figures.js';
 import { ignore, levelTag, reopen, resolve, statusTag } from '../crash-shared.js';
 import { heading } from '../listing.js';
 
@@ -25,7 +27,7 @@ export async function render({ params, router, signal, redraw }) {
     h(
       'div.columns',
       h('div.stack', stack(issue), breadcrumbs(issue.event), reports(issue, router)),
-      h('div.stack', facts(issue), releases(issue), device(issue.event)),
+      h('div.stack', facts(issue), trend(issue, signal), releases(issue), device(issue.event)),
     ),
   ];
 }
@@ -124,12 +126,23 @@ function facts(issue) {
   );
 }
 
+/** The reports of the last thirty days. */
+function trend({ issueId }, signal) {
+  return reportsByDay({ stretch: range(), signal }, { issueId });
+}
+
 /** By versions in the order in which they appeared. */
 function releases(issue) {
   const known = (issue.releases ?? [])
     .slice(0, RELEASES)
     .sort((a, b) => moment(a.firstSeen) - moment(b.firstSeen))
-    .map((one) => ({ label: one.release || t('crash.noRelease'), value: one.count, since: date(one.firstSeen) }));
+    .map((one) => ({
+      label: one.release || t('crash.noRelease'),
+      // The name of the app, which all of them have in common, leaves no room for what differs.
+      tick: one.release.split('@').pop() || one.release || t('crash.noRelease'),
+      value: one.count,
+      since: date(one.firstSeen),
+    }));
   if (!known.length) return null;
   const title = t('crash.byRelease');
   const picture = document.createElement('s-bar-chart').show(known, {

@@ -1,10 +1,12 @@
-// Crashes of the apps: what is the same is one issue, the one that happened last first.
+// Crashes of the apps: what is the same is one issue, the one that happened last first; and their figures.
 
 import { ask } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
 import { table } from '../../shared/elements/table.js';
+import { presets, range } from '../../shared/figures/range.js';
 import { ago, moment, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
+import { crashFigures } from '../crash-figures.js';
 import { levelTag, statusTag } from '../crash-shared.js';
 import { counted, heading, searchField, stateChips } from '../listing.js';
 
@@ -19,20 +21,50 @@ const choices = {
 };
 
 export async function render({ router, query, signal }) {
-  const show = Object.hasOwn(choices, query.show ?? '') ? (query.show ?? '') : '';
-  const release = (query.release ?? '').trim();
-  const [projects, issues] = await Promise.all([
-    ask('crashProjects', {}, signal),
-    found(choices[show], release, query.project, signal),
-  ]);
   const go = (change) => router.go('/crashes', { ...query, ...change }, { replace: true });
+  const isFigures = query.sheet === 'figures';
+  const release = (query.release ?? '').trim();
+  const asked = { ...(query.project ? { projectId: query.project } : {}), ...(release ? { release } : {}) };
+  const [projects, content] = await Promise.all([
+    ask('crashProjects', {}, signal),
+    isFigures ? figures(query, asked, go, signal) : issuesOf(query, asked, signal),
+  ]);
+  const sheets = ['', 'figures'].map((name) => [name, t(`crashes.sheet.${name || 'issues'}`)]);
   return [
-    heading(t('area.crashes'), counted(`crashes.count.${show || 'open'}`, issues.length)),
+    heading(t('area.crashes'), isFigures ? t('analytics.note') : counted(content.count, content.issues.length)),
+    h(
+      'div.bar',
+      stateChips(t('crashes.sheet'), sheets, isFigures ? 'figures' : '', (sheet) => go({ sheet })),
+    ),
     h(
       'div.bar',
       searchField(t('crashes.release'), query.release, (next) => go({ release: next })),
       projects.length > 1 ? projectChoice(projects, query.project, go) : null,
     ),
+    isFigures ? content : issueList(content, go, router, projects),
+  ];
+}
+
+function figures(query, asked, go, signal) {
+  const stretch = { ...range(query), interval: 'day' };
+  const choices = presets.filter((days) => days > 1).map((days) => [days, t('analytics.days', { n: days })]);
+  return [
+    h(
+      'div.bar',
+      stateChips(t('analytics.range'), choices, stretch.preset, (days) => go({ days })),
+    ),
+    crashFigures({ stretch, signal }, asked),
+  ];
+}
+
+async function issuesOf(query, asked, signal) {
+  const show = Object.hasOwn(choices, query.show ?? '') ? (query.show ?? '') : '';
+  const count = `crashes.count.${show || 'open'}`;
+  return { show, count, issues: await found(choices[show], asked, signal) };
+}
+
+function issueList({ show, issues }, go, router, projects) {
+  return [
     h(
       'div.bar',
       stateChips(
@@ -47,18 +79,9 @@ export async function render({ router, query, signal }) {
   ];
 }
 
-async function found(statuses, release, projectId, signal) {
+async function found(statuses, wanted, signal) {
   const asked = statuses.map((status) =>
-    ask(
-      'crashIssues',
-      {
-        limit: LIMIT,
-        ...(status ? { status } : {}),
-        ...(release ? { release } : {}),
-        ...(projectId ? { projectId } : {}),
-      },
-      signal,
-    ),
+    ask('crashIssues', { limit: LIMIT, ...(status ? { status } : {}), ...wanted }, signal),
   );
   return (await Promise.all(asked))
     .flat()

@@ -1,10 +1,13 @@
 // Where the values of a chart are in its picture.
 
-/** Places of values: round steps from zero to above the greatest, also of the figures to compare with. */
-export function scale(points, width, height, edge) {
-  const values = points.flatMap((point) => [point.value, point.before ?? 0]);
-  const greatest = Math.max(1, ...values);
-  const least = Math.min(0, ...values);
+/**
+ * Places of values: round steps to above the greatest, also of the figures to compare with.
+ * @param from the value at which the axis begins, where none is less.
+ */
+export function scale(points, width, height, edge, from = 0) {
+  const values = points.flatMap((point) => [point.value, point.before ?? point.value]);
+  const greatest = Math.max(from + 1, ...values);
+  const least = Math.min(from, ...values);
   const rough = (greatest - least) / 4;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = Math.max(
@@ -23,4 +26,9 @@ export function scale(points, width, height, edge) {
     y: (value) => edge.top + inner * (1 - (value - bottom) / (top - bottom)),
     x: (index) => edge.start + slot * (index + 0.5),
   };
+}
+
+/** The values that an axis names, from the lowest. */
+export function ticks({ step, top, bottom }) {
+  return Array.from({ length: Math.round((top - bottom) / step) + 1 }, (_, index) => bottom + index * step);
 }

@@ -3,12 +3,13 @@
 
 import { fill, freshId, h, svg } from '../dom.js';
 import { t } from '../i18n.js';
-import { scale } from './chart-scale.js';
+import { cut, labelPlaces, textWidth } from './chart-labels.js';
+import { scale, ticks } from './chart-scale.js';
 
 const HEIGHT = 220;
 const EDGE = { top: 12, end: 12, bottom: 26, start: 56 };
-/** Pixels that a date below the chart takes. */
-const LABEL = 76;
+/** Pixels between the values of the axis and the picture. */
+const GAP = 10;
 
 class Chart extends HTMLElement {
   #points = [];
@@ -16,6 +17,7 @@ class Chart extends HTMLElement {
   #reading = h('p.reading', { 'aria-live': 'polite' });
   #place = h('div.chart', this.#reading);
   #mark = null;
+  #places = null;
   #at = -1;
   #width = 720;
   /** Letters keep their size: the picture is drawn anew for the width that there is. */
@@ -35,8 +37,10 @@ class Chart extends HTMLElement {
   }
 
   /**
-   * @param points `{ label, value, before }` in their order; `before` is the figure to compare with, where there is one.
-   * @param options `{ title, value(number), short(number), summary }`; the texts of numbers are the caller's.
+   * @param points `{ label, tick, value, before }` in their order; `tick` stands for a long label below the picture,
+   *   `before` is the figure to compare with, where there is one.
+   * @param options `{ title, value(number), short(number), summary, least }`; the texts of numbers are the caller's, the
+   *   axis begins at `least`, else at zero.
    */
   show(points, options) {
     this.#points = points;
@@ -59,38 +63,35 @@ class Chart extends HTMLElement {
       onkeydown: (event) => this.#key(event),
     });
     this.#mark = svg('g.mark', { 'aria-hidden': 'true' });
-    fill(picture, this.#axis(), this.draw(this.#points, this.#scale()), this.#labels(), this.#mark);
+    const places = this.#scale();
+    this.#places = places;
+    fill(picture, this.#axis(places), this.draw(this.#points, places), this.#labels(places), this.#mark);
     fill(this.#place, this.#reading, picture);
     this.#read(this.#at);
   }
 
+  /** Values that are long as texts move the picture away from the edge. */
   #scale() {
-    return scale(this.#points, this.#width, HEIGHT, EDGE);
+    const { least, short } = this.#options;
+    const start = Math.max(
+      EDGE.start,
+      ...ticks(scale(this.#points, this.#width, HEIGHT, EDGE, least)).map((value) => textWidth(short(value)) + GAP),
+    );
+    return { ...scale(this.#points, this.#width, HEIGHT, { ...EDGE, start }, least), start };
   }
 
-  #axis() {
-    const { step, top, bottom, y } = this.#scale();
-    const lines = [];
-    for (let value = bottom; value <= top + step / 2; value += step) {
-      lines.push(
-        svg('line.grid', { x1: EDGE.start, x2: this.#width - EDGE.end, y1: y(value), y2: y(value) }),
-        svg('text.tick', { x: EDGE.start - 10, y: y(value) + 4, 'text-anchor': 'end' }, this.#options.short(value)),
-      );
-    }
-    return lines;
+  #axis(places) {
+    const { start, y } = places;
+    return ticks(places).map((value) => [
+      svg('line.grid', { x1: start, x2: this.#width - EDGE.end, y1: y(value), y2: y(value) }),
+      svg('text.tick', { x: start - GAP, y: y(value) + 4, 'text-anchor': 'end' }, this.#options.short(value)),
+    ]);
   }
 
-  #labels() {
-    const { slot, x } = this.#scale();
-    const every = Math.max(1, Math.ceil(LABEL / slot));
-    return this.#points.map((point, index) =>
-      (this.#points.length - 1 - index) % every
-        ? null
-        : svg(
-            'text.tick',
-            { x: x(index), y: HEIGHT - 6, 'text-anchor': index === this.#points.length - 1 ? 'end' : 'middle' },
-            point.label,
-          ),
+  #labels(places) {
+    const texts = this.#points.map(({ label, tick }) => cut(tick ?? label));
+    return labelPlaces(texts.map(textWidth), places, this.#width).map(({ index, x }) =>
+      svg('text.tick', { x, y: HEIGHT - 6, 'text-anchor': 'middle' }, texts[index]),
     );
   }
 
@@ -112,9 +113,9 @@ class Chart extends HTMLElement {
 
   #point(event) {
     const box = event.currentTarget.getBoundingClientRect();
-    const { slot } = this.#scale();
+    const { slot, start } = this.#places;
     const place = ((event.clientX - box.left) / box.width) * this.#width;
-    this.#read(Math.max(0, Math.min(this.#points.length - 1, Math.floor((place - EDGE.start) / slot))));
+    this.#read(Math.max(0, Math.min(this.#points.length - 1, Math.floor((place - start) / slot))));
   }
 
   #key(event) {
@@ -128,7 +129,7 @@ class Chart extends HTMLElement {
     const point = this.#points[index];
     if (!point) return;
     this.#at = index;
-    const { x, y } = this.#scale();
+    const { x, y } = this.#places;
     fill(
       this.#mark,
       svg('line', { x1: x(index), x2: x(index), y1: EDGE.top, y2: HEIGHT - EDGE.bottom }),

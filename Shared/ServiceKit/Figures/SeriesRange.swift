@@ -3,11 +3,14 @@ import ParseProtocol
 
 /// The stretch of time of a graph and its steps, from the parameters `from`, `to` and `interval` of a function.
 package struct SeriesRange: Sendable {
+    /// The steps of a graph.
     package enum Interval: String, Sendable {
         case hour, day
-        var hours: Int64 { self == .hour ? 1 : 24 }
+        /// Hours that a step has.
+        package var hours: Int64 { self == .hour ? 1 : 24 }
     }
 
+    /// The steps that were asked for.
     package let interval: Interval
     /// First hour, a multiple of the interval.
     package let fromHour: Int64
@@ -54,6 +57,7 @@ package struct SeriesRange: Sendable {
         return moment
     }
 
+    /// The day that the stretch begins on.
     package var fromDay: Int64 { fromHour / 24 }
     /// The day after the last.
     package var toDay: Int64 { (toHour + 23) / 24 }
@@ -61,6 +65,7 @@ package struct SeriesRange: Sendable {
     /// The numbers of the intervals: hours or days since 1970.
     package var buckets: Range<Int64> { (fromHour / interval.hours)..<(toHour / interval.hours) }
 
+    /// The beginning of an interval.
     package func moment(of bucket: Int64) -> Timestamp {
         Timestamp(milliseconds: bucket * interval.hours * Hour.milliseconds)
     }
@@ -71,7 +76,8 @@ package struct SeriesRange: Sendable {
     }
 
     /// Rows of `bucket` and `total`.
-    static func values(_ rows: [SQLRow]) throws -> [Int64: Int64] {
+    /// - Throws: `StoreError` for rows that have other columns.
+    package static func values(_ rows: [SQLRow]) throws -> [Int64: Int64] {
         Dictionary(try rows.map { try ($0.int("bucket"), $0.int("total")) }, uniquingKeysWith: { _, last in last })
     }
 }

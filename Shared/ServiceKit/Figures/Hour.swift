@@ -5,10 +5,13 @@ package struct Hour: Hashable, Sendable {
     /// Hours since 1970.
     package let number: Int64
 
+    /// The length of one.
     package static let milliseconds: Int64 = 3_600_000
 
+    /// That many hours after 1970 began.
     package init(number: Int64) { self.number = number }
 
+    /// The hour that a moment is in.
     package init(of moment: Timestamp) {
         // Rounds down, before 1970 as well.
         let milliseconds = moment.milliseconds

@@ -1,0 +1,107 @@
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// Those who came first on the same day or in the same week, and how many of them came again in each later one, from
+/// the parameters of a function.
+package struct CohortFigures: Sendable {
+    private enum Interval: String {
+        case day, week
+
+        /// The number of the period that a day is in.
+        func period(of day: Int64) -> Int64 { self == .day ? day : Visits.week(of: day) }
+        func firstDay(of period: Int64) -> Int64 { self == .day ? period : Visits.day(ofWeek: period) }
+        /// The same as `period`, and the bits of `Visits`, for the database.
+        var cohort: String { self == .day ? "firstDay" : "(firstDay + 3) / 7" }
+        var bits: String { self == .day ? "days" : "weeks" }
+    }
+
+    private let kind: ActiveIds.Kind
+    private let interval: Interval
+    /// Later periods that are counted, at most.
+    private let periods: Int64
+    /// The periods of the first visits, of which the last one may be under way.
+    private let cohorts: Range<Int64>
+    private let now: Int64
+
+    /// Cohorts of an answer.
+    package static let cohortsMax: Int64 = 62
+
+    /// - Throws: `.validationError` (142) for what is no kind, interval or number of periods, more cohorts than an
+    ///   answer has, and those of whom it is no longer known who came again.
+    package init(_ parameters: JSON, now: Timestamp = .now) throws {
+        kind = try Self.kind(parameters["kind"])
+        switch parameters["interval"] ?? .null {
+        case .null, "week": interval = .week
+        case "day": interval = .day
+        default: throw ParseError(.validationError, "interval must be day or week.")
+        }
+        periods = try Self.periods(parameters["periods"])
+        let range = try SeriesRange(parameters, only: .day, now: now)
+        let today = Hour(of: now).day
+        self.now = interval.period(of: today)
+        guard range.fromDay >= today - ActiveIds.daysKept else {
+            throw ParseError(
+                .validationError, "from must be at most \(ActiveIds.daysKept) days ago: so long are ids kept.")
+        }
+        let first = interval.period(of: range.fromDay)
+        cohorts = first..<max(first, min(interval.period(of: range.toDay - 1), self.now) + 1)
+        guard Int64(cohorts.count) <= Self.cohortsMax else {
+            throw ParseError(
+                .validationError, "from and to must be at most \(Self.cohortsMax) of one \(interval) apart.")
+        }
+    }
+
+    private static func kind(_ value: JSON?) throws -> ActiveIds.Kind {
+        switch value ?? .null {
+        case .null, "installations": return .installations
+        case "users": return .users
+        default: throw ParseError(.validationError, "kind must be installations or users.")
+        }
+    }
+
+    private static func periods(_ value: JSON?) throws -> Int64 {
+        guard let value, !value.isNull else { return 12 }
+        guard let count = value.intValue, (1...Visits.laterMax).contains(count) else {
+            throw ParseError(.validationError, "periods must be a whole number from 1 to \(Visits.laterMax).")
+        }
+        return count
+    }
+
+    /// Every cohort of the stretch, also those that nobody is in, the oldest first.
+    package func all(_ reader: StoreReader) throws -> JSON {
+        let sums = (1...periods).map { "sum((\(interval.bits) >> \($0)) & 1) AS p\($0)" }.joined(separator: ", ")
+        let rows = try reader.rows(
+            """
+            SELECT \(interval.cohort) AS cohort, count(*) AS size, \(sums) FROM visits
+            WHERE kind = ? AND firstDay >= ? AND firstDay < ? GROUP BY 1
+            """,
+            [
+                .int(kind.rawValue), .int(interval.firstDay(of: cohorts.lowerBound)),
+                .int(interval.firstDay(of: cohorts.upperBound)),
+            ])
+        let byCohort = Dictionary(try rows.map { (try $0.int("cohort"), $0) }, uniquingKeysWith: { first, _ in first })
+        var answer: JSON = [
+            "kind": kind == .users ? "users" : "installations", "interval": .string(interval.rawValue),
+            "cohorts": .array(try cohorts.map { try cohort($0, byCohort[$0]) }),
+            "complete": .bool(try VisitLog.hasRoom(kind, reader)),
+        ]
+        answer["since"] = try reader.rows(
+            "SELECT min(firstDay) AS day FROM visits WHERE kind = ?", [.int(kind.rawValue)]
+        ).first?["day"].intValue.map(Self.moment)
+        return answer
+    }
+
+    /// - Parameter row: nil when nobody came first in this period.
+    private func cohort(_ period: Int64, _ row: SQLRow?) throws -> JSON {
+        let begun = max(0, min(periods, now - period))
+        return [
+            "at": Self.moment(interval.firstDay(of: period)), "size": .int(try row?.int("size") ?? 0),
+            "returned": .array(try (0..<begun).map { .int(try row?.int("p\($0 + 1)") ?? 0) }),
+        ]
+    }
+
+    private static func moment(_ day: Int64) -> JSON {
+        Timestamp(milliseconds: day * 24 * Hour.milliseconds).wire
+    }
+}

@@ -1,0 +1,27 @@
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// Removes figures that have been kept long enough, some at a time, so that no report waits for it.
+package enum CrashRetention {
+    static let pause = Duration.seconds(3600)
+    /// Rows that are removed in one transaction.
+    private static let removedAtOnce: Int64 = 5000
+
+    /// - Returns: whether there may be more.
+    package static func removeSome(in transaction: StoreTransaction) throws -> Bool {
+        let today = Hour(of: transaction.now).day
+        let forgotten = today - AppSession.daysKnown
+        var removed = 0
+        for (table, key, oldest) in [
+            ("sessionMarks", "day, mark", forgotten), ("issueDays", "issueId, day", today - CrashDays.daysKept),
+            ("releaseDays", "projectId, day, release", today - CrashDays.daysKept),
+        ] {
+            removed += try transaction.execute(
+                "DELETE FROM \(table) WHERE (\(key)) IN (SELECT \(key) FROM \(table) WHERE day < ? LIMIT ?)",
+                [.int(oldest), .int(removedAtOnce)])
+        }
+        _ = try transaction.execute("DELETE FROM sessionMarkDays WHERE day < ?", [.int(forgotten)])
+        return removed > 0
+    }
+}
