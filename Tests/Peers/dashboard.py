@@ -555,6 +555,7 @@ def main():
 
 
 import dashboard_operations  # noqa: E402,F401 (its flows)
+import dashboard_roles  # noqa: E402,F401 (its flows)
 import dashboard_schema  # noqa: E402,F401 (its flows)
 import dashboard_shop  # noqa: E402,F401 (its flows)
 import developers  # noqa: E402,F401
