@@ -73,6 +73,24 @@ import Testing
         #expect(product["brand"]?.pointerTarget?.objectId == shelf.brandId)
     }
 
+    /// Somebody who never ordered. What they are called may be markup.
+    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    func anAccountIsFoundEditedAndDeletedAfterWhatHappensWasSaid(_ screen: Desk.Screen) async throws {
+        let suite = try await Self.desk.suite
+        let customer = try await Customer.signUp(suite)
+        let lastName = "Quince\(Names.random(6))"
+        let address = "\(Names.random(10).lowercased())@customers.example"
+        try await Self.desk.check(
+            "accounts", on: screen,
+            [
+                "email": .string(customer.email), "lastName": .string("\(lastName) \(Desk.markup)"),
+                "search": .string("ada \(lastName)"), "address": .string(address),
+            ])
+        #expect(try await customer.client.get("/users/me").code == 209)
+        let found = try await Customer.admin(suite).run("accounts", ["search": .string(address)])
+        #expect(found.result["results"] == [])
+    }
+
     /// What shoppers write may be markup; on the page it is text.
     @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
     func reviewsAreModerated(_ screen: Desk.Screen) async throws {

@@ -30,7 +30,7 @@ export function elsewhere(router) {
     t('elsewhere.title'),
     h('p.soft', t('elsewhere.text', { roles })),
     h(
-      'ul.actions.plain',
+      'ul.actions',
       Object.entries(entries)
         .filter(([entry]) => sees(entry))
         .map(([entry, path]) => h('li', h('a.button', { href: router.href(path) }, t(`area.${entry}`)))),

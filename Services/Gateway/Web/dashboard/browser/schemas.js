@@ -2,7 +2,6 @@
 
 import { call } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
-import { dialog, field } from '../../shared/elements/dialog.js';
 import { t } from '../../shared/i18n.js';
 import { cached, forget } from '../../shared/store.js';
 import { runs } from '../areas.js';
@@ -44,24 +43,6 @@ export async function make(className, permissions) {
 export async function drop(className) {
   await call('DELETE', `/schemas/${className}`);
   forget(KEY);
-}
-
-/**
- * Asks for a name to be typed before something is gone for good.
- * @param options `{ title, text, word, confirm, done }`; `done` does it.
- */
-export function confirmTyped({ title, text, word, confirm, done }) {
-  return dialog({
-    title,
-    text,
-    content: field({ name: 'word', label: t('schema.typeName', { name: word }), required: true }),
-    confirm,
-    isDanger: true,
-    async submit({ word: typed }) {
-      if (typed.trim() !== word) throw new Error(t('schema.otherName'));
-      await done();
-    },
-  });
 }
 
 /** The words of a refusal that a shared module made. */
