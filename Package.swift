@@ -307,7 +307,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
             name: "FuzzTests",
             dependencies: [
                 "ObjectStore", "MessageBus", "Messages", "ParseProtocol", "ServiceKit", "ServiceSupport", "TestSupport",
-                "CZlib", "CrashService", "GatewayService", "UsersService",
+                "CZlib", "CrashService", "GatewayService", "PushService", "UsersService",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
             ],

@@ -47,7 +47,7 @@ enum ServiceDirectory {
             "bag": ["bag", "orders"],
             "payments": ["charges", "paymentEvents"],
             "mail": ["mails", "suppressedAddresses"],
-            "push": ["promotionReport"],
+            "push": ["promotionReport", "countAudience"],
             "analytics": [
                 "analyticsEvents", "analyticsSeries", "analyticsTop", "analyticsActiveUsers", "analyticsSales",
                 "analyticsRequests", "pushOpens",

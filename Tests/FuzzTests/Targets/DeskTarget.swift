@@ -1,20 +1,23 @@
 import Messages
 import ParseProtocol
+@preconcurrency import PushService
 import ServiceSupport
 @preconcurrency import UsersService
 
 /// The parameters of functions for the shop's desk that read or change what is not the caller's own: any JSON, against
-/// a store with some accounts.
+/// stores with some accounts and devices.
 struct DeskTarget: FuzzTarget {
     let name = "desk"
     let testInputs = 1500
     let dictionary = [
         "search", "limit", "userId", "firstName", "lastName", "name", "phone", "email", "username", "password", "ACL",
         "__op", "Delete", "ann", "ANN@", "lee", "%", "_", "'", "\"", "\\", "\u{10FFFF}", "ﬁ", "ß", "\0", " ", "  ",
-        "null", "1e9", "-1",
+        "null", "1e9", "-1", "audience", "channels", "where", "news", "all", "$in", "$or", "deviceType", "ios",
     ]
 
     private let sandbox: SandboxStore
+    private let push: SandboxStore
+    private static let devices = 12
 
     private static let shown: Set<String> = [
         "objectId", "username", "email", "emailVerified", "firstName", "lastName", "name", "createdAt", "isOperator",
@@ -32,10 +35,27 @@ struct DeskTarget: FuzzTarget {
             ]
             try await sandbox.apply(.create, "_User", nil, user, as: .init())
         }
+        push = try await SandboxStore(pushPlan)
+        for index in 0..<Self.devices {
+            let device: JSON = [
+                "deviceType": index.isMultiple(of: 3) ? "android" : "ios", "deviceToken": .string("token\(index)"),
+                "badge": .int(Int64(index % 4)), "channels": index.isMultiple(of: 2) ? ["news"] : [],
+            ]
+            try await push.store.write { transaction in
+                _ = try transaction.create("_Installation", device, caller: .master)
+            }
+        }
     }
 
     func generate(_ random: inout Seeded) -> [UInt8] {
         var parameters: JSON = [:]
+        if random.chance(50) {
+            var queries = RandomQuery(fields: [("deviceType", .string), ("badge", .number)], values: [:])
+            parameters["audience"] = random.pick([
+                "all", ["channels": ["news"]], ["channels": random.pick(ValueKind.strings)], .null,
+                ["where": queries.condition(&random)], ["where": random.pick(ValueKind.strings)], ["x": 1],
+            ])
+        }
         if random.chance(70) {
             parameters["search"] =
                 random.chance(50) ? random.pick(["ann", "ANN", "lee", "le", "fi"]) : random.pick(ValueKind.strings)
@@ -50,8 +70,10 @@ struct DeskTarget: FuzzTarget {
 
     func run(_ input: [UInt8]) async throws -> String {
         guard let parameters = try? JSON(clientText: input) else { return "no JSON" }
-        return try await [step(input) { try await find(parameters) }, step(input) { try edit(parameters) }]
-            .joined(separator: " ")
+        return try await [
+            step(input) { try await find(parameters) }, step(input) { try edit(parameters) },
+            step(input) { try await count(parameters) },
+        ].joined(separator: " ")
     }
 
     private func step(_ input: [UInt8], _ body: () async throws -> String) async throws -> String {
@@ -79,6 +101,17 @@ struct DeskTarget: FuzzTarget {
             try require(names.contains { $0.utf8.starts(with: start.utf8) }, "\(names) do not begin with \(start).")
         }
         return "\(results.count)"
+    }
+
+    /// No more devices than there are, and all of them for everybody.
+    private func count(_ parameters: JSON) async throws -> String {
+        let count = try AudienceCount(PromotionAudience(parameters["audience"]))
+        let counted = try await push.store.read { try count.read(from: $0) }
+        let devices = counted["devices"]?.intValue ?? -1
+        try require((0...Int64(Self.devices)).contains(devices), "\(devices) devices")
+        try require(counted["isEstimate"] == false, "A guess at \(Self.devices) devices")
+        if parameters["audience"] == "all" { try require(devices == Self.devices, "\(devices) devices are everybody.") }
+        return "\(devices)"
     }
 
     /// An edit is of the fields that it is for, and an address is the admins'.

@@ -57,7 +57,8 @@ import Testing
         Row(.POST, "/functions/analyticsSales", [:], developers),
         Row(.POST, "/functions/analyticsRequests", [:], developers),
         Row(.POST, "/functions/sendPromotion", [:]), Row(.POST, "/functions/cancelPromotion", [:]),
-        Row(.POST, "/functions/promotionReport", [:]), Row(.POST, "/functions/auditEntries", [:]),
+        Row(.POST, "/functions/promotionReport", [:]), Row(.POST, "/functions/countAudience", [:]),
+        Row(.POST, "/functions/auditEntries", [:]),
     ]
 
     private static let classes: [Row] = [

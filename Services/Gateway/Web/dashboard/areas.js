@@ -49,11 +49,12 @@ export function sees(entry) {
 }
 
 /**
- * The result of a function that may not be there: in a batch, since a refusal of its own would be an error in the
- * console of the browser.
+ * The result of a function that may be refused in the normal course of things: in a batch, since a refusal of its own
+ * would be an error in the console of the browser.
  */
-export async function askIfThere(name, parameters) {
-  const [answer] = await batch([{ method: 'POST', path: `/functions/${name}`, body: parameters }]);
+export async function askIfThere(name, parameters, signal) {
+  const question = { method: 'POST', path: `/functions/${name}`, body: parameters };
+  const [answer] = await batch([question], undefined, signal);
   if (answer instanceof APIError) throw answer;
   return answer.result;
 }
