@@ -303,8 +303,9 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         .testTarget(
             name: "FuzzTests",
             dependencies: [
-                "ObjectStore", "MessageBus", "Messages", "ParseProtocol", "TestSupport", "CZlib", "CrashService",
-                "GatewayService", .product(name: "Logging", package: "swift-log"),
+                "ObjectStore", "MessageBus", "Messages", "ParseProtocol", "ServiceKit", "ServiceSupport", "TestSupport",
+                "CZlib", "CrashService", "GatewayService", "PushService", "UsersService",
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
             ],
             exclude: ["Corpus"]

@@ -57,6 +57,7 @@ package func buildUsers(
     routes.function("revokeSessions") { parameters, request in
         try await SessionAdministration.revoke(parameters, request, host: host)
     }
+    AccountAdministration(host: host, rules: rules).install(in: &routes)
     installAudit(host, &routes)
     buildLinks(host, &routes, rules: rules)
 

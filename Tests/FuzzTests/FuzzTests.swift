@@ -55,4 +55,5 @@ import Testing
     @Test func files() async throws { try await fuzz(FileTarget()) }
     @Test func http() async throws { try await fuzz(HTTPTarget()) }
     @Test func live() async throws { try await fuzz(LiveTarget()) }
+    @Test func desk() async throws { try await fuzz(DeskTarget()) }
 }

@@ -9,7 +9,6 @@ const { maskedURL, merged } = await loadView('operations/settings-list.js');
 const { backupState } = await loadView('operations/backup-age.js');
 const { change } = await loadView('operations/config-change.js');
 const { planOf } = await loadView('operations/job-plan.js');
-const { isMine } = await loadView('areas.js');
 
 /** A server that tells `size` lines at most at once, from the cursor on. */
 function served(all, after, size) {
@@ -173,16 +172,4 @@ test('a plan is what the form says, or a word about what is wrong', () => {
   ]) {
     assert.throws(() => planOf({ ...form, ...wrong }), Error, JSON.stringify(wrong));
   }
-});
-
-test('the menu has what is somebody’s, and everything where nobody says', () => {
-  assert.ok(isMine('operations', null));
-  assert.ok(isMine('operations', ['admins']));
-  assert.ok(isMine('operations', ['developers']));
-  assert.ok(!isMine('operations', ['catalog', 'orders', 'support']));
-  assert.ok(isMine('today', []));
-  // What the services refuse an area is not in its menu, and what they allow is.
-  assert.ok(isMine('crashes', ['support']));
-  assert.ok(!isMine('promotions', ['catalog', 'orders', 'support', 'developers']));
-  assert.ok(!isMine('analytics', ['catalog', 'orders', 'support']));
 });

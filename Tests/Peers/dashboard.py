@@ -273,6 +273,47 @@ def customers(visit, given):
 
 
 @flow
+def accounts(visit, given):
+    """Somebody who never ordered is found by mail and by name, edited, and deleted when it was said what becomes of it."""
+    page = visit.page
+    enter(visit, given, "/dashboard/customers")
+    page.get_by_role("button", name="All accounts").click()
+    expect(page.get_by_text("Type at least two characters")).to_be_visible()
+    page.get_by_label("Beginning of a name or e-mail").fill(given["email"].upper())
+    page.get_by_role("link", name="Ada").press("Enter")
+    expect(page.get_by_text("No orders yet.")).to_be_visible()
+    card = page.locator("section.card", has=page.get_by_role("heading", name="Account", exact=True))
+    expect(card).to_contain_text("password")
+    everybody(page, "account")
+    card.get_by_role("button", name="Edit account").click()
+    everybody(page, "account editor")
+    box = page.locator("dialog")
+    box.get_by_label("Last name").fill(given["lastName"])
+    box.get_by_label("E-mail").fill("nobody")
+    with visit.refused("/functions/updateAccount", 400):
+        box.get_by_role("button", name="Save").click()
+        expect(box.locator(".problem")).not_to_be_empty()
+    box.get_by_label("E-mail").fill(given["address"])
+    box.get_by_role("button", name="Save").click()
+    toast(page, "The account was saved.")
+    expect(page.locator("#content h1")).to_have_text(f"Ada {given['lastName']}")
+    expect(card).to_contain_text(given["address"])
+    visit.open("/dashboard/customers?show=accounts")
+    page.get_by_label("Beginning of a name or e-mail").fill(given["search"])
+    page.get_by_role("link", name=given["lastName"]).press("Enter")
+    card.get_by_role("button", name="Delete account").click()
+    expect(box).to_contain_text("1 session ends at once.")
+    everybody(page, "deletion")
+    box.get_by_label(given["address"]).fill("somebody else")
+    box.get_by_role("button", name="Delete account").click()
+    expect(box.locator(".problem").last).not_to_be_empty()
+    box.get_by_label(given["address"]).fill(given["address"])
+    box.get_by_role("button", name="Delete account").click()
+    toast(page, "The account was deleted.")
+    expect(page.get_by_role("heading", name="Customers")).to_be_visible()
+
+
+@flow
 def today(visit, given):
     """The first view, its weight over the wire, and the figures for who does not see the chart."""
     page = visit.page
@@ -591,6 +632,7 @@ def main():
 
 
 import dashboard_operations  # noqa: E402,F401 (its flows)
+import dashboard_roles  # noqa: E402,F401 (its flows)
 import dashboard_schema  # noqa: E402,F401 (its flows)
 import dashboard_shop  # noqa: E402,F401 (its flows)
 import developers  # noqa: E402,F401

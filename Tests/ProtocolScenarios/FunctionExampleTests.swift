@@ -69,8 +69,7 @@ import Testing
         try await analytics(examples, customer, admin)
         try await crashes(examples, suite, customer, admin)
         try await stores(examples, admin)
-        try await examples.ask("sessionsOf", admin, ["userId": .string(customer.userId)])
-        try await examples.ask("revokeSessions", admin, ["userId": .string(customer.userId)])
+        try await accounts(examples, customer, admin)
         let rest = await examples.names.subtracting(examples.asked)
         #expect(rest == Self.ofRefusedMail)
     }
@@ -98,6 +97,18 @@ import Testing
             let asked = await examples.asked
             #expect(asked.isSuperset(of: Self.ofRefusedMail))
         }
+    }
+
+    private func accounts(_ examples: Examples, _ customer: Customer, _ admin: ParseClient) async throws {
+        let user: JSON = ["userId": .string(customer.userId)]
+        try await examples.ask("sessionsOf", admin, user)
+        try await examples.ask("revokeSessions", admin, user)
+        try await examples.ask("accounts", admin, ["search": .string(customer.email)])
+        try await examples.ask("account", admin, user)
+        var change = user
+        change["lastName"] = "Long"
+        try await examples.ask("updateAccount", admin, change)
+        try await examples.ask("deleteAccount", admin, user)
     }
 
     private func bagAndOrders(
@@ -202,6 +213,7 @@ import Testing
         wish["audience"] = ["channels": [.string("nobody\(Names.random(6))")]]
         try await examples.ask("sendPromotion", admin, wish)
         try await examples.ask("promotionReport", admin, id)
+        try await examples.ask("countAudience", admin, ["audience": wish["audience"] ?? .null])
         try await examples.ask("cancelPromotion", admin, id)
     }
 

@@ -16,7 +16,7 @@ package final class SandboxStore: Sendable {
         folder = FileManager.default.temporaryDirectory.appending(path: "satchel-\(Names.random(12))")
         store = try ClassStore(
             path: folder.appending(path: "\(plan.name).sqlite").path, classes: plan.classes, allowClassCreation: false,
-            allowCustomObjectId: true, migrations: [plan.migrations], logger: Logger(label: "test"))
+            allowCustomObjectId: true, migrations: [.serviceKit, plan.migrations], logger: Logger(label: "test"))
         rules = try plan.classRules(over: store, in: folder.path)
         await withCheckedContinuation { continuation in
             store.startWriting { continuation.resume() }

@@ -43,11 +43,11 @@ enum ServiceDirectory {
     private static let functions = table(
         reading: [
             "catalog": ["nearestStores", "reviewsToModerate"],
-            "users": ["sessionsOf", "auditEntries", "myAreas"],
+            "users": ["sessionsOf", "auditEntries", "myAreas", "accounts", "account"],
             "bag": ["bag", "orders"],
             "payments": ["charges", "paymentEvents"],
             "mail": ["mails", "suppressedAddresses"],
-            "push": ["promotionReport"],
+            "push": ["promotionReport", "countAudience"],
             "analytics": [
                 "analyticsEvents", "analyticsSeries", "analyticsTop", "analyticsActiveUsers",
                 "analyticsRetention", "analyticsSales", "analyticsRequests", "pushOpens",
@@ -58,7 +58,7 @@ enum ServiceDirectory {
         ],
         writing: [
             "catalog": ["hideReview", "showReview", "reportReview"],
-            "users": ["revokeSessions"],
+            "users": ["revokeSessions", "updateAccount", "deleteAccount"],
             "bag": [
                 "addToBag", "setBagQuantity", "emptyBag", "checkout", "chargeCustomer", "ChargeToken", "chargeToken",
                 "cancelOrder",

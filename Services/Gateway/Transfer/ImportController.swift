@@ -89,11 +89,11 @@ struct ImportController: Sendable {
 
 /// The parts that export and import have in common.
 enum Transfers {
-    /// The shop's admins, not with a restricted session, and the master key; each sees and changes what its rights
-    /// allow.
+    /// The shop's admins, or whoever runs an area, not with a restricted session, and the master key; each sees and
+    /// changes what its rights allow.
     /// - Throws: `.operationForbidden` (119) for anybody else.
-    static func requireOperator(_ principal: Principal) throws(ParseError) {
-        guard principal.isAdmin else {
+    static func requireOperator(_ principal: Principal, of area: OperatorArea = .admins) throws(ParseError) {
+        guard principal.runs([area]) else {
             throw ParseError(.operationForbidden, "Only members of the role \(adminsRole) may do this.")
         }
     }

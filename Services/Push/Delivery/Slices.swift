@@ -33,7 +33,7 @@ package struct Slice: Sendable {
     /// Rows in one transaction. With a badge each costs about 0.1 ms, so that other writes wait 50 ms at most.
     package static let rowsMax = 500
     /// Installations looked at in one read when few of them match: keeps a read far below the store's time limit.
-    static let scannedMax = 20_000
+    package static let scannedMax = 20_000
 
     /// - Parameter isScanning: looks at a bounded range of installations. Slower when an index answers the condition,
     ///   and the only way when none does and there are very many.

@@ -4,7 +4,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The cloud functions of the shop's admins for promotions: send, cancel, and see what became of them.
+/// The cloud functions of the shop's admins for promotions: count who would get one, send, cancel, and see what became
+/// of them.
 struct PromotionFunctions: Sendable {
     let host: ServiceHost
     let spreader: PushSpreader
@@ -39,6 +40,11 @@ struct PromotionFunctions: Sendable {
                 return try .result(["cancelled": .int(cancelled)])
             }
         }
+        routes.function("countAudience") { [host] parameters, request in
+            try request.requireAdmin()
+            let count = try AudienceCount(PromotionAudience(parameters["audience"]))
+            return try .result(await host.store.read { try count.read(from: $0) })
+        }
         routes.function("promotionReport") { [self] parameters, request in
             try request.requireAdmin()
             let id = try promotionId(parameters)
@@ -64,16 +70,8 @@ struct PromotionFunctions: Sendable {
         var data: JSON = ["alert": .string(content), "p": .string(id)]
         data["title"] = parameters["title"].flatMap { $0.isNull ? nil : $0 }
         var body: JSON = ["data": data]
-        switch parameters["audience"] ?? promotion["audience"] ?? "all" {
-        case "all", .null: body["where"] = [:]
-        case let audience:
-            let (channels, condition) = (audience["channels"], audience["where"])
-            guard channels != nil || condition != nil else {
-                throw ParseError(.validationError, "audience must be \"all\" or an object with channels or where.")
-            }
-            body["channels"] = channels
-            body["where"] = condition
-        }
+        let audience = PromotionAudience(parameters["audience"] ?? promotion["audience"])
+        (body["channels"], body["where"]) = try audience.members()
         if let time = parameters["pushTime"], !time.isNull {
             body["push_time"] = time
         } else if let planned = promotion["schedule"].flatMap(PushMoment.init), planned.earliest > now {

@@ -71,7 +71,9 @@ package struct PushDraft: Sendable {
         return text
     }
 
-    private static func target(_ filter: JSON?, _ channels: JSON?, _ audience: String?) throws(ParseError) -> Target {
+    /// To whom a push goes.
+    /// - Throws: `.pushMisconfigured` (115) for nobody, or for two who are meant at once, `.invalidChannelName` (112).
+    static func target(_ filter: JSON?, _ channels: JSON?, _ audience: String?) throws(ParseError) -> Target {
         switch (given(filter), given(channels)) {
         case (_?, _?):
             throw ParseError(.pushMisconfigured, "Channels and query can not be set at the same time.")

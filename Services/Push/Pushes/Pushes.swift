@@ -69,7 +69,7 @@ package enum Pushes {
     }
 
     /// Only a device that can be reached.
-    private static func reachable(_ condition: JSON) -> JSON {
+    static func reachable(_ condition: JSON) -> JSON {
         condition.adding(["deviceToken": ["$exists": true]])
     }
 

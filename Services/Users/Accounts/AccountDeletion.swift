@@ -15,6 +15,7 @@ enum AccountDeletion {
         try KnownDevices.forgetAll(of: userId, in: transaction)
         try SignInFailures.clearAll(of: userId, in: transaction)
         try Identities.giveAll(of: userId, in: transaction)
+        try PersonNames.forget(userId, in: transaction)
         try AnonymousIds.remove(of: userId, in: transaction)
         try PublicUsers.forget(userId, in: transaction)
         try Sessions.close(of: userId, in: transaction)

@@ -159,6 +159,8 @@ package struct UserRules: ClassRules {
         switch change.verb {
         case .create: return
         case .update:
+            try PersonNames.keep(
+                outcome.after ?? [:], of: outcome.objectId, before: outcome.before, in: transaction)
             try DisplayName.tellChange(
                 of: outcome.objectId, from: outcome.before, to: outcome.after, messages: messages, in: transaction)
             let email = outcome.after?["email"]

@@ -36,6 +36,11 @@ package enum OperatorRoles {
         }
     }
 
+    /// Whether a user has rights on the desk, by whichever role.
+    static func isHeld(by userId: String, _ reader: some ObjectReading) throws -> Bool {
+        try RoleHierarchy.roles(of: userId, reader).contains { OperatorArea.roles.contains($0.name) }
+    }
+
     /// Whether somebody without the master key may make this change of a stored role, whatever its ACL says.
     /// - Throws: `.objectNotFound` (101) for anybody but the admins, `.operationForbidden` (119) for what they may not.
     package static func check(

@@ -80,6 +80,7 @@ struct SignUp {
         } else if settings.showsUsers {
             try PublicUsers.isShown(userId, in: transaction)
         }
+        try PersonNames.keep(created.document, of: userId, in: transaction)
         try Identities.take(.username(username), for: userId, key, in: transaction)
         if case .set(let address) = fields.email {
             try Identities.take(.email(address), for: userId, key, in: transaction)

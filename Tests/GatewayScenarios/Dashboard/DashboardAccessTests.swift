@@ -16,7 +16,7 @@ import Testing
         let order = try #require(orders.first?.text("objectId"))
         let paths: [JSON] = [
             "", "/orders", .string("/orders/\(order)"), "/products", "/reviews?show=all", "/customers",
-            .string("/customers/\(customer.userId)"), "/nowhere",
+            .string("/customers/\(customer.userId)"), "/customers?show=accounts&search=ada", "/nowhere",
         ]
         let shop = try await Self.desk.shopPaths() + Self.desk.schemaPaths()
         try await Self.desk.checkAccess(to: paths + shop, on: screen)

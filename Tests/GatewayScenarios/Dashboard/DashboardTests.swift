@@ -34,14 +34,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(10)))
     func anOperatorWithASecondFactorIsAskedForIt() async throws {
-        let suite = try await Self.desk.suite
-        let person = try await Customer.signUp(suite)
-        let master = ParseClient.master(suite)
-        let admins = try #require(try await master.find("_Role", ["name": "admins"]).results.first)
-        let joined = try await master.call(
-            .PUT, "/roles/\(admins.text("objectId"))",
-            ["users": ["__op": "AddRelation", "objects": [person.pointer]]])
-        try #require(joined.status == 200, "\(joined.text)")
+        let person = try await Self.desk.member(of: "admins")
         let app = Authenticator()
         let mfa: JSON = ["secret": .string(app.secret), "token": .string(try await app.next())]
         let enrolled = try await person.client.call(
@@ -78,6 +71,24 @@ import Testing
         #expect(product["active"] == false)
         #expect(product["thumbnail"]?.wireType == "File")
         #expect(product["brand"]?.pointerTarget?.objectId == shelf.brandId)
+    }
+
+    /// Somebody who never ordered. What they are called may be markup.
+    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    func anAccountIsFoundEditedAndDeletedAfterWhatHappensWasSaid(_ screen: Desk.Screen) async throws {
+        let suite = try await Self.desk.suite
+        let customer = try await Customer.signUp(suite)
+        let lastName = "Quince\(Names.random(6))"
+        let address = "\(Names.random(10).lowercased())@customers.example"
+        try await Self.desk.check(
+            "accounts", on: screen,
+            [
+                "email": .string(customer.email), "lastName": .string("\(lastName) \(Desk.markup)"),
+                "search": .string("ada \(lastName)"), "address": .string(address),
+            ])
+        #expect(try await customer.client.get("/users/me").code == 209)
+        let found = try await Customer.admin(suite).run("accounts", ["search": .string(address)])
+        #expect(found.result["results"] == [])
     }
 
     /// What shoppers write may be markup; on the page it is text.

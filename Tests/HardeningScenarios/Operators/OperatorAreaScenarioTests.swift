@@ -40,6 +40,11 @@ import Testing
         Row(.POST, "/functions/reviewsToModerate", [:], catalog, support),
         Row(.POST, "/functions/sessionsOf", ["userId": "nobody1234"], support),
         Row(.POST, "/functions/revokeSessions", ["userId": "nobody1234"], support),
+        Row(.POST, "/functions/accounts", ["search": "nobody1234"], support),
+        Row(.POST, "/functions/account", ["userId": "nobody1234"], support),
+        Row(.POST, "/functions/updateAccount", ["userId": "nobody1234", "name": "Nobody"], support),
+        Row(.POST, "/functions/updateAccount", ["userId": "nobody1234", "email": "nobody@customers.example"]),
+        Row(.POST, "/functions/deleteAccount", ["userId": "nobody1234"], support),
         Row(.POST, "/functions/mails", [:], support), Row(.POST, "/functions/suppressedAddresses", [:], support),
         Row(.POST, "/functions/unsuppressAddress", [:], support), Row(.POST, "/functions/retryMail", [:], support),
         Row(.POST, "/functions/crashIssues", [:], developers, support),
@@ -55,7 +60,8 @@ import Testing
         Row(.POST, "/functions/analyticsRequests", [:], developers),
         Row(.POST, "/functions/analyticsRetention", [:], developers),
         Row(.POST, "/functions/sendPromotion", [:]), Row(.POST, "/functions/cancelPromotion", [:]),
-        Row(.POST, "/functions/promotionReport", [:]), Row(.POST, "/functions/auditEntries", [:]),
+        Row(.POST, "/functions/promotionReport", [:]), Row(.POST, "/functions/countAudience", [:]),
+        Row(.POST, "/functions/auditEntries", [:]),
     ]
 
     private static let classes: [Row] = [
@@ -81,6 +87,9 @@ import Testing
         Row(.GET, "/cloud_code/jobs", nil, developers), Row(.GET, "/cloud_code/jobs/data", nil, developers),
         Row(.POST, "/cloud_code/jobs", [:], developers), Row(.GET, "/scriptlog", nil, developers),
         Row(.GET, "/security", nil, developers), Row(.GET, "/serverInfo", nil, developers),
+        Row(.GET, "/operations/log?size=1", nil, developers), Row(.GET, "/operations/metrics", nil, developers),
+        Row(.GET, "/operations/jobs?limit=1", nil, developers), Row(.GET, "/operations/functions", nil, developers),
+        Row(.GET, "/operations/settings"), Row(.GET, "/operations/config"), Row(.GET, "/operations/backups"),
         Row(.POST, "/push", [:]), Row(.GET, "/push_audiences"),
         Row.masterKeys(.DELETE, "/purge/NeverThere"), Row.masterKeys(.POST, "/loginAs", ["userId": "nobody1234"]),
         Row.masterKeys(.GET, "/aggregate/Product?distinct=name"),

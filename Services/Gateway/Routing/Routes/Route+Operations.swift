@@ -1,19 +1,22 @@
+import Messages
+
 /// What operators ask about the running suite: for the master key and for sessions of operators.
 extension Route {
     static let operations: [Route] = [
         operation("settings", "getSettingsInForce", "The settings that each process runs with, without secrets.") {
             await $0.controllers.operations.settings($0.request)
         },
-        operation("metrics", "getMetrics", "Counts since the start, by process, and what waits now.") {
+        operation("metrics", "getMetrics", "Counts since the start, by process, and what waits now.", area: .developers)
+        {
             await $0.controllers.operations.metrics($0.request, $0.router.meter.times)
         },
-        operation("log", "followLog", "Lines of the log, and those that came since.") {
+        operation("log", "followLog", "Lines of the log, and those that came since.", area: .developers) {
             try await $0.controllers.logs.follow($0.request)
         },
-        operation("functions", "listFunctions", "Functions of the suite and of cloud code.") {
+        operation("functions", "listFunctions", "Functions of the suite and of cloud code.", area: .developers) {
             try await $0.controllers.operations.functions()
         },
-        operation("jobs", "listJobRuns", "Runs of jobs, the newest first.") {
+        operation("jobs", "listJobRuns", "Runs of jobs, the newest first.", area: .developers) {
             try await $0.controllers.operations.jobRuns($0.request)
         },
         operation("config", "getWholeConfig", "The parameters of the app, those for the master key as well.") {
@@ -24,11 +27,13 @@ extension Route {
         },
     ]
 
+    /// - Parameter area: whose operators are told; what says more than `/scriptlog`, `/serverInfo` and the classes of
+    ///   jobs do is the admins'.
     private static func operation(
-        _ name: String, _ id: String, _ summary: String, handler: @escaping Handler
+        _ name: String, _ id: String, _ summary: String, area: OperatorArea = .admins, handler: @escaping Handler
     ) -> Route {
         Route(.get, "/operations/\(name)", .system, id, summary) { call in
-            try Transfers.requireOperator(call.principal)
+            try Transfers.requireOperator(call.principal, of: area)
             return try await handler(call)
         }
     }

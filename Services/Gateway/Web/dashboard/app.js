@@ -1,16 +1,20 @@
 // The dashboard: signs an operator in and shows the view of the address.
 
-import { auth } from '../shared/api.js';
+import { APIError, auth } from '../shared/api.js';
 import { fill, h } from '../shared/dom.js';
-import { errorText } from '../shared/elements/toast.js';
 import { loadTexts, t } from '../shared/i18n.js';
 import { Router } from '../shared/router.js';
 import { server, theme } from '../shared/settings.js';
 import { forgetAll } from '../shared/store.js';
+import { areas, sees } from './areas.js';
 import { Shell } from './shell.js';
-import { signIn } from './sign-in.js';
+import { leave, signIn } from './sign-in.js';
+import { elsewhere, problem } from './sorry.js';
 
-/** Each view is a module, fetched when it is first looked at. `area` is the entry of the menu that it belongs to. */
+/**
+ * Each view is a module, fetched when it is first looked at. `area` is the entry of the menu that it belongs to, `sheet`
+ * what `areas.js` has a rule of its own for.
+ */
 const routes = {
   '/': { area: 'today', load: () => import('./pages/today.js') },
   '/orders': { area: 'orders', load: () => import('./pages/orders.js') },
@@ -27,8 +31,16 @@ const routes = {
   '/data': { area: 'data', load: () => import('./pages/data.js') },
   '/data/console': { area: 'data', load: () => import('./pages/console.js') },
   '/data/:className': { area: 'data', load: () => import('./pages/data.js') },
-  '/data/:className/schema': { area: 'data', load: () => import('./pages/class-schema.js') },
-  '/data/:className/permissions': { area: 'data', load: () => import('./pages/class-permissions.js') },
+  '/data/:className/schema': {
+    area: 'data',
+    sheet: 'schema',
+    load: () => import('./pages/class-schema.js'),
+  },
+  '/data/:className/permissions': {
+    area: 'data',
+    sheet: 'schema',
+    load: () => import('./pages/class-permissions.js'),
+  },
   '/promotions': { area: 'promotions', load: () => import('./pages/promotions.js') },
   '/promotions/:id': { area: 'promotions', load: () => import('./pages/promotion.js') },
   '/crashes': { area: 'crashes', load: () => import('./pages/crashes.js') },
@@ -40,9 +52,13 @@ const routes = {
   '/operations/jobs': { area: 'operations', load: () => import('./pages/operations/jobs.js') },
   '/operations/logs': { area: 'operations', load: () => import('./pages/operations/logs.js') },
   '/operations/config': { area: 'operations', load: () => import('./pages/operations/config.js') },
-  '/operations/settings': { area: 'operations', load: () => import('./pages/operations/settings.js') },
-  '/operations/backups': { area: 'operations', load: () => import('./pages/operations/backups.js') },
-  '/operations/audit': { area: 'operations', load: () => import('./pages/operations/audit.js') },
+  '/operations/settings': {
+    area: 'operations',
+    sheet: 'settings',
+    load: () => import('./pages/operations/settings.js'),
+  },
+  '/operations/backups': { area: 'operations', sheet: 'backups', load: () => import('./pages/operations/backups.js') },
+  '/operations/audit': { area: 'operations', sheet: 'audit', load: () => import('./pages/operations/audit.js') },
 };
 
 const router = new Router('/dashboard', routes, show);
@@ -55,7 +71,11 @@ async function show(view) {
   shell.select(route?.area);
   const main = shell.begin();
   try {
-    if (!route) throw new NotFound();
+    if (!route) throw new APIError(101, '');
+    if (!sees(route.sheet ?? route.area)) {
+      fill(main, elsewhere(router));
+      return title(main);
+    }
     const page = await route.load();
     if (signal.aborted) return;
     const content = await page.render({ ...view, router, redraw: () => router.refresh() });
@@ -66,25 +86,12 @@ async function show(view) {
     if (signal.aborted || error?.name === 'AbortError') return;
     // A new release came: this page names files that are not there any more.
     if (error instanceof TypeError && /module/i.test(error.message) && reloadOnce()) return;
-    fill(main, problem(error));
+    fill(
+      main,
+      problem(error, () => router.refresh(), router),
+    );
     title(main);
   }
-}
-
-class NotFound extends Error {}
-
-function problem(error) {
-  const isMissing = error instanceof NotFound || error?.isGone;
-  return h(
-    'section.sorry',
-    h('h1', { tabindex: -1 }, t(isMissing ? 'missing.title' : 'problem.title')),
-    h('p.soft', isMissing ? t('missing.text') : errorText(error)),
-    h(
-      'p.actions',
-      h('button', { type: 'button', onclick: () => router.refresh() }, t('action.tryAgain')),
-      h('a.button.quiet', { href: router.href('/') }, t('area.today')),
-    ),
-  );
 }
 
 /** Says where somebody is: in the window's title, and by the focus to who does not see the page. */
@@ -110,10 +117,11 @@ function reloadOnce() {
   return true;
 }
 
-function askToSignIn(expired) {
+function askToSignIn(note) {
   forgetAll();
+  areas.forget();
   document.title = `${t('signIn.title')} · ${server.shop}`;
-  fill(document.body, signIn({ expired, done: open }));
+  fill(document.body, signIn({ note, done: open }));
   document.querySelector('dialog')?.remove();
 }
 
@@ -123,9 +131,20 @@ function open() {
   return router.refresh();
 }
 
+/** A session that was kept: what its user may do can be another since. */
+async function comeBack() {
+  try {
+    if ((await areas.learn()).length) return open();
+    await leave();
+    askToSignIn(t('signIn.noOperator'));
+  } catch (error) {
+    if (auth.current) fill(document.body, h('main.entry', problem(error, comeBack)));
+  }
+}
+
 theme.apply();
 await loadTexts(new URL('texts/', import.meta.url));
-auth.onEnd(askToSignIn);
+auth.onEnd((expired) => askToSignIn(expired ? t('signIn.expired') : null));
 router.start();
-if (auth.restore()) await open();
-else askToSignIn(false);
+if (auth.restore()) await comeBack();
+else askToSignIn(null);

@@ -1,39 +1,60 @@
-// Which parts of the desk are an operator's. The services decide what he may do; here the menu is spared what he cannot.
+// Which parts of the desk are an operator's. The services decide what he may do; here he is spared what he cannot.
 
-import { APIError } from '../shared/api.js';
+import { APIError, ask } from '../shared/api.js';
 import { batch } from '../shared/batch.js';
 
-/** The areas that lead to each entry of the menu beside the admins'; those that are not here are everybody's. */
+/**
+ * The areas that lead to each entry of the menu, and to sheets that ask for more than their entry, beside the admins'.
+ * What is not here is nobody's but the admins'.
+ */
 const needs = {
+  today: ['catalog', 'orders', 'support', 'developers'],
   orders: ['orders', 'support'],
   products: ['catalog'],
   reviews: ['catalog', 'support'],
   customers: ['orders', 'support'],
-  promotions: [],
   data: ['catalog', 'developers'],
+  schema: ['developers'],
   crashes: ['developers', 'support'],
   analytics: ['developers'],
   operations: ['developers'],
 };
 
-/** @param mine what `myAreas` answers; null where nobody says. */
-export function isMine(entry, mine) {
-  if (!mine || mine.includes('admins') || !Object.hasOwn(needs, entry)) return true;
-  return needs[entry].some((area) => mine.includes(area));
+let mine = [];
+
+/** The areas of whoever is signed in, as the services said last. */
+export const areas = {
+  get mine() {
+    return mine;
+  },
+  /** Asks for them. None at all: an account that is not an operator's. */
+  async learn() {
+    const answer = await ask('myAreas');
+    mine = Array.isArray(answer.areas) ? answer.areas : [];
+    return mine;
+  },
+  forget() {
+    mine = [];
+  },
+};
+
+/** Whether one of these areas is the operator's. Admins have all of them. */
+export function runs(...some) {
+  return mine.includes('admins') || some.some((area) => mine.includes(area));
+}
+
+/** Whether an entry of the menu, or a sheet of its own, is the operator's. */
+export function sees(entry) {
+  return runs(...(Object.hasOwn(needs, entry) ? needs[entry] : []));
 }
 
 /**
- * The result of a function that may not be there: in a batch, since a refusal of its own would be an error in the
- * console of the browser.
+ * The result of a function that may be refused in the normal course of things: in a batch, since a refusal of its own
+ * would be an error in the console of the browser.
  */
-export async function askIfThere(name, parameters) {
-  const [answer] = await batch([{ method: 'POST', path: `/functions/${name}`, body: parameters }]);
+export async function askIfThere(name, parameters, signal) {
+  const question = { method: 'POST', path: `/functions/${name}`, body: parameters };
+  const [answer] = await batch([question], undefined, signal);
   if (answer instanceof APIError) throw answer;
   return answer.result;
-}
-
-/** The operator's areas; null where the services know no areas, or do not say now. */
-export async function myAreas() {
-  const { areas } = (await askIfThere('myAreas', {}).catch(() => null)) ?? {};
-  return Array.isArray(areas) ? areas : null;
 }

@@ -5,6 +5,7 @@ import { field } from '../shared/elements/dialog.js';
 import { moment } from '../shared/format.js';
 import { t } from '../shared/i18n.js';
 import { readAudience, writeAudience } from './audience.js';
+import { audienceCount } from './audience-count.js';
 import { photoField } from './photo-field.js';
 import { phonePreview } from './promotion-preview.js';
 
@@ -13,18 +14,24 @@ const CONTENT_MAX = 2000;
 
 /**
  * @param save is given what the promotion is to have, and throws what is wrong with it.
+ * @param signal ends with the view.
  * @returns `{ element, isChanged() }`.
  */
-export function promotionForm(promotion, save) {
+export function promotionForm(promotion, save, signal) {
   const preview = phonePreview();
   let url = null;
-  const draw = () => preview.show({ content: form?.content.value ?? '', code: form?.discountCode.value ?? '', url });
+  const count = audienceCount(signal);
+  const draw = () => {
+    preview.show({ content: form?.content.value ?? '', code: form?.discountCode.value ?? '', url });
+    if (form) count.show(chosen(values()));
+  };
   let form = null;
   const photo = photoField(promotion.image?.url, '', (shown) => {
     url = shown;
     draw();
   });
   const audience = audienceFields(readAudience(promotion.audience));
+  const values = () => Object.fromEntries([...new FormData(form)].filter(([, value]) => typeof value === 'string'));
   form = h(
     'form.columns',
     { oninput: draw, onsubmit: submit },
@@ -55,13 +62,12 @@ export function promotionForm(promotion, save) {
           }),
         ),
       ),
-      h('section.card.stack', h('h2', t('promotion.audience')), audience),
+      h('section.card.stack', h('h2', t('promotion.audience')), audience, count.element),
       save.problem,
       h('div.actions', h('button.primary', { type: 'submit' }, t('action.save'))),
     ),
     h('div.stack', h('section.card', h('header', h('h2', t('promotion.preview'))), preview.element)),
   );
-  const values = () => Object.fromEntries([...new FormData(form)].filter(([, value]) => typeof value === 'string'));
   const first = JSON.stringify(values());
   let hasPhoto = false;
   photo.element.addEventListener('change', () => {
@@ -100,6 +106,15 @@ function audienceOf(values) {
     return writeAudience(values);
   } catch (error) {
     throw error.key ? new Error(t(error.key, error.values)) : error;
+  }
+}
+
+/** The audience as it stands in the form; undefined while it is none. */
+function chosen(values) {
+  try {
+    return writeAudience(values);
+  } catch {
+    return undefined;
   }
 }
 
@@ -164,7 +179,6 @@ function audienceFields(values) {
       onchange: (event) => choose(event.target.value),
     }),
     groups.map(([, group]) => group),
-    h('p.hint', t('audience.noCount')),
   ];
 }
 

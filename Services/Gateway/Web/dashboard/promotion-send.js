@@ -6,12 +6,16 @@ import { toast } from '../shared/elements/toast.js';
 import { dateTime, moment } from '../shared/format.js';
 import { t } from '../shared/i18n.js';
 import { audienceWords } from './audience.js';
+import { audienceCount } from './audience-count.js';
 
 /** Asks once more to whom and when, then sends. A push that was sent cannot be called back. */
 export function sendPromotion(promotion) {
   const { key, values: words } = audienceWords(promotion.audience);
   const planned = moment(promotion.schedule);
   const isLater = planned && planned > new Date();
+  const open = new AbortController();
+  const count = audienceCount(open.signal);
+  count.show(promotion.audience ?? null);
   return dialog({
     title: t('send.title'),
     text: [
@@ -19,6 +23,7 @@ export function sendPromotion(promotion) {
       isLater ? t('send.later', { date: dateTime(planned) }) : t('send.now'),
     ].join(' '),
     confirm: t(isLater ? 'send.confirmLater' : 'send.confirm'),
+    content: count.element,
     fields: [{ name: 'title', label: t('send.heading'), maxlength: 100, hint: t('send.headingHint') }],
     async submit({ title }) {
       const parameters = { promotionId: promotion.objectId, ...(title.trim() ? { title: title.trim() } : {}) };
@@ -32,7 +37,7 @@ export function sendPromotion(promotion) {
       }
       return true;
     },
-  });
+  }).finally(() => open.abort());
 }
 
 export function stopPromotion(promotion) {

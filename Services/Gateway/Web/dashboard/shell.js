@@ -1,13 +1,15 @@
 // What stands around every view: the menu, at the side or, on a phone, below; and what belongs to the account.
 
-import { auth, call } from '../shared/api.js';
+import { auth } from '../shared/api.js';
 import { fill, h } from '../shared/dom.js';
 import { chooseLanguage, currentLanguage, languages, t } from '../shared/i18n.js';
 import { icon } from '../shared/icons.js';
 import { server, theme } from '../shared/settings.js';
-import { isMine, myAreas } from './areas.js';
+import { sees } from './areas.js';
+import { leave } from './sign-in.js';
 
-const areas = {
+/** The menu, in its order. */
+export const entries = {
   today: '/',
   orders: '/orders',
   products: '/products',
@@ -30,14 +32,12 @@ export class Shell {
   }
 
   element() {
-    const links = Object.entries(areas).map(([area, path]) => {
+    this.#links.clear();
+    const links = Object.entries(entries).filter(([area]) => sees(area));
+    const items = links.map(([area, path]) => {
       const link = h('a', { href: this.#router.href(path) }, icon(area), h('span', t(`area.${area}`)));
       this.#links.set(area, link);
       return h('li', link);
-    });
-    // The menu is there at once; what is not his goes when that is known.
-    myAreas().then((mine) => {
-      for (const [area, link] of this.#links) link.parentElement.hidden = !isMine(area, mine);
     });
     const brand = h(
       'a.brand',
@@ -50,7 +50,7 @@ export class Shell {
       h(
         'div.frame',
         h('header.top', brand, this.#account()),
-        h('nav.rail', { 'aria-label': t('shell.menu') }, h('ul', links)),
+        h('nav.rail', { 'aria-label': t('shell.menu') }, h('ul', items)),
         this.#main,
       ),
     ];
@@ -115,8 +115,7 @@ export class Shell {
   }
 }
 
-/** Ends the session at the server, too; when that cannot be reached, here at least. */
 async function signOut() {
-  await call('POST', '/logout', { body: {} }).catch(() => {});
+  await leave();
   auth.end(false);
 }

@@ -1,5 +1,5 @@
-// Signing in with an account of the role `admins`, with a second factor where the account has one. The master key has
-// no business in a browser.
+// Signing in with the account of an operator, of whichever role, with a second factor where the account has one. The
+// master key has no business in a browser.
 
 import { auth, call } from '../shared/api.js';
 import { fill, h } from '../shared/dom.js';
@@ -7,16 +7,17 @@ import { field } from '../shared/elements/dialog.js';
 import { errorText } from '../shared/elements/toast.js';
 import { t } from '../shared/i18n.js';
 import { server } from '../shared/settings.js';
+import { areas } from './areas.js';
 
 const CODE_WANTED = 211;
 
 /**
  * The form.
- * @param expired whether a session just ended by itself.
+ * @param note why somebody who was signed in is not any more.
  * @param done is called when somebody is signed in.
  */
-export function signIn({ expired, done }) {
-  const note = h('p.problem', { role: 'alert' }, expired ? t('signIn.expired') : null);
+export function signIn({ note: text, done }) {
+  const note = h('p.problem', { role: 'alert' }, text);
   const factor = h('div', { hidden: true });
   const send = h('button.primary', { type: 'submit' }, t('signIn.send'));
   const form = h(
@@ -86,18 +87,24 @@ export function signIn({ expired, done }) {
   );
 }
 
-/** `isAdmin` is the server's word about the role; each call is checked by the services all the same. */
+/** Each call is checked by the services all the same. A session is kept when it is known to be an operator's. */
 async function enter(user, keeps) {
   const { sessionToken, objectId, username, name, firstName } = user;
-  auth.begin(
-    sessionToken,
-    { objectId, name: name || firstName || username, firstName: firstName || name || '' },
-    keeps && user.isAdmin,
-  );
-  if (user.isAdmin) return;
+  const shown = { objectId, name: name || firstName || username, firstName: firstName || name || '' };
+  auth.begin(sessionToken, shown, false);
+  try {
+    if (!(await areas.learn()).length) throw new Error(t('signIn.noOperator'));
+  } catch (error) {
+    await leave();
+    throw error;
+  }
+  auth.begin(sessionToken, shown, keeps);
+}
+
+/** Ends the session at the server, too; when that cannot be reached, here at least. */
+export async function leave() {
   await call('POST', '/logout', { body: {} }).catch(() => {});
   auth.drop();
-  throw new Error(t('signIn.noOperator'));
 }
 
 function reason(error, code) {

@@ -6,6 +6,7 @@ import { parameters } from '../../shared/figures/range.js';
 import { decimals, money, number, shortMoney } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { server } from '../../shared/settings.js';
+import { runs } from '../areas.js';
 import { stateChips } from '../listing.js';
 import { made } from '../orders-shared.js';
 import { changed, ranking, trend } from './cards.js';
@@ -90,21 +91,18 @@ export async function sales(view, query, go) {
         load: figure(average),
         ...inMoney,
       }),
-      ranking(view, 'sales-by-brand', t('analytics.byBrand'), columns('brand'), () => things('brand'), inMoney.text),
-      ranking(
-        view,
-        'sales-by-product',
-        t('analytics.byProduct'),
-        columns('product'),
-        () => things('product'),
-        inMoney.text,
-      ),
+      // Brands and products are what orders say, and those are not everybody's who reads figures.
+      runs('orders', 'support') ? ['brand', 'product'].map((key) => soldBy(view, key, things, inMoney.text)) : null,
     ),
-    h('p.hint', t('analytics.soldHint', { n: ORDERS, count: number(ORDERS) })),
+    runs('orders', 'support') ? h('p.hint', t('analytics.soldHint', { n: ORDERS, count: number(ORDERS) })) : null,
   ];
 }
 
-const columns = (key) => [t(`analytics.${key}`), t('analytics.gross'), t('analytics.pieces')];
+function soldBy(view, key, things, text) {
+  const title = t(key === 'brand' ? 'analytics.byBrand' : 'analytics.byProduct');
+  const columns = [t(`analytics.${key}`), t('analytics.gross'), t('analytics.pieces')];
+  return ranking(view, `sales-by-${key}`, title, columns, () => things(key), text);
+}
 
 /** Steps of nothing: what the series of the shop's own currency has in this stretch. */
 async function empty(wanted, interval, signal) {

@@ -1,7 +1,6 @@
 // The classes that an operator can look into: all of them, as their schemas say. Who may not ask for those sees the
-// shop's own, those that apps asked for lately, and any that is named.
+// shop's own, and any that is named.
 
-import { ask } from '../../shared/api.js';
 import { actions, everybody } from '../../shared/browser/permissions.js';
 import { fieldsOf, isClassName } from '../../shared/browser/schema.js';
 import { h } from '../../shared/dom.js';
@@ -9,7 +8,6 @@ import { dialog, field } from '../../shared/elements/dialog.js';
 import { toast } from '../../shared/elements/toast.js';
 import { t } from '../../shared/i18n.js';
 import { icon } from '../../shared/icons.js';
-import { cached } from '../../shared/store.js';
 import { heading } from '../listing.js';
 import { make, schemas } from './schemas.js';
 
@@ -19,20 +17,11 @@ const shop = ['Category', 'Order', 'OrderItem', 'Page', 'Product', 'ProductRevie
 const isPrivate = (name) =>
   name.startsWith('_') || ['Address', 'FavoriteProduct', 'PaymentMethod'].includes(name) || !isClassName(name);
 
-/** The shop's classes and those that the counts of requests name. Without counts, the shop's alone. */
-function asked(signal) {
-  return cached('classes', async () => {
-    const counted = await ask('analyticsRequests', { groupBy: 'class', limit: 300 }, signal).catch(() => []);
-    const names = counted.map((group) => group.class).filter((name) => !isPrivate(name));
-    return sorted([...new Set([...shop, ...names])]);
-  });
-}
-
 const sorted = (names) => names.sort((a, b) => a.localeCompare(b));
 
-export async function index({ router, signal }) {
+export async function index({ router }) {
   const all = await schemas();
-  const names = all ? sorted([...all.keys()]) : await asked(signal);
+  const names = sorted(all ? [...all.keys()] : [...shop]);
   const form = h(
     'form.bar',
     {

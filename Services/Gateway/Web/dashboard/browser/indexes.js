@@ -7,7 +7,8 @@ import { table } from '../../shared/elements/table.js';
 import { toast } from '../../shared/elements/toast.js';
 import { dateTime } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
-import { change, confirmTyped, inWords } from './schemas.js';
+import { confirmTyped } from '../confirm-typed.js';
+import { change, inWords } from './schemas.js';
 
 export function indexCard(className, schema, redraw) {
   const indexes = indexesOf(schema);

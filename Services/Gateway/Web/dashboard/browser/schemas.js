@@ -2,22 +2,18 @@
 
 import { call } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
-import { dialog, field } from '../../shared/elements/dialog.js';
 import { t } from '../../shared/i18n.js';
 import { cached, forget } from '../../shared/store.js';
+import { runs } from '../areas.js';
 
 const KEY = 'schemas';
 
 /** Every class' schema by name; null for who may not ask. */
-export function schemas() {
+export async function schemas() {
+  if (!runs('developers')) return null;
   return cached(KEY, async () => {
-    try {
-      const { results } = await call('GET', '/schemas');
-      return new Map(results.map((schema) => [schema.className, schema]));
-    } catch (error) {
-      if (error.isForbidden || error.status === 403) return null;
-      throw error;
-    }
+    const { results } = await call('GET', '/schemas');
+    return new Map(results.map((schema) => [schema.className, schema]));
   });
 }
 
@@ -47,24 +43,6 @@ export async function make(className, permissions) {
 export async function drop(className) {
   await call('DELETE', `/schemas/${className}`);
   forget(KEY);
-}
-
-/**
- * Asks for a name to be typed before something is gone for good.
- * @param options `{ title, text, word, confirm, done }`; `done` does it.
- */
-export function confirmTyped({ title, text, word, confirm, done }) {
-  return dialog({
-    title,
-    text,
-    content: field({ name: 'word', label: t('schema.typeName', { name: word }), required: true }),
-    confirm,
-    isDanger: true,
-    async submit({ word: typed }) {
-      if (typed.trim() !== word) throw new Error(t('schema.otherName'));
-      await done();
-    },
-  });
 }
 
 /** The words of a refusal that a shared module made. */

@@ -2,6 +2,7 @@
 
 import { editable, kindOf, parse } from '../../shared/browser/types.js';
 import { t } from '../../shared/i18n.js';
+import { runs } from '../areas.js';
 
 export const kinds = ['text', 'number', 'boolean', 'date', 'geo', 'array', 'object'];
 
@@ -27,7 +28,9 @@ export function fieldsOf(before) {
       hint: t('ops.valueHint'),
       value: before ? editable(before.value, kind) : '',
     },
-    { name: 'isHidden', type: 'checkbox', label: t('ops.masterKeyOnly'), checked: before?.isHidden },
+    ...(runs('admins')
+      ? [{ name: 'isHidden', type: 'checkbox', label: t('ops.masterKeyOnly'), checked: before?.isHidden }]
+      : []),
   ];
 }
 

@@ -3,6 +3,7 @@
 
 import { h } from '../../shared/dom.js';
 import { t } from '../../shared/i18n.js';
+import { sees } from '../areas.js';
 import { heading } from '../listing.js';
 
 const tabs = {
@@ -17,10 +18,14 @@ const tabs = {
   audit: '/operations/audit',
 };
 
+/** Sheets that are the admins' alone, as `areas.js` has it. */
+const own = ['settings', 'backups', 'audit'];
+
 function tabsOf(router, current) {
   const link = ([name, path]) =>
     h('a', { href: router.href(path), 'aria-current': name === current ? 'page' : null }, t(`ops.tab.${name}`));
-  return h('nav.tabs', { 'aria-label': t('ops.tabs') }, Object.entries(tabs).map(link));
+  const mine = Object.entries(tabs).filter(([name]) => sees(own.includes(name) ? name : 'operations'));
+  return h('nav.tabs', { 'aria-label': t('ops.tabs') }, mine.map(link));
 }
 
 /** The head of a view of operations. */

@@ -16,7 +16,8 @@ import { failure, toast } from '../../shared/elements/toast.js';
 import { t } from '../../shared/i18n.js';
 import { icon } from '../../shared/icons.js';
 import { indexCard } from '../browser/indexes.js';
-import { change, classTabs, confirmTyped, drop, inWords, schema } from '../browser/schemas.js';
+import { change, classTabs, drop, inWords, schema } from '../browser/schemas.js';
+import { confirmTyped } from '../confirm-typed.js';
 import { counted, heading } from '../listing.js';
 
 export async function render({ params: { className }, router, signal, redraw }) {

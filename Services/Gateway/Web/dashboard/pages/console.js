@@ -10,6 +10,7 @@ import { table } from '../../shared/elements/table.js';
 import { errorText } from '../../shared/elements/toast.js';
 import { number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
+import { runs } from '../areas.js';
 import { schemas } from '../browser/schemas.js';
 import { stateChips, heading } from '../listing.js';
 
@@ -35,7 +36,7 @@ export async function render({ query, router, signal }) {
       'p.actions',
       h('button.primary', { type: 'submit', value: 'rows' }, t('console.run')),
       h('button', { type: 'submit', value: 'count' }, t('console.count')),
-      h('button', { type: 'submit', value: 'plan' }, t('console.explain')),
+      runs('developers') ? h('button', { type: 'submit', value: 'plan' }, t('console.explain')) : null,
     ),
   );
   form.elements.className.setAttribute('list', names);

@@ -10,6 +10,7 @@ import { t } from '../../shared/i18n.js';
 import { breadcrumbsOf, deviceOf, exceptionsOf, tagsOf } from '../crash-event.js';
 import { reportsByDay } from '../crash-figures.js';
 import { ignore, levelTag, reopen, resolve, statusTag } from '../crash-shared.js';
+import { runs } from '../areas.js';
 import { heading } from '../listing.js';
 
 /** Versions in the picture; the table beside it has no others. */
@@ -33,6 +34,8 @@ export async function render({ params, router, signal, redraw }) {
 }
 
 function actions(issue, redraw) {
+  // Support reads what crashes; what is decided about it is the developers'.
+  if (!runs('developers')) return null;
   const button = (kind, key, work) =>
     h(`button${kind}`, { type: 'button', onclick: () => work(issue).then((done) => done && redraw()) }, t(key));
   const isOpen = ['unresolved', 'regression'].includes(issue.status);

@@ -1,12 +1,15 @@
-// One customer: their orders, how to reach them, and where they are signed in.
+// One customer: their orders, how to reach them, and for who looks after them the account and where it is signed in.
 
-import { APIError, ask, find, run } from '../../shared/api.js';
+import { APIError, find, run } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
 import { dialog } from '../../shared/elements/dialog.js';
 import { table } from '../../shared/elements/table.js';
 import { toast } from '../../shared/elements/toast.js';
 import { date, dateTime, money, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
+import { accountCard } from '../account-card.js';
+import { accountName } from '../accounts.js';
+import { askIfThere, runs } from '../areas.js';
 import { heading } from '../listing.js';
 import { contactOf, left, made, nameOf, stateTag, total } from '../orders-shared.js';
 
@@ -14,22 +17,55 @@ const ORDERS = 100;
 
 export async function render({ params, router, signal, redraw }) {
   const customer = { __type: 'Pointer', className: '_User', objectId: params.id };
-  const [{ results: orders, count }, sessions] = await Promise.all([
+  const [{ results: orders, count }, sessions, account] = await Promise.all([
     find('Order', { where: { ...made, customer }, order: '-orderNo', limit: ORDERS, count: 1, signal }),
-    ask('sessionsOf', { userId: params.id }, signal),
+    runs('support') ? told('sessionsOf', params.id) : null,
+    runs('support') ? told('account', params.id) : null,
   ]);
-  if (!orders.length) throw new APIError(101, '');
-  const contact = await contactOf(orders[0], signal);
-  const name = contact?.firstName && contact.lastName ? `${contact.firstName} ${contact.lastName}` : nameOf(orders[0]);
+  if (!orders.length && !account) throw new APIError(101, '');
+  const contact = orders.length ? await contactOf(orders[0], signal) : null;
+  const name = personName(orders, contact, account);
   return [
     h('a.back', { href: router.href('/customers') }, `← ${t('area.customers')}`),
-    heading(name, t('customer.since', { date: date(orders.at(-1).orderDate) })),
+    heading(name, since(orders, account)),
     h(
       'div.columns',
-      list(orders, router, name),
-      h('div.stack', facts(orders, count, contact), signedIn(sessions, params.id, redraw)),
+      orders.length ? list(orders, router, name) : h('p.card.nothing', t('customer.noOrders')),
+      h(
+        'div.stack',
+        orders.length ? facts(orders, count, contact) : null,
+        account
+          ? accountCard(
+              account,
+              { orders, count, sessions: sessions ?? [] },
+              { edited: redraw, deleted: () => router.go('/customers') },
+            )
+          : null,
+        sessions ? signedIn(sessions, params.id, redraw) : null,
+      ),
     ),
   ];
+}
+
+/** Null for a colleague's, which are the admins' business, and for an account that is not there. */
+async function told(name, userId) {
+  try {
+    return await askIfThere(name, { userId });
+  } catch (error) {
+    if (error.isForbidden || error.isGone) return null;
+    throw error;
+  }
+}
+
+function personName(orders, contact, account) {
+  if (contact?.firstName && contact.lastName) return `${contact.firstName} ${contact.lastName}`;
+  return orders.length ? nameOf(orders[0]) : accountName(account);
+}
+
+function since(orders, account) {
+  return orders.length
+    ? t('customer.since', { date: date(orders.at(-1).orderDate) })
+    : t('account.sinceNote', { date: date(account.createdAt) });
 }
 
 function list(orders, router, name) {

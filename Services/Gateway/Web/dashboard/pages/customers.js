@@ -1,18 +1,33 @@
-// People who ordered. Accounts are private, from the shop's operators as well: what is known of a customer here is what
-// their orders say.
+// People who ordered, as their orders say, and for who looks after accounts every account.
 
 import { containing, find } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
 import { table } from '../../shared/elements/table.js';
 import { ago, money, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
-import { counted, heading, searchField } from '../listing.js';
+import { accounts } from '../accounts.js';
+import { runs } from '../areas.js';
+import { counted, heading, searchField, stateChips } from '../listing.js';
 import { left, made, nameOf } from '../orders-shared.js';
 
 /** Orders that are looked through. */
 const ORDERS = 500;
 
-export async function render({ router, query, signal }) {
+export async function render(view) {
+  const { router, query } = view;
+  if (!runs('support')) return buyers(view, null);
+  const show = query.show === 'accounts' ? 'accounts' : '';
+  const chips = stateChips(
+    t('customers.show'),
+    ['', 'accounts'].map((key) => [key, t(`customers.show.${key || 'buyers'}`)]),
+    show,
+    (next) => router.go('/customers', { show: next, search: query.search }, { replace: true }),
+  );
+  if (!show) return buyers(view, chips);
+  return [heading(t('area.customers'), t('accounts.note')), h('div.bar', chips), await accounts(view)];
+}
+
+async function buyers({ router, query, signal }, chips) {
   const found = await find('Order', {
     where: condition(query.search),
     order: '-orderNo',
@@ -24,6 +39,7 @@ export async function render({ router, query, signal }) {
   const customers = together(found.results);
   return [
     heading(t('area.customers'), counted('customers.count', customers.length)),
+    chips ? h('div.bar', chips) : null,
     h(
       'div.bar',
       searchField(t('customers.search'), query.search, (search) =>

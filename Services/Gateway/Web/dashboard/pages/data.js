@@ -13,6 +13,7 @@ import { number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { icon } from '../../shared/icons.js';
 import { cached } from '../../shared/store.js';
+import { runs } from '../areas.js';
 import { index } from '../browser/classes.js';
 import { box, chooser, column } from '../browser/columns.js';
 import { edit } from '../browser/editors.js';
@@ -31,7 +32,7 @@ export async function render(view) {
   const { params, query, router, signal } = view;
   if (!params.className) return index(view);
   const { className } = params;
-  const viewer = isViewer(query.as) ? query.as : null;
+  const viewer = isViewer(query.as) && runs('admins') ? query.as : null;
   const filters = read(query.filter);
   const sorted = SORT.test(query.sort ?? '') ? query.sort : '-createdAt';
   const where = condition(filters);
@@ -63,7 +64,9 @@ export async function render(view) {
       selected.size
         ? h('button.danger', { type: 'button', onclick: remove }, t('data.deleteRows', { n: selected.size }))
         : null,
-      all ? h('button', { type: 'button', onclick: () => askViewer((as) => go({ as })) }, t('viewer.ask')) : null,
+      runs('admins')
+        ? h('button', { type: 'button', onclick: () => askViewer((as) => go({ as })) }, t('viewer.ask'))
+        : null,
       viewer ? null : h('button.primary', { type: 'button', onclick: add }, icon('plus'), t('data.addRow')),
     );
 

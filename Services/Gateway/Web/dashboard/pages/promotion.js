@@ -22,7 +22,7 @@ export async function render({ params, router, signal, redraw }) {
         get('Promotion', params.id, { signal }),
         ask('promotionReport', { promotionId: params.id }, signal).catch((error) => ({ error })),
       ]);
-  const form = promotionForm(promotion, saver(promotion, isNew, router, redraw));
+  const form = promotionForm(promotion, saver(promotion, isNew, router, redraw), signal);
   return [
     h('a.back', { href: router.href('/promotions') }, `← ${t('area.promotions')}`),
     heading(

@@ -6,6 +6,7 @@ import { dialog } from '../../shared/elements/dialog.js';
 import { failure, toast } from '../../shared/elements/toast.js';
 import { ago } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
+import { sees } from '../areas.js';
 import { counted, heading, pager, stateChips } from '../listing.js';
 import { picture } from '../product-picture.js';
 
@@ -72,7 +73,7 @@ function card(review, redraw, router) {
     h(
       'div.by',
       picture(review.product),
-      name ? h('a', { href: router.href('/products', { search: name }) }, h('strong', name)) : null,
+      name ? productName(name, router) : null,
       stars
         ? h(
             'span.stars',
@@ -88,6 +89,11 @@ function card(review, redraw, router) {
     review.moderationReason ? h('p.small.soft', t('review.reason', { reason: review.moderationReason })) : null,
     h('div.actions', buttons(review, isHidden, redraw)),
   );
+}
+
+function productName(name, router) {
+  const text = h('strong', name);
+  return sees('products') ? h('a', { href: router.href('/products', { search: name }) }, text) : text;
 }
 
 function buttons(review, isHidden, redraw) {

@@ -8,6 +8,7 @@ import { dialog } from '../../../shared/elements/dialog.js';
 import { table } from '../../../shared/elements/table.js';
 import { toast } from '../../../shared/elements/toast.js';
 import { t } from '../../../shared/i18n.js';
+import { runs } from '../../areas.js';
 import { change, fieldsOf, kinds, typedValue } from '../../operations/config-change.js';
 import { guarded, head } from '../../operations/shared.js';
 
@@ -22,7 +23,9 @@ export async function render({ router, signal, redraw }) {
 
 /** Every parameter: `{ name, value, isHidden }`, by name. */
 async function read(signal) {
-  const { params, masterKeyOnly = {} } = await call('GET', '/operations/config', { signal });
+  // Hidden ones are told to admins alone.
+  const path = runs('admins') ? '/operations/config' : '/config';
+  const { params, masterKeyOnly = {} } = await call('GET', path, { signal });
   return Object.entries(params)
     .map(([name, value]) => ({ name, value, isHidden: masterKeyOnly[name] === true }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));

@@ -6,6 +6,7 @@ import { dialog } from '../../../shared/elements/dialog.js';
 import { table } from '../../../shared/elements/table.js';
 import { toast } from '../../../shared/elements/toast.js';
 import { t } from '../../../shared/i18n.js';
+import { runs } from '../../areas.js';
 import { maskedURL } from '../../operations/settings-list.js';
 import { guarded, head } from '../../operations/shared.js';
 
@@ -34,7 +35,11 @@ export async function render({ router, signal, redraw }) {
       head(
         router,
         'webhooks',
-        h('div.actions', button('functions', 'ops.addFunction'), button('triggers', 'ops.addTrigger')),
+        h(
+          'div.actions',
+          button('functions', 'ops.addFunction'),
+          runs('admins') ? button('triggers', 'ops.addTrigger') : null,
+        ),
       ),
       list(hooks, after),
       h('p.hint.spaced', t('ops.hookKey')),
@@ -49,6 +54,9 @@ function pathOf({ functionName, className, triggerName }) {
   return `/hooks/${parts.map(encodeURIComponent).join('/')}`;
 }
 
+/** Developers declare functions; triggers see what passes, and are the admins'. */
+const isMine = (hook) => Boolean(hook.functionName) || runs('admins');
+
 function list(hooks, after) {
   const button = (hook, kind, key, work) =>
     h(
@@ -61,8 +69,8 @@ function list(hooks, after) {
       { title: t('ops.name'), lead: true, cell: (hook) => h('code', nameOf(hook)) },
       { title: t('ops.kind'), cell: (hook) => t(hook.functionName ? 'ops.hook.functions' : 'ops.hook.triggers') },
       { title: t('ops.url'), cell: ({ url }) => h('span.words', maskedURL(url)) },
-      { title: '', cell: (hook) => button(hook, '', 'action.edit', edit) },
-      { title: '', cell: (hook) => button(hook, '.danger', 'action.delete', remove) },
+      { title: '', cell: (hook) => (isMine(hook) ? button(hook, '', 'action.edit', edit) : '') },
+      { title: '', cell: (hook) => (isMine(hook) ? button(hook, '.danger', 'action.delete', remove) : '') },
     ],
     { label: t('ops.tab.webhooks'), id: nameOf, empty: t('ops.noHooks') },
   );

@@ -1,0 +1,81 @@
+import ParseProtocol
+import TestSupport
+
+/// Operators of one part of the desk.
+extension Desk {
+    /// Somebody who just joined a role.
+    func member(of role: String) async throws -> Customer {
+        let suite = try await suite
+        let person = try await Customer.signUp(suite)
+        let master = ParseClient.master(suite)
+        let found = try await master.find("_Role", ["name": .string(role)])
+        guard let id = found.results.first?.text("objectId") else { throw Unexpected("find of \(role)", found) }
+        let joined = try await master.call(
+            .PUT, "/roles/\(id)", ["users": ["__op": "AddRelation", "objects": [person.pointer]]])
+        guard joined.status == 200 else { throw Unexpected("PUT of \(role)", joined) }
+        return person
+    }
+
+    /// What a role has of the desk.
+    struct Share: Sendable, CustomStringConvertible {
+        let role: String
+        /// Entries of the menu, in its order, after the first view.
+        let entries: [String]
+        /// Texts of the first view that are there.
+        let cards: [String]
+        /// A view of another role.
+        let foreign: String
+
+        var description: String { role }
+    }
+
+    static let shares = [
+        Share(
+            role: "catalog-editors", entries: ["Products", "Reviews", "Data"],
+            cards: ["low|Every shelf", "review|No customer"], foreign: "/orders"),
+        Share(
+            role: "order-desk", entries: ["Orders", "Customers"], cards: ["to ship", "Payments declined"],
+            foreign: "/products"),
+        Share(
+            role: "support", entries: ["Orders", "Reviews", "Customers", "Crashes"],
+            cards: ["to ship", "review|No customer", "Mails that failed"], foreign: "/analytics"),
+        Share(
+            role: "developers", entries: ["Analytics", "Data", "Crashes", "Operations"],
+            cards: ["Net sales today", "Services"], foreign: "/operations/audit"),
+    ]
+
+    /// The paths that a role's operators look at in their day, with something in each.
+    func paths(of share: Share) async throws -> [String] {
+        let suite = try await suite
+        switch share.role {
+        case "catalog-editors":
+            let shelf = try await Shelf.fill(suite, names: ["Path \(Names.random(6))"])
+            return [
+                "/products", "/products/\(shelf.productIds[0])", "/brands", "/stores", "/pages", "/reviews",
+                "/reviews?show=all", "/data", "/data/Product", "/data/console",
+            ]
+        case "developers":
+            return [
+                "/analytics", "/analytics?show=requests", "/crashes", try await crashPath(), "/data", "/data/Product",
+                "/data/Product/schema", "/data/Product/permissions", "/data/console", "/operations",
+                "/operations/logs", "/operations/jobs", "/operations/functions", "/operations/functions/checkout",
+                "/operations/webhooks", "/operations/config",
+            ]
+        default:
+            let (customer, orderNo) = try await paid()
+            let orders = try await ParseClient.master(suite).find("Order", ["orderNo": orderNo]).results
+            let order = "/orders/\(orders.first?.text("objectId") ?? "")"
+            let both = ["/orders", order, "/customers", "/customers/\(customer.userId)"]
+            guard share.role == "support" else { return both }
+            let never = try await Customer.signUp(suite)
+            return both + [
+                "/customers?show=accounts&search=ada", "/customers/\(never.userId)", "/reviews?show=all", "/crashes",
+                try await crashPath(),
+            ]
+        }
+    }
+
+    private func crashPath() async throws -> String {
+        "/crashes/\(try await crashed().issues().first?.text("issueId") ?? "")"
+    }
+}
