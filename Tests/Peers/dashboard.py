@@ -117,7 +117,7 @@ def second_factor(visit, given):
 
 @flow
 def orders(visit, given):
-    """Two orders: the first is found by its number, shipped, delivered and partly refunded, the second cancelled."""
+    """Two orders: the first is found by its number, noted, shipped, delivered and partly refunded, the second cancelled."""
     page = visit.page
     first, second = given["orders"]
     enter(visit, given, "/dashboard/orders")
@@ -128,6 +128,7 @@ def orders(visit, given):
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name=f"№ {first}")).to_be_visible()
+    take_note(page)
     page.get_by_role("button", name="Ship", exact=True).click()
     page.get_by_label("Carrier").fill("Parcel Post")
     page.get_by_label("Tracking number").fill("PP-77")
@@ -159,6 +160,22 @@ def orders(visit, given):
     page.locator("dialog").get_by_role("button", name="Cancel order").click()
     toast(page, f"Order {second} was cancelled.")
     expect(page.locator(".heading .tag")).to_have_text("Cancelled")
+
+
+def take_note(page):
+    """Two notes for the team, of which one is removed again. Markup in them is text."""
+    notes = page.locator(".timeline li.note")
+    for index, text in enumerate(["Called: after <b>six</b>.", "Wrong order"]):
+        page.get_by_label("Note for the team").fill(text)
+        page.get_by_role("button", name="Add note").click()
+        toast(page, "The note was added.")
+        expect(notes).to_have_count(index + 1)
+        expect(notes.last).to_contain_text(text)
+    step(page.locator(".timeline b").count() == 0, "A note became markup.")
+    notes.last.get_by_role("button", name="Remove note").click()
+    page.locator("dialog").get_by_role("button", name="Remove note").click()
+    toast(page, "The note was removed.")
+    expect(notes).to_have_count(1)
 
 
 @flow

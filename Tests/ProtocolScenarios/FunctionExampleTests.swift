@@ -126,6 +126,9 @@ import Testing
         try await examples.ask(
             "shipOrder", admin, ["orderId": second, "carrier": "UPS", "trackingNumber": "1Z999"])
         try await examples.ask("deliverOrder", admin, ["orderId": second])
+        let note = try await examples.ask(
+            "addOrderNote", admin, ["orderId": second, "text": "Called: deliver after six."])
+        try await examples.ask("removeOrderNote", admin, ["noteId": .string(note.objectId)])
         try await examples.ask(
             "refundOrder", admin, ["orderId": second, "amount": 350, "reason": "One was broken."])
         let sheet: JSON = [

@@ -20,7 +20,7 @@ enum ServiceDirectory {
 
     private static let classes: [String: String] = [
         "_User": "users", "_Session": "users", "_Role": "users",
-        "Order": "bag", "OrderItem": "bag", "Address": "bag",
+        "Order": "bag", "OrderItem": "bag", "Address": "bag", "OrderDeskNote": "bag",
         "PaymentMethod": "payments",
         "Promotion": "push", "_Installation": "push", "_PushStatus": "push", "_Audience": "push",
     ]
@@ -60,7 +60,7 @@ enum ServiceDirectory {
             "bag": [
                 "addToBag", "setBagQuantity", "emptyBag", "checkout", "chargeCustomer", "ChargeToken", "chargeToken",
                 "cancelOrder",
-                "shipOrder", "deliverOrder", "refundOrder",
+                "shipOrder", "deliverOrder", "refundOrder", "addOrderNote", "removeOrderNote",
             ],
             "payments": ["createStripeCustomer", "addPaymentMethod", "setDefaultPaymentMethod"],
             "mail": ["unsuppressAddress", "retryMail"],

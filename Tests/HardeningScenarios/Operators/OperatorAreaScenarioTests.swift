@@ -34,6 +34,9 @@ import Testing
     private static let functions: [Row] = [
         Row(.POST, "/functions/shipOrder", [:], orders), Row(.POST, "/functions/deliverOrder", [:], orders),
         Row(.POST, "/functions/refundOrder", [:], orders), Row(.POST, "/functions/orders", [:], orders, support),
+        Row(.POST, "/functions/addOrderNote", [:], orders), Row(.POST, "/functions/removeOrderNote", [:], orders),
+        Row(.GET, "/classes/OrderDeskNote?limit=1", nil, orders, support),
+        Row.masterKeys(.POST, "/classes/OrderDeskNote", ["text": "Past the function"]),
         Row(.POST, "/functions/charges", [:], orders), Row(.POST, "/functions/paymentEvents", [:], orders),
         Row(.POST, "/functions/hideReview", [:], catalog, support),
         Row(.POST, "/functions/showReview", [:], catalog, support),
