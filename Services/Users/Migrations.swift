@@ -12,6 +12,7 @@ func usersMigrations(_ key: AccountKey) -> [Migration] {
         Migration(5, "auditLog", AuditLog.tables),
         Migration(6, "operatorRoles") { try OperatorRoles.setAside(in: $0) },
         Migration(7, "auditEntriesByObjectId", AuditLog.objectIndex),
+        Migration(8, "deskViews", DeskViews.tables),
     ]
 }
 

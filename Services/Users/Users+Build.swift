@@ -58,6 +58,7 @@ package func buildUsers(
         try await SessionAdministration.revoke(parameters, request, host: host)
     }
     installAudit(host, &routes)
+    installDeskViews(host, &routes)
     buildLinks(host, &routes, rules: rules)
 
     Housekeeping(

@@ -162,6 +162,43 @@ def orders(visit, given):
     expect(page.locator(".heading .tag")).to_have_text("Cancelled")
 
 
+@flow
+def views(visit, given):
+    """A view of the orders gets a name, is taken up again after the page was opened anew, and removed."""
+    page = visit.page
+    name = given["name"]
+    enter(visit, given, "/dashboard/orders")
+    page.get_by_role("group", name="State").get_by_role("button", name="Shipped").click()
+    expect(page.locator("s-table th", has_text="Pieces")).to_have_count(1)
+    page.locator(".views summary").click()
+    page.get_by_label("Pieces").uncheck()
+    page.get_by_role("button", name="Apply").click()
+    expect(page.locator("s-table th", has_text="Pieces")).to_have_count(0)
+    if given["viewport"] == "desk":  # On a phone rows are cards, without headings to press.
+        page.get_by_role("button", name="Number").click()
+        expect(page.locator("s-table th[aria-sort=ascending]")).to_have_count(1)
+    page.get_by_role("button", name="Save view").click()
+    page.locator("dialog").get_by_label("Name").fill(name)
+    page.locator("dialog").get_by_role("button", name="Save").click()
+    toast(page, f"The view {name} was saved.")
+    saved = page.url
+    view = page.get_by_role("navigation", name="Saved views").get_by_role("link", name=name)
+    expect(view).to_have_attribute("aria-current", "true")
+    # Of a column and a name nothing is markup.
+    step(page.locator(".views b").count() == 0, "The name of a view became markup.")
+    visit.open("/dashboard/orders?state=made")
+    expect(view).to_be_visible()
+    step(view.get_attribute("aria-current") is None, "Another view is said to be this one.")
+    view.press("Enter")
+    expect(page.get_by_role("button", name="Shipped")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("s-table th", has_text="Pieces")).to_have_count(0)
+    step(sorted(page.url.split("?")[1].split("&")) == sorted(saved.split("?")[1].split("&")), f"The link is another: {page.url}")
+    page.get_by_role("button", name="Remove view").click()
+    page.locator("dialog").get_by_role("button", name="Remove view").click()
+    toast(page, f"The view {name} was removed.")
+    expect(view).to_have_count(0)
+
+
 def take_note(page):
     """Two notes for the team, of which one is removed again. Markup in them is text."""
     notes = page.locator(".timeline li.note")

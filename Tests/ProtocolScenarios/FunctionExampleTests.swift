@@ -188,6 +188,10 @@ import Testing
         wanted["className"] = "ProductReview"
         try await examples.ask("auditEntries", admin, wanted)
         try await examples.ask("myAreas", admin)
+        let view: JSON = ["list": "orders", "name": .string("Example \(Names.random(4))")]
+        try await examples.ask("saveDeskView", admin, view)
+        try await examples.ask("deskViews", admin)
+        try await examples.ask("removeDeskView", admin, view)
     }
 
     private func mailAndPush(_ examples: Examples, _ admin: ParseClient) async throws {

@@ -43,7 +43,7 @@ enum ServiceDirectory {
     private static let functions = table(
         reading: [
             "catalog": ["nearestStores", "reviewsToModerate"],
-            "users": ["sessionsOf", "auditEntries", "myAreas"],
+            "users": ["sessionsOf", "auditEntries", "myAreas", "deskViews"],
             "bag": ["bag", "orders"],
             "payments": ["charges", "paymentEvents"],
             "mail": ["mails", "suppressedAddresses"],
@@ -56,7 +56,7 @@ enum ServiceDirectory {
         ],
         writing: [
             "catalog": ["hideReview", "showReview", "reportReview"],
-            "users": ["revokeSessions"],
+            "users": ["revokeSessions", "saveDeskView", "removeDeskView"],
             "bag": [
                 "addToBag", "setBagQuantity", "emptyBag", "checkout", "chargeCustomer", "ChargeToken", "chargeToken",
                 "cancelOrder",

@@ -37,6 +37,9 @@ import Testing
         Row(.POST, "/functions/addOrderNote", [:], orders), Row(.POST, "/functions/removeOrderNote", [:], orders),
         Row(.GET, "/classes/OrderDeskNote?limit=1", nil, orders, support),
         Row.masterKeys(.POST, "/classes/OrderDeskNote", ["text": "Past the function"]),
+        Row(.POST, "/functions/deskViews", [:], catalog, orders, support, developers),
+        Row(.POST, "/functions/saveDeskView", [:], catalog, orders, support, developers),
+        Row(.POST, "/functions/removeDeskView", [:], catalog, orders, support, developers),
         Row(.POST, "/functions/charges", [:], orders), Row(.POST, "/functions/paymentEvents", [:], orders),
         Row(.POST, "/functions/hideReview", [:], catalog, support),
         Row(.POST, "/functions/showReview", [:], catalog, support),
@@ -167,6 +170,30 @@ import Testing
         let ended = try await support.run("revokeSessions", ["userId": .string(customer.userId)])
         #expect(ended.result == ["revoked": 1], "\(ended.text)")
         #expect(try await customer.client.get("/users/me").code == 209)
+    }
+
+    /// T14i
+    @Test func aViewIsItsOperatorsAlone() async throws {
+        let desk = try await Desk.shared
+        let (clerk, other) = (try desk.member(of: "order-desk").client, try desk.member(of: "support").client)
+        let name = JSON.string("Mine \(Names.random(6))")
+        let key: JSON = ["list": "orders", "name": name]
+        for query in ["state=made", "sort=orderNo&state=made"] {
+            var view = key
+            view["query"] = .string(query)
+            let saved = try await clerk.run("saveDeskView", view)
+            #expect(saved.status == 200, "\(saved.text)")
+        }
+        func views(_ client: ParseClient) async throws -> [JSON] {
+            try await client.run("deskViews").result.arrayValue?.filter { $0["name"] == name } ?? []
+        }
+        #expect(try await views(clerk).map { $0["query"] } == ["sort=orderNo&state=made"])
+        for client in [other, desk.admin] { #expect(try await views(client).isEmpty) }
+        #expect(try await other.run("removeDeskView", key).code == 101)
+        // The master key is nobody.
+        #expect(try await ParseClient.master(desk.suite).run("deskViews").code == 209)
+        #expect(try await clerk.run("removeDeskView", key).status == 200)
+        #expect(try await views(clerk).isEmpty)
     }
 
     @Test func theDeskIsToldWhichAreasItHas() async throws {

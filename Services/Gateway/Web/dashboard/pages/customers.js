@@ -6,31 +6,38 @@ import { h } from '../../shared/dom.js';
 import { table } from '../../shared/elements/table.js';
 import { ago, money, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
+import { viewBar, wantedColumns } from '../list-views.js';
 import { counted, heading, searchField } from '../listing.js';
 import { left, made, nameOf } from '../orders-shared.js';
 
 /** Orders that are looked through. */
 const ORDERS = 500;
 
-export async function render({ router, query, signal }) {
-  const found = await find('Order', {
-    where: condition(query.search),
-    order: '-orderNo',
-    limit: ORDERS,
-    count: 1,
-    signal,
-    keys: 'customer,orderDate,total,currency,refundedTotal,shippingAddress,email',
-  });
+export async function render(view) {
+  const { router, query, signal } = view;
+  const columns = columnsOf(router);
+  const [found, views] = await Promise.all([
+    find('Order', {
+      where: condition(query.search),
+      order: '-orderNo',
+      limit: ORDERS,
+      count: 1,
+      signal,
+      keys: 'customer,orderDate,total,currency,refundedTotal,shippingAddress,email',
+    }),
+    viewBar('customers', view, columns),
+  ]);
   const customers = together(found.results);
   return [
     heading(t('area.customers'), counted('customers.count', customers.length)),
     h(
       'div.bar',
       searchField(t('customers.search'), query.search, (search) =>
-        router.go('/customers', { search }, { replace: true }),
+        router.go('/customers', { ...query, search }, { replace: true }),
       ),
     ),
-    list(customers, router),
+    views,
+    list(customers, wantedColumns(columns, query.columns), router),
     found.count > ORDERS ? h('p.pager', t('customers.part', { n: ORDERS, count: number(ORDERS) })) : null,
   ];
 }
@@ -59,26 +66,32 @@ function together(orders) {
   return [...byId.values()];
 }
 
-function list(customers, router) {
-  const open = (customer) => router.go(`/customers/${customer.id}`);
-  const shown = table(
-    [
-      {
-        title: t('customer.name'),
-        lead: true,
-        cell: (customer) => h('a', { href: router.href(`/customers/${customer.id}`) }, nameOf(customer.latest)),
-      },
-      { title: t('customer.place'), cell: (customer) => customer.latest.shippingAddress?.city ?? '' },
-      { title: t('customer.orders'), end: true, cell: (customer) => number(customer.orders) },
-      {
-        title: t('customer.spent'),
-        end: true,
-        cell: (customer) => [...customer.spent].map(([currency, sum]) => money(sum, currency)).join(' + '),
-      },
-      { title: t('customer.last'), cell: (customer) => ago(customer.latest.orderDate) },
-    ],
-    { label: t('area.customers'), id: (customer) => customer.id, empty: t('customers.none'), open },
-  );
+function columnsOf(router) {
+  return [
+    {
+      title: t('customer.name'),
+      lead: true,
+      cell: (customer) => h('a', { href: router.href(`/customers/${customer.id}`) }, nameOf(customer.latest)),
+    },
+    { name: 'place', title: t('customer.place'), cell: (customer) => customer.latest.shippingAddress?.city ?? '' },
+    { name: 'orders', title: t('customer.orders'), end: true, cell: (customer) => number(customer.orders) },
+    {
+      name: 'spent',
+      title: t('customer.spent'),
+      end: true,
+      cell: (customer) => [...customer.spent].map(([currency, sum]) => money(sum, currency)).join(' + '),
+    },
+    { name: 'last', title: t('customer.last'), cell: (customer) => ago(customer.latest.orderDate) },
+  ];
+}
+
+function list(customers, columns, router) {
+  const shown = table(columns, {
+    label: t('area.customers'),
+    id: (customer) => customer.id,
+    empty: t('customers.none'),
+    open: (customer) => router.go(`/customers/${customer.id}`),
+  });
   shown.rows = customers;
   return shown;
 }
