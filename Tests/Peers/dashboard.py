@@ -150,6 +150,14 @@ def orders(visit, given):
     page.locator("dialog").get_by_role("button", name="Refund").click()
     toast(page, "$1.50 was refunded.")
     expect(page.locator(".facts")).to_contain_text("-$1.50")
+    # Other services hear of it a moment later.
+    for _ in range(20):
+        visit.open(page.url.removeprefix(visit.base))
+        expect(page.locator(".timeline")).to_be_visible()
+        if "Mail: shipped" in page.locator(".timeline").inner_text():
+            break
+    expect(page.locator(".timeline")).to_contain_text("Mail: shipped")
+    expect(page.locator(".timeline")).to_contain_text("Notification: shipped")
     visit.open("/dashboard/orders?state=made")
     page.get_by_role("link", name=f"№ {second}").press("Enter")
     page.get_by_role("button", name="Cancel order").click()

@@ -47,7 +47,7 @@ enum ServiceDirectory {
             "bag": ["bag", "orders"],
             "payments": ["charges", "paymentEvents"],
             "mail": ["mails", "suppressedAddresses"],
-            "push": ["promotionReport"],
+            "push": ["promotionReport", "orderPushes"],
             "analytics": [
                 "analyticsEvents", "analyticsSeries", "analyticsTop", "analyticsActiveUsers", "analyticsSales",
                 "analyticsRequests", "pushOpens",

@@ -12,16 +12,18 @@ const NOTES = 200;
 const absent = [119, 141];
 
 /**
- * @returns `{ charge, notes, mayWrite, isMine(note) }`; what is not this operator's to see is empty.
+ * @returns `{ charge, notes, mails, pushes, mayWrite, isMine(note) }`; what is not this operator's to see is empty.
  */
 export async function historyOf(order, signal) {
   const where = { order: { __type: 'Pointer', className: 'Order', objectId: order.objectId } };
   const query = new URLSearchParams({ where: JSON.stringify(where), order: 'createdAt', limit: NOTES });
-  const [areas, notes, charges] = await together(
+  const [areas, notes, charges, mails, pushes] = await together(
     [
       asking('myAreas'),
       { method: 'GET', path: `/classes/OrderDeskNote?${query}` },
       order.stripePaymentId ? asking('charges', { limit: CHARGES }) : null,
+      order.orderNo ? asking('mails', { orderNo: order.orderNo }) : null,
+      asking('orderPushes', { orderId: order.objectId }),
     ],
     signal,
   );
@@ -30,6 +32,8 @@ export async function historyOf(order, signal) {
   return {
     charge: charges?.result.find((charge) => charge.chargeId === order.stripePaymentId) ?? null,
     notes: notes?.results ?? [],
+    mails: mails?.result ?? [],
+    pushes: pushes?.result ?? [],
     mayWrite: isAdmin || mine.includes('orders'),
     isMine: (note) => isAdmin || (!!note.author && note.author.objectId === auth.current?.user.objectId),
   };

@@ -2,7 +2,7 @@
 
 import { h } from '../shared/dom.js';
 import { dateTime, moment, money } from '../shared/format.js';
-import { t } from '../shared/i18n.js';
+import { hasText, t } from '../shared/i18n.js';
 import { noteStep } from './order-notes.js';
 import { stateOf } from './orders-shared.js';
 
@@ -11,7 +11,7 @@ import { stateOf } from './orders-shared.js';
  * @param history what `historyOf` answers.
  * @param redraw draws the view anew when a note was removed.
  */
-export function timeline(order, { charge, notes, isMine }, redraw) {
+export function timeline(order, { charge, notes, mails, pushes, isMine }, redraw) {
   const steps = [
     [charge?.createdAt, t('timeline.charged', { amount: charge ? money(charge.amount, charge.currency) : '' })],
     [order.orderDate, t('timeline.made')],
@@ -19,6 +19,8 @@ export function timeline(order, { charge, notes, isMine }, redraw) {
     [order.deliveredAt, t('timeline.delivered')],
     [order.cancelledAt, t('timeline.cancelled'), order.cancelReason, 'bad'],
     ...refunds(order, charge),
+    ...mails.map(mailStep),
+    ...pushes.map(pushStep),
     ...notes.map((note) => noteStep(note, isMine(note) ? redraw : null)),
   ]
     .filter(([at]) => at)
@@ -54,4 +56,24 @@ function shipment(order) {
   const text = [order.carrier, order.trackingNumber].filter(Boolean).join(' · ');
   if (!order.trackingUrl) return text;
   return h('a', { href: order.trackingUrl, target: '_blank', rel: 'noreferrer noopener' }, text || t('order.track'));
+}
+
+/** A mail by when it was sent; one that was not, by when it was asked for. */
+export function mailStep({ template, state, to, queuedAt, sentAt, problem }) {
+  const what = `mail.${template}`;
+  const how = state === 'sent' ? to : [to, word(`mail.state.${state}`, state), problem].filter(Boolean).join(' · ');
+  const kind = ['failed', 'bounced', 'suppressed', 'held'].includes(state) ? 'bad' : 'told';
+  return [sentAt ?? queuedAt, t('timeline.mail', { what: word(what, template) }), how, kind];
+}
+
+/** A notification by what it told. To how many devices it was sent is known, not whether somebody saw it. */
+export function pushStep({ news, madeAt, devices }) {
+  const what = word(`push.${news}`, news);
+  const to = devices === undefined ? null : t('timeline.devices', { n: devices, count: devices });
+  return [madeAt, t('timeline.push', { what }), to, 'told'];
+}
+
+/** A text of ours, or the services' own word where there is none. */
+function word(key, other) {
+  return hasText(key) ? t(key) : String(other ?? '');
 }
