@@ -11,7 +11,7 @@ test('a mail stands where it was sent, and one that was not where it was asked f
   const sent = mailStep({ template: 'order-shipped', state: 'sent', to: 'a…@x.example', queuedAt, sentAt });
   assert.deepEqual([sent[0], sent[2], sent[3]], [sentAt, 'a…@x.example', 'told']);
   const bounced = mailStep({ template: 'x', state: 'bounced', to: 'a…@x.example', queuedAt, problem: '550 no' });
-  assert.deepEqual([bounced[0], bounced[2], bounced[3]], [queuedAt, 'a…@x.example · bounced · 550 no', 'bad']);
+  assert.deepEqual([bounced[0], bounced[2], bounced[3]], [queuedAt, 'a…@x.example · bounced · 550 no', 'told.bad']);
   assert.equal(mailStep({ template: 'x', state: 'queued', to: 'b', queuedAt })[3], 'told');
 });
 

@@ -217,6 +217,11 @@ def take_note(page):
         expect(notes).to_have_count(index + 1)
         expect(notes.last).to_contain_text(text)
     step(page.locator(".timeline b").count() == 0, "A note became markup.")
+    # What is printed goes into the parcel.
+    page.emulate_media(media="print")
+    expect(notes.first).to_be_hidden()
+    expect(page.get_by_label("Note for the team")).to_be_hidden()
+    page.emulate_media(media="screen")
     notes.last.get_by_role("button", name="Remove note").click()
     page.locator("dialog").get_by_role("button", name="Remove note").click()
     toast(page, "The note was removed.")

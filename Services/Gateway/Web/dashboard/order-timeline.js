@@ -62,7 +62,7 @@ function shipment(order) {
 export function mailStep({ template, state, to, queuedAt, sentAt, problem }) {
   const what = `mail.${template}`;
   const how = state === 'sent' ? to : [to, word(`mail.state.${state}`, state), problem].filter(Boolean).join(' · ');
-  const kind = ['failed', 'bounced', 'suppressed', 'held'].includes(state) ? 'bad' : 'told';
+  const kind = ['failed', 'bounced', 'suppressed', 'held'].includes(state) ? 'told.bad' : 'told';
   return [sentAt ?? queuedAt, t('timeline.mail', { what: word(what, template) }), how, kind];
 }
 
