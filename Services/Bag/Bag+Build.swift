@@ -36,7 +36,7 @@ package func bagPlan(_ currency: Currency) -> ServicePlan {
                     "unitPriceMinorUnits": .number, "name": .string,
                 ],
                 indexes: [["customer"]], permissions: permissions),
-            .address,
+            .address, OrderNotes.definition,
         ],
         migrations: bagMigrations
     ) { host in
@@ -105,6 +105,7 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ curr
         host: host, ledger: OrderLedger(store: host.store, outbox: host.outbox, currency: currency), runner: refunds,
         contacts: contacts
     ).install(in: &routes)
+    OrderNoteFunctions(host: host, contacts: contacts).install(in: &routes)
     host.whenWriter("refunds", every: .seconds(1), problem: "Unfinished refunds could not be read.") {
         try await refunds.resumeUnfinished()
         return .finished

@@ -3,7 +3,14 @@ import ObjectStore
 /// The migrations of `mail.sqlite`, oldest first. To change a table, append an entry; those of a release stay as they
 /// are (docs/upgrading.md).
 let mailMigrations = [
-    Migration(1, "tables", mailTables)
+    Migration(1, "tables", mailTables),
+    Migration(2, "mailsOfOrders", mailsOfOrders),
+]
+
+/// Mails of before are of no order that is known: what they said is gone.
+private let mailsOfOrders = [
+    "ALTER TABLE mails ADD COLUMN orderNo INTEGER",
+    "CREATE INDEX mailsOfOrder ON mails(orderNo, id) WHERE orderNo IS NOT NULL",
 ]
 
 /// The tables of release 0.1.0, whose files record no migrations: what they have already is left as it is.

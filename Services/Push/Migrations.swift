@@ -3,7 +3,14 @@ import ObjectStore
 /// The migrations of `push.sqlite`, oldest first. To change a table, append an entry; those of a release stay as they
 /// are (docs/upgrading.md).
 let pushMigrations = [
-    Migration(1, "tables", pushTables)
+    Migration(1, "tables", pushTables),
+    Migration(2, "notificationsOfOrders", notificationsOfOrders),
+]
+
+/// Of notifications of before it is not known how many devices there were.
+private let notificationsOfOrders = [
+    "ALTER TABLE notifications ADD COLUMN devices INTEGER",
+    "CREATE INDEX notificationsOfOrder ON notifications(subject, id)",
 ]
 
 /// The tables of release 0.1.0, whose files record no migrations: what they have already is left as it is.

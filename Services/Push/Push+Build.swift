@@ -44,6 +44,12 @@ package func buildPush(_ host: ServiceHost, _ routes: inout ServiceRoutes) throw
     routes.accept(news.userDeleted) { user, _, transaction in
         try Notifications.forget(user.userID, in: transaction)
     }
+    // `orderPushes {orderId}`
+    routes.function("orderPushes") { parameters, request in
+        try request.requireArea(.orders, .support)
+        let id = try parameters.objectIdParameter("orderId")
+        return try .result(.array(await host.store.read { try Notifications.list(ofOrder: id, in: $0) }))
+    }
     PromotionFunctions(host: host, spreader: spreader).install(in: &routes)
     host.background.add(spreader.work)
     host.background.add(sender.work)

@@ -12,6 +12,8 @@ func usersMigrations(_ key: AccountKey) -> [Migration] {
         Migration(5, "auditLog", AuditLog.tables),
         Migration(6, "operatorRoles") { try OperatorRoles.setAside(in: $0) },
         Migration(7, "personNames") { try PersonNames.fill(in: $0) },
+        Migration(8, "auditEntriesByObjectId", AuditLog.objectIndex),
+        Migration(9, "deskViews", DeskViews.tables),
     ]
 }
 

@@ -59,6 +59,7 @@ package func buildUsers(
     }
     AccountAdministration(host: host, rules: rules).install(in: &routes)
     installAudit(host, &routes)
+    installDeskViews(host, &routes)
     buildLinks(host, &routes, rules: rules)
 
     Housekeeping(

@@ -41,6 +41,7 @@ import Testing
         #expect(try Self.mails(bag).count == 1)
         #expect(mail.toAddress == "ann@sheet.example")
         #expect(mail.template == "order-confirmation")
+        #expect(mail.orderNumber == 1_000_001)
         // Nobody proved that it is theirs: the quotas of such addresses count it.
         #expect(!mail.addressVerified)
         #expect(!mail.byShop)

@@ -5,6 +5,7 @@ import { loadView } from './pages.mjs';
 
 const { changedPrice, parsePercent, priceRows, saleRows } = await loadView('product-changes.js');
 const { planRows, productsAsCSV, readTable } = await loadView('product-csv.js');
+const { changesOf } = await loadView('product-history.js');
 
 test('prices change by an amount, by percent or to one', () => {
   const rows = [
@@ -132,4 +133,39 @@ test('columns that are unknown, twice or missing are named', () => {
   assert.deepEqual([table.unknown, table.repeated, table.missing], [['colour'], ['name'], []]);
   assert.deepEqual(readTable('colour\n1').missing, ['objectId']);
   assert.deepEqual(readTable('').missing, ['objectId']);
+});
+
+test('a change of a product is told field by field, as people read it', () => {
+  const brand = (objectId) => ({ __type: 'Pointer', className: 'Category', objectId });
+  const file = { __type: 'File', name: 'a.png', url: 'http://x/a.png' };
+  const entry = {
+    action: 'update',
+    before: { unitPrice: 3.5, stock: 1200, brand: brand('b1'), detail: 'x'.repeat(200), colour: 'red' },
+    after: { unitPrice: 4, stock: null, brand: brand('b9'), active: false, fullsizeImage: file, thumbnail: file },
+  };
+  const changes = changesOf(entry, new Map([['b1', 'Halden']]));
+  // Without texts loaded a text is its key.
+  assert.deepEqual(
+    changes.map(({ name, before, after }) => [name, before, after]),
+    [
+      ['product.price', '$3.50', '$4.00'],
+      ['product.stock', '1,200', null],
+      ['product.brand', 'Halden', 'b9'],
+      ['product.detail', 'history.text', null],
+      ['colour', 'history.text', null],
+      ['product.forSale', null, 'history.no'],
+      ['product.photo', null, 'history.file'],
+    ],
+  );
+});
+
+test('a product that was added is told by what its form has, and whatever an entry lacks is no error', () => {
+  const created = { action: 'create', before: null, after: { name: 'Serum', unitPrice: 2, ACL: {}, active: true } };
+  assert.deepEqual(
+    changesOf(created).map(({ name }) => name),
+    ['product.name', 'product.price', 'product.forSale'],
+  );
+  assert.deepEqual(changesOf({ action: 'delete' }), []);
+  assert.deepEqual(changesOf({ action: 'update', before: { '(changed)': ['a'] }, after: {} })[0].name, '(changed)');
+  assert.equal(changesOf({ action: 'update', before: { cost: '(hidden)' } })[0].before, 'history.hidden');
 });

@@ -117,7 +117,7 @@ def second_factor(visit, given):
 
 @flow
 def orders(visit, given):
-    """Two orders: the first is found by its number, shipped, delivered and partly refunded, the second cancelled."""
+    """Two orders: the first is found by its number, noted, shipped, delivered and partly refunded, the second cancelled."""
     page = visit.page
     first, second = given["orders"]
     enter(visit, given, "/dashboard/orders")
@@ -128,6 +128,7 @@ def orders(visit, given):
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name=f"№ {first}")).to_be_visible()
+    take_note(page)
     page.get_by_role("button", name="Ship", exact=True).click()
     page.get_by_label("Carrier").fill("Parcel Post")
     page.get_by_label("Tracking number").fill("PP-77")
@@ -149,6 +150,14 @@ def orders(visit, given):
     page.locator("dialog").get_by_role("button", name="Refund").click()
     toast(page, "$1.50 was refunded.")
     expect(page.locator(".facts")).to_contain_text("-$1.50")
+    # Other services hear of it a moment later.
+    for _ in range(20):
+        visit.open(page.url.removeprefix(visit.base))
+        expect(page.locator(".timeline")).to_be_visible()
+        if "Mail: shipped" in page.locator(".timeline").inner_text():
+            break
+    expect(page.locator(".timeline")).to_contain_text("Mail: shipped")
+    expect(page.locator(".timeline")).to_contain_text("Notification: shipped")
     visit.open("/dashboard/orders?state=made")
     page.get_by_role("link", name=f"№ {second}").press("Enter")
     page.get_by_role("button", name="Cancel order").click()
@@ -159,6 +168,64 @@ def orders(visit, given):
     page.locator("dialog").get_by_role("button", name="Cancel order").click()
     toast(page, f"Order {second} was cancelled.")
     expect(page.locator(".heading .tag")).to_have_text("Cancelled")
+
+
+@flow
+def views(visit, given):
+    """A view of the orders gets a name, is taken up again after the page was opened anew, and removed."""
+    page = visit.page
+    name = given["name"]
+    enter(visit, given, "/dashboard/orders")
+    page.get_by_role("group", name="State").get_by_role("button", name="Shipped").click()
+    expect(page.locator("s-table th", has_text="Pieces")).to_have_count(1)
+    page.locator(".views summary").click()
+    page.get_by_label("Pieces").uncheck()
+    page.get_by_role("button", name="Apply").click()
+    expect(page.locator("s-table th", has_text="Pieces")).to_have_count(0)
+    if given["viewport"] == "desk":  # On a phone rows are cards, without headings to press.
+        page.get_by_role("button", name="Number").click()
+        expect(page.locator("s-table th[aria-sort=ascending]")).to_have_count(1)
+    page.get_by_role("button", name="Save view").click()
+    page.locator("dialog").get_by_label("Name").fill(name)
+    page.locator("dialog").get_by_role("button", name="Save").click()
+    toast(page, f"The view {name} was saved.")
+    saved = page.url
+    view = page.get_by_role("navigation", name="Saved views").get_by_role("link", name=name)
+    expect(view).to_have_attribute("aria-current", "true")
+    # Of a column and a name nothing is markup.
+    step(page.locator(".views b").count() == 0, "The name of a view became markup.")
+    visit.open("/dashboard/orders?state=made")
+    expect(view).to_be_visible()
+    step(view.get_attribute("aria-current") is None, "Another view is said to be this one.")
+    view.press("Enter")
+    expect(page.get_by_role("button", name="Shipped")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("s-table th", has_text="Pieces")).to_have_count(0)
+    step(sorted(page.url.split("?")[1].split("&")) == sorted(saved.split("?")[1].split("&")), f"The link is another: {page.url}")
+    page.get_by_role("button", name="Remove view").click()
+    page.locator("dialog").get_by_role("button", name="Remove view").click()
+    toast(page, f"The view {name} was removed.")
+    expect(view).to_have_count(0)
+
+
+def take_note(page):
+    """Two notes for the team, of which one is removed again. Markup in them is text."""
+    notes = page.locator(".timeline li.note")
+    for index, text in enumerate(["Called: after <b>six</b>.", "Wrong order"]):
+        page.get_by_label("Note for the team").fill(text)
+        page.get_by_role("button", name="Add note").click()
+        toast(page, "The note was added.")
+        expect(notes).to_have_count(index + 1)
+        expect(notes.last).to_contain_text(text)
+    step(page.locator(".timeline b").count() == 0, "A note became markup.")
+    # What is printed goes into the parcel.
+    page.emulate_media(media="print")
+    expect(notes.first).to_be_hidden()
+    expect(page.get_by_label("Note for the team")).to_be_hidden()
+    page.emulate_media(media="screen")
+    notes.last.get_by_role("button", name="Remove note").click()
+    page.locator("dialog").get_by_role("button", name="Remove note").click()
+    toast(page, "The note was removed.")
+    expect(notes).to_have_count(1)
 
 
 @flow

@@ -54,6 +54,16 @@ def one_product(visit, given):
     page.wait_for_function("document.querySelector('.photo img')?.src.includes('/files/')")
     page.get_by_role("button", name="Take off sale").click()
     expect(page.locator(".heading .tag")).to_have_text("Not for sale")
+    # Services tell the log a moment later.
+    history = page.locator(".history")
+    for _ in range(20):
+        visit.open(page.url.removeprefix(visit.base))
+        expect(history).to_be_visible()
+        if "For sale" in history.inner_text():
+            break
+    expect(history.locator("li", has_text="Price: from $3.50 to $21.40")).to_contain_text(given["user"])
+    expect(history).to_contain_text("For sale: from yes to no")
+    no_markup(page, "a product's history")
     page.route("**/classes/Product/*?*", lambda route: changed_meanwhile(route))
     page.get_by_label("Price").fill("30")
     page.get_by_role("button", name="Save").click()

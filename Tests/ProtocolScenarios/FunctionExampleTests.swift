@@ -63,9 +63,9 @@ import Testing
         let admin = try await Customer.admin(suite)
         let shelf = try await Shelf.fill(suite, names: ["Example \(Names.random(4))", "Other \(Names.random(4))"])
         let customer = try await Customer.signUp(suite)
-        try await bagAndOrders(examples, shelf, customer, admin)
+        let receipt = try await bagAndOrders(examples, shelf, customer, admin)
         try await reviews(examples, shelf, customer, admin)
-        try await mailAndPush(examples, admin)
+        try await mailAndPush(examples, receipt, admin)
         try await analytics(examples, customer, admin)
         try await crashes(examples, suite, customer, admin)
         try await stores(examples, admin)
@@ -113,7 +113,7 @@ import Testing
 
     private func bagAndOrders(
         _ examples: Examples, _ shelf: Shelf, _ customer: Customer, _ admin: ParseClient
-    ) async throws {
+    ) async throws -> JSON {
         let client = customer.client
         let product = JSON.string(shelf.productIds[0])
         try await examples.ask("addToBag", client, ["productId": product, "quantity": 2])
@@ -137,6 +137,9 @@ import Testing
         try await examples.ask(
             "shipOrder", admin, ["orderId": second, "carrier": "UPS", "trackingNumber": "1Z999"])
         try await examples.ask("deliverOrder", admin, ["orderId": second])
+        let note = try await examples.ask(
+            "addOrderNote", admin, ["orderId": second, "text": "Called: deliver after six."])
+        try await examples.ask("removeOrderNote", admin, ["noteId": .string(note.objectId)])
         try await examples.ask(
             "refundOrder", admin, ["orderId": second, "amount": 350, "reason": "One was broken."])
         let sheet: JSON = [
@@ -156,6 +159,7 @@ import Testing
         try await examples.ask("orders", admin, ["status": "made", "limit": 1])
         try await examples.ask("charges", admin, ["limit": 1, "state": "succeeded"])
         try await examples.ask("paymentEvents", admin, ["limit": 1])
+        return receipt
     }
 
     /// An order as the reference app makes one: objects of the app's own.
@@ -196,15 +200,24 @@ import Testing
         wanted["className"] = "ProductReview"
         try await examples.ask("auditEntries", admin, wanted)
         try await examples.ask("myAreas", admin)
+        let view: JSON = ["list": "orders", "name": .string("Example \(Names.random(4))")]
+        try await examples.ask("saveDeskView", admin, view)
+        try await examples.ask("deskViews", admin)
+        try await examples.ask("removeDeskView", admin, view)
     }
 
-    private func mailAndPush(_ examples: Examples, _ admin: ParseClient) async throws {
-        let sent: JSON = ["limit": 1, "state": "sent"]
+    private func mailAndPush(_ examples: Examples, _ receipt: JSON, _ admin: ParseClient) async throws {
+        let sent: JSON = ["limit": 1, "state": "sent", "orderNo": receipt["orderNo"] ?? .null]
         try await eventually("a mail is sent") {
             try await admin.run("mails", sent).result.arrayValue?.isEmpty == false
         }
         try await examples.ask("mails", admin, sent)
         try await examples.ask("suppressedAddresses", admin, ["limit": 1])
+        let order: JSON = ["orderId": receipt["orderId"] ?? .null]
+        try await eventually("the order's news are told") {
+            try await admin.run("orderPushes", order).result.arrayValue?.isEmpty == false
+        }
+        try await examples.ask("orderPushes", admin, order)
 
         let promotion = try await admin.create("Promotion", ["content": .string("Spring \(Names.random(6))")])
         let id: JSON = ["promotionId": .string(promotion.objectId)]

@@ -176,6 +176,48 @@ import Testing
         #expect(texts.allSatisfy { $0.0["orderId"] == "o1" && $0.1 == "ada1234567" })
     }
 
+    @Test func whatWasToldOfAnOrderIsListed() async throws {
+        let fixture = try await Fixture()
+        try await fixture.install(2, ["user": .pointer("_User", "ada1234567")])
+        try await fixture.store.write { transaction in
+            for order in ["o1", "o2"] {
+                try Notifications.add(
+                    OrderMade.with {
+                        $0.orderID = order
+                        $0.userID = order == "o1" ? "ada1234567" : ""
+                        $0.madeAt = 1_900_000_000_000
+                    }, in: transaction)
+            }
+            for (status, refunded) in [(2, 0), (3, 150), (-1, 700)] as [(Int32, Int64)] {
+                try Notifications.add(
+                    OrderChanged.with {
+                        $0.orderID = "o1"
+                        $0.userID = "ada1234567"
+                        $0.status = status
+                        $0.refundedMinorUnits = refunded
+                        $0.changedAt = 1_900_000_001_000
+                    }, in: transaction)
+            }
+        }
+        func told(_ order: String) async throws -> [JSON] {
+            try await fixture.store.read { try Notifications.list(ofOrder: order, in: $0) }
+        }
+        let news = try await told("o1")
+        #expect(news.map { $0["news"] } == ["made", "shipped", "partlyRefunded", "cancelled"])
+        #expect(news.allSatisfy { $0["devices"] == 2 && $0["madeAt"]?.wireType == "Date" }, "\(news)")
+        // Of somebody without an account there are no devices.
+        let others = try await told("o2")
+        #expect(others.map { $0["news"] } == ["made"])
+        #expect(others.first?["devices"] == nil)
+        let plan = try await fixture.store.read {
+            try $0.rows(
+                "EXPLAIN QUERY PLAN SELECT reason FROM notifications WHERE subject = ? ORDER BY id LIMIT ?",
+                [.text("o1"), .int(1)]
+            ).map { try $0.text("detail") }
+        }
+        #expect(plan.allSatisfy { $0.contains("notificationsOfOrder (subject=?)") }, "\(plan)")
+    }
+
     @Test func aDeletedAccountHearsNothingAndOwnsNoDevice() async throws {
         let fixture = try await Fixture()
         for user in ["ada1234567", "ben1234567"] {

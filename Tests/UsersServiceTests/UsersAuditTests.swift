@@ -3,6 +3,7 @@ import Messages
 import ObjectStore
 import ParseProtocol
 import ServiceSupport
+import TestSupport
 import Testing
 import UsersService
 
@@ -87,6 +88,34 @@ import UsersService
             for parameters in [["after": "x"], ["limit": 0], ["from": "soon"], ["who": ["$ne": ""]]] as [JSON] {
                 #expect(throws: ParseError.self) { try AuditPage(parameters) }
             }
+        }
+    }
+
+    /// The history of one object, which a product's page asks for.
+    @Test(
+        arguments: [
+            ["objectId": "p1"], ["objectId": "p1", "className": "Product"], ["objectId": "p1", "after": "900"],
+            ["objectId": "p1", "who": "u1"],
+            ["objectId": "p1", "from": "2030-01-01T00:00:00.000Z", "to": "2031-01-01T00:00:00.000Z"],
+        ] as [JSON])
+    func entriesOfOneObjectAreFoundByAnIndex(_ parameters: JSON) async throws {
+        try await withUsersStore { store in
+            let page = try AuditPage(parameters)
+            let plan = try await store.read { try page.plan(in: $0) }
+            #expect(plan.contains("objectId=?"), "\(plan)")
+            #expect(!plan.contains("SCAN") && !plan.contains("TEMP B-TREE"), "\(plan)")
+        }
+    }
+
+    @Test func whoIsNoAdminIsNotToldWhereAChangeCameFrom() async throws {
+        try await withUsersStore { store in
+            try await store.write { try AuditLog.add(Self.message("update", "p1", at: $0.now), in: $0) }
+            let page = try AuditPage(["className": "Product"])
+            let answer = try await store.read { try page.read(in: $0, tellsClient: false) }
+            let entry = try #require(answer.at("entries", 0))
+            #expect(entry["before"] == ["unitPrice": 3])
+            #expect(entry["address"] == nil)
+            #expect(entry["requestId"] == nil)
         }
     }
 

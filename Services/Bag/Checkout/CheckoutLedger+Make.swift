@@ -133,6 +133,7 @@ extension CheckoutLedger {
             $0.toAddress = address
             $0.toName = name
             $0.model = Data(receipt.mailModel.serialized)
+            $0.orderNumber = receipt.orderNo
             cause.fill(&$0)
         }
         try outbox.add(MailCalls.send, mail, key: key, in: transaction)

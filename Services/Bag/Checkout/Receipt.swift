@@ -8,6 +8,9 @@ struct Receipt {
 
     var customerName: String { (try? ShippingAddress(order["shippingAddress"] ?? [:]).fullName) ?? "" }
 
+    /// 0 for an order without one, as an import may bring.
+    var orderNo: Int64 { order["orderNo"]?.intValue ?? 0 }
+
     var json: JSON {
         [
             "orderId": order["objectId"] ?? .null, "orderNo": order["orderNo"] ?? .null,

@@ -22,7 +22,10 @@ package enum AccountDeletion {
                 return
             }
             _ = try transaction.update("Order", id, withoutName, caller: .master)
+            // They may say anything about the customer.
+            try OrderNotes.removeAll(of: id, in: transaction)
         }
+        try OrderNotes.forgetAuthor(userId, in: transaction)
         try transaction.forEach("OrderItem", of: userId, "customer") { id, item in
             if item["unitPriceMinorUnits"]?.intValue == nil {
                 _ = try transaction.delete("OrderItem", id, caller: .master)

@@ -30,6 +30,14 @@ struct CustomerContacts: Sendable {
         return reply.map { CustomerContact(email: $0.email, isVerified: $0.emailVerified) }
     }
 
+    /// The name by which operators know one of them: the account's, else its address. Empty when it cannot be learnt.
+    func name(of userId: String, traceId: String) async -> String {
+        guard !userId.isEmpty else { return "" }
+        let reply = try? await host.call(
+            UsersCalls.contact, ContactRequest.with { $0.userID = userId }, traceId: traceId, timeout: Self.waitMax)
+        return reply.map { $0.name.isEmpty ? $0.email : $0.name } ?? ""
+    }
+
     /// E-mail address, name and phone number of users, by objectId, for the shop's admins.
     func contacts(of userIds: Set<String>, traceId: String) async throws -> [String: JSON] {
         try await host.objects("_User", ids: userIds, as: .satchel, traceId: traceId).mapValues { user in

@@ -68,7 +68,9 @@ struct OrderFunctions: Sendable {
 
     // MARK: Parameters
 
-    private static func orderId(_ parameters: JSON) throws -> String {
+    /// The parameter `orderId`.
+    /// - Throws: `.validationError` (142) without one, `.objectNotFound` (101) for what is none.
+    static func orderId(_ parameters: JSON) throws -> String {
         guard let id = parameters["orderId"]?.stringValue else {
             throw ParseError(.validationError, "orderId is missing or not a string.")
         }

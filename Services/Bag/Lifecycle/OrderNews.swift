@@ -45,6 +45,7 @@ struct OrderNews {
             $0.toAddress = address
             $0.toName = receipt.customerName
             $0.model = Data(model(receipt).serialized)
+            $0.orderNumber = order.orderNo
             MailCause(
                 addressVerified: contact?.isVerified == true && !known.isEmpty, byShop: byShop, userId: order.customerId
             ).fill(&$0)

@@ -94,6 +94,7 @@ struct OrderRules: ClassRules {
             for item in try BagItem.load(outcome.before?.itemIds ?? [], in: transaction) {
                 _ = try transaction.delete("OrderItem", item.objectId, caller: .master)
             }
+            try OrderNotes.removeAll(of: outcome.objectId, in: transaction)
         }
     }
 

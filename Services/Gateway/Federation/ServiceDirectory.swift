@@ -20,7 +20,7 @@ enum ServiceDirectory {
 
     private static let classes: [String: String] = [
         "_User": "users", "_Session": "users", "_Role": "users",
-        "Order": "bag", "OrderItem": "bag", "Address": "bag",
+        "Order": "bag", "OrderItem": "bag", "Address": "bag", "OrderDeskNote": "bag",
         "PaymentMethod": "payments",
         "Promotion": "push", "_Installation": "push", "_PushStatus": "push", "_Audience": "push",
     ]
@@ -43,11 +43,11 @@ enum ServiceDirectory {
     private static let functions = table(
         reading: [
             "catalog": ["nearestStores", "reviewsToModerate"],
-            "users": ["sessionsOf", "auditEntries", "myAreas", "accounts", "account"],
+            "users": ["sessionsOf", "auditEntries", "myAreas", "accounts", "account", "deskViews"],
             "bag": ["bag", "orders"],
             "payments": ["charges", "paymentEvents"],
             "mail": ["mails", "suppressedAddresses"],
-            "push": ["promotionReport", "countAudience"],
+            "push": ["promotionReport", "countAudience", "orderPushes"],
             "analytics": [
                 "analyticsEvents", "analyticsSeries", "analyticsTop", "analyticsActiveUsers",
                 "analyticsRetention", "analyticsSales", "analyticsRequests", "pushOpens",
@@ -58,11 +58,11 @@ enum ServiceDirectory {
         ],
         writing: [
             "catalog": ["hideReview", "showReview", "reportReview"],
-            "users": ["revokeSessions", "updateAccount", "deleteAccount"],
+            "users": ["revokeSessions", "updateAccount", "deleteAccount", "saveDeskView", "removeDeskView"],
             "bag": [
                 "addToBag", "setBagQuantity", "emptyBag", "checkout", "chargeCustomer", "ChargeToken", "chargeToken",
                 "cancelOrder",
-                "shipOrder", "deliverOrder", "refundOrder",
+                "shipOrder", "deliverOrder", "refundOrder", "addOrderNote", "removeOrderNote",
             ],
             "payments": ["createStripeCustomer", "addPaymentMethod", "setDefaultPaymentMethod"],
             "mail": ["unsuppressAddress", "retryMail"],

@@ -31,7 +31,7 @@ final class RequestMeter: Sendable {
     private static let shopClasses: Set<String> = [
         "_User", "_Session", "_Role", "_Installation", "Category", "Product", "ProductReview", "FavoriteProduct",
         "Store",
-        "Order", "OrderItem", "PaymentMethod", "Promotion",
+        "Order", "OrderItem", "OrderDeskNote", "PaymentMethod", "Promotion",
     ]
 
     /// Routes that stand for a class.

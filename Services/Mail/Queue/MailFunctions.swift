@@ -8,17 +8,13 @@ struct MailFunctions: Sendable {
     let sender: MailSender
     let audit: AuditTrail
 
-    private static let states = ["queued", "sent", "failed", "bounced", "suppressed", "held"]
-
     func install(in routes: inout ServiceRoutes) {
         routes.function("mails") { parameters, request in
-            try request.requireArea(.support)
-            let limit = try parameters.listLimit()
-            let state = parameters["state"] ?? .null
-            guard state.isNull || Self.states.contains(state.stringValue ?? "") else {
-                throw ParseError(.validationError, "state must be one of \(Self.states.joined(separator: ", ")).")
-            }
-            return try .result(.array(await store.read { try Self.newest(state.stringValue, limit: limit, $0) }))
+            // Of one order its desk sees them as well.
+            let isOfOrder = parameters["orderNo"].map { !$0.isNull } ?? false
+            if isOfOrder { try request.requireArea(.support, .orders) } else { try request.requireArea(.support) }
+            let list = try MailList(parameters)
+            return try .result(.array(await store.read { try list.read(in: $0) }))
         }
         routes.function("suppressedAddresses") { parameters, request in
             try request.requireArea(.support)
@@ -68,36 +64,5 @@ struct MailFunctions: Sendable {
             dueAt = ? WHERE id = ?
             """,
             [now, now, .int(id)])
-    }
-
-    private static func newest(_ state: String?, limit: Int64, _ reader: ObjectReader) throws -> [JSON] {
-        let condition = state == nil ? "" : "WHERE state = ?"
-        let rows = try reader.rows(
-            """
-            SELECT id, template, toAddress, state, attempts, queuedAt, dueAt, sentAt, problem, messageId \
-            FROM mails \(condition)
-            ORDER BY id DESC LIMIT ?
-            """,
-            (state.map { [.text($0)] } ?? []) + [.int(limit)])
-        return try rows.map { row in
-            var mail: JSON = try [
-                "id": .int(row.int("id")), "template": .string(row.text("template")),
-                "to": .string(masked(row.text("toAddress"))), "state": .string(row.text("state")),
-                "attempts": .int(row.int("attempts")), "messageId": .string(row.text("messageId")),
-                "queuedAt": Timestamp(milliseconds: row.int("queuedAt")).wire,
-            ]
-            if let problem = try row["problem"].textValue { mail["problem"] = .string(problem) }
-            if let sentAt = try row["sentAt"].intValue { mail["sentAt"] = Timestamp(milliseconds: sentAt).wire }
-            if try row.text("state") == "queued" {
-                mail["nextAttemptAt"] = try Timestamp(milliseconds: row.int("dueAt")).wire
-            }
-            return mail
-        }
-    }
-
-    /// `a…@shop.example`: enough to recognise, too little to collect.
-    private static func masked(_ address: String) -> String {
-        guard let at = address.lastIndex(of: "@") else { return "…" }
-        return "\(address.prefix(1))…\(address[at...])"
     }
 }

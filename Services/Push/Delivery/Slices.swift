@@ -90,9 +90,10 @@ enum Deliveries {
     }
 
     /// A notification for one user's devices.
+    /// - Returns: how many there are.
     static func add(
         _ payload: PushPayload, toUser userId: String, expiresAt: Timestamp, in transaction: StoreTransaction
-    ) throws {
+    ) throws -> Int {
         let devices = try transaction.documents(
             Query(
                 className: "_Installation",
@@ -102,6 +103,7 @@ enum Deliveries {
             try insert(
                 device, payload: payload, userId: userId, dueAt: transaction.now, expiresAt: expiresAt, in: transaction)
         }
+        return devices.count
     }
 
     /// The most devices that a user has; whoever claims more is somebody who registers them by a program.

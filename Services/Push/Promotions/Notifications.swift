@@ -39,9 +39,40 @@ package enum Notifications {
             """,
             [.text(userId), .text(reason), .text(orderId), .int(madeAt)])
         guard isNew == 1, !userId.isEmpty else { return }
-        try Deliveries.add(
+        let devices = try Deliveries.add(
             try PushPayload(["alert": .string(text), "orderId": .string(orderId)]), toUser: userId,
             expiresAt: transaction.now.advanced(by: lifetime), in: transaction)
+        try transaction.execute(
+            "UPDATE notifications SET devices = ? WHERE reason = ? AND subject = ?",
+            [.int(Int64(devices)), .text(reason), .text(orderId)])
+    }
+
+    /// The news of an order that devices were sent, the oldest first: `[{news, madeAt, devices}]`. `devices` is how
+    /// many there were then, and absent where that is not known; whether each showed it nobody knows.
+    package static func list(ofOrder orderId: String, in reader: some ObjectReading) throws -> [JSON] {
+        try reader.rows(
+            "SELECT reason, madeAt, devices FROM notifications WHERE subject = ? ORDER BY id LIMIT ?",
+            [.text(orderId), .int(listMax)]
+        ).map { row in
+            var told: JSON = try [
+                "news": .string(news(row.text("reason"))), "madeAt": Timestamp(milliseconds: row.int("madeAt")).wire,
+            ]
+            if let devices = try row["devices"].intValue { told["devices"] = .int(devices) }
+            return told
+        }
+    }
+
+    /// An order has a handful.
+    private static let listMax: Int64 = 200
+
+    /// What a reason says in the words of `orderState`.
+    private static func news(_ reason: String) -> String {
+        let parts = reason.split(separator: ":")
+        switch parts.first {
+        case "orderMade": return "made"
+        case "orderRefunded": return "partlyRefunded"
+        default: return parts.dropFirst().first.flatMap { Int32($0) }.flatMap(OrderStatus.init(event:))?.state ?? reason
+        }
     }
 
     /// The account is gone: its devices are nobody's, and what was meant for it is not sent.

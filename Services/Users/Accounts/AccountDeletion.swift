@@ -18,6 +18,7 @@ enum AccountDeletion {
         try PersonNames.forget(userId, in: transaction)
         try AnonymousIds.remove(of: userId, in: transaction)
         try PublicUsers.forget(userId, in: transaction)
+        try DeskViews.forget(userId, in: transaction)
         try Sessions.close(of: userId, in: transaction)
         try MailedTokens.removeAll(of: userId, in: transaction)
         // An id that is given again, where clients may choose ids, must not come with rights.

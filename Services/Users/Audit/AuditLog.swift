@@ -33,6 +33,9 @@ package enum AuditLog {
         """,
     ]
 
+    /// The history of one object, whoever does not name its class: without this index every entry would be looked at.
+    static let objectIndex = ["CREATE INDEX auditEntriesByObjectId ON auditEntries(objectId, id)"]
+
     /// Adds the entries of one transaction elsewhere. The name is the one that the operator has now, a moment later.
     package static func add(_ message: AuditChanges, in transaction: StoreTransaction) throws {
         let who = try message.userID.isEmpty ? masterKey : name(of: message.userID, transaction)

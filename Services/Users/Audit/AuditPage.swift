@@ -40,30 +40,43 @@ package struct AuditPage: Sendable {
         arguments += values
     }
 
-    /// `{entries, next}`; `next` is null on the last page.
-    package func read(in reader: some ObjectReading) throws -> JSON {
+    private var sql: String {
         let filter = conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")
-        // One more tells whether there is a next page.
-        let rows = try reader.rows(
-            """
+        return """
             SELECT id, at, userId, who, action, className, objectId, before, after, requestId, address \
             FROM auditEntries \(filter) ORDER BY id DESC LIMIT ?
-            """, arguments + [.int(limit + 1)])
-        let shown = rows.prefix(Int(limit))
-        let next = try rows.count > shown.count ? shown.last.map { JSON.string(String(try $0.int("id"))) } : nil
-        return ["entries": .array(try shown.map(Self.entry)), "next": next ?? .null]
+            """
     }
 
-    private static func entry(_ row: SQLRow) throws -> JSON {
+    /// SQLite's plan for the page, for tests: a step in each line.
+    package func plan(in reader: some ObjectReading) throws -> String {
+        try reader.rows("EXPLAIN QUERY PLAN " + sql, arguments + [.int(limit + 1)]).map { try $0.text("detail") }
+            .joined(separator: "\n")
+    }
+
+    /// `{entries, next}`; `next` is null on the last page.
+    /// - Parameter tellsClient: whether entries say from which address and by which request a change came.
+    package func read(in reader: some ObjectReading, tellsClient: Bool = true) throws -> JSON {
+        // One more tells whether there is a next page.
+        let rows = try reader.rows(sql, arguments + [.int(limit + 1)])
+        let shown = rows.prefix(Int(limit))
+        let next = try rows.count > shown.count ? shown.last.map { JSON.string(String(try $0.int("id"))) } : nil
+        return ["entries": .array(try shown.map { try Self.entry($0, tellsClient) }), "next": next ?? .null]
+    }
+
+    private static func entry(_ row: SQLRow, _ tellsClient: Bool) throws -> JSON {
         let userId = try row.text("userId")
-        return try [
+        var entry: JSON = try [
             "at": .string(Timestamp(milliseconds: row.int("at")).iso), "who": .string(row.text("who")),
             "userId": .string(userId), "via": .string(userId.isEmpty ? "masterKey" : "session"),
             "action": .string(row.text("action")), "className": .string(row.text("className")),
             "objectId": .string(row.text("objectId")), "before": state(row["before"].textValue),
-            "after": state(row["after"].textValue), "requestId": .string(row.text("requestId")),
-            "address": .string(row.text("address")),
+            "after": state(row["after"].textValue),
         ]
+        guard tellsClient else { return entry }
+        entry["requestId"] = try .string(row.text("requestId"))
+        entry["address"] = try .string(row.text("address"))
+        return entry
     }
 
     private static func state(_ text: String?) -> JSON { text.flatMap { try? JSON(parsing: $0) } ?? .null }

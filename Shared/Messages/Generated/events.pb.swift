@@ -55,6 +55,9 @@ public nonisolated struct SendMailRequest: Sendable {
   /// The network that the cause came from, as `Principal.network`; empty when it is not known.
   public var network: String = String()
 
+  /// The number of the order that the mail is about, from 1; 0 when it is about none.
+  public var orderNumber: Int64 = 0
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -202,7 +205,7 @@ fileprivate nonisolated let _protobuf_package = "satchel"
 
 nonisolated extension SendMailRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".SendMailRequest"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}template\0\u{3}to_address\0\u{3}to_name\0\u{1}model\0\u{3}address_verified\0\u{3}by_shop\0\u{3}user_id\0\u{1}network\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}template\0\u{3}to_address\0\u{3}to_name\0\u{1}model\0\u{3}address_verified\0\u{3}by_shop\0\u{3}user_id\0\u{1}network\0\u{3}order_number\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -218,6 +221,7 @@ nonisolated extension SendMailRequest: SwiftProtobuf.Message, SwiftProtobuf._Mes
       case 6: try { try decoder.decodeSingularBoolField(value: &self.byShop) }()
       case 7: try { try decoder.decodeSingularStringField(value: &self.userID) }()
       case 8: try { try decoder.decodeSingularStringField(value: &self.network) }()
+      case 9: try { try decoder.decodeSingularInt64Field(value: &self.orderNumber) }()
       default: break
       }
     }
@@ -248,6 +252,9 @@ nonisolated extension SendMailRequest: SwiftProtobuf.Message, SwiftProtobuf._Mes
     if !self.network.isEmpty {
       try visitor.visitSingularStringField(value: self.network, fieldNumber: 8)
     }
+    if self.orderNumber != 0 {
+      try visitor.visitSingularInt64Field(value: self.orderNumber, fieldNumber: 9)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -260,6 +267,7 @@ nonisolated extension SendMailRequest: SwiftProtobuf.Message, SwiftProtobuf._Mes
     if lhs.byShop != rhs.byShop {return false}
     if lhs.userID != rhs.userID {return false}
     if lhs.network != rhs.network {return false}
+    if lhs.orderNumber != rhs.orderNumber {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -28,6 +28,7 @@ import Testing
         let mail = try #require(try bag.events.all(MailCalls.send).first)
         #expect(mail.template == "order-shipped")
         #expect(mail.toAddress == "ann@shop.example")
+        #expect(mail.orderNumber == 1_000_001)
         let model = try mail.values()
         #expect(model["trackingUrl"] == "https://post.example/X1")
         #expect(model["orderNo"] == 1_000_001)

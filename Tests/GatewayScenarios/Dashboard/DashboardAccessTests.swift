@@ -14,6 +14,9 @@ import Testing
         let (customer, orderNo) = try await Self.desk.paid()
         let orders = try await ParseClient.master(suite).find("Order", ["orderNo": orderNo]).results
         let order = try #require(orders.first?.text("objectId"))
+        let admin = try await Customer.admin(suite)
+        _ = try await admin.run("addOrderNote", ["orderId": .string(order), "text": "Called."])
+        _ = try await admin.run("saveDeskView", ["list": "orders", "name": "All"])
         let paths: [JSON] = [
             "", "/orders", .string("/orders/\(order)"), "/products", "/reviews?show=all", "/customers",
             .string("/customers/\(customer.userId)"), "/customers?show=accounts&search=ada", "/nowhere",

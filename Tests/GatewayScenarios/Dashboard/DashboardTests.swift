@@ -59,6 +59,13 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    func aViewOfTheOrdersGetsANameAndIsTakenUpAgain(_ screen: Desk.Screen) async throws {
+        _ = try await Self.desk.paid()
+        let name = "<b>Shipped</b> \(Names.random(6))"
+        try await Self.desk.check("views", on: screen, ["name": .string(name)])
+    }
+
+    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
     func aProductIsAddedWithPhotoAndEditedInTheGrid(_ screen: Desk.Screen) async throws {
         let suite = try await Self.desk.suite
         let name = "Zeta\(Names.random(6))"

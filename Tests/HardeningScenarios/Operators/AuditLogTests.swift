@@ -118,6 +118,38 @@ import Testing
         #expect(try await desk.admin.run("auditEntries", ["limit": 0]).code == 142)
     }
 
+    /// T14j
+    @Test func editorsOfTheCatalogReadTheHistoryOfProductsAlone() async throws {
+        let desk = try await Desk.shared
+        let editor = try desk.member(of: "catalog-editors")
+        let made = try await editor.client.create(
+            "Product", ["name": "History", "unitPrice": 3, "stock": 0, "active": false])
+        try #require(made.status == 201, "\(made.text)")
+        let path = "/classes/Product/\(made.objectId)"
+        #expect(try await editor.client.call(.PUT, path, ["unitPrice": 4]).status == 200)
+        let wanted: JSON = ["className": "Product", "objectId": .string(made.objectId)]
+        var entries: [JSON] = []
+        try await eventually("the editor reads both") {
+            entries = try await editor.client.run("auditEntries", wanted).result["entries"]?.arrayValue ?? []
+            return entries.count == 2
+        }
+        #expect(entries.map { $0["action"] } == ["update", "create"])
+        #expect(entries.first?["before"] == ["unitPrice": 3])
+        #expect(entries.first?["who"] == .string(editor.email))
+        for entry in entries { #expect(entry["address"] == nil && entry["requestId"] == nil, "\(entry)") }
+        let beyond: [JSON] = [
+            [:], ["objectId": .string(made.objectId)], ["className": "_Role"], ["className": "Category"],
+            ["className": ["$in": ["Product"]]], ["className": "product"],
+        ]
+        for parameters in beyond {
+            #expect(try await editor.client.run("auditEntries", parameters).code == 119, "\(parameters)")
+        }
+        for role in Desk.roles where role != "catalog-editors" {
+            #expect(try await desk.member(of: role).client.run("auditEntries", wanted).code == 119, "\(role)")
+        }
+        #expect(try await Customer.signUp(desk.suite).client.run("auditEntries", wanted).code == 119)
+    }
+
     /// T14e
     @Test func whatTheMasterKeyLoadsInBulkIsOneEntryForEachGroup() async throws {
         let desk = try await Desk.shared

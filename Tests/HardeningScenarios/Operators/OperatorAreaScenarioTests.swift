@@ -34,6 +34,12 @@ import Testing
     private static let functions: [Row] = [
         Row(.POST, "/functions/shipOrder", [:], orders), Row(.POST, "/functions/deliverOrder", [:], orders),
         Row(.POST, "/functions/refundOrder", [:], orders), Row(.POST, "/functions/orders", [:], orders, support),
+        Row(.POST, "/functions/addOrderNote", [:], orders), Row(.POST, "/functions/removeOrderNote", [:], orders),
+        Row(.GET, "/classes/OrderDeskNote?limit=1", nil, orders, support),
+        Row.masterKeys(.POST, "/classes/OrderDeskNote", ["text": "Past the function"]),
+        Row(.POST, "/functions/deskViews", [:], catalog, orders, support, developers),
+        Row(.POST, "/functions/saveDeskView", [:], catalog, orders, support, developers),
+        Row(.POST, "/functions/removeDeskView", [:], catalog, orders, support, developers),
         Row(.POST, "/functions/charges", [:], orders), Row(.POST, "/functions/paymentEvents", [:], orders),
         Row(.POST, "/functions/hideReview", [:], catalog, support),
         Row(.POST, "/functions/showReview", [:], catalog, support),
@@ -45,6 +51,9 @@ import Testing
         Row(.POST, "/functions/updateAccount", ["userId": "nobody1234", "name": "Nobody"], support),
         Row(.POST, "/functions/updateAccount", ["userId": "nobody1234", "email": "nobody@customers.example"]),
         Row(.POST, "/functions/deleteAccount", ["userId": "nobody1234"], support),
+        Row(.POST, "/functions/orderPushes", [:], orders, support),
+        Row(.POST, "/functions/mails", ["orderNo": 1], orders, support),
+        Row(.POST, "/functions/mails", ["orderNo": .null], support),
         Row(.POST, "/functions/mails", [:], support), Row(.POST, "/functions/suppressedAddresses", [:], support),
         Row(.POST, "/functions/unsuppressAddress", [:], support), Row(.POST, "/functions/retryMail", [:], support),
         Row(.POST, "/functions/crashIssues", [:], developers, support),
@@ -176,6 +185,30 @@ import Testing
         let ended = try await support.run("revokeSessions", ["userId": .string(customer.userId)])
         #expect(ended.result == ["revoked": 1], "\(ended.text)")
         #expect(try await customer.client.get("/users/me").code == 209)
+    }
+
+    /// T14k
+    @Test func aViewIsItsOperatorsAlone() async throws {
+        let desk = try await Desk.shared
+        let (clerk, other) = (try desk.member(of: "order-desk").client, try desk.member(of: "support").client)
+        let name = JSON.string("Mine \(Names.random(6))")
+        let key: JSON = ["list": "orders", "name": name]
+        for query in ["state=made", "sort=orderNo&state=made"] {
+            var view = key
+            view["query"] = .string(query)
+            let saved = try await clerk.run("saveDeskView", view)
+            #expect(saved.status == 200, "\(saved.text)")
+        }
+        func views(_ client: ParseClient) async throws -> [JSON] {
+            try await client.run("deskViews").result.arrayValue?.filter { $0["name"] == name } ?? []
+        }
+        #expect(try await views(clerk).map { $0["query"] } == ["sort=orderNo&state=made"])
+        for client in [other, desk.admin] { #expect(try await views(client).isEmpty) }
+        #expect(try await other.run("removeDeskView", key).code == 101)
+        // The master key is nobody.
+        #expect(try await ParseClient.master(desk.suite).run("deskViews").code == 209)
+        #expect(try await clerk.run("removeDeskView", key).status == 200)
+        #expect(try await views(clerk).isEmpty)
     }
 
     @Test func theDeskIsToldWhichAreasItHas() async throws {

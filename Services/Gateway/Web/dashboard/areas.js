@@ -54,7 +54,7 @@ export function sees(entry) {
  */
 export async function askIfThere(name, parameters, signal) {
   const question = { method: 'POST', path: `/functions/${name}`, body: parameters };
-  const [answer] = await batch([question], undefined, signal);
+  const [answer] = await batch([question], undefined, { isRead: true, signal });
   if (answer instanceof APIError) throw answer;
   return answer.result;
 }

@@ -7,6 +7,7 @@ import { table } from '../shared/elements/table.js';
 import { toast } from '../shared/elements/toast.js';
 import { t } from '../shared/i18n.js';
 import { icon } from '../shared/icons.js';
+import { viewBar, wantedColumns } from './list-views.js';
 import { counted, heading, pager, searchField } from './listing.js';
 import { productTabs } from './product-tabs.js';
 
@@ -21,18 +22,25 @@ export async function objectList(view, kind) {
   const { router, query, signal, redraw } = view;
   const page = Math.max(1, Number.parseInt(query.page ?? '1', 10) || 1);
   const text = (query.search ?? '').trim();
-  const found = await find(kind.className, {
-    where: text ? { $or: kind.search.map((name) => ({ [name]: containing(text) })) } : {},
-    order: kind.order,
-    limit: PAGE,
-    skip: (page - 1) * PAGE,
-    count: 1,
-    signal,
-  });
+  const columns = kind.columns(router);
+  const [found, views] = await Promise.all([
+    find(kind.className, {
+      where: text ? { $or: kind.search.map((name) => ({ [name]: containing(text) })) } : {},
+      order: kind.order,
+      limit: PAGE,
+      skip: (page - 1) * PAGE,
+      count: 1,
+      signal,
+    }),
+    viewBar(kind.name, view, columns),
+  ]);
   const path = `/${kind.name}`;
   const after = (done) => done && redraw();
   const shown = table(
-    [...kind.columns(router), { title: '', end: true, cell: (object) => buttons(kind, object, after) }],
+    [
+      ...wantedColumns(columns, query.columns),
+      { title: '', end: true, cell: (object) => buttons(kind, object, after) },
+    ],
     {
       label: t(`tab.${kind.name}`),
       id: (object) => object.objectId,
@@ -54,8 +62,11 @@ export async function objectList(view, kind) {
     productTabs(router, kind.name),
     h(
       'div.bar',
-      searchField(t(`${kind.name}.search`), query.search, (search) => router.go(path, { search }, { replace: true })),
+      searchField(t(`${kind.name}.search`), query.search, (search) =>
+        router.go(path, { ...query, page: '', search }, { replace: true }),
+      ),
     ),
+    views,
     shown,
     pager(page, PAGE, found.count, (next) => router.go(path, { ...query, page: next })),
   ];

@@ -7,51 +7,64 @@ import { failure, toast } from '../shared/elements/toast.js';
 import { editableMoney, number, parseMoney, price } from '../shared/format.js';
 import { t } from '../shared/i18n.js';
 import { editCell } from './edit-cell.js';
+import { wantedColumns } from './list-views.js';
 import { majorOf, minorOf } from './product-changes.js';
 import { picture } from './product-picture.js';
 
 const STOCK_MAX = 1e9;
+/** The columns that may be left out. */
+const optional = { price: 'product.price', stock: 'product.stock', rating: 'product.rating', sale: 'product.forSale' };
+
+/** Their names and titles. */
+export const gridColumns = () => Object.entries(optional).map(([name, key]) => ({ name, title: t(key) }));
 
 /**
  * @param products the Collection that is shown.
- * @param options `{ router, sorted, onsort, selected, onselect }`: `selected` is a set of objectIds.
+ * @param options `{ router, sorted, onsort, selected, onselect, wanted }`: `selected` is a set of objectIds, `wanted`
+ *   the columns as the address names them.
  */
-export function productGrid(products, { router, sorted, onsort, selected, onselect }) {
-  return table(
-    [
-      { title: t('bulk.select'), narrow: true, cell: (product) => choice(product, selected, onselect) },
-      { title: t('product.name'), sort: 'name', lead: true, cell: (product) => named(product, router) },
-      {
-        title: t('product.price'),
-        sort: 'unitPrice',
-        end: true,
-        cell: (product) =>
-          editCell({
-            text: price(product.unitPrice),
-            value: product.unitPrice === undefined ? '' : editableMoney(minorOf(product.unitPrice)),
-            label: t('product.changePrice', { name: product.name }),
-            inputmode: 'decimal',
-            save: (text) => save(products, product, { unitPrice: readPrice(text) }),
-          }),
-      },
-      {
-        title: t('product.stock'),
-        sort: 'stock',
-        end: true,
-        cell: (product) =>
-          editCell({
-            text: product.stock === undefined ? t('product.uncounted') : number(product.stock),
-            value: product.stock ?? '',
-            label: t('product.changeStock', { name: product.name }),
-            inputmode: 'numeric',
-            save: (text) => save(products, product, { stock: readStock(text) }),
-          }),
-      },
-      { title: t('product.rating'), narrow: false, cell: rating },
-      { title: t('product.forSale'), end: true, cell: (product) => sale(products, product) },
-    ],
-    { label: t('area.products'), id: (product) => product.objectId, empty: t('products.none'), sorted, onsort },
-  );
+export function productGrid(products, { router, sorted, onsort, selected, onselect, wanted }) {
+  const columns = [
+    { title: t('bulk.select'), narrow: true, cell: (product) => choice(product, selected, onselect) },
+    { title: t('product.name'), sort: 'name', lead: true, cell: (product) => named(product, router) },
+    {
+      name: 'price',
+      title: t('product.price'),
+      sort: 'unitPrice',
+      end: true,
+      cell: (product) =>
+        editCell({
+          text: price(product.unitPrice),
+          value: product.unitPrice === undefined ? '' : editableMoney(minorOf(product.unitPrice)),
+          label: t('product.changePrice', { name: product.name }),
+          inputmode: 'decimal',
+          save: (text) => save(products, product, { unitPrice: readPrice(text) }),
+        }),
+    },
+    {
+      name: 'stock',
+      title: t('product.stock'),
+      sort: 'stock',
+      end: true,
+      cell: (product) =>
+        editCell({
+          text: product.stock === undefined ? t('product.uncounted') : number(product.stock),
+          value: product.stock ?? '',
+          label: t('product.changeStock', { name: product.name }),
+          inputmode: 'numeric',
+          save: (text) => save(products, product, { stock: readStock(text) }),
+        }),
+    },
+    { name: 'rating', title: t('product.rating'), narrow: false, cell: rating },
+    { name: 'sale', title: t('product.forSale'), end: true, cell: (product) => sale(products, product) },
+  ];
+  return table(wantedColumns(columns, wanted), {
+    label: t('area.products'),
+    id: (product) => product.objectId,
+    empty: t('products.none'),
+    sorted,
+    onsort,
+  });
 }
 
 function choice(product, selected, onselect) {

@@ -10,23 +10,23 @@ const SIZE = 50;
  * Sends changes, `{ method, path, body }` with the path behind the mount, a part after the other. Nothing is asked
  * again: who does not know whether a change was taken looks first.
  * @param onProgress is told how many were answered.
- * @param signal ends the waiting for answers.
+ * @param options `{ isRead, signal }`: whether asking again does no harm, as of `call`.
  * @returns for each change what the server answered, or an APIError.
  */
-export async function batch(changes, onProgress = () => {}, signal = undefined) {
+export async function batch(changes, onProgress = () => {}, options = {}) {
   const answers = [];
   while (answers.length < changes.length) {
     const part = changes.slice(answers.length, answers.length + SIZE);
     const requests = part.map((change) => ({ ...change, path: server.mount + change.path }));
-    answers.push(...(await some(requests, signal)));
+    answers.push(...(await some(requests, options)));
     onProgress(answers.length);
   }
   return answers;
 }
 
-async function some(requests, signal) {
+async function some(requests, options) {
   try {
-    const answers = await call('POST', '/batch', { body: { requests }, signal });
+    const answers = await call('POST', '/batch', { body: { requests }, ...options });
     return requests.map((_, index) => {
       const { success, error } = answers[index] ?? {};
       return success ?? new APIError(error?.code ?? -1, error?.error ?? '');

@@ -20,6 +20,7 @@ const kind = {
       cell: (brand) => h('div.named', picture({ thumbnail: brand.image }), h('strong', brand.title ?? '')),
     },
     {
+      name: 'products',
       title: t('area.products'),
       cell: (brand) => h('a', { href: router.href('/products', { search: brand.title }) }, t('brands.look')),
     },

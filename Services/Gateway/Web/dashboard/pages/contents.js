@@ -13,13 +13,14 @@ const kind = {
   title: (page) => page.title ?? page.name ?? page.objectId,
   columns: () => [
     { title: t('pages.title'), lead: true, cell: (page) => h('strong', page.title ?? '') },
-    { title: t('pages.name'), cell: (page) => page.name ?? '' },
+    { name: 'path', title: t('pages.name'), cell: (page) => page.name ?? '' },
     {
+      name: 'state',
       title: t('pages.state'),
       cell: ({ published }) =>
         h(`span.tag${published === false ? '' : '.good'}`, t(published === false ? 'pages.draft' : 'pages.published')),
     },
-    { title: t('product.updated'), narrow: false, cell: (page) => ago(page.updatedAt) },
+    { name: 'updated', title: t('product.updated'), narrow: false, cell: (page) => ago(page.updatedAt) },
   ],
   form: (page) => ({
     isWide: true,

@@ -8,6 +8,7 @@ import { ago, moment, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { crashFigures } from '../crash-figures.js';
 import { levelTag, statusTag } from '../crash-shared.js';
+import { viewBar, wantedColumns } from '../list-views.js';
 import { counted, heading, searchField, stateChips } from '../listing.js';
 
 const LIMIT = 200;
@@ -20,7 +21,8 @@ const choices = {
   all: [null],
 };
 
-export async function render({ router, query, signal }) {
+export async function render(view) {
+  const { router, query, signal } = view;
   const go = (change) => router.go('/crashes', { ...query, ...change }, { replace: true });
   const isFigures = query.sheet === 'figures';
   const release = (query.release ?? '').trim();
@@ -41,7 +43,7 @@ export async function render({ router, query, signal }) {
       searchField(t('crashes.release'), query.release, (next) => go({ release: next })),
       projects.length > 1 ? projectChoice(projects, query.project, go) : null,
     ),
-    isFigures ? content : issueList(content, go, router, projects),
+    isFigures ? content : await issueList(content, go, view, projects),
   ];
 }
 
@@ -63,7 +65,9 @@ async function issuesOf(query, asked, signal) {
   return { show, count, issues: await found(choices[show], asked, signal) };
 }
 
-function issueList({ show, issues }, go, router, projects) {
+async function issueList({ show, issues }, go, view, projects) {
+  const columns = columnsOf(view.router, projects);
+  const views = await viewBar('crashes', view, columns);
   return [
     h(
       'div.bar',
@@ -74,7 +78,8 @@ function issueList({ show, issues }, go, router, projects) {
         (next) => go({ show: next }),
       ),
     ),
-    list(issues, router, projects),
+    views,
+    list(issues, wantedColumns(columns, view.query.columns), view.router),
     issues.length >= LIMIT ? h('p.soft.small', counted('crashes.more', LIMIT)) : null,
   ];
 }
@@ -100,42 +105,41 @@ function projectChoice(projects, chosen, go) {
   );
 }
 
-function list(issues, router, projects) {
+function columnsOf(router, projects) {
   const names = new Map(projects.map(({ projectId, name }) => [projectId, name]));
-  const shown = table(
-    [
-      {
-        title: t('crash.issue'),
-        lead: true,
-        cell: (issue) =>
-          h(
-            'div.issue',
-            h('a', { href: router.href(`/crashes/${issue.issueId}`) }, issue.title || t('crash.untitled')),
-            h('span.soft.small', issue.culprit ?? ''),
-          ),
-      },
-      { title: t('crash.state'), cell: statusTag },
-      { title: t('crash.level'), cell: levelTag },
-      { title: t('crash.count'), end: true, cell: (issue) => number(issue.count) },
-      { title: t('crash.users'), end: true, cell: (issue) => number(issue.users) },
-      ...(projects.length > 1
-        ? [
-            {
-              title: t('crashes.project'),
-              narrow: false,
-              cell: (issue) => names.get(issue.projectId) ?? issue.projectId,
-            },
-          ]
-        : []),
-      { title: t('crash.lastSeen'), cell: (issue) => ago(issue.lastSeen) },
-    ],
+  const project = {
+    name: 'project',
+    title: t('crashes.project'),
+    narrow: false,
+    cell: (issue) => names.get(issue.projectId) ?? issue.projectId,
+  };
+  return [
     {
-      label: t('area.crashes'),
-      id: (issue) => issue.issueId,
-      empty: t('crashes.none'),
-      open: (issue) => router.go(`/crashes/${issue.issueId}`),
+      title: t('crash.issue'),
+      lead: true,
+      cell: (issue) =>
+        h(
+          'div.issue',
+          h('a', { href: router.href(`/crashes/${issue.issueId}`) }, issue.title || t('crash.untitled')),
+          h('span.soft.small', issue.culprit ?? ''),
+        ),
     },
-  );
+    { name: 'state', title: t('crash.state'), cell: statusTag },
+    { name: 'level', title: t('crash.level'), cell: levelTag },
+    { name: 'count', title: t('crash.count'), end: true, cell: (issue) => number(issue.count) },
+    { name: 'users', title: t('crash.users'), end: true, cell: (issue) => number(issue.users) },
+    ...(projects.length > 1 ? [project] : []),
+    { name: 'lastSeen', title: t('crash.lastSeen'), cell: (issue) => ago(issue.lastSeen) },
+  ];
+}
+
+function list(issues, columns, router) {
+  const shown = table(columns, {
+    label: t('area.crashes'),
+    id: (issue) => issue.issueId,
+    empty: t('crashes.none'),
+    open: (issue) => router.go(`/crashes/${issue.issueId}`),
+  });
   shown.rows = issues;
   return shown;
 }

@@ -7,6 +7,7 @@ import { ago, money, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { accounts } from '../accounts.js';
 import { runs } from '../areas.js';
+import { viewBar, wantedColumns } from '../list-views.js';
 import { counted, heading, searchField, stateChips } from '../listing.js';
 import { left, made, nameOf } from '../orders-shared.js';
 
@@ -27,15 +28,20 @@ export async function render(view) {
   return [heading(t('area.customers'), t('accounts.note')), h('div.bar', chips), await accounts(view)];
 }
 
-async function buyers({ router, query, signal }, chips) {
-  const found = await find('Order', {
-    where: condition(query.search),
-    order: '-orderNo',
-    limit: ORDERS,
-    count: 1,
-    signal,
-    keys: 'customer,orderDate,total,currency,refundedTotal,shippingAddress,email',
-  });
+async function buyers(view, chips) {
+  const { router, query, signal } = view;
+  const columns = columnsOf(router);
+  const [found, views] = await Promise.all([
+    find('Order', {
+      where: condition(query.search),
+      order: '-orderNo',
+      limit: ORDERS,
+      count: 1,
+      signal,
+      keys: 'customer,orderDate,total,currency,refundedTotal,shippingAddress,email',
+    }),
+    viewBar('customers', view, columns),
+  ]);
   const customers = together(found.results);
   return [
     heading(t('area.customers'), counted('customers.count', customers.length)),
@@ -43,10 +49,11 @@ async function buyers({ router, query, signal }, chips) {
     h(
       'div.bar',
       searchField(t('customers.search'), query.search, (search) =>
-        router.go('/customers', { search }, { replace: true }),
+        router.go('/customers', { ...query, search }, { replace: true }),
       ),
     ),
-    list(customers, router),
+    views,
+    list(customers, wantedColumns(columns, query.columns), router),
     found.count > ORDERS ? h('p.pager', t('customers.part', { n: ORDERS, count: number(ORDERS) })) : null,
   ];
 }
@@ -75,26 +82,32 @@ function together(orders) {
   return [...byId.values()];
 }
 
-function list(customers, router) {
-  const open = (customer) => router.go(`/customers/${customer.id}`);
-  const shown = table(
-    [
-      {
-        title: t('customer.name'),
-        lead: true,
-        cell: (customer) => h('a', { href: router.href(`/customers/${customer.id}`) }, nameOf(customer.latest)),
-      },
-      { title: t('customer.place'), cell: (customer) => customer.latest.shippingAddress?.city ?? '' },
-      { title: t('customer.orders'), end: true, cell: (customer) => number(customer.orders) },
-      {
-        title: t('customer.spent'),
-        end: true,
-        cell: (customer) => [...customer.spent].map(([currency, sum]) => money(sum, currency)).join(' + '),
-      },
-      { title: t('customer.last'), cell: (customer) => ago(customer.latest.orderDate) },
-    ],
-    { label: t('area.customers'), id: (customer) => customer.id, empty: t('customers.none'), open },
-  );
+function columnsOf(router) {
+  return [
+    {
+      title: t('customer.name'),
+      lead: true,
+      cell: (customer) => h('a', { href: router.href(`/customers/${customer.id}`) }, nameOf(customer.latest)),
+    },
+    { name: 'place', title: t('customer.place'), cell: (customer) => customer.latest.shippingAddress?.city ?? '' },
+    { name: 'orders', title: t('customer.orders'), end: true, cell: (customer) => number(customer.orders) },
+    {
+      name: 'spent',
+      title: t('customer.spent'),
+      end: true,
+      cell: (customer) => [...customer.spent].map(([currency, sum]) => money(sum, currency)).join(' + '),
+    },
+    { name: 'last', title: t('customer.last'), cell: (customer) => ago(customer.latest.orderDate) },
+  ];
+}
+
+function list(customers, columns, router) {
+  const shown = table(columns, {
+    label: t('area.customers'),
+    id: (customer) => customer.id,
+    empty: t('customers.none'),
+    open: (customer) => router.go(`/customers/${customer.id}`),
+  });
   shown.rows = customers;
   return shown;
 }

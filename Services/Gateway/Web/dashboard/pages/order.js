@@ -1,20 +1,20 @@
 // One order: what was bought, where it goes, what became of it, and what may be done with it.
 
-import { ask, get } from '../../shared/api.js';
+import { get } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
-import { dateTime, moment, money, number } from '../../shared/format.js';
+import { dateTime, money, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { runs } from '../areas.js';
 import { heading } from '../listing.js';
 import { cancel, deliver, refund, ship } from '../order-actions.js';
+import { historyOf } from '../order-history.js';
+import { noteForm } from '../order-notes.js';
+import { timeline } from '../order-timeline.js';
 import { contactOf, left, nameOf, stateOf, stateTag } from '../orders-shared.js';
-
-/** Charges that are looked through for this order's: the newest ones. */
-const CHARGES = 500;
 
 export async function render({ params, router, signal, redraw }) {
   const order = await get('Order', params.id, { include: 'items', signal });
-  const [contact, charge] = await Promise.all([contactOf(order, signal), chargeOf(order, signal)]);
+  const [contact, history] = await Promise.all([contactOf(order, signal), historyOf(order, signal)]);
   return [
     h('a.back', { href: router.href('/orders') }, `← ${t('area.orders')}`),
     heading(
@@ -27,17 +27,16 @@ export async function render({ params, router, signal, redraw }) {
       h(
         'div.stack',
         lines(order),
-        h('section.card', h('header', h('h2', t('order.timeline'))), timeline(order, charge)),
+        h(
+          'section.card',
+          h('header', h('h2', t('order.timeline'))),
+          timeline(order, history, redraw),
+          history.mayWrite ? noteForm(order, redraw) : null,
+        ),
       ),
-      h('div.stack', people(order, contact, router), money_(order, charge), notes(order)),
+      h('div.stack', people(order, contact, router), money_(order, history.charge), wishes(order)),
     ),
   ];
-}
-
-async function chargeOf(order, signal) {
-  if (!order.stripePaymentId || !runs('orders')) return null;
-  const charges = await ask('charges', { limit: CHARGES }, signal);
-  return charges.find((charge) => charge.chargeId === order.stripePaymentId) ?? null;
 }
 
 function actions(order, redraw) {
@@ -92,51 +91,6 @@ function lines(order) {
   );
 }
 
-/** The steps by their times. What has no time of its own is not made up. */
-function timeline(order, charge) {
-  const steps = [
-    [charge?.createdAt, t('timeline.charged', { amount: charge ? money(charge.amount, charge.currency) : '' })],
-    [order.orderDate, t('timeline.made')],
-    [order.shippedAt, t('timeline.shipped'), shipment(order)],
-    [order.deliveredAt, t('timeline.delivered')],
-    [order.cancelledAt, t('timeline.cancelled'), order.cancelReason, 'bad'],
-    ...refunds(order, charge),
-  ]
-    .filter(([at]) => at)
-    .sort((a, b) => moment(a[0]) - moment(b[0]));
-  const items = steps.map(([at, title, more, kind]) =>
-    h(`li.${kind ?? 'done'}`, h('strong', title), h('p.soft.small', dateTime(at)), more ? h('p.small', more) : null),
-  );
-  if (stateOf(order) === 'made') items.push(h('li', h('span.soft', t('timeline.toShip'))));
-  if (stateOf(order) === 'shipped') items.push(h('li', h('span.soft', t('timeline.underWay'))));
-  return h('ol.timeline', items);
-}
-
-function refunds(order, charge) {
-  const known = (charge?.refunds ?? []).filter((one) => one.createdAt);
-  if (!known.length)
-    return [
-      [
-        order.refundedAt,
-        t('timeline.refunded', { amount: money(order.refundedTotal ?? 0, order.currency) }),
-        null,
-        'bad',
-      ],
-    ];
-  return known.map((one) => [
-    one.createdAt,
-    t('timeline.refunded', { amount: money(one.amount, charge.currency) }),
-    one.state === 'succeeded' ? null : one.state,
-    'bad',
-  ]);
-}
-
-function shipment(order) {
-  const text = [order.carrier, order.trackingNumber].filter(Boolean).join(' · ');
-  if (!order.trackingUrl) return text;
-  return h('a', { href: order.trackingUrl, target: '_blank', rel: 'noreferrer noopener' }, text || t('order.track'));
-}
-
 function people(order, contact, router) {
   const address = order.shippingAddress ?? {};
   const town = [address.zipcode, address.city, address.state].filter(Boolean).join(' ');
@@ -171,7 +125,8 @@ function money_(order, charge) {
   );
 }
 
-function notes(order) {
+/** What the customer wrote. */
+function wishes(order) {
   const parts = [
     [t('order.note'), order.note],
     [t('order.giftMessage'), order.giftMessage],

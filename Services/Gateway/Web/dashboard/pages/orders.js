@@ -5,22 +5,31 @@ import { h } from '../../shared/dom.js';
 import { table } from '../../shared/elements/table.js';
 import { dateTime, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
+import { viewBar, wantedColumns } from '../list-views.js';
 import { counted, heading, pager, searchField, stateChips } from '../listing.js';
 import { inState, nameOf, pieces, states, stateTag, total } from '../orders-shared.js';
 
 const PAGE = 25;
+/** The newest first unless the oldest are wanted. */
+const sorts = ['-orderNo', 'orderNo'];
 
-export async function render({ router, query, signal }) {
+export async function render(view) {
+  const { router, query, signal } = view;
+  const sorted = sorts.includes(query.sort) ? query.sort : sorts[0];
   const page = Math.max(1, Number.parseInt(query.page ?? '1', 10) || 1);
-  const found = await find('Order', {
-    where: condition(query),
-    order: '-orderNo',
-    limit: PAGE,
-    skip: (page - 1) * PAGE,
-    count: 1,
-    include: 'items',
-    signal,
-  });
+  const columns = columnsOf(router);
+  const [found, views] = await Promise.all([
+    find('Order', {
+      where: condition(query),
+      order: sorted,
+      limit: PAGE,
+      skip: (page - 1) * PAGE,
+      count: 1,
+      include: 'items',
+      signal,
+    }),
+    viewBar('orders', view, columns),
+  ]);
   const go = (change) => router.go('/orders', { ...query, page: '', ...change }, { replace: true });
   const choices = [['', t('orders.all')], ...Object.keys(states).map((state) => [state, t(`state.${state}`)])];
   return [
@@ -34,7 +43,8 @@ export async function render({ router, query, signal }) {
       'div.bar',
       stateChips(t('orders.state'), choices, query.state ?? '', (state) => go({ state })),
     ),
-    list(found.results, router),
+    views,
+    list(found.results, wantedColumns(columns, query.columns), { router, sorted, onsort: (sort) => go({ sort }) }),
     pager(page, PAGE, found.count, (next) => router.go('/orders', { ...query, page: next })),
   ];
 }
@@ -90,24 +100,30 @@ function period(query, go) {
   );
 }
 
-function list(orders, router) {
-  const columns = [
+function columnsOf(router) {
+  return [
     {
       title: t('order.number'),
       lead: true,
+      sort: 'orderNo',
       cell: (order) => h('a', { href: router.href(`/orders/${order.objectId}`) }, `№ ${order.orderNo}`),
     },
-    { title: t('order.date'), cell: (order) => dateTime(order.orderDate) },
-    { title: t('order.customer'), cell: nameOf },
-    { title: t('order.pieces'), end: true, cell: (order) => number(pieces(order)) },
-    { title: t('order.total'), end: true, cell: total },
-    { title: t('order.state'), cell: stateTag },
+    { name: 'date', title: t('order.date'), cell: (order) => dateTime(order.orderDate) },
+    { name: 'customer', title: t('order.customer'), cell: nameOf },
+    { name: 'pieces', title: t('order.pieces'), end: true, cell: (order) => number(pieces(order)) },
+    { name: 'total', title: t('order.total'), end: true, cell: total },
+    { name: 'state', title: t('order.state'), cell: stateTag },
   ];
+}
+
+function list(orders, columns, { router, sorted, onsort }) {
   const shown = table(columns, {
     label: t('area.orders'),
     id: (order) => order.objectId,
     empty: t('orders.none'),
     open: (order) => router.go(`/orders/${order.objectId}`),
+    sorted,
+    onsort,
   });
   shown.rows = orders;
   return shown;

@@ -10,6 +10,7 @@ import { heading } from '../listing.js';
 import { photoField } from '../photo-field.js';
 import { minorOf } from '../product-changes.js';
 import { rating, readPrice, readStock } from '../product-grid.js';
+import { historyCard } from '../product-history.js';
 import { brands } from '../product-new.js';
 
 const REMOVED = { __op: 'Delete' };
@@ -19,6 +20,8 @@ export async function render({ params, router, signal, redraw }) {
     get('Product', params.id, { include: 'brand', signal }),
     brands().catch(() => []),
   ]);
+  const titles = new Map(known.map(({ objectId, title }) => [objectId, title]));
+  const history = await historyCard(product, titles);
   const photo = photoField(product.fullsizeImage?.url ?? product.thumbnail?.url, product.name);
   const isForSale = product.active !== false;
   return [
@@ -29,6 +32,7 @@ export async function render({ params, router, signal, redraw }) {
       h('div.actions', saleButton(product, isForSale, redraw)),
     ),
     editor(product, known, photo, facts(product, router), redraw),
+    history,
   ];
 }
 

@@ -6,9 +6,10 @@ import { t } from '../../shared/i18n.js';
 import { icon } from '../../shared/icons.js';
 import { Collection } from '../../shared/store.js';
 import { changePrices, changeSale } from '../bulk-dialog.js';
+import { viewBar } from '../list-views.js';
 import { counted, heading, pager, searchField, stateChips } from '../listing.js';
 import { exportProducts, importProducts } from '../product-files.js';
-import { productGrid } from '../product-grid.js';
+import { gridColumns, productGrid } from '../product-grid.js';
 import { addProduct } from '../product-new.js';
 import { productTabs } from '../product-tabs.js';
 
@@ -22,24 +23,20 @@ const shows = {
   low: { stock: { $lte: LOW }, active: { $ne: false } },
 };
 
-export async function render({ router, query, signal, redraw }) {
+export async function render(view) {
+  const { router, query, signal, redraw } = view;
   const page = Math.max(1, Number.parseInt(query.page ?? '1', 10) || 1);
   const sorted = orders.includes(query.sort) ? query.sort : 'name';
   const where = condition(query);
-  const found = await find('Product', {
-    where,
-    order: sorted,
-    include: 'brand',
-    limit: PAGE,
-    skip: (page - 1) * PAGE,
-    count: 1,
-    signal,
-  });
+  const options = { where, order: sorted, include: 'brand', limit: PAGE, skip: (page - 1) * PAGE, count: 1, signal };
+  const [found, views] = await Promise.all([find('Product', options), viewBar('products', view, gridColumns())]);
   const go = (change) => router.go('/products', { ...query, page: '', ...change }, { replace: true });
   const products = new Collection();
   const selected = new Set();
   const bulk = h('div.bar.bulk', { role: 'group', 'aria-label': t('bulk.label') });
-  const shown = productGrid(products, { router, sorted, selected, onsort: (sort) => go({ sort }), onselect: drawBulk });
+  const onsort = (sort) => go({ sort });
+  const wanted = query.columns;
+  const shown = productGrid(products, { router, sorted, selected, onsort, onselect: drawBulk, wanted });
   shown.rows = products.put(found.results);
   signal.addEventListener(
     'abort',
@@ -90,6 +87,7 @@ export async function render({ router, query, signal, redraw }) {
         (show) => go({ show }),
       ),
     ),
+    views,
     bulk,
     shown,
     pager(page, PAGE, found.count, (next) => router.go('/products', { ...query, page: next })),

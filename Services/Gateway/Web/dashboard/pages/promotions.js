@@ -7,22 +7,28 @@ import { ago, dateTime } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { icon } from '../../shared/icons.js';
 import { audienceWords } from '../audience.js';
+import { viewBar, wantedColumns } from '../list-views.js';
 import { counted, heading, pager, searchField } from '../listing.js';
 import { picture } from '../product-picture.js';
 
 const PAGE = 25;
 
-export async function render({ router, query, signal }) {
+export async function render(view) {
+  const { router, query, signal } = view;
+  const columns = columnsOf(router);
   const page = Math.max(1, Number.parseInt(query.page ?? '1', 10) || 1);
   const text = (query.search ?? '').trim();
-  const found = await find('Promotion', {
-    where: text ? { $or: ['content', 'discountCode'].map((name) => ({ [name]: containing(text) })) } : {},
-    order: '-createdAt',
-    limit: PAGE,
-    skip: (page - 1) * PAGE,
-    count: 1,
-    signal,
-  });
+  const [found, views] = await Promise.all([
+    find('Promotion', {
+      where: text ? { $or: ['content', 'discountCode'].map((name) => ({ [name]: containing(text) })) } : {},
+      order: '-createdAt',
+      limit: PAGE,
+      skip: (page - 1) * PAGE,
+      count: 1,
+      signal,
+    }),
+    viewBar('promotions', view, columns),
+  ]);
   return [
     heading(
       t('area.promotions'),
@@ -32,39 +38,43 @@ export async function render({ router, query, signal }) {
     h(
       'div.bar',
       searchField(t('promotions.search'), query.search, (search) =>
-        router.go('/promotions', { search }, { replace: true }),
+        router.go('/promotions', { ...query, page: '', search }, { replace: true }),
       ),
     ),
-    list(found.results, router),
+    views,
+    list(found.results, wantedColumns(columns, query.columns), router),
     pager(page, PAGE, found.count, (next) => router.go('/promotions', { ...query, page: next })),
   ];
 }
 
-function list(promotions, router) {
-  const shown = table(
-    [
-      { title: t('promotion.content'), lead: true, cell: (promotion) => named(promotion, router) },
-      {
-        title: t('promotion.audience'),
-        cell: ({ audience }) => {
-          const { key, values } = audienceWords(audience);
-          return t(key, values);
-        },
-      },
-      { title: t('promotion.code'), cell: (promotion) => promotion.discountCode ?? '' },
-      {
-        title: t('promotion.schedule'),
-        cell: ({ schedule }) => (schedule ? dateTime(schedule) : t('promotion.unplanned')),
-      },
-      { title: t('product.added'), narrow: false, cell: (promotion) => ago(promotion.createdAt) },
-    ],
+function columnsOf(router) {
+  return [
+    { title: t('promotion.content'), lead: true, cell: (promotion) => named(promotion, router) },
     {
-      label: t('area.promotions'),
-      id: (promotion) => promotion.objectId,
-      empty: t('promotions.none'),
-      open: (promotion) => router.go(`/promotions/${promotion.objectId}`),
+      name: 'audience',
+      title: t('promotion.audience'),
+      cell: ({ audience }) => {
+        const { key, values } = audienceWords(audience);
+        return t(key, values);
+      },
     },
-  );
+    { name: 'code', title: t('promotion.code'), cell: (promotion) => promotion.discountCode ?? '' },
+    {
+      name: 'schedule',
+      title: t('promotion.schedule'),
+      cell: ({ schedule }) => (schedule ? dateTime(schedule) : t('promotion.unplanned')),
+    },
+    { name: 'added', title: t('product.added'), narrow: false, cell: (promotion) => ago(promotion.createdAt) },
+  ];
+}
+
+function list(promotions, columns, router) {
+  const shown = table(columns, {
+    label: t('area.promotions'),
+    id: (promotion) => promotion.objectId,
+    empty: t('promotions.none'),
+    open: (promotion) => router.go(`/promotions/${promotion.objectId}`),
+  });
   shown.rows = promotions;
   return shown;
 }

@@ -7,16 +7,21 @@ import { failure, toast } from '../../shared/elements/toast.js';
 import { ago } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { sees } from '../areas.js';
+import { viewBar } from '../list-views.js';
 import { counted, heading, pager, stateChips } from '../listing.js';
 import { picture } from '../product-picture.js';
 
 const PAGE = 20;
 const REPORTED = 200;
 
-export async function render({ router, query, signal, redraw }) {
+export async function render(view) {
+  const { router, query, signal, redraw } = view;
   const show = ['all', 'hidden'].includes(query.show) ? query.show : '';
   const page = Math.max(1, Number.parseInt(query.page ?? '1', 10) || 1);
-  const { reviews, count } = show ? await listed(show, page, signal) : await reported(signal);
+  const [{ reviews, count }, views] = await Promise.all([
+    show ? listed(show, page, signal) : reported(signal),
+    viewBar('reviews', view, []),
+  ]);
   return [
     heading(t('area.reviews'), counted(`reviews.count.${show || 'reported'}`, count)),
     h(
@@ -28,6 +33,7 @@ export async function render({ router, query, signal, redraw }) {
         (next) => router.go('/reviews', { show: next }, { replace: true }),
       ),
     ),
+    views,
     reviews.length
       ? h(
           'ul.stack',

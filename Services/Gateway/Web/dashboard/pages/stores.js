@@ -16,12 +16,18 @@ const kind = {
   columns: () => [
     { title: t('stores.name'), lead: true, cell: (store) => h('strong', store.name ?? '') },
     {
+      name: 'address',
       title: t('stores.address'),
       cell: (store) =>
         [store.address, [store.zipcode, store.city].filter(Boolean).join(' ')].filter(Boolean).join(', '),
     },
-    { title: t('stores.hours'), cell: (store) => store.hours ?? '' },
-    { title: t('stores.location'), narrow: false, cell: ({ location }) => (location ? place(location) : '') },
+    { name: 'hours', title: t('stores.hours'), cell: (store) => store.hours ?? '' },
+    {
+      name: 'location',
+      title: t('stores.location'),
+      narrow: false,
+      cell: ({ location }) => (location ? place(location) : ''),
+    },
   ],
   form: (store) => ({
     fields: [

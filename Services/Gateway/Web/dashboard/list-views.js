@@ -1,0 +1,125 @@
+// Views of a list that an operator gave a name to: what is looked for, the order and the columns. The services keep them
+// for whoever saved them alone; a link shares one.
+
+import { run } from '../shared/api.js';
+import { h } from '../shared/dom.js';
+import { dialog } from '../shared/elements/dialog.js';
+import { toast } from '../shared/elements/toast.js';
+import { t } from '../shared/i18n.js';
+import { cached, forget } from '../shared/store.js';
+import { askIfThere } from './areas.js';
+
+const KEPT = 'deskViews';
+
+/** The operator's views of all lists; null where the services keep none, or do not say now. */
+function savedViews() {
+  return cached(KEPT, () => askIfThere(KEPT, {})).catch(() => null);
+}
+
+/** What a view is: the list's address without the page, in one order, so that the same view is the same text. */
+export function viewQuery(query) {
+  const parts = Object.entries(query).filter(([name, value]) => name !== 'page' && value);
+  return new URLSearchParams(parts.sort(([a], [b]) => (a < b ? -1 : 1))).toString();
+}
+
+/**
+ * The columns that an address wants. Those without a name are always there, as is the row's title; `-` is none of the
+ * others.
+ */
+export function wantedColumns(columns, wanted) {
+  if (!wanted) return columns;
+  const names = new Set(wanted.split(','));
+  return columns.filter(({ name, lead }) => !name || lead || names.has(name));
+}
+
+/**
+ * What stands above a list: its saved views, and which columns it has.
+ * @param list the list's path without the first slash, which names it.
+ * @param columns those of its table; who has a `name` may be left out.
+ */
+export async function viewBar(list, { router, query, redraw }, columns) {
+  const views = await savedViews();
+  const now = viewQuery(query);
+  const mine = (views ?? []).filter((view) => view.list === list);
+  const current = mine.find((view) => view.query === now);
+  const links = mine.map((view) =>
+    h(
+      'a.button',
+      {
+        href: router.href(`/${list}`, Object.fromEntries(new URLSearchParams(view.query))),
+        'aria-current': view === current ? 'true' : null,
+      },
+      view.name,
+    ),
+  );
+  const after = (done) => {
+    if (!done) return;
+    forget(KEPT);
+    redraw();
+  };
+  const button = (key, work) => h('button.quiet', { type: 'button', onclick: () => work().then(after) }, t(key));
+  return h(
+    'div.bar.views',
+    links.length ? h('nav.chips', { 'aria-label': t('views.label') }, links) : null,
+    !views || current ? null : button('views.save', () => save(list, now)),
+    current ? button('views.remove', () => remove(current)) : null,
+    chooser(columns, query.columns, (chosen) =>
+      router.go(`/${list}`, { ...query, columns: chosen }, { replace: true }),
+    ),
+  );
+}
+
+function save(list, query) {
+  return dialog({
+    title: t('views.saveTitle'),
+    text: t('views.saveText'),
+    fields: [{ name: 'name', label: t('views.name'), required: true, maxlength: 50 }],
+    async submit(values) {
+      const name = values.name.trim();
+      if (!name) throw new Error(t('views.noName'));
+      await run('saveDeskView', { list, name, ...(query ? { query } : {}) });
+      toast(t('views.saved', { name }));
+    },
+  });
+}
+
+function remove({ list, name }) {
+  return dialog({
+    title: t('views.removeTitle', { name }),
+    text: t('views.removeText'),
+    confirm: t('views.remove'),
+    isDanger: true,
+    async submit() {
+      await run('removeDeskView', { list, name });
+      toast(t('views.removed', { name }));
+    },
+  });
+}
+
+function chooser(columns, wanted, change) {
+  const named = columns.filter(({ name, lead }) => name && !lead);
+  if (!named.length) return null;
+  const shown = wantedColumns(named, wanted);
+  const boxes = named.map((column) =>
+    h(
+      'label.check',
+      h('input', { type: 'checkbox', name: column.name, checked: shown.includes(column) }),
+      h('span', column.title),
+    ),
+  );
+  const apply = (event) => {
+    event.preventDefault();
+    const names = named.map(({ name }) => name).filter((name) => event.target.elements[name].checked);
+    change(names.length === named.length ? '' : names.join(',') || '-');
+  };
+  return h(
+    'details.columnsOfData',
+    h('summary.button', t('data.columns')),
+    h(
+      'form.builder',
+      { onsubmit: apply },
+      h('div.picks', boxes),
+      h('button.primary', { type: 'submit' }, t('data.apply')),
+    ),
+  );
+}

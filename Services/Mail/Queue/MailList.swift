@@ -1,0 +1,76 @@
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// `mails {limit?, state?, orderNo?}`: mails, the newest first, without what they say.
+package struct MailList: Sendable {
+    private var conditions: [String] = []
+    private var arguments: [SQLValue] = []
+    private let limit: Int64
+    /// Left to itself SQLite may take the index by state, and look at every mail that was sent.
+    private var index = ""
+
+    private static let states = ["queued", "sent", "failed", "bounced", "suppressed", "held"]
+
+    /// - Throws: `.validationError` (142) for parameters that mean nothing.
+    package init(_ parameters: JSON) throws {
+        limit = try parameters.listLimit()
+        if let state = parameters["state"], !state.isNull {
+            guard let text = state.stringValue, Self.states.contains(text) else {
+                throw ParseError(.validationError, "state must be one of \(Self.states.joined(separator: ", ")).")
+            }
+            add("state = ?", .text(text))
+        }
+        if let orderNo = parameters["orderNo"], !orderNo.isNull {
+            guard let number = orderNo.intValue, number >= 1 else {
+                throw ParseError(.validationError, "orderNo must be a whole number from 1.")
+            }
+            add("orderNo = ?", .int(number))
+            index = "INDEXED BY mailsOfOrder"
+        }
+    }
+
+    private mutating func add(_ condition: String, _ value: SQLValue) {
+        conditions.append(condition)
+        arguments.append(value)
+    }
+
+    private var sql: String {
+        let filter = conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")
+        return """
+            SELECT id, template, toAddress, state, attempts, queuedAt, dueAt, sentAt, problem, messageId, orderNo \
+            FROM mails \(index) \(filter)
+            ORDER BY id DESC LIMIT ?
+            """
+    }
+
+    /// SQLite's plan for the list, for tests: a step in each line.
+    package func plan(in reader: some ObjectReading) throws -> String {
+        try reader.rows("EXPLAIN QUERY PLAN " + sql, arguments + [.int(limit)]).map { try $0.text("detail") }
+            .joined(separator: "\n")
+    }
+
+    package func read(in reader: some ObjectReading) throws -> [JSON] {
+        try reader.rows(sql, arguments + [.int(limit)]).map { row in
+            var mail: JSON = try [
+                "id": .int(row.int("id")), "template": .string(row.text("template")),
+                "to": .string(Self.masked(row.text("toAddress"))), "state": .string(row.text("state")),
+                "attempts": .int(row.int("attempts")), "messageId": .string(row.text("messageId")),
+                "queuedAt": Timestamp(milliseconds: row.int("queuedAt")).wire,
+            ]
+            if let problem = try row["problem"].textValue { mail["problem"] = .string(problem) }
+            if let orderNo = try row["orderNo"].intValue { mail["orderNo"] = .int(orderNo) }
+            if let sentAt = try row["sentAt"].intValue { mail["sentAt"] = Timestamp(milliseconds: sentAt).wire }
+            if try row.text("state") == "queued" {
+                mail["nextAttemptAt"] = try Timestamp(milliseconds: row.int("dueAt")).wire
+            }
+            return mail
+        }
+    }
+
+    /// `a…@shop.example`: enough to recognise, too little to collect.
+    private static func masked(_ address: String) -> String {
+        guard let at = address.lastIndex(of: "@") else { return "…" }
+        return "\(address.prefix(1))…\(address[at...])"
+    }
+}

@@ -1,0 +1,102 @@
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// The views of the desk's lists that operators gave names to. Each is its operator's alone: nobody else lists it, not
+/// the master key either, and it goes with the account.
+package enum DeskViews {
+    /// A view: what a list's address says behind the question mark.
+    package struct View: Sendable, Equatable {
+        let list: String
+        let name: String
+        let query: String
+
+        /// - Throws: `.validationError` (142) for a list or name that is missing, and for what is too long or no text
+        ///   of one line.
+        package init(_ parameters: JSON) throws {
+            list = try DeskViews.list(parameters)
+            name = try DeskViews.name(parameters)
+            query = try DeskViews.line(parameters, "query", bytesMax: DeskViews.queryBytesMax) ?? ""
+        }
+    }
+
+    /// Views of an operator. The desk reads all of them at once.
+    package static let countMax = 100
+    private static let nameBytesMax = 200
+    private static let listBytesMax = 60
+    /// As much as an address can have everywhere.
+    private static let queryBytesMax = 2000
+
+    static let tables = [
+        """
+        CREATE TABLE deskViews(userId TEXT NOT NULL, list TEXT NOT NULL, name TEXT NOT NULL, query TEXT NOT NULL,
+        PRIMARY KEY(userId, list, name)) WITHOUT ROWID
+        """
+    ]
+
+    /// An operator's views, by list and name: `[{list, name, query}]`.
+    package static func all(of userId: String, in reader: some ObjectReading) throws -> JSON {
+        let rows = try reader.rows(
+            "SELECT list, name, query FROM deskViews WHERE userId = ? ORDER BY list, name", [.text(userId)])
+        return .array(
+            try rows.map { row in
+                try [
+                    "list": .string(row.text("list")), "name": .string(row.text("name")),
+                    "query": .string(row.text("query")),
+                ]
+            })
+    }
+
+    /// Keeps a view, in the place of one of that name.
+    /// - Throws: `.validationError` (142) when the operator has `countMax` others.
+    package static func save(_ view: View, of userId: String, in transaction: StoreTransaction) throws {
+        let others = try transaction.rows(
+            "SELECT count(*) AS n FROM deskViews WHERE userId = ? AND NOT (list = ? AND name = ?)",
+            [.text(userId), .text(view.list), .text(view.name)]
+        ).first?.int("n")
+        guard others ?? 0 < countMax else {
+            throw ParseError(.validationError, "An operator has \(countMax) views at most.")
+        }
+        try transaction.execute(
+            "INSERT OR REPLACE INTO deskViews(userId, list, name, query) VALUES (?, ?, ?, ?)",
+            [.text(userId), .text(view.list), .text(view.name), .text(view.query)])
+    }
+
+    /// Removes the view that `list` and `name` of the parameters say.
+    /// - Throws: `.objectNotFound` (101) when there is none.
+    package static func remove(_ parameters: JSON, of userId: String, in transaction: StoreTransaction) throws {
+        let removed = try transaction.execute(
+            "DELETE FROM deskViews WHERE userId = ? AND list = ? AND name = ?",
+            [.text(userId), .text(list(parameters)), .text(name(parameters))])
+        guard removed > 0 else { throw ParseError.objectNotFound }
+    }
+
+    /// The account is gone.
+    package static func forget(_ userId: String, in transaction: StoreTransaction) throws {
+        try transaction.execute("DELETE FROM deskViews WHERE userId = ?", [.text(userId)])
+    }
+
+    // MARK: Parameters
+
+    private static func list(_ parameters: JSON) throws -> String {
+        guard let list = try line(parameters, "list", bytesMax: listBytesMax) else {
+            throw ParseError(.validationError, "list is needed.")
+        }
+        return list
+    }
+
+    private static func name(_ parameters: JSON) throws -> String {
+        guard let name = try line(parameters, "name", bytesMax: nameBytesMax), !name.allSatisfy(\.isWhitespace) else {
+            throw ParseError(.validationError, "name is needed.")
+        }
+        return name
+    }
+
+    private static func line(_ parameters: JSON, _ field: String, bytesMax: Int) throws -> String? {
+        let text = try parameters.textParameter(field, bytesMax: bytesMax)
+        guard text?.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) != true else {
+            throw ParseError(.validationError, "\(field) contains control characters.")
+        }
+        return text
+    }
+}
