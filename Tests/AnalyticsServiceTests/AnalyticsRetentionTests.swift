@@ -5,7 +5,8 @@ import ServiceKit
 import ServiceSupport
 import Testing
 
-/// Who comes back: each is in one cohort, and counts once in each later day and week, in whatever order its events come.
+/// Who comes back: each is in one cohort, and counts once in each later day and week, in whatever order its events
+/// come.
 @Suite struct AnalyticsRetentionTests {
     private let sandbox: SandboxStore
 

@@ -20,8 +20,8 @@ package struct AppSession: Equatable, Sendable {
     /// The same for all sessions of a device with this version on this day; nil when the SDK names no device.
     package let device: Mark?
 
-    /// Days for which a session is known, so that its end is not taken for another one. SDKs send what they kept while a
-    /// device was offline; older ones are not counted.
+    /// Days for which a session is known, so that its end is not taken for another one. SDKs send what they kept while
+    /// a device was offline; older ones are not counted.
     package static let daysKnown: Int64 = 30
 
     /// Nil for what is no session, one that has not begun yet, and one that began more than 30 days ago.

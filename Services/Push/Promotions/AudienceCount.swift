@@ -3,9 +3,9 @@ import ParseProtocol
 
 /// The number of devices that a push to an audience would reach now.
 ///
-/// At most `Slice.scannedMax` installations are looked at, along the index of their ids, whatever the condition. Ids are
-/// random, so that where there are more these are a fair sample: 20,000 tell a share of one half to within 1 in 100, 19
-/// times of 20.
+/// At most `Slice.scannedMax` installations are looked at, along the index of their ids, whatever the condition. Ids
+/// are random, so that where there are more these are a fair sample: 20,000 tell a share of one half to within 1 in
+/// 100, 19 times of 20.
 package struct AudienceCount: Sendable {
     private let condition: JSON
 

@@ -54,7 +54,8 @@ final class Desk: Sendable {
         return (customer, orderNo)
     }
 
-    /// Two devices whose first day was four days ago; one of them came again two days later. Said again, it is the same.
+    /// Two devices whose first day was four days ago; one of them came again two days later. Said again, it is the
+    /// same.
     func comeBack() async throws {
         for (device, daysAgo) in [("one", 4), ("two", 4), ("one", 2)] as [(String, Int64)] {
             var client = ParseClient(try await suite)
