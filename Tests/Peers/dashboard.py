@@ -243,7 +243,13 @@ def products(visit, given):
         photo = Path(folder, "a photo.png")
         photo.write_bytes(png(600, 400))
         box.locator("[name=photo]").set_input_files(photo)
-        expect(box.locator(".preview img")).to_be_visible()
+        expect(box.locator(".photo img")).to_be_visible()
+        # In a dialog of its own, before the one of the product.
+        box.get_by_role("button", name="Crop").click()
+        page.get_by_role("button", name="Square").click()
+        page.get_by_role("button", name="Use this part").click()
+        expect(box).to_have_count(1)
+        page.wait_for_function("document.querySelector('.photo img').naturalWidth === 400")
         box.get_by_role("button", name="Add product").click()
         toast(page, "was added.")
     page.get_by_label("Name or description").fill(given["name"])
@@ -290,14 +296,15 @@ def edit(page, row, shown, wanted):
     step(page.evaluate("document.activeElement.matches('td[role=gridcell]')"), f"The focus was lost after {wanted}.")
 
 
-def png(width, height):
-    """A picture of one colour."""
+def png(width, height, right=(143, 67, 29)):
+    """A picture of one colour, or whose right half has another."""
     def chunk(kind, data):
         body = kind + data
         return len(data).to_bytes(4, "big") + body + zlib.crc32(body).to_bytes(4, "big")
 
     head = width.to_bytes(4, "big") + height.to_bytes(4, "big") + bytes([8, 2, 0, 0, 0])
-    rows = (b"\0" + bytes([143, 67, 29]) * width) * height
+    left = width // 2
+    rows = (b"\0" + bytes([143, 67, 29]) * left + bytes(right) * (width - left)) * height
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
 
 
@@ -699,6 +706,7 @@ def main():
 
 
 import dashboard_operations  # noqa: E402,F401 (its flows)
+import dashboard_photos  # noqa: E402,F401 (its flows)
 import dashboard_roles  # noqa: E402,F401 (its flows)
 import dashboard_schema  # noqa: E402,F401 (its flows)
 import dashboard_shop  # noqa: E402,F401 (its flows)

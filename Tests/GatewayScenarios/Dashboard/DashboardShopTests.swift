@@ -25,6 +25,17 @@ import Testing
         #expect(product["thumbnail"]?.wireType == "File")
     }
 
+    /// What is beside the chosen part never leaves the browser.
+    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    func aPartOfAPhotoIsChosenBeforeItIsSent(_ screen: Desk.Screen) async throws {
+        let suite = try await Self.desk.suite
+        let shelf = try await Shelf.fill(suite, names: ["Cut \(Names.random(6))"])
+        try await Self.desk.check("crop", on: screen, ["product": .string(shelf.productIds[0])])
+        let product = try await Customer.admin(suite).get("/classes/Product/\(shelf.productIds[0])")
+        #expect(product["fullsizeImage"]?["name"]?.stringValue?.hasSuffix("two-halves.png") == true, "\(product.text)")
+        #expect(product["thumbnail"]?.wireType == "File")
+    }
+
     @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
     func manyProductsAreChangedAfterAPreview(_ screen: Desk.Screen) async throws {
         let suite = try await Self.desk.suite

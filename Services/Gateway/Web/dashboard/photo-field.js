@@ -1,7 +1,8 @@
-// A photo that is there, can be changed for another and be taken away; it is sent when the form is.
+// A photo that is there, can be changed for another, cut and be taken away; it is sent when the form is.
 
 import { fill, h } from '../shared/dom.js';
 import { field } from '../shared/elements/dialog.js';
+import { failure } from '../shared/elements/toast.js';
 import { percent } from '../shared/format.js';
 import { t } from '../shared/i18n.js';
 import { upload } from '../shared/upload.js';
@@ -17,7 +18,10 @@ const BYTES_MAX = 10 << 20;
 export function photoField(url, name, onchange = () => {}) {
   const picture = h('div.photo');
   const bar = h('progress', { max: 1, value: 0, hidden: true, 'aria-label': t('productNew.uploading') });
+  // As it was chosen or is on the server, and as it is sent: the whole of it, or a part.
+  let original = null;
   let file = null;
+  let chosen = null;
   let sent = null;
   let isRemoved = false;
   let local = null;
@@ -29,15 +33,38 @@ export function photoField(url, name, onchange = () => {}) {
     fill(
       picture,
       shown ? h('img', { src: shown, alt: name || t('product.photo') }) : h('p.nothing', t('photo.none')),
-      shown ? h('button.quiet', { type: 'button', onclick: remove }, t('photo.remove')) : null,
+      h(
+        'div.actions',
+        file || isOurs(shown) ? h('button.crop', { type: 'button', onclick: crop }, t('crop.action')) : null,
+        shown ? h('button.quiet', { type: 'button', onclick: remove }, t('photo.remove')) : null,
+      ),
     );
     onchange(shown);
   }
-  function remove() {
-    if (file) file = null;
-    else isRemoved = true;
-    input.querySelector('input').value = '';
+  function take(next) {
+    original = next;
+    file = next;
+    chosen = null;
     draw();
+  }
+  async function crop() {
+    try {
+      // Fetched by whoever cuts something.
+      const { cropPhoto } = await import('./crop-photo.js');
+      original ??= await fetched(url);
+      const part = await cropPhoto(original, chosen);
+      if (!part || part.file === (file ?? original)) return;
+      ({ file, chosen } = part);
+      draw();
+      picture.querySelector('.crop').focus();
+    } catch (error) {
+      failure(error);
+    }
+  }
+  function remove() {
+    if (!file) isRemoved = true;
+    input.querySelector('input').value = '';
+    take(null);
     input.querySelector('input').focus();
   }
   const input = field({
@@ -45,10 +72,7 @@ export function photoField(url, name, onchange = () => {}) {
     label: t('photo.choose'),
     type: 'file',
     accept: 'image/jpeg,image/png,image/webp',
-    onchange: (event) => {
-      file = event.target.files[0] ?? null;
-      draw();
-    },
+    onchange: (event) => take(event.target.files[0] ?? null),
   });
   draw();
 
@@ -59,17 +83,32 @@ export function photoField(url, name, onchange = () => {}) {
       // Another try after a refusal needs no second upload.
       if (sent?.of === file) return sent.value;
       if (file.size > BYTES_MAX) throw new Error(t('productNew.photoTooLarge'));
+      const going = file;
       bar.hidden = false;
       try {
-        const value = await upload(file, (share) => {
+        const value = await upload(going, (share) => {
           bar.value = share;
           bar.setAttribute('aria-valuetext', percent(share));
         });
-        sent = { of: file, value };
+        sent = { of: going, value };
         return value;
       } finally {
         bar.hidden = true;
       }
     },
   };
+}
+
+/** Whether a photo is at the address of the page, which asks no other. */
+function isOurs(url) {
+  return Boolean(url) && new URL(url, location.href).origin === location.origin;
+}
+
+/** A photo that is on the server, without what the server put before its name. */
+async function fetched(url) {
+  const answer = await fetch(url);
+  if (!answer.ok) throw new Error(t('crop.unreadable'));
+  const bytes = await answer.blob();
+  const name = decodeURIComponent(new URL(url, location.href).pathname.split('/').at(-1)).replace(/^[0-9a-f]{8,}_/, '');
+  return new File([bytes], name, { type: bytes.type });
 }

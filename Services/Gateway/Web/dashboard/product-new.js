@@ -1,15 +1,13 @@
 // Adding a product with its photo. The server makes the small picture.
 
 import { create, find } from '../shared/api.js';
-import { fill, h } from '../shared/dom.js';
+import { h } from '../shared/dom.js';
 import { dialog, field } from '../shared/elements/dialog.js';
 import { toast } from '../shared/elements/toast.js';
-import { decimals, parseMoney, percent } from '../shared/format.js';
+import { decimals, parseMoney } from '../shared/format.js';
 import { t } from '../shared/i18n.js';
 import { cached } from '../shared/store.js';
-import { upload } from '../shared/upload.js';
-
-const BYTES_MAX = 10 << 20;
+import { photoField } from './photo-field.js';
 
 /** Every brand, for choices. */
 export const brands = () =>
@@ -18,17 +16,7 @@ export const brands = () =>
 export async function addProduct() {
   const known = await brands().catch(() => []);
   const choices = [['', t('product.noBrand')], ...known.map((brand) => [brand.objectId, brand.title])];
-  const preview = h('div.preview');
-  const bar = h('progress', { max: 1, value: 0, hidden: true, 'aria-label': t('productNew.uploading') });
-  let url = null;
-
-  function show(event) {
-    if (url) URL.revokeObjectURL(url);
-    const file = event.target.files[0];
-    url = file ? URL.createObjectURL(file) : null;
-    fill(preview, url ? [h('img', { src: url, alt: t('productNew.preview') }), h('span.soft.small', file.name)] : null);
-  }
-
+  const photo = photoField();
   const content = [
     field({ name: 'name', label: t('product.name'), required: true, maxlength: 160 }),
     h(
@@ -38,28 +26,18 @@ export async function addProduct() {
     ),
     field({ name: 'brand', label: t('product.brand'), type: 'select', options: choices }),
     field({ name: 'detail', label: t('product.detail'), type: 'textarea', maxlength: 4000 }),
-    field({
-      name: 'photo',
-      label: t('product.photo'),
-      type: 'file',
-      accept: 'image/jpeg,image/png,image/webp',
-      onchange: show,
-    }),
-    preview,
-    bar,
+    photo.element,
     field({ name: 'active', type: 'checkbox', label: t('productNew.sell'), checked: true }),
   ];
-  const added = await dialog({
+  return dialog({
     title: t('products.add'),
     content,
     confirm: t('productNew.confirm'),
-    submit: (values) => save(values, bar),
+    submit: (values) => save(values, photo),
   });
-  if (url) URL.revokeObjectURL(url);
-  return added;
 }
 
-async function save(values, bar) {
+async function save(values, photo) {
   const amount = parseMoney(values.price);
   if (!values.name.trim()) throw new Error(t('productNew.noName'));
   if (!(amount >= 0)) throw new Error(t('product.badPrice'));
@@ -72,7 +50,8 @@ async function save(values, bar) {
   if (values.detail.trim()) product.detail = values.detail.trim();
   if (values.stock.trim()) product.stock = stockOf(values.stock);
   if (values.brand) product.brand = { __type: 'Pointer', className: 'Category', objectId: values.brand };
-  if (values.photo?.size) product.fullsizeImage = await photo(values.photo, bar);
+  const image = await photo.value();
+  if (image) product.fullsizeImage = image;
   const { objectId } = await create('Product', product);
   toast(t('productNew.done', { name: product.name }));
   return { objectId };
@@ -82,17 +61,4 @@ function stockOf(text) {
   const pieces = Number(text);
   if (!Number.isInteger(pieces) || pieces < 0) throw new Error(t('product.badStock'));
   return pieces;
-}
-
-async function photo(file, bar) {
-  if (file.size > BYTES_MAX) throw new Error(t('productNew.photoTooLarge'));
-  bar.hidden = false;
-  try {
-    return await upload(file, (share) => {
-      bar.value = share;
-      bar.setAttribute('aria-valuetext', percent(share));
-    });
-  } finally {
-    bar.hidden = true;
-  }
 }
