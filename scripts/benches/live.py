@@ -55,7 +55,7 @@ class Client:
 
     def take(self):
         """Takes bytes that came, or waits for some."""
-        data = self.socket.recv(1 << 16)
+        data = self.socket.recv(1 << 12)
         if not data:
             raise Failed("A connection was closed.")
         self.buffer += data

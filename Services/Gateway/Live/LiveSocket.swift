@@ -13,7 +13,7 @@ final class LiveSocket: ChannelDuplexHandler {
     typealias InboundIn = WebSocketFrame
     /// What the handlers of HTTP would still write; it goes nowhere.
     typealias OutboundIn = ByteBuffer
-    typealias OutboundOut = WebSocketFrame
+    typealias OutboundOut = ByteBuffer
 
     /// A client that has not said who it is by then is gone.
     private static let connectSeconds = TimeAmount.seconds(10)
@@ -86,7 +86,7 @@ final class LiveSocket: ChannelDuplexHandler {
         guard !isClosing else { return }
         guard unanswered < 2 else { return context.close(promise: nil) }
         unanswered += 1
-        send(WebSocketFrame(fin: true, opcode: .ping, data: ByteBuffer()), context)
+        send(.ping, ByteBuffer(), context)
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -126,7 +126,7 @@ final class LiveSocket: ChannelDuplexHandler {
         // One that sends pings and takes nothing would fill the memory with their answers. The last one is enough (RFC
         // 6455, section 5.5.3), and ours tell whether it is there.
         case .ping where context.channel.isWritable:
-            send(WebSocketFrame(fin: true, opcode: .pong, data: frame.unmaskedData), context)
+            send(.pong, frame.unmaskedData, context)
         case .ping: break
         case .connectionClose: close(context, .normalClosure)
         case .pong: break
@@ -241,7 +241,7 @@ final class LiveSocket: ChannelDuplexHandler {
         if queue.isEmpty, !flushes, !context.channel.isWritable { context.flush() }
         guard clock != nil else { return }
         if queue.isEmpty, context.channel.isWritable {
-            send(WebSocketFrame(fin: true, opcode: .text, data: text), context)
+            send(.text, text, context)
             if flushes { context.flush() }
             return
         }
@@ -269,7 +269,7 @@ final class LiveSocket: ChannelDuplexHandler {
     private func sendWaiting(_ context: ChannelHandlerContext) {
         var hasSent = false
         while context.channel.isWritable, let text = queue.next() {
-            send(WebSocketFrame(fin: true, opcode: .text, data: text), context)
+            send(.text, text, context)
             hasSent = true
         }
         if hasSent { context.flush() }
@@ -281,15 +281,15 @@ final class LiveSocket: ChannelDuplexHandler {
         context.fireChannelWritabilityChanged()
     }
 
-    private func send(_ frame: WebSocketFrame, _ context: ChannelHandlerContext) {
-        context.write(wrapOutboundOut(frame), promise: nil)
-        if frame.opcode != .text { context.flush() }
+    private func send(_ opcode: WebSocketOpcode, _ content: consuming ByteBuffer, _ context: ChannelHandlerContext) {
+        context.write(wrapOutboundOut(LiveFrame.bytes(opcode, content)), promise: nil)
+        if opcode != .text { context.flush() }
     }
 
     /// Tells why, and closes.
     private func end(_ problem: LiveProblem, _ context: ChannelHandlerContext) {
         guard !isClosing else { return }
-        send(WebSocketFrame(fin: true, opcode: .text, data: LiveText.problem(problem)), context)
+        send(.text, LiveText.problem(problem), context)
         close(context, problem.reconnects ? .tryAgainLater : .policyViolation)
     }
 
@@ -303,7 +303,7 @@ final class LiveSocket: ChannelDuplexHandler {
         subscriptions = [:]
         var data = ByteBuffer()
         data.write(webSocketErrorCode: code)
-        let frame = WebSocketFrame(fin: true, opcode: .connectionClose, data: data)
+        let frame = LiveFrame.bytes(.connectionClose, data)
         // A client that goes on sending and takes nothing would keep its place.
         limit?.cancel()
         let bound = NIOLoopBound(context, eventLoop: context.eventLoop)

@@ -29,8 +29,6 @@ enum LiveText {
         return ByteBuffer(string: head + (missed ? #","missed":true}"# : "}"))
     }
 
-    /// Bytes of the longest head of a frame without a mask (RFC 6455, section 5.2).
-    private static let frameHeadMax = 10
     /// Bytes of the names of an event's members and of their short values.
     private static let shortMembersMax = 160
 
@@ -38,11 +36,10 @@ enum LiveText {
     static func event(_ event: LiveDelivery, _ requestId: Int64, _ client: Client) -> ByteBuffer {
         var text = ByteBuffer()
         text.reserveCapacity(
-            frameHeadMax + shortMembersMax + client.members.utf8.count + event.object.count
+            LiveFrame.headMax + shortMembersMax + client.members.utf8.count + event.object.count
                 + (event.original?.count ?? 0))
         // The frame's head goes in front, so that a frame is one piece of memory and one write.
-        text.writeRepeatingByte(0, count: frameHeadMax)
-        text.moveReaderIndex(forwardBy: frameHeadMax)
+        LiveFrame.leaveRoom(in: &text)
         text.writeStaticString(#"{"op":""#)
         text.writeString(event.kind.name)
         text.writeStaticString("\"")
@@ -71,8 +68,9 @@ enum LiveText {
     }
 }
 
-/// One event as all connections that get it have it.
-package struct LiveDelivery: Sendable {
+/// One event as all connections that get it have it. A class, so that a thousand of them hold one thing and not each of
+/// its parts.
+package final class LiveDelivery: Sendable {
     package let kind: LiveNotice.Kind
     package let cursor: LiveCursor
     /// `cursor` as clients get it.
@@ -80,7 +78,7 @@ package struct LiveDelivery: Sendable {
     package let object: [UInt8]
     package let original: [UInt8]?
     /// Fields that the class may hide from those who get it. Cloud code must not add one of them.
-    package var hidden: [String] = []
+    package let hidden: [String]
     /// The bytes that it takes while it waits for a client, with what belongs to it.
     package var bytes: Int { 128 + object.count + (original?.count ?? 0) }
 

@@ -101,8 +101,7 @@ final class LiveUpgrade: ChannelDuplexHandler, RemovableChannelHandler {
             try pipeline.addHandler(announcement, position: .first)
             try pipeline.addHandlers(
                 [
-                    WebSocketFrameEncoder(), ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: bytesMax)),
-                    LiveFrameGuard(),
+                    ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: bytesMax)), LiveFrameGuard(),
                     NIOWebSocketFrameAggregator(
                         minNonFinalFragmentSize: 1, maxAccumulatedFrameCount: Self.fragmentsMax,
                         maxAccumulatedFrameSize: bytesMax),
