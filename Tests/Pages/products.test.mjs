@@ -150,11 +150,11 @@ test('a change of a product is told field by field, as people read it', () => {
     [
       ['product.price', '$3.50', '$4.00'],
       ['product.stock', '1,200', null],
+      ['product.forSale', null, 'history.no'],
       ['product.brand', 'Halden', 'b9'],
       ['product.detail', 'history.text', null],
-      ['colour', 'history.text', null],
-      ['product.forSale', null, 'history.no'],
       ['product.photo', null, 'history.file'],
+      ['colour', 'history.text', null],
     ],
   );
 });

@@ -61,7 +61,7 @@ def one_product(visit, given):
         expect(history).to_be_visible()
         if "For sale" in history.inner_text():
             break
-    expect(history.locator("li", has_text="Price: from $3.50 to $21.40")).to_contain_text(given["user"])
+    expect(history.locator(".timeline > li", has_text="Price: from $3.50 to $21.40")).to_contain_text(given["user"])
     expect(history).to_contain_text("For sale: from yes to no")
     no_markup(page, "a product's history")
     page.route("**/classes/Product/*?*", lambda route: changed_meanwhile(route))

@@ -1,6 +1,7 @@
 import BagService
 import ObjectStore
 import ParseProtocol
+import ServiceKit
 import ServiceSupport
 import TestSupport
 import Testing

@@ -32,7 +32,8 @@ export async function historyOf(order, signal) {
   return {
     charge: charges?.result.find((charge) => charge.chargeId === order.stripePaymentId) ?? null,
     notes: notes?.results ?? [],
-    mails: mails?.result ?? [],
+    // A mail service of before this parameter lists everybody's.
+    mails: (mails?.result ?? []).filter((mail) => mail.orderNo === order.orderNo),
     pushes: pushes?.result ?? [],
     mayWrite: isAdmin || mine.includes('orders'),
     isMine: (note) => isAdmin || (!!note.author && note.author.objectId === auth.current?.user.objectId),

@@ -11,7 +11,7 @@ const PAGE = 20;
 const LONG = 160;
 /** Codes of what is not this operator's, and of a function that is not there: 141 of ours, 108 of a route. */
 const absent = [108, 119, 141];
-/** The names of fields as forms have them. A photo is one change, although it has two files. */
+/** The names of fields as forms have them, in their order. A photo is one change, although it has two files. */
 const labels = {
   name: 'product.name',
   unitPrice: 'product.price',
@@ -94,7 +94,10 @@ export function changesOf({ before, after, action }, titles = new Map()) {
   const names = [...new Set([...Object.keys(old), ...Object.keys(now)])].filter(
     (name) => action === 'update' || Object.hasOwn(labels, name),
   );
+  const order = Object.keys(labels);
+  const place = (name) => (order.includes(name) ? order.indexOf(name) : order.length);
   return names
+    .sort((a, b) => place(a) - place(b) || a.localeCompare(b))
     .filter((name) => name !== 'thumbnail' || !names.includes('fullsizeImage'))
     .map((name) => ({
       name: Object.hasOwn(labels, name) ? t(labels[name]) : name,
