@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Plain reads are answered on their connection's event loop, all else in tasks. Nobody must see which.
+/// Plain reads and downloads are answered on their connection's event loop, all else in tasks. Nobody must see which.
 @Suite struct DirectReadTests {
     private func head(_ method: String, _ path: String, _ more: String...) -> String {
         (["\(method) /parse\(path) HTTP/1.1", "Host: x", "X-Parse-Application-Id: satchel"] + more)
@@ -44,7 +44,11 @@ import Testing
             }.map { $0.lowercased() }.sorted()
         }
         let one = "/classes/Turn/\(made.objectId)"
-        for path in [one, "/classes/Turn/nobody0000", "/classes/Turn?limit=1", one] {
+        let master = ParseClient.master(suite)
+        let stored = try await master.upload(Array("A note.".utf8), as: "note.txt", type: "text/plain")
+        let file = master.path(of: stored.json.text("name"))
+        let missing = master.path(of: String(repeating: "0", count: 32) + "_note.txt")
+        for path in [one, "/classes/Turn/nobody0000", "/classes/Turn?limit=1", one, file, missing] {
             for more in ["Accept: */*", "Origin: https://shop.example", "If-None-Match: *"] {
                 let direct = try await RawRequest.send(suite, Array(head("GET", path, more).utf8))
                 let long = try await RawRequest.send(

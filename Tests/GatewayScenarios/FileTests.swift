@@ -84,6 +84,23 @@ import Testing
         }
     }
 
+    /// Up to one part is answered at once, what is longer is sent a part at a time.
+    @Test(arguments: [1, 100_000, 262_144, 262_145, 700_000])
+    func aFileOfAnyLengthComesWhole(_ length: Int) async throws {
+        let client = ParseClient.master(try await Suite.shared)
+        let content = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }
+        let stored = try await client.upload(content, as: "any.bin", type: "application/octet-stream")
+        let path = client.path(of: stored.json.text("name"))
+        // The second time over a connection that had such an answer before.
+        for _ in 0..<2 {
+            let answer = try await client.download(path)
+            #expect(answer.status == 200)
+            #expect(answer.body == content)
+            #expect(answer.headers.first(name: "content-length") == String(length))
+        }
+        #expect(try await client.download(path, [("Range", "bytes=0-")]).body == content)
+    }
+
     @Test func aVersionThatIsKnownIsNotSentAgain() async throws {
         let (client, name) = try await Self.uploaded(try await Suite.shared)
         let path = client.path(of: name)

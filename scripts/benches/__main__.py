@@ -1,6 +1,7 @@
 """The work of scripts/bench: measures Satchel beside what it is made of, and compares two such runs.
 
-Needs python3 and nothing else; scripts/bench sees to wrk, nginx and satchel-bench.
+Needs python3 and nothing else; scripts/bench sees to wrk, nginx, chromium and satchel-bench. What drives the browser
+(Playwright) is among the tests' peers.
 """
 import argparse
 import datetime
@@ -14,6 +15,7 @@ import sys
 import checkouts
 import cloud
 import compare
+import dashboard
 import files
 import growth
 import live
@@ -21,6 +23,7 @@ import machine
 import processes
 import reads
 import signin
+import static
 import table
 import writes
 from figures import Workload
@@ -31,7 +34,7 @@ GROUPS = {
     "memory": processes.memory, "start": processes.start, "read": reads.cold, "cached": reads.cached,
     "write": writes.create, "bulk": writes.bulk, "checkout": checkouts.checkout, "file": files.file,
     "signin": signin.sign_in, "events": writes.events, "growth": growth.growth,
-    "cloud": cloud.cloud, "live": live.live,
+    "cloud": cloud.cloud, "live": live.live, "static": static.static, "dashboard": dashboard.dashboard,
 }
 
 

@@ -1,4 +1,5 @@
 """What one workload yields, and the statistics that say how far to believe it."""
+import math
 from dataclasses import asdict, dataclass, field
 from statistics import median
 
@@ -79,6 +80,11 @@ class Workload:
         if known.get("target"):
             known["target"] = Target(**known["target"])
         return cls(**known)
+
+
+def percentile(numbers, part):
+    """The number that at most such a part of them is above, by the nearest rank."""
+    return sorted(numbers)[max(0, math.ceil(part * len(numbers)) - 1)]
 
 
 def spread(numbers):

@@ -67,8 +67,8 @@ def raw_sqlite(turns, folder, rows_per_commit):
         str(rows_per_commit)))
 
 
-def nginx(folder):
-    """Debian's nginx with its own settings, serving the files of a folder; nothing of /etc/nginx is used."""
+def nginx(folder, settings=""):
+    """Debian's nginx, serving the files of a folder, with settings of ours and those given; /etc/nginx is not used."""
     port = machine.free_port()
     work = os.path.join(folder, "nginx")
     os.makedirs(work)
@@ -88,6 +88,7 @@ http {{
     access_log off;
     sendfile on;
     tcp_nopush on;
+    {settings}
     keepalive_requests 1000000000;
 {temporary}
     server {{

@@ -31,14 +31,15 @@ def gets(paths):
     return [("GET", path, "") for path in paths]
 
 
-def wrk(port, requests, seconds, connections=CONNECTIONS):
-    """Sends the requests of a file at that many connections.
+def wrk(port, requests, seconds, connections=CONNECTIONS, headers=()):
+    """Sends the requests of a file at that many connections, with further headers such as "Accept-Encoding: gzip".
 
     Raises Failed when an answer is missing or none of success.
     """
     done = subprocess.run(
         ["wrk", "-t1", f"-c{connections}", f"-d{max(1, round(seconds))}s", "--timeout", "30s",
          "-H", f"X-Parse-Application-Id: {APPLICATION}", "-H", "Content-Type: application/json",
+         *(part for header in headers for part in ("-H", header)),
          "-s", SCRIPT, f"http://127.0.0.1:{port}", "--", requests],
         stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     line = next((line for line in done.stdout.splitlines() if line.startswith("figures ")), None)

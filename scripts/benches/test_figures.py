@@ -6,7 +6,7 @@ import tempfile
 import unittest
 
 import compare
-from figures import Target, Workload, is_beyond_noise, shown, spread
+from figures import Target, Workload, is_beyond_noise, percentile, shown, spread
 from reads import zipf
 from table import report
 
@@ -20,6 +20,11 @@ class Figures(unittest.TestCase):
     def test_a_round_without_the_limits_figure_has_no_ratio(self):
         self.assertEqual(Workload("a", "A", rounds=[1, 2], limit_rounds=[0, 4]).ratios, [0.5])
         self.assertIsNone(Workload("a", "A").ratio)
+
+    def test_a_percentile_is_one_of_the_numbers(self):
+        numbers = list(range(1, 101))
+        self.assertEqual([percentile(numbers, part) for part in (0.5, 0.95, 1)], [50, 95, 100])
+        self.assertEqual(percentile([7], 0.95), 7)
 
     def test_spread_is_half_the_range_as_a_part_of_the_median(self):
         self.assertEqual(spread([90, 100, 110]), 0.1)

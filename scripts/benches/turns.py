@@ -20,10 +20,13 @@ class Turns:
         self.root, self.binaries, self.seconds, self.rounds = root, binaries, seconds, rounds
         self.settings = settings
 
-    def suite(self, settings=None, demo=True):
-        """A suite with the settings of the command line, and those without which the workload is another one."""
+    def suite(self, settings=None, demo=True, binaries=None):
+        """A suite with the settings of the command line, and those without which the workload is another one.
+
+        Its executables are those of a folder of its own, where one is named.
+        """
         say("  starts a suite")
-        return Suite(self.root, self.binaries, self.settings | (settings or {}), demo)
+        return Suite(self.root, binaries or self.binaries, self.settings | (settings or {}), demo)
 
     def tool(self, *arguments):
         """The arguments of a command of satchel-bench."""

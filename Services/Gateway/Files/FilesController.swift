@@ -101,6 +101,7 @@ struct FilesController: Sendable {
     /// `GET /files/<application id>/<name>` and `GET /files/<application id>/metadata/<name>`: whoever knows the name
     /// may have it, and of a private file who has a URL that was signed and has not ended.
     func download(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
+        if case .found(let begun)? = request.looked?.look { return begun }
         let path = request.path
         let isMetadata = path.count == 4 && path[2] == "metadata"
         guard path.count == 3 || isMetadata, let name = path.last.map(String.init) else { throw ParseRouter.noRoute }
@@ -129,7 +130,51 @@ struct FilesController: Sendable {
         return response
     }
 
-    private static var notFound: ParseResponse {
+    /// The beginning of a download of a whole file by whoever knows its name: the answer, of what was kept, or what the
+    /// catalog is asked for.
+    enum Beginning {
+        case answer(ParseResponse)
+        case question(FileRequest, FileCache.Look)
+    }
+
+    /// - Parameter path: under the mount.
+    /// - Returns: nil for every other download, about which `download` decides.
+    func begin(_ path: [Substring], _ headers: HTTPFields, _ trace: String) -> Beginning? {
+        guard path.count == 3, path[1] == configuration.applicationId, FileNames.isKept(path[2]),
+            !FileNames.isPrivate(path[2]), headers[.range] == nil, headers[.ifNoneMatch] == nil
+        else { return nil }
+        let name = String(path[2])
+        switch cache?.look(name) ?? .unfit {
+        case .found(let kept): return .answer(answer(toPlain: name, kept.facts, kept.content, trace))
+        case let look: return .question(Self.request(name, 0, Self.partBytes), look)
+        }
+    }
+
+    /// The answer to such a download when the catalog was asked, with a stream where there is more than the first part.
+    func answer(
+        toPlain message: FileRequest, _ look: FileCache.Look, _ file: FileReply, _ firstPart: [UInt8], _ trace: String
+    ) -> ParseResponse {
+        let content = ByteBuffer(bytes: firstPart)
+        if case .missing(let missing) = look, firstPart.count == Int(clamping: file.size) {
+            cache?.keep(.init(facts: file, content: content), for: missing)
+        }
+        return answer(toPlain: message.name, file, content, trace)
+    }
+
+    private func answer(
+        toPlain name: String, _ file: FileReply, _ beginning: ByteBuffer, _ trace: String
+    ) -> ParseResponse {
+        let (size, etag) = (Int(clamping: file.size), Self.etag(of: name))
+        var response = ParseResponse(FinalBody(beginning, tag: etag))
+        if beginning.readableBytes != size {
+            response.final = nil
+            response.stream = stream(name, 0..<size, beginning, trace)
+        }
+        response.headers = FileHeaders.common(name: name, contentType: file.contentType, etag: etag)
+        return response
+    }
+
+    static var notFound: ParseResponse {
         var response = ParseResponse(status: 404, body: Array("File not found.".utf8))
         response.headers[.contentType] = "text/plain; charset=utf-8"
         return response
@@ -141,8 +186,7 @@ struct FilesController: Sendable {
         _ request: ParseRequest, _ name: String, _ file: FileReply, _ beginning: ByteBuffer
     ) -> ParseResponse {
         let size = Int(clamping: file.size)
-        // A name is never used twice and a file never changes, so that the name's random part is its version.
-        let etag = "\"\(name.prefix(32))\""
+        let etag = Self.etag(of: name)
         var response = ParseResponse(body: [])
         response.headers = FileHeaders.common(name: name, contentType: file.contentType, etag: etag)
         if FileHeaders.matches(request.headers[.ifNoneMatch], etag) {
@@ -167,6 +211,9 @@ struct FilesController: Sendable {
         response.stream = stream(name, wanted, beginning, request.requestId)
         return response
     }
+
+    /// A name is never used twice and a file never changes, so that the name's random part is its version.
+    private static func etag(of name: String) -> String { "\"\(name.prefix(32))\"" }
 
     /// The bytes, asked for one part after the other as the client takes them.
     /// - Parameter beginning: of the file, as far as it is known.
@@ -208,17 +255,20 @@ struct FilesController: Sendable {
     private func part(
         _ name: String, _ offset: Int, _ length: Int, _ trace: String
     ) async throws(ParseError) -> (file: FileReply, content: ByteBuffer)? {
-        let message = FileRequest.with {
-            $0.name = name
-            $0.offset = UInt64(clamping: offset)
-            $0.length = UInt32(clamping: length)
-        }
         do {
+            let message = Self.request(name, offset, length)
             let reply = try await services.read(FileCalls.get, message, for: .init(), trace: trace)
             return (try reply.message, ByteBuffer(bytes: reply.documents.first ?? []))
         } catch {
             guard error.code == .objectNotFound else { throw error }
             return nil
+        }
+    }
+    private static func request(_ name: String, _ offset: Int, _ length: Int) -> FileRequest {
+        FileRequest.with {
+            $0.name = name
+            $0.offset = UInt64(clamping: offset)
+            $0.length = UInt32(clamping: length)
         }
     }
 }

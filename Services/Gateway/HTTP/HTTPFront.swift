@@ -20,8 +20,11 @@ final class HTTPFront: Sendable {
     let date = HTTPDate()
     /// The heads of usual answers; those for browsers where the same is said to all of them.
     let heads: (usual: AnswerHeads, inBrowsers: AnswerHeads?)
+    let files: ReadyFiles
     /// The beginnings of paths of objects by the name of their class, and of events.
     let changePaths: [[UInt8]]
+    /// The beginnings of paths of files that were uploaded.
+    let filePaths: [[UInt8]]
     private let logger: Logger
 
     init(
@@ -38,9 +41,10 @@ final class HTTPFront: Sendable {
         heads = (
             Self.heads(origin: nil, origins), origins.isForAll ? Self.heads(origin: "null", origins) : nil
         )
-        changePaths = [configuration.mount.map { "/\($0)" }.joined(), "/1"].flatMap { mount in
-            ["classes", "events"].map { Array("\(mount)/\($0)/".utf8) }
-        }
+        files = ReadyFiles(router.controllers.site?.byPath ?? [:], fields: Self.headers(origin: nil, origins))
+        let mounts = [configuration.mount.map { "/\($0)" }.joined(), "/1"]
+        changePaths = mounts.flatMap { mount in ["classes", "events"].map { Array("\(mount)/\($0)/".utf8) } }
+        filePaths = mounts.map { Array("\($0)/files/\(configuration.applicationId)/".utf8) }
         self.logger = logger
     }
 
@@ -94,7 +98,7 @@ final class HTTPFront: Sendable {
                 status: 431,
                 body: ParseError(.objectTooLarge, "The request has too many or too long headers.").body.serialized)
         }
-        log(answer, to: request.head, path: request.uri.path, requestId: requestId, since: start)
+        log(answer.status, to: request.head, path: request.uri.path, requestId: requestId, since: start)
         let (head, body) = self.head(of: answer, to: request.head, requestId: requestId)
         if head.status == .notModified { return Response(status: head.status, headers: head.headerFields) }
         let response = Response(
@@ -106,20 +110,25 @@ final class HTTPFront: Sendable {
 
     /// Counts the answer by its time; logs what failed, and every request where that is asked for.
     func log(
-        _ answer: ParseResponse, to request: HTTPRequest, path: String, requestId: String,
-        since start: ContinuousClock.Instant
+        _ status: Int, to request: HTTPRequest, path: String, requestId: String, since start: ContinuousClock.Instant
     ) {
-        router.meter.times.record(.init(status: answer.status), since: start)
-        guard answer.status >= 500 || configuration.logsRequests else { return }
+        router.meter.times.record(.init(status: status), since: start)
+        guard status >= 500 || configuration.logsRequests else { return }
         // 503 is an answer under load or while a service restarts, 500 is a fault. Query strings may hold secrets.
         logger.log(
-            level: answer.status == 500 ? .error : .info,
-            answer.status >= 500 ? "A request failed." : "A request was answered.",
+            level: status == 500 ? .error : .info,
+            status >= 500 ? "A request failed." : "A request was answered.",
             metadata: [
-                "request.id": "\(requestId)", "http.path": "\(path)", "http.status": "\(answer.status)",
+                "request.id": "\(requestId)", "http.path": "\(path)", "http.status": "\(status)",
                 "http.method": "\(request.method.rawValue)",
                 "http.milliseconds": "\(((ContinuousClock.now - start) / .microseconds(100)).rounded() / 10)",
             ])
+    }
+
+    /// Whether a request has no more and no longer headers than are taken.
+    static func areFew(_ headers: HTTPFields) -> Bool {
+        headers.count <= headersMax
+            && headers.reduce(0, { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count }) <= headerBytesMax
     }
 
     /// Everything of a request but its body.
@@ -128,9 +137,7 @@ final class HTTPFront: Sendable {
         _ request: HTTPRequest, _ uri: URI, from peer: SocketAddress?, requestId: String
     ) throws -> ParseRequest {
         let headers = request.headerFields
-        guard headers.count <= Self.headersMax,
-            headers.reduce(0, { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count }) <= Self.headerBytesMax
-        else { throw TooManyHeaders() }
+        guard Self.areFew(headers) else { throw TooManyHeaders() }
         let isHead = request.method == .head
         guard let method = isHead ? .get : ParseRequest.Method(rawValue: request.method.rawValue) else {
             throw ParseError(.commandUnavailable, "The method \(request.method.rawValue.prefix(16)) is not supported.")

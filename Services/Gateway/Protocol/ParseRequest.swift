@@ -39,7 +39,7 @@ struct ParseRequest: Sendable {
     var context: JSON?
     /// The webhooks that may have a say in it; nil before its route is known, and while there are none at all.
     var hooks: HookScope?
-    /// A read of objects that was begun on the way of plain reads.
+    /// A read of objects, or a download, that was begun on the way of plain reads.
     var looked: LookedRead?
     /// Somebody else whose view of the objects an operator asks for.
     var viewer: Viewer?

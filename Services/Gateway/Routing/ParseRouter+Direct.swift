@@ -2,7 +2,7 @@ import MessageBus
 import Messages
 import ParseProtocol
 
-/// A read that waits for nothing but the service that keeps its class.
+/// A read that waits for nothing but the service that keeps its class, or the file.
 enum DirectRead: Sendable {
     /// Its answer is kept.
     case answer(ParseResponse)
@@ -13,9 +13,11 @@ enum DirectRead: Sendable {
         enum Message: Sendable {
             case get(GetRequest)
             case find(FindRequest)
+            case file(FileRequest, FileCache.Look, trace: String)
         }
 
         let message: Message
+        /// Empty for a file.
         let className: String
         let principal: Principal
         /// The place where the answer may be kept.
@@ -32,6 +34,7 @@ enum DirectRead: Sendable {
     /// A service's answer.
     enum Reply: Sendable {
         case document([UInt8], alike: Bool, everybody: Bool)
+        case file(FileReply, firstPart: [UInt8])
         case failure(ParseError)
         /// The page is larger than was asked for; it needs so many bytes.
         case tooLarge(needed: Int)
@@ -45,15 +48,16 @@ enum DirectRead: Sendable {
     }
 }
 
-/// The stages of a plain read of objects, passed without waiting.
+/// The stages of a plain read of objects or of a file, passed without waiting.
 extension ParseRouter {
     /// A read that every stage lets pass without having to ask anybody. Nil for every other request: one that a stage
     /// would refuse, one whose session is not in the cache, one that webhooks, includes, sub-queries or limits have to
     /// do with. `passed` decides about those, and for them no more was done here than `ParseRequest.looked` has.
     /// - Parameter request: becomes one that is counted, with its path under the mount, when it is such a read.
     func direct(_ request: inout ParseRequest) -> DirectRead? {
-        guard request.method == .get, !request.isHead,
-            let (path, className, principal) = passedAtOnce(request, without: HookedRead.triggers)
+        guard request.method == .get, !request.isHead else { return nil }
+        if let download = download(request) { return download }
+        guard let (path, className, principal) = passedAtOnce(request, without: HookedRead.triggers)
         else { return nil }
         let objectId = path.count == 3 ? String(path[2]) : nil
         let read: DirectRead
@@ -71,6 +75,18 @@ extension ParseRouter {
         request.path = path
         request.isCounted = true
         return read
+    }
+
+    /// The download of a whole file that is everybody's: its stages are the mount, the limits by address and the route,
+    /// and it is not counted.
+    private func download(_ request: ParseRequest) -> DirectRead? {
+        guard let path = openPath(of: request), path.first == "files" else { return nil }
+        switch controllers.files.begin(path, request.headers, request.requestId) {
+        case .answer(let answer): return .answer(answer)
+        case .question(let message, let look):
+            return .question(.init(.file(message, look, trace: request.requestId), "", .init(), nil))
+        case nil: return nil
+        }
     }
 
     /// The way to `/classes/<C>` or an object of it past stages that let a request pass without having to ask anybody;
@@ -131,18 +147,32 @@ extension ParseRouter {
         completion: @escaping @Sendable (DirectRead.Reply) -> Void
     ) {
         let services = controllers.objects.services
-        let calls = ServiceDirectory.calls(ofClass: question.className)
         let (principal, budget) = (question.principal, configuration.requestBudgetMicroseconds)
         switch question.message {
         case .get(let message):
+            let calls = ServiceDirectory.calls(ofClass: question.className)
             services.ask(calls.get, message, for: principal, trace: trace, budget, hold) {
                 completion(Self.reply($0) { ($0.alike, $0.everybody, needed: 0) })
             }
         case .find(var message):
+            let calls = ServiceDirectory.calls(ofClass: question.className)
             message.answerBytesMax = UInt32(AnswerRoom(for: hold).bytesMax)
             services.ask(calls.find, message, for: principal, trace: trace, budget, hold) {
                 completion(Self.reply($0) { ($0.alike, $0.everybody, needed: Int($0.bytesNeeded)) })
             }
+        case .file(let message, _, _):
+            services.ask(FileCalls.get, message, for: principal, trace: trace, budget, hold) {
+                completion(Self.reply($0))
+            }
+        }
+    }
+
+    private static func reply(_ result: Result<ServiceReply<FileReply>, ParseError>) -> DirectRead.Reply {
+        do throws(ParseError) {
+            let reply = try result.get()
+            return .file(try reply.message, firstPart: reply.documents.first ?? [])
+        } catch {
+            return .failure(error)
         }
     }
 
@@ -176,10 +206,24 @@ extension ParseRouter {
                 return .answer(ParseResponse(body: body))
             }
             return .answer(cache.answer(body, to: missing, alike: alike, everybody: everybody))
-        case .failure(let error): return .answer(ParseResponse(error))
+        case .file(let file, let part): return outcome(of: question, file, part, hold)
+        case .failure(let error):
+            if case .file = question.message, error.code == .objectNotFound { return .answer(FilesController.notFound) }
+            return .answer(ParseResponse(error))
         case .tooLarge(let needed):
             let look = question.missing.map { ReadCache.Look.missing($0) } ?? .unfit
             return .handedOver(LookedRead(look, hold: hold, bytesNeeded: needed))
         }
+    }
+
+    /// A file that its first part is all of is answered; the rest of another one is sent as the client takes it.
+    private func outcome(
+        of question: DirectRead.Question, _ file: FileReply, _ part: [UInt8], _ hold: ByteHold
+    ) -> DirectRead.Outcome {
+        guard case .file(let message, let look, let trace) = question.message else {
+            return .answer(ParseResponse(.internalError))
+        }
+        let answer = controllers.files.answer(toPlain: message, look, file, part, trace)
+        return answer.stream == nil ? .answer(answer) : .handedOver(LookedRead(.found(answer), hold: hold))
     }
 }

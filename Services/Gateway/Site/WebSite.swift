@@ -16,7 +16,7 @@ struct WebSite: Sendable {
     private let start: SiteFile
     /// By the first part of their path.
     private let pages: [Substring: SiteFile]
-    /// By their path, from `assets` on.
+    /// By their path as browsers ask for it, which names its page first.
     private let files: [String: SiteFile]
 
     /// The folders that have a page, which is also the first part of its path.
@@ -55,7 +55,8 @@ struct WebSite: Sendable {
         let prefix = "\(Self.assets)/\(Self.digest(of: contents))"
         files = contents.reduce(into: [:]) { files, entry in
             guard let type = Self.types[Self.suffix(of: entry.path)] else { return }
-            files["\(prefix)/\(entry.path)"] = SiteFile(entry.bytes, headers: SiteHeaders.file(contentType: type))
+            let file = SiteFile(entry.bytes, headers: SiteHeaders.file(contentType: type))
+            for folder in Self.folders { files["/\(folder)/\(prefix)/\(entry.path)"] = file }
         }
         let headers = SiteHeaders.page(publicURL: publicURL)
         func page(_ path: String, of folder: Substring) throws -> SiteFile {
@@ -76,6 +77,11 @@ struct WebSite: Sendable {
         }
     }
 
+    /// Files, and pages at their own address, by their path as browsers send it.
+    var byPath: [String: SiteFile] {
+        pages.reduce(into: files) { files, page in files["/\(page.key)"] = page.value }
+    }
+
     /// The answer to a request for a page or one of its files; nil when it asks for something else.
     func answer(_ request: ParseRequest) -> ParseResponse? {
         guard request.method == .get else { return nil }
@@ -91,7 +97,7 @@ struct WebSite: Sendable {
         guard let page = pages[first] else { return nil }
         let rest = path.dropFirst()
         if rest.first.map({ $0 == Self.assets }) ?? false {
-            return files[rest.joined(separator: "/")]?.answer(to: headers) ?? Self.missing
+            return files["/" + path.joined(separator: "/")]?.answer(to: headers) ?? Self.missing
         }
         return rest.last?.contains(".") == true ? Self.missing : page.answer(to: headers)
     }

@@ -4,7 +4,8 @@ import ParseProtocol
 public struct Query: Sendable {
     /// The class whose objects are looked for.
     public var className: String
-    /// Field names, `-name` for descending, `$score` for the rank of a `$text` search.
+    /// Field names, `-name` for descending, `$score` for the rank of a `$text` search; as the last one `$natural` for
+    /// the order in which objects were made, which is also what decides between equal ones.
     public var order: [String]
     /// Rows at most; 0 gives none (with `wantsCount` only the count). Negative values count as 0.
     public var limit: Int

@@ -15,6 +15,9 @@ struct QueryOrder {
     private(set) var hasRank = false
 
     static let keysMax = 16
+    /// MongoDB's name of the order in which objects were made, which decides in the end whatever the keys are. It is the
+    /// order that needs no index in either direction.
+    private static let natural = "$natural"
     /// MongoDB's names of two fields, which apps of its time order by.
     private static let columns = ["_created_at": "createdAt", "_updated_at": "updatedAt"]
 
@@ -24,7 +27,7 @@ struct QueryOrder {
         guard keys.count <= QueryOrder.keysMax else {
             throw ParseError(.invalidQuery, "A query may be ordered by at most \(QueryOrder.keysMax) keys.")
         }
-        for key in keys {
+        for (number, key) in keys.enumerated() {
             let isDescending = key.hasPrefix("-")
             let given = isDescending || key.hasPrefix("+") ? String(key.dropFirst()) : key
             let name = QueryOrder.columns[given] ?? given
@@ -32,6 +35,13 @@ struct QueryOrder {
                 // The best first, whatever the sign, as in every server that speaks this protocol.
                 if isRanked, let score = compiler.textScore { terms.append(Term(value: score, isDescending: true)) }
                 hasRank = true
+                continue
+            }
+            if name == QueryOrder.natural {
+                // The sign of the last key is the order's (`CompiledQuery`).
+                guard number == keys.count - 1 else {
+                    throw ParseError(.invalidQuery, "$natural must be the last key of an order.")
+                }
                 continue
             }
             if name == "ACL" { throw ParseError(.invalidQuery, "Cannot order by ACL.") }

@@ -38,6 +38,8 @@ package final class RouteHandler: LaneHandler {
         switch route {
         case .read(let body):
             read(request, body)
+        case .readAside(let body):
+            handOn(request, body, used: 0, isCostly: false)
         case .write(let keyed, let work):
             submit(request, keyed: keyed, atOnce: { _ in false }, work)
         case .plainWrite(let keyed, let atOnce, let work):
@@ -75,7 +77,7 @@ package final class RouteHandler: LaneHandler {
         let outcome: Result<BusReply, BusFailure>
         do {
             guard let reply = try attempt(request, at: start, { try body(request, reader) }) else {
-                return handOn(request, body, used: Self.now - start)
+                return handOn(request, body, used: Self.now - start, isCostly: true)
             }
             outcome = .success(reply)
         } catch {
@@ -113,12 +115,14 @@ package final class RouteHandler: LaneHandler {
         }
     }
 
-    private func handOn(_ request: ServiceRequest, _ body: @escaping ServiceRoutes.Read, used nanoseconds: UInt64) {
+    private func handOn(
+        _ request: ServiceRequest, _ body: @escaping ServiceRoutes.Read, used nanoseconds: UInt64, isCostly: Bool
+    ) {
         let logger = logger
         let budget = request.makeBudget()
         budget.use(Int64(nanoseconds / 1000))
         load.began()
-        store.submitRead(for: WorkShare(client: request.client, meter: budget), isCostly: true) { reader in
+        store.submitRead(for: WorkShare(client: request.client, meter: budget), isCostly: isCostly) { reader in
             guard !request.isTooLate else { throw BusFailure.timedOut }
             return try body(request, reader)
         } completion: { [load] (result: Result<BusReply, any Error>) in

@@ -10,6 +10,8 @@ import Synchronization
 public struct ServiceRoutes: Sendable {
     indirect enum Route: Sendable {
         case read(Read)
+        /// A read that is left to the store's readers at once.
+        case readAside(Read)
         /// Keyed: the reply is kept, so that a repetition gets it. Not keyed: the work itself recognises a repetition.
         case write(keyed: Bool, @Sendable (ServiceRequest) throws -> WriteWork)
         /// A write of which the store is told whether it changes everything at once (`ClassStore.submit`).
@@ -97,6 +99,15 @@ public struct ServiceRoutes: Sendable {
         _ body: @escaping @Sendable (Request, ServiceRequest, StoreReader) throws -> BusReply
     ) {
         routes[call.kind] = .read { try body(Request(serializedBytes: $0.body), $0, $1) }
+    }
+
+    /// Answers on one of the store's reader threads, for a read that waits for the disk beside the database. It needs no
+    /// task.
+    public mutating func read<Request, Reply>(
+        asideFramed call: Call<Request, Reply>,
+        _ body: @escaping @Sendable (Request, ServiceRequest, StoreReader) throws -> BusReply
+    ) {
+        routes[call.kind] = .readAside { try body(Request(serializedBytes: $0.body), $0, $1) }
     }
 
     /// Answers from a task, for what waits for other services or for the writer.

@@ -17,7 +17,7 @@ struct QueryTarget: FuzzTarget {
             "Pointer", "Date", "iso", "GeoPoint", "Polygon", "coordinates", "latitude", "longitude", "Bytes", "File",
             "className", "objectId",
             "createdAt", "updatedAt", "ACL", "where", "order", "keys", "limit", "skip", "$score", "-", ".", ",",
-            "_rperm", "_hashed_password",
+            "-$natural", "_rperm", "_hashed_password",
             "(a+)+$", "\\Q", "\\E", "[", "(?<n>a)", "\\1", "(?R)", "\\C", "imxs", "u", "'", "\"", "--", "%00", "\0",
         ] + QueryTarget.fields
 

@@ -128,6 +128,35 @@ import Testing
         }
     }
 
+    /// A browser's request is answered on its connection's event loop. One with a query takes the way of all others.
+    @Test(arguments: ["identity", "gzip, deflate, br"])
+    func aFileIsTheSameOnBothWays(_ encoding: String) async throws {
+        func told(_ answer: ParseClient.Answer) -> [String] {
+            let own: Set<String> = ["date", "x-satchel-request-id"]
+            return answer.headers.map { ($0.name.lowercased(), $0.value) }
+                .filter { !own.contains($0.0) }.map { "\($0.0): \($0.1)" }.sorted()
+        }
+        let page = try await Self.get("/dashboard", [("Accept-Encoding", encoding)])
+        let otherPage = try await Self.get("/dashboard?x", [("Accept-Encoding", encoding)])
+        #expect(page.body == otherPage.body)
+        #expect(told(page) == told(otherPage))
+        let style = try #require(
+            Self.assets(of: try await Self.get("/dashboard").text).first { $0.hasSuffix("style.css") })
+        let file = try await Self.get(style, [("Accept-Encoding", encoding)])
+        let otherFile = try await Self.get("\(style)?x", [("Accept-Encoding", encoding)])
+        #expect(file.status == 200)
+        #expect(file.body == otherFile.body)
+        #expect(told(file) == told(otherFile))
+        #expect(file.headers.first(name: "Date") != nil && file.headers.first(name: "X-Satchel-Request-Id") != nil)
+        let tag = try #require(file.headers.first(name: "ETag"))
+        let known = try await Self.get(style, [("Accept-Encoding", encoding), ("If-None-Match", "\"no\", \(tag)")])
+        #expect(known.status == 304)
+        #expect(known.body.isEmpty)
+        #expect(known.headers.first(name: "ETag") == tag)
+        #expect(known.headers.first(name: "Cache-Control") == "public, max-age=31536000, immutable")
+        #expect(known.headers.first(name: "Content-Encoding") == nil)
+    }
+
     @Test func theAddressAloneLeadsPeopleToTheDashboardAndTellsProgramsWhatItAlwaysDid() async throws {
         let page = try await Self.get("/", [("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")])
         #expect(page.status == 200)

@@ -63,6 +63,7 @@ import Testing
             ["-rare", "price"], ["-rare", "-mixed", "name"], ["price"], ["-createdAt"], ["createdAt", "-objectId"],
             ["objectId"],
             ["place.floor", "-rare"], ["brand.title", "-group"], ["-brand.title"], ["brand"], ["unknown", "-group"],
+            ["$natural"], ["-$natural"], ["group", "-$natural"],
         ] {
             for limit in [1, 3, 7] {
                 let whole = try await test.names("Item", [:], order: order)
@@ -73,6 +74,14 @@ import Testing
             let whole = try await test.names("Item", some, order: order)
             #expect(try await Self.walk(test, order, where: some) == whole, "\(order) with a condition")
         }
+    }
+
+    @Test func theOrderOfMakingHasBothDirectionsAndNothingBehindIt() async throws {
+        let test = try await Self.filled()
+        let made = try await test.names("Item", [:], order: [])
+        #expect(try await test.names("Item", [:], order: ["$natural"]) == made)
+        #expect(try await test.names("Item", [:], order: ["-$natural"]) == made.reversed())
+        #expect(await code { _ = try await test.names("Item", [:], order: ["-$natural", "name"]) } == 102)
     }
 
     @Test func theIdOfTheLastObjectGoesOnAsTheCursorDoes() async throws {
@@ -235,7 +244,7 @@ import Testing
         for index in 0..<5 { try await test.create("Item", ["name": .string("n\(index)")]) }
         for (order, index) in [
             (["name"], "_name (<expr>>?)"), (["-createdAt"], "_createdAt (createdAt<?)"),
-            ([], "INTEGER PRIMARY KEY (rowid>?)"),
+            ([], "INTEGER PRIMARY KEY (rowid>?)"), (["-$natural"], "INTEGER PRIMARY KEY (rowid<?)"),
         ] {
             let cursor = try await Self.page(test, after: "", order).cursor
             let plan = try await test.store.read {

@@ -13,20 +13,20 @@ func installFiles(_ host: ServiceHost, _ folder: FileFolder, _ routes: inout Ser
         try await keeper.save(message, request)
         return Accepted()
     }
-    // On a thread of the store's readers, because it may wait for the disk: a lane must not.
-    routes.task(framed: FileCalls.get) { message, _ in
-        try await host.store.read { reader in
-            guard let entry = try FileTable.find(message.name, in: reader) else { throw ParseError.objectNotFound }
-            let part =
-                message.length == 0
-                ? [] : try folder.read(message.name, offset: message.offset, length: Int(message.length))
-            return try BusReply(
-                FileReply.with {
-                    $0.contentType = entry.contentType
-                    $0.size = UInt64(max(0, entry.size))
-                    $0.metadata = Data(entry.metadata.utf8)
-                }, documents: [part])
-        }
+    // Not on a lane, which must not wait for the disk.
+    routes.read(asideFramed: FileCalls.get) { message, _, reader in
+        guard let entry = try FileTable.find(message.name, in: reader) else { throw ParseError.objectNotFound }
+        // No more than is there: each time room for a whole part, of which most files leave the greater half empty,
+        // would be asked of the system and given back.
+        let left = UInt64(max(0, entry.size)).subtractingReportingOverflow(message.offset)
+        let length = left.overflow ? 0 : Int(min(UInt64(message.length), left.partialValue))
+        let part = length == 0 ? [] : try folder.read(message.name, offset: message.offset, length: length)
+        return try BusReply(
+            FileReply.with {
+                $0.contentType = entry.contentType
+                $0.size = UInt64(max(0, entry.size))
+                $0.metadata = Data(entry.metadata.utf8)
+            }, documents: [part])
     }
     routes.accept(FileCalls.delete) { message, request, transaction in
         guard request.caller.isMaster else {

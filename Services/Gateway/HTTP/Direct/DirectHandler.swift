@@ -2,9 +2,9 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// Answers plain reads and changes of single objects where their connection lives: on its event loop, without a task.
-/// The only hops are to the broker's thread and back. Every other request goes on to Hummingbird and
-/// `HTTPFront.respond`.
+/// Answers plain reads, changes of single objects, downloads of short files and requests for files of the pages where
+/// their connection lives: on its event loop, without a task. The only hops are to the broker's thread and back. Every other request goes on to
+/// Hummingbird and `HTTPFront.respond`.
 ///
 /// A connection has one request under way: what comes behind one that is answered here waits here, and no more is taken
 /// from the socket once something does. The same holds for a client that does not take its answers: what it was sent
@@ -149,6 +149,11 @@ final class DirectHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private func read(_ request: inout HeldRequest, _ context: ChannelHandlerContext) -> Bool {
+        if let file = front.file(for: request) {
+            send(file, nil, context)
+            restAfterRow(context)
+            return true
+        }
         guard let traffic, let (exchange, read) = front.direct(&request, over: context.channel) else { return false }
         switch read {
         case .answer(let answer):
@@ -217,13 +222,16 @@ final class DirectHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private func send(_ exchange: DirectExchange, _ answer: ParseResponse, _ context: ChannelHandlerContext) {
+        send(front.finish(exchange, answer), exchange.hold, context)
+    }
+
+    /// - Parameter hold: the memory for answers that it takes; nil for one that is there all the time.
+    private func send(_ answer: DirectAnswer, _ hold: ByteHold?, _ context: ChannelHandlerContext) {
         // `ConnectionGuard` closes the connection of a client that goes on taking nothing.
         defer { isFull = !context.channel.isWritable }
-        let answer = front.finish(exchange, answer)
         var sent: EventLoopPromise<Void>?
-        if answer.count > CapacitySettings.smallBytes {
-            // What it takes of the memory for answers is given back when the client has it.
-            let hold = exchange.hold
+        if let hold, answer.count > CapacitySettings.smallBytes {
+            // Given back when the client has it.
             sent = context.eventLoop.makePromise()
             sent?.futureResult.whenComplete { _ in withExtendedLifetime(hold) {} }
         }

@@ -38,7 +38,8 @@ extension HTTPFront {
     func directBodyBytes(_ head: HTTPRequest) -> Int? {
         let isRead = head.method == .get
         guard isRead || head.method == .post || head.method == .put, let path = head.path,
-            path.utf8.count <= Self.urlBytesMax, isRead || mayBeChange(path)
+            path.utf8.count <= Self.urlBytesMax,
+            mayBeChange(path) || isRead && (files.isFile(path) || isDownload(path))
         else { return nil }
         var bodyBytes: Int?
         for field in head.headerFields {
@@ -60,6 +61,20 @@ extension HTTPFront {
     /// is none.
     private func mayBeChange(_ path: String) -> Bool {
         changePaths.contains { path.utf8.starts(with: $0) }
+    }
+
+    /// The answer to a request for a file of the pages, counted and logged; nil for every other one.
+    func file(for held: HeldRequest) -> DirectAnswer? {
+        guard let (form, isKnown) = files.found(by: held.head), Self.areFew(held.head.headerFields) else { return nil }
+        let requestId = RequestIds.next()
+        log(
+            isKnown ? 304 : 200, to: held.head, path: held.head.path ?? "", requestId: requestId, since: held.start)
+        return bytes(form.body, form.heads, requestId: requestId, isKnown: isKnown)
+    }
+
+    /// Whether a path is one below which there are files that were uploaded, in the same sense.
+    private func isDownload(_ path: String) -> Bool {
+        filePaths.contains { path.utf8.starts(with: $0) }
     }
 
     /// The exchange that a read begins; nil when it takes the way of all others.
@@ -144,9 +159,9 @@ extension HTTPFront {
 
     /// Counts and logs the answer.
     func note(_ answer: ParseResponse, to exchange: DirectExchange) {
-        router.meter.count(exchange.request, answer)
+        if exchange.request.isCounted { router.meter.count(exchange.request, answer) }
         log(
-            answer, to: exchange.head, path: exchange.path, requestId: exchange.request.requestId,
+            answer.status, to: exchange.head, path: exchange.path, requestId: exchange.request.requestId,
             since: exchange.start)
     }
 
@@ -173,21 +188,35 @@ extension HTTPFront {
     }
 
     private func bytes(of answer: ParseResponse, to exchange: DirectExchange, _ heads: AnswerHeads) -> DirectAnswer {
-        let body = answer.final == nil ? configuration.fileLinks.linked(answer.body) : []
-        let tag = answer.final?.tag ?? EntityTag.of(body)
-        let bodyBytes = answer.final?.buffer.readableBytes ?? body.count
         let known = exchange.head.headerFields[.ifNoneMatch]
-        let isKnown = known.map { EntityTag.isNamed(tag, in: $0) } ?? false
-        let isJoined = !isKnown && bodyBytes <= (answer.final == nil ? Self.joinedBytesMax : Self.copiedBytesMax)
-        var buffer = ByteBuffer()
-        buffer.reserveCapacity(heads.bytesMax(location: nil) + (isJoined ? bodyBytes : 0))
-        heads.write(
-            requestId: exchange.request.requestId, date: date.text, tag: tag, length: isKnown ? nil : bodyBytes,
-            to: &buffer)
-        guard isJoined else {
-            return .bytes(buffer, more: isKnown ? nil : answer.final?.buffer ?? ByteBuffer(bytes: body))
+        let requestId = exchange.request.requestId
+        if let final = answer.final {
+            let isKnown = known.map { EntityTag.isNamed(final.tag, in: $0) } ?? false
+            return bytes(final, heads.reads, requestId: requestId, isKnown: isKnown)
         }
-        if let final = answer.final { buffer.writeImmutableBuffer(final.buffer) } else { buffer.writeBytes(body) }
+        let body = configuration.fileLinks.linked(answer.body)
+        let tag = EntityTag.of(body)
+        let isKnown = known.map { EntityTag.isNamed(tag, in: $0) } ?? false
+        let isJoined = !isKnown && body.count <= Self.joinedBytesMax
+        var buffer = ByteBuffer()
+        buffer.reserveCapacity(heads.reads.bytesMax + (isJoined ? body.count : 0))
+        heads.reads.write(
+            requestId: requestId, date: date.text, tag: tag, length: isKnown ? nil : body.count, to: &buffer)
+        guard isJoined else { return .bytes(buffer, more: isKnown ? nil : ByteBuffer(bytes: body)) }
+        buffer.writeBytes(body)
+        return .bytes(buffer, more: nil)
+    }
+
+    /// A body that is kept, behind its head; the head alone for a client that has the body already.
+    private func bytes(_ final: FinalBody, _ heads: ReadHeads, requestId: String, isKnown: Bool) -> DirectAnswer {
+        let bodyBytes = final.buffer.readableBytes
+        let isJoined = !isKnown && bodyBytes <= Self.copiedBytesMax
+        var buffer = ByteBuffer()
+        buffer.reserveCapacity(heads.bytesMax + (isJoined ? bodyBytes : 0))
+        heads.write(
+            requestId: requestId, date: date.text, tag: final.tag, length: isKnown ? nil : bodyBytes, to: &buffer)
+        guard isJoined else { return .bytes(buffer, more: isKnown ? nil : final.buffer) }
+        buffer.writeImmutableBuffer(final.buffer)
         return .bytes(buffer, more: nil)
     }
 

@@ -2,7 +2,8 @@ import HTTPTypes
 import Synchronization
 
 /// What is known of a read of objects before its route begins: the read cache was looked into, its options were
-/// decoded, or the service was asked and has more than is answered on the way of plain reads.
+/// decoded, or the service was asked and has more than is answered on the way of plain reads. Of a download it is the
+/// answer, which begins with what the service brought.
 final class LookedRead: Sendable {
     /// `found` also for a large answer that was not kept: it is made once.
     let look: ReadCache.Look

@@ -14,4 +14,10 @@ struct FinalBody: Sendable {
         buffer = ByteBuffer(bytes: body)
         tag = EntityTag.of(body)
     }
+
+    /// - Parameter tag: the `ETag` of these bytes, with its quotes.
+    init(_ buffer: ByteBuffer, tag: String) {
+        self.buffer = buffer
+        self.tag = tag
+    }
 }

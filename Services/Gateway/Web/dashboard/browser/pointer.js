@@ -36,7 +36,7 @@ export function pickPointer(className, value, save) {
     const text = box(search).value.trim();
     const where = text ? { $or: [{ objectId: text }, ...names.map((field) => ({ [field]: containing(text) }))] } : {};
     try {
-      const { results } = await find(name, { where, limit: ROWS, order: '-createdAt' });
+      const { results } = await find(name, { where, limit: ROWS, order: '-$natural' });
       if (own === round) fill(list, results.length ? results.map(pick) : h('p.hint', t('data.noRows')));
     } catch (error) {
       if (own === round) fill(list);

@@ -23,6 +23,8 @@ import { classTabs, schemas } from '../browser/schemas.js';
 import { askViewer, isViewer, pageAs, viewerBar } from '../browser/viewer.js';
 import { heading } from '../listing.js';
 
+/** The newest first, as a class of any size has them without an index. */
+const NEWEST = '-$natural';
 const SORT = /^-?[A-Za-z_]\w*$/;
 
 /** The class that is looked at now: rows that were deleted meanwhile are taken out of it. */
@@ -34,7 +36,7 @@ export async function render(view) {
   const { className } = params;
   const viewer = isViewer(query.as) && runs('admins') ? query.as : null;
   const filters = read(query.filter);
-  const sorted = SORT.test(query.sort ?? '') ? query.sort : '-createdAt';
+  const sorted = SORT.test(query.sort ?? '') ? query.sort : NEWEST;
   const where = condition(filters);
   const wanted = { where, order: sorted, limit: 100, signal };
   const pages = new CursorPages((after) =>
@@ -148,6 +150,6 @@ function settle(ids, isGone) {
 
 /** What rows have beside the schema: columns of a class whose schema is not told, and new ones. */
 function sample(className, signal) {
-  const load = async () => (await find(className, { limit: 100, order: '-createdAt', signal })).results;
+  const load = async () => (await find(className, { limit: 100, order: NEWEST, signal })).results;
   return cached(`columns ${className}`, load, 30);
 }

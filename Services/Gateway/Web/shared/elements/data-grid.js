@@ -7,8 +7,9 @@ import { heading } from './data-grid-head.js';
 import { destination } from './table-keys.js';
 
 const ROW = 40;
-/** Rows above and below those in sight, so that scrolling shows no gap. */
+/** Rows above and below those in sight, so that scrolling shows no gap: as elements, and as far as they are asked for. */
 const BEYOND = 8;
+const AHEAD = 60;
 /** A value that is being typed: its row is drawn anew when that is over, not when an earlier answer comes. */
 const FIELD = '.cellOfData > :is(input:not([type="checkbox"]), select)';
 
@@ -97,7 +98,7 @@ export class DataGrid extends HTMLElement {
       if (!row || (this.#made.get(row) !== this.#pages.at(index) && !row.querySelector(FIELD))) this.#make(index);
     }
     this.#settle(first);
-    this.#pages.want(first, last + 1);
+    this.#pages.want(first - AHEAD, last + AHEAD);
   }
 
   #make(index) {

@@ -1,0 +1,167 @@
+"""One visit to the dashboard by a browser, for `dashboard.py`. It needs Playwright, which the tests' peers have.
+
+Takes the folder of the tests' `browser.py` and, on its standard input, JSON with what to visit. Prints JSON: bytes of
+the first view, milliseconds of each step, memory.
+"""
+import json
+import os
+import sys
+
+import machine
+
+sys.path.insert(0, sys.argv[1])
+from browser import Visit  # noqa: E402
+from playwright.sync_api import expect  # noqa: E402
+
+expect.set_options(timeout=60000)
+
+# A step ends when every row in sight is there and was painted. The times of a key begin with the browser's own time of
+# the event.
+STEPS = """
+const bench = {
+  last: null,
+  grid: () => document.querySelector('s-data-grid'),
+  row: (element) => Number(element?.closest('[data-index]')?.dataset.index ?? -1),
+  /** Elements of the rows in sight; none when one of them is missing or still to come. */
+  inSight() {
+    const { bottom, height } = bench.grid().getBoundingClientRect();
+    const head = bench.grid().querySelector('.headings').getBoundingClientRect();
+    const rows = [...bench.grid().querySelectorAll('.rowsOfData .rowOfData')].filter((row) => {
+      const box = row.getBoundingClientRect();
+      return box.bottom > head.bottom && box.top < bottom;
+    });
+    const isWhole = rows.length >= Math.floor((height - head.height) / head.height) - 1;
+    return isWhole && rows.every((row) => row.ariaBusy !== 'true') ? rows : [];
+  },
+  lastInSight: () => Math.max(-1, ...bench.inSight().map(bench.row)),
+  rows: () => document.querySelectorAll('.rowsOfData .rowOfData').length,
+  /** Milliseconds from a moment until a frame with what is waited for was painted: it is looked at behind each one. */
+  painted: (start, isThere) => new Promise((resolve, reject) => {
+    const channel = new MessageChannel();
+    const look = () => requestAnimationFrame(() => channel.port2.postMessage(0));
+    channel.port1.onmessage = () => {
+      const passed = performance.now() - start;
+      if (isThere()) resolve(passed);
+      else if (passed > 30000) reject(new Error('The rows do not come.'));
+      else look();
+    };
+    look();
+  }),
+  watchKeys() {
+    document.addEventListener('keydown', (event) => {
+      const from = bench.row(document.activeElement);
+      const isThere = () => bench.row(document.activeElement) > from && bench.inSight().length > 0;
+      bench.last = bench.painted(event.timeStamp, isThere);
+    }, true);
+  },
+  focus() {
+    const rows = bench.inSight();
+    rows[Math.floor(rows.length / 2)].children[1].focus();
+  },
+  /** To the end of the known rows, again and again: each step brings as many more as the server sends at once. */
+  async dive(deep) {
+    const times = [];
+    let most = 0;
+    while (bench.lastInSight() < deep) {
+      const from = bench.lastInSight();
+      const grid = bench.grid();
+      const isThere = () => {
+        grid.scrollTop = grid.scrollHeight;
+        return bench.lastInSight() >= from + 50;
+      };
+      isThere();
+      times.push(await bench.painted(performance.now(), isThere));
+      most = Math.max(most, bench.rows());
+    }
+    return { times, most };
+  },
+};
+bench.watchKeys();
+window.bench = bench;
+"""
+
+
+def main():
+    given = json.load(sys.stdin)
+    with Visit(given["base"]) as visit:
+        found = {"empty": tab_megabytes(), "today": first_view(visit, given), "orders": {}, "rows": 0}
+        visit.open(f"/dashboard/data/{given['class']}")
+        visit.page.locator(".rowsOfData .rowOfData").first.wait_for()
+        # As a function, which is what a page of this policy takes from its debugger.
+        visit.page.evaluate(f"() => {{ {STEPS} }}")
+        for name, field in given["orders"].items():
+            found["orders"][name] = scroll(visit.page, given, field, found)
+        found |= memory(visit) | {"problems": visit.problems}
+    print(json.dumps(found))
+
+
+def first_view(visit, given):
+    """Bytes of the view of today, signing in included."""
+    page = visit.page
+    visit.open("/dashboard")
+    page.get_by_label("E-mail or user name").fill("admin@satchel.example")
+    page.get_by_label("Password").fill(given["password"])
+    page.get_by_label("Stay signed in").check()
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.locator(".figuresRow")).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    return visit.bytes_received()
+
+
+def scroll(page, given, field, found):
+    """The steps in one order."""
+    if field:
+        page.get_by_role("button", name=field, exact=True).click()
+        expect(page.locator(f"[aria-sort=ascending]:has-text('{field}')")).to_be_visible()
+    page.wait_for_function("bench.lastInSight() > 0")
+    half = given["steps"] // 2
+    times = keys(page, half, found)
+    dived = page.evaluate("bench.dive", given["deep"])
+    times += keys(page, half, found)
+    found["rows"] = max(found["rows"], dived["most"])
+    return {"page": times, "next": dived["times"], "last": page.evaluate("bench.lastInSight()")}
+
+
+def keys(page, count, found):
+    """Milliseconds of each page of the keyboard."""
+    page.evaluate("bench.focus()")
+    times = []
+    for _ in range(count):
+        page.keyboard.press("PageDown")
+        times.append(page.evaluate("bench.last"))
+    found["rows"] = max(found["rows"], page.evaluate("bench.rows()"))
+    return times
+
+
+def memory(visit):
+    """Megabytes: of JavaScript's heap as the browser says, and of the tab's process as the kernel does.
+
+    `held` is the process after its garbage was collected: what the page goes on to hold.
+    """
+    session = visit.context.new_cdp_session(visit.page)
+    session.send("Performance.enable")
+    metrics = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
+    found = {"heap": metrics["JSHeapUsedSize"] / (1 << 20), "pss": tab_megabytes()}
+    session.send("HeapProfiler.collectGarbage")
+    visit.page.wait_for_timeout(1000)
+    return found | {"held": tab_megabytes()}
+
+
+def tab_megabytes():
+    """The memory of the tab's process. Chromium keeps another one ready for the next page, which is smaller."""
+    return max(machine.pss_megabytes([pid]) for pid in renderers(os.getpid()))
+
+
+def renderers(pid):
+    """The processes below one that show pages."""
+    found = []
+    for child in machine.children(pid):
+        found += renderers(child)
+        with open(f"/proc/{child}/cmdline", "rb") as file:
+            if b"--type=renderer" in file.read():
+                found.append(child)
+    return found
+
+
+if __name__ == "__main__":
+    main()
