@@ -82,6 +82,16 @@ export function number(value) {
   return formatter(Intl.NumberFormat, {}).format(value);
 }
 
+/** Degrees of a latitude or longitude; six digits tell about 10 cm apart. */
+export function degrees(value, digits = 6) {
+  return formatter(Intl.NumberFormat, { maximumFractionDigits: digits }).format(value);
+}
+
+export function distance(metres) {
+  const [value, unit] = metres < 1000 ? [metres, 'meter'] : [metres / 1000, 'kilometer'];
+  return formatter(Intl.NumberFormat, { style: 'unit', unit, maximumFractionDigits: 1 }).format(value);
+}
+
 export function percent(share) {
   return formatter(Intl.NumberFormat, { style: 'percent', maximumFractionDigits: 0, signDisplay: 'exceptZero' }).format(
     share,
