@@ -78,6 +78,16 @@ export function editableMoney(minorUnits, currency = server.currency) {
   return formatter(Intl.NumberFormat, options).format(minorUnits / 10 ** places);
 }
 
+/** The first words of a text, with a sign where there are more. */
+export function beginning(text, most) {
+  const letters = [...String(text ?? '')];
+  if (letters.length <= most) return letters.join('');
+  const cut = letters.slice(0, most).join('');
+  // Not within a word, unless it is a very long one.
+  const space = cut.lastIndexOf(' ');
+  return `${cut.slice(0, space > most / 2 ? space : undefined).trimEnd()}…`;
+}
+
 export function number(value) {
   return formatter(Intl.NumberFormat, {}).format(value);
 }
