@@ -40,6 +40,8 @@ struct GatewayConfiguration: Sendable {
     let currency: Currency
     /// Whether there are pages for people: the dashboard and what leads to it.
     let servesDashboard: Bool
+    /// The pictures below the dashboard's maps.
+    let mapTiles: MapTiles
     /// `SATCHEL_PAGES`: a folder with pages that replace the ones that come with Satchel; nil for none.
     let pagesDirectory: String?
     /// Largest file that is taken in.
@@ -105,6 +107,7 @@ struct GatewayConfiguration: Sendable {
         servesDashboard =
             try settings.flag("satchel.dashboard", default: true)
             && !mount.prefix(1).contains(where: WebSite.folders.contains)
+        mapTiles = try MapTiles(settings)
         pagesDirectory = settings["satchel.pages"]
         fileBytesMax = try settings.number("satchel.file.bytes.max", Self.frameBytes, default: 10 << 20)
         // A file in a JSON body is longer by a third.

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load } from './pages.mjs';
 
-const { ago, decimals, editableMoney, money, parseMoney, price } = await load('format.js');
+const { ago, beginning, decimals, editableMoney, money, parseMoney, price } = await load('format.js');
 
 test('amounts are minor units of their currency', () => {
   assert.equal(money(350, 'usd'), '$3.50');
@@ -71,4 +71,12 @@ test('times are told in the largest unit that fits', () => {
   assert.equal(ago(new Date(now - 3 * 3600e3), now), '3 hours ago');
   assert.equal(ago({ __type: 'Date', iso: new Date(now - 86400e3).toISOString() }, now), 'yesterday');
   assert.equal(ago(null), '');
+});
+
+test('texts are cut at a word, with a sign', () => {
+  assert.equal(beginning('Two for one', 60), 'Two for one');
+  assert.equal(beginning('Two for one on everything', 14), 'Two for one…');
+  assert.equal(beginning('Donaudampfschifffahrt', 8), 'Donaudam…');
+  assert.equal(beginning('😀😀😀', 2), '😀😀…');
+  assert.equal(beginning(undefined, 5), '');
 });

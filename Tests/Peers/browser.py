@@ -20,6 +20,8 @@ class Visit:
 
     def __init__(self, base, viewport="desk", scheme="light", language="en-US"):
         self.base, self.problems, self.requests = base, [], []
+        # Hosts that the page may ask; a flow may add one.
+        self.hosts = {urlsplit(base).netloc}
         self._refusals = []
         self._options = {
             "viewport": VIEWPORTS[viewport], "color_scheme": scheme, "locale": language, "has_touch": viewport == "phone",
@@ -56,7 +58,7 @@ class Visit:
     def _request(self, request):
         self.requests.append(request)
         parts = urlsplit(request.url)
-        if parts.scheme != "blob" and parts.netloc != urlsplit(self.base).netloc:
+        if parts.scheme != "blob" and parts.netloc not in self.hosts:
             self.problems.append(f"another host: {request.url}")
 
     @contextlib.contextmanager

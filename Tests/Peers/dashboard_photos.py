@@ -54,7 +54,7 @@ def crop(visit, given):
         page.keyboard.press("Escape")
         page.get_by_role("button", name="Save").click()
         toast(page, "was saved.")
-    page.wait_for_function("document.querySelector('.photo img')?.src.includes('/files/')")
+    page.wait_for_function("() => document.querySelector('.photo img')?.src.includes('/files/')")
     width, height, red, _, blue, _ = page.evaluate(SENT)
     step(width == height and abs(width - 150) <= 1, f"The photo has {width} by {height} pixels.")
     step(blue > 150 and red < 100, f"Another part was sent: red {red}, blue {blue}.")
@@ -67,7 +67,7 @@ def crop(visit, given):
     expect(box).to_have_count(0)
     page.get_by_role("button", name="Save").click()
     toast(page, "was saved.")
-    page.wait_for_function("document.querySelector('.photo img')?.src.includes('/files/')")
+    page.wait_for_function("() => document.querySelector('.photo img')?.src.includes('/files/')")
     again = page.evaluate(SENT)[:2]
     step(again[0] == width and width - 3 < again[1] < width, f"The photo that was up has {again} pixels.")
 

@@ -8,12 +8,12 @@ import HTTPTypes
 /// the page's modules made a mistake.
 enum SiteHeaders {
     /// Of a page: kept, but asked for again each time, so that it names the files of this release.
-    /// - Parameter publicURL: where pictures are, which the operator may have put at another address than the page's.
-    static func page(publicURL: String) -> HTTPFields {
+    /// - Parameter pictures: the origins beside the page's own that pictures may be of.
+    static func page(pictures: [String]) -> HTTPFields {
         var headers = common
         headers[.contentType] = "text/html; charset=utf-8"
         headers[.cacheControl] = "no-cache"
-        headers[.contentSecurityPolicy] = policy(pictures: origin(of: publicURL))
+        headers[.contentSecurityPolicy] = policy(pictures: pictures)
         headers[openerPolicyName] = "same-origin"
         headers[permissionsName] = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
         headers[frameName] = "DENY"
@@ -43,11 +43,11 @@ enum SiteHeaders {
     private static let frameName = headerName("X-Frame-Options")
 
     /// https://www.w3.org/TR/CSP3/ and, for the last two, https://www.w3.org/TR/trusted-types/.
-    static func policy(pictures: String?) -> String {
+    static func policy(pictures: [String]) -> String {
         [
             "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "font-src 'self'",
             // Blobs are pictures that somebody is about to upload.
-            "img-src 'self' blob:" + (pictures.map { " " + $0 } ?? ""), "base-uri 'none'", "form-action 'self'",
+            "img-src 'self' blob:" + pictures.map { " " + $0 }.joined(), "base-uri 'none'", "form-action 'self'",
             "frame-ancestors 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'",
         ].joined(separator: "; ")
     }

@@ -21,6 +21,8 @@ struct WebSite: Sendable {
 
     /// The folders that have a page, which is also the first part of its path.
     static let folders: [Substring] = ["dashboard", "developers"]
+    /// The one of them that has maps.
+    private static let mapped: Substring = "dashboard"
     private static let assets = "assets"
     /// A page's own part, filled in when it is read; it is never served as it is.
     private static let template = "mustache"
@@ -33,12 +35,14 @@ struct WebSite: Sendable {
     init(configuration: GatewayConfiguration) throws {
         try self.init(
             reading: Bundle.module.bundleURL.appendingPathComponent("Web"), publicURL: configuration.publicURL,
+            tiles: configuration.mapTiles,
             values: [
                 "shop": configuration.shopName, "mount": "/" + configuration.mount.joined(separator: "/"),
                 "applicationId": configuration.applicationId, "currency": configuration.currency.code,
                 // Made for pages, which everybody can read. The other clients' keys are not told.
                 "clientKey": configuration.clientKeys[.javascript] ?? "",
                 "url": configuration.publicURL,
+                "tiles": configuration.mapTiles.template, "tilesAttribution": configuration.mapTiles.attribution,
                 // Which kinds of keys there are, so that examples have a place for them. The keys stay unsaid.
                 "keyKinds": GatewayConfiguration.ClientKey.allCases.filter { configuration.clientKeys[$0] != nil }
                     .map { "\($0)" }.joined(separator: " "),
@@ -47,9 +51,11 @@ struct WebSite: Sendable {
 
     /// - Parameters:
     ///   - root: the folder with `shared` and the folders of the pages.
+    ///   - publicURL: where pictures are, which the operator may have put at another address than the page's.
+    ///   - tiles: the pictures of maps, which the dashboard alone has.
     ///   - values: what the templates name.
     /// - Throws: when a file is missing or cannot be used.
-    init(reading root: URL, publicURL: String, values: [String: String]) throws {
+    init(reading root: URL, publicURL: String, tiles: MapTiles, values: [String: String]) throws {
         let contents = try Self.contents(of: root)
         guard !contents.isEmpty else { throw StartupProblem("The pages in \(root.path) are missing.") }
         let prefix = "\(Self.assets)/\(Self.digest(of: contents))"
@@ -58,8 +64,9 @@ struct WebSite: Sendable {
             let file = SiteFile(entry.bytes, headers: SiteHeaders.file(contentType: type))
             for folder in Self.folders { files["/\(folder)/\(prefix)/\(entry.path)"] = file }
         }
-        let headers = SiteHeaders.page(publicURL: publicURL)
-        func page(_ path: String, of folder: Substring) throws -> SiteFile {
+        let pictures = [SiteHeaders.origin(of: publicURL)].compactMap(\.self)
+        func page(_ path: String, of folder: Substring, pictures: [String]) throws -> SiteFile {
+            let headers = SiteHeaders.page(pictures: pictures)
             let values = values.merging(["assets": "/\(folder)/\(prefix)"]) { own, _ in own }
             guard let entry = contents.first(where: { $0.path == path }) else {
                 throw StartupProblem("The page \(path) is missing in \(root.path).")
@@ -71,9 +78,10 @@ struct WebSite: Sendable {
                 throw StartupProblem("The page \(path) cannot be used: \(error)")
             }
         }
-        start = try page("shared/start.\(Self.template)", of: Self.folders[0])
+        start = try page("shared/start.\(Self.template)", of: Self.folders[0], pictures: pictures)
         pages = try Self.folders.reduce(into: [:]) { pages, folder in
-            pages[folder] = try page("\(folder)/index.\(Self.template)", of: folder)
+            let others = folder == Self.mapped ? pictures + [tiles.origin].compactMap(\.self) : pictures
+            pages[folder] = try page("\(folder)/index.\(Self.template)", of: folder, pictures: others)
         }
     }
 

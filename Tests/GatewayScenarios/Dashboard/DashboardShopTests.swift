@@ -37,6 +37,16 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    func thePlaceOfAStoreIsChosenOnAMap(_ screen: Desk.Screen) async throws {
+        let name = "Place \(Names.random(6))"
+        try await Self.desk.check("places", on: screen, ["name": .string(name)])
+        let admin = try await Customer.admin(Self.desk.suite)
+        let store = try #require(try await admin.find("Store", ["name": .string(name)]).results.first)
+        #expect(store["location"]?.wireType == "GeoPoint")
+        #expect(store.at("location", "latitude") == 46.948)
+    }
+
+    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
     func manyProductsAreChangedAfterAPreview(_ screen: Desk.Screen) async throws {
         let suite = try await Self.desk.suite
         let word = "Many\(Names.random(6))"

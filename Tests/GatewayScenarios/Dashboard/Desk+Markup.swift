@@ -47,6 +47,9 @@ extension Desk {
         let promotion = try await Customer.admin(suite).create(
             "Promotion", ["content": "Two for one", "audience": ["where": ["deviceType": "ios"]]])
         guard promotion.status == 201 else { throw Unexpected("POST Promotion", promotion) }
+        let place: JSON = ["__type": "GeoPoint", "latitude": 46.95, "longitude": 7.44]
+        let store = try await Customer.admin(suite).create("Store", ["name": "Path", "location": place])
+        guard store.status == 201 else { throw Unexpected("POST Store", store) }
         let issues = try await crashed().issues()
         return [
             .string("/products/\(shelf.productIds[0])"), "/brands", "/stores", "/pages", "/promotions",

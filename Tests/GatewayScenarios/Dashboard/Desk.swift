@@ -7,9 +7,14 @@ import Testing
 final class Desk: Sendable {
     enum Screen: String, CaseIterable, Sendable { case desk, phone }
 
-    private let start = Task {
-        try await Suite.start(settings: ["SATCHEL_MFA": "totp", "SATCHEL_SHOP_NAME": "Beauty & Me"])
+    private let start: Task<Suite, any Error>
+
+    /// - Parameter settings: of its suite, beside those of every desk.
+    init(settings: [String: String] = [:]) {
+        let all = ["SATCHEL_MFA": "totp", "SATCHEL_SHOP_NAME": "Beauty & Me"].merging(settings) { $1 }
+        start = Task { try await Suite.start(settings: all) }
     }
+
     var suite: Suite { get async throws { try await start.value } }
 
     /// Runs a flow of `Tests/Peers/dashboard.py` and expects nothing wrong of it: an error in the console, a report of

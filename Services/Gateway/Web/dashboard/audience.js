@@ -1,5 +1,7 @@
 // To whom a promotion goes, between the form and what the server keeps. Nothing here asks the server.
 
+import { beginning } from '../shared/format.js';
+
 /** Kinds of devices that there are apps for. */
 const platforms = ['ios', 'android'];
 
@@ -76,5 +78,5 @@ export function audienceWords(audience) {
   const { kind, channels, platform, language, version, more } = readAudience(audience);
   if (kind === 'all') return { key: 'audience.all', values: {} };
   const parts = kind === 'channels' ? [channels] : [platform, language, version, more.replace(/\s+/g, ' ')];
-  return { key: `audience.${kind}Words`, values: { words: parts.filter(Boolean).join(' · ').slice(0, 120) } };
+  return { key: `audience.${kind}Words`, values: { words: beginning(parts.filter(Boolean).join(' · '), 120) } };
 }

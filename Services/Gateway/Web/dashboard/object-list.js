@@ -15,8 +15,9 @@ const PAGE = 50;
 
 /**
  * @param kind what the class is to people: `{ name, className, order, search, title(object), columns(router),
- *   form(object) }`. `name` is the tab's, its path's and its texts'; `search` names fields; `form` answers
- *   `{ fields, content, isWide, read(values) }`, and `read` what the object is to have.
+ *   above(objects, open), form(object, objects) }`. `name` is the tab's, its path's and its texts'; `search` names
+ *   fields; `above` answers what stands above the list of these objects, and `open` edits one; `form` answers `{ fields,
+ *   content, isWide, read(values) }`, and `read` what the object is to have.
  */
 export async function objectList(view, kind) {
   const { router, query, signal, redraw } = view;
@@ -36,10 +37,11 @@ export async function objectList(view, kind) {
   ]);
   const path = `/${kind.name}`;
   const after = (done) => done && redraw();
+  const open = (object) => edit(kind, object, found.results).then(after);
   const shown = table(
     [
       ...wantedColumns(columns, query.columns),
-      { title: '', end: true, cell: (object) => buttons(kind, object, after) },
+      { title: '', end: true, cell: (object) => buttons(kind, object, open, after) },
     ],
     {
       label: t(`tab.${kind.name}`),
@@ -52,12 +54,7 @@ export async function objectList(view, kind) {
     heading(
       t(`tab.${kind.name}`),
       counted(`${kind.name}.count`, found.count),
-      h(
-        'button.primary',
-        { type: 'button', onclick: () => edit(kind, null).then(after) },
-        icon('plus'),
-        t(`${kind.name}.add`),
-      ),
+      h('button.primary', { type: 'button', onclick: () => open(null) }, icon('plus'), t(`${kind.name}.add`)),
     ),
     productTabs(router, kind.name),
     h(
@@ -67,24 +64,25 @@ export async function objectList(view, kind) {
       ),
     ),
     views,
+    kind.above?.(found.results, open),
     shown,
     pager(page, PAGE, found.count, (next) => router.go(path, { ...query, page: next })),
   ];
 }
 
-function buttons(kind, object, after) {
+function buttons(kind, object, open, after) {
   const name = kind.title(object);
-  const button = (key, work) =>
-    h(
-      'button.quiet',
-      { type: 'button', 'aria-label': `${t(key)}: ${name}`, onclick: () => work(kind, object).then(after) },
-      t(key),
-    );
-  return h('div.actions.tight', button('action.edit', edit), button('action.delete', remove));
+  const button = (key, onclick) =>
+    h('button.quiet', { type: 'button', 'aria-label': `${t(key)}: ${name}`, onclick }, t(key));
+  return h(
+    'div.actions.tight',
+    button('action.edit', () => open(object)),
+    button('action.delete', () => remove(kind, object).then(after)),
+  );
 }
 
-function edit(kind, object) {
-  const form = kind.form(object ?? {});
+function edit(kind, object, objects) {
+  const form = kind.form(object ?? {}, objects);
   return dialog({
     title: object ? t('object.edit', { name: kind.title(object) }) : t(`${kind.name}.add`),
     content: [(form.fields ?? []).map(field), form.content ?? null],

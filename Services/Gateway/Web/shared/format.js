@@ -78,8 +78,28 @@ export function editableMoney(minorUnits, currency = server.currency) {
   return formatter(Intl.NumberFormat, options).format(minorUnits / 10 ** places);
 }
 
+/** The first words of a text, with a sign where there are more. */
+export function beginning(text, most) {
+  const letters = [...String(text ?? '')];
+  if (letters.length <= most) return letters.join('');
+  const cut = letters.slice(0, most).join('');
+  // Not within a word, unless it is a very long one.
+  const space = cut.lastIndexOf(' ');
+  return `${cut.slice(0, space > most / 2 ? space : undefined).trimEnd()}…`;
+}
+
 export function number(value) {
   return formatter(Intl.NumberFormat, {}).format(value);
+}
+
+/** Degrees of a latitude or longitude; six digits tell about 10 cm apart. */
+export function degrees(value, digits = 6) {
+  return formatter(Intl.NumberFormat, { maximumFractionDigits: digits }).format(value);
+}
+
+export function distance(metres) {
+  const [value, unit] = metres < 1000 ? [metres, 'meter'] : [metres / 1000, 'kilometer'];
+  return formatter(Intl.NumberFormat, { style: 'unit', unit, maximumFractionDigits: 1 }).format(value);
 }
 
 export function percent(share) {

@@ -10,6 +10,9 @@ export const server = {
   clientKey: meta('client-key'),
   currency: meta('currency') || 'usd',
   shop: meta('shop') || 'Satchel',
+  /** The address of the pictures of maps with `{z}`, `{x}` and `{y}`, and whose they are; empty for none. */
+  tiles: meta('tiles'),
+  tilesAttribution: meta('tiles-attribution'),
 };
 
 /** A choice that is kept in this browser; storage may be forbidden, then it holds for as long as the page is open. */

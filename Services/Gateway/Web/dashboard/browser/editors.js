@@ -11,7 +11,7 @@ import { pickPointer } from './pointer.js';
 import { editRelation } from './relation.js';
 
 const LONG = 80;
-const inline = ['text', 'number', 'boolean', 'date', 'geo'];
+const inline = ['text', 'number', 'boolean', 'date'];
 
 /**
  * Lets somebody change a value.
@@ -26,6 +26,7 @@ export function edit({ row, column, cell, className }, save, leave) {
   if (kind === 'acl') return editACL(value, save);
   if (kind === 'relation') return editRelation(className, row, column).catch(failure);
   if (kind === 'file') return editFile(column, value, save);
+  if (kind === 'geo') return place(column, value, save);
   if (kind === 'pointer') return pickPointer(value?.className ?? column.target, value, save);
   if (kind === 'text' && (/\n/.test(value ?? '') || String(value ?? '').length > LONG))
     return long(column, value, save);
@@ -86,6 +87,16 @@ function control(kind, value, label) {
   }
   const type = kind === 'date' ? 'datetime-local' : 'text';
   return h('input', { ...common, type, step: '0.001', value, inputmode: kind === 'number' ? 'decimal' : null });
+}
+
+/** With the map, which is fetched by whoever changes a place. */
+async function place(column, value, save) {
+  try {
+    const { editPlace } = await import('./place.js');
+    return await editPlace(column, value, (text) => parsed('geo', text), save);
+  } catch (error) {
+    return failure(error);
+  }
 }
 
 function long(column, value, save) {

@@ -101,11 +101,16 @@ export async function render(view) {
     if (viewer) return failure(new Error(t('viewer.readOnly')));
     if (column.name === 'objectId') return editRow(row, (changed) => save(row, changed));
     if (!isEditable(column)) return failure(new Error(t('data.fixed', { field: column.name })));
-    edit(
+    const done = edit(
       { row, column, cell, className },
       (value) => save(row, { [column.name]: value === undefined ? { __op: 'Delete' } : value }),
       () => pages.put(row.objectId, { ...(pages.at(index)?.objectId === row.objectId ? pages.at(index) : row) }),
     );
+    // The cell that a dialog would give the focus back to may have been drawn anew by then.
+    Promise.resolve(done).then(() => {
+      const isLost = document.activeElement === document.body;
+      if (isLost) grid.querySelector('[role=gridcell][tabindex="0"]')?.focus({ preventScroll: true });
+    });
   }
 
   const visible = chosen.length ? columns.filter(({ name }) => chosen.includes(name)) : columns;

@@ -5,7 +5,7 @@ import { fill, h } from '../../shared/dom.js';
 import { dialog } from '../../shared/elements/dialog.js';
 import { table } from '../../shared/elements/table.js';
 import { errorText, failure, toast } from '../../shared/elements/toast.js';
-import { dateTime, number } from '../../shared/format.js';
+import { beginning, dateTime, number } from '../../shared/format.js';
 import { hasText, t } from '../../shared/i18n.js';
 import { heading } from '../listing.js';
 import { promotionForm } from '../promotion-form.js';
@@ -26,7 +26,7 @@ export async function render({ params, router, signal, redraw }) {
   return [
     h('a.back', { href: router.href('/promotions') }, `← ${t('area.promotions')}`),
     heading(
-      isNew ? t('promotions.add') : (promotion.content ?? '').slice(0, 60) || promotion.objectId,
+      isNew ? t('promotions.add') : beginning(promotion.content, 60) || promotion.objectId,
       isNew ? t('promotion.newNote') : t('promotion.since', { date: dateTime(promotion.createdAt) }),
       isNew ? null : h('div.actions', actions(promotion, report, form, router, redraw)),
     ),
@@ -71,7 +71,7 @@ function actions(promotion, report, form, router, redraw) {
   };
   const remove = () =>
     dialog({
-      title: t('object.removeTitle', { name: (promotion.content ?? '').slice(0, 60) }),
+      title: t('object.removeTitle', { name: beginning(promotion.content, 60) }),
       text: t('promotion.removeText'),
       confirm: t('action.delete'),
       isDanger: true,

@@ -3,7 +3,7 @@
 import { containing, find } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
 import { table } from '../../shared/elements/table.js';
-import { ago, dateTime } from '../../shared/format.js';
+import { ago, beginning, dateTime } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { icon } from '../../shared/icons.js';
 import { audienceWords } from '../audience.js';
@@ -80,7 +80,7 @@ function list(promotions, columns, router) {
 }
 
 function named(promotion, router) {
-  const text = (promotion.content ?? '').slice(0, 90) || promotion.objectId;
+  const text = beginning(promotion.content, 90) || promotion.objectId;
   return h(
     'div.named',
     picture({ thumbnail: promotion.image }),

@@ -1,9 +1,13 @@
 // Stores: where they are and when they are open.
 
 import { h } from '../../shared/dom.js';
-import { number } from '../../shared/format.js';
+import { field } from '../../shared/elements/dialog.js';
+import '../../shared/elements/map.js';
 import { t } from '../../shared/i18n.js';
+import { placeText } from '../../shared/map/drawing.js';
+import { counted } from '../listing.js';
 import { objectList, texts } from '../object-list.js';
+import { placePicker } from '../place-picker.js';
 
 const NAMES = ['address', 'zipcode', 'city', 'hours'];
 
@@ -26,44 +30,86 @@ const kind = {
       name: 'location',
       title: t('stores.location'),
       narrow: false,
-      cell: ({ location }) => (location ? place(location) : ''),
+      cell: ({ location }) => (location ? placeText(location) : ''),
     },
   ],
-  form: (store) => ({
-    fields: [
-      { name: 'name', label: t('stores.name'), required: true, maxlength: 160, value: store.name },
-      ...NAMES.map((name) => ({ name, label: t(`stores.${name}`), maxlength: 300, value: store[name] })),
-      degrees('latitude', 90, store),
-      degrees('longitude', 180, store),
-    ],
-    read(values) {
-      if (!values.name.trim()) throw new Error(t('stores.noName'));
-      return { name: values.name.trim(), ...texts(values, NAMES, store), ...locationOf(values, store) };
-    },
-  }),
+  above: map,
+  form(store, stores) {
+    const place = placeFields(store, stores);
+    return {
+      isWide: true,
+      fields: [
+        { name: 'name', label: t('stores.name'), required: true, maxlength: 160, value: store.name },
+        ...NAMES.map((name) => ({ name, label: t(`stores.${name}`), maxlength: 300, value: store[name] })),
+      ],
+      content: place,
+      read(values) {
+        if (!values.name.trim()) throw new Error(t('stores.noName'));
+        return { name: values.name.trim(), ...texts(values, NAMES, store), ...locationOf(values, store) };
+      },
+    };
+  },
 };
 
-function place({ latitude, longitude }) {
-  return `${number(latitude)} · ${number(longitude)}`;
+/** The stores of the list that have a place. */
+function points(stores) {
+  return stores
+    .filter(({ location }) => location)
+    .map((store) => ({ id: store.objectId, name: kind.title(store), place: store.location }));
+}
+
+/** The stores where they are; the list below has the same for who does not see it. */
+function map(stores, open) {
+  const placed = points(stores);
+  if (!stores.length) return null;
+  const element = document.createElement('s-map').define({
+    label: t('map.stores'),
+    hint: t('map.storesHint'),
+    open: (id) => open(stores.find(({ objectId }) => objectId === id)),
+  });
+  const unplaced = stores.length - placed.length;
+  return h('div.spaced', element.show(placed), unplaced ? h('p.hint', counted('stores.unplaced', unplaced)) : null);
+}
+
+/** Both numbers of a store's place, and a map to choose it on, with the other stores to find one's way by. */
+function placeFields(store, stores) {
+  const parts = [degrees('latitude', 90, store), degrees('longitude', 180, store)];
+  const inputs = parts.map((part) => part.querySelector('input'));
+  const picker = placePicker(
+    () => placeOf(...inputs.map((input) => input.value)),
+    ({ latitude, longitude }) => {
+      [inputs[0].value, inputs[1].value] = [latitude, longitude];
+    },
+    points(stores.filter(({ objectId }) => objectId !== store.objectId)),
+  );
+  for (const input of inputs) input.addEventListener('change', picker.renew);
+  return [h('div.pair', parts), picker.element];
 }
 
 function degrees(name, most, store) {
-  return {
+  return field({
     name,
     label: t(`stores.${name}`),
     inputmode: 'decimal',
     maxlength: 20,
     value: store.location?.[name],
     hint: t('stores.degrees', { most }),
-  };
+  });
 }
 
-function locationOf(values, store) {
-  const [latitude, longitude] = ['latitude', 'longitude'].map((name) => values[name].trim().replace(',', '.'));
-  if (!latitude && !longitude) return store.location ? { location: { __op: 'Delete' } } : {};
+/** The place that two typed numbers are; null for what is none. */
+function placeOf(...typed) {
+  const [latitude, longitude] = typed.map((text) => text.trim().replace(',', '.'));
   const within = (text, most) => /^-?\d+(\.\d+)?$/.test(text) && Math.abs(Number(text)) <= most;
-  if (!within(latitude, 90) || !within(longitude, 180)) throw new Error(t('stores.badLocation'));
-  return { location: { __type: 'GeoPoint', latitude: Number(latitude), longitude: Number(longitude) } };
+  if (!within(latitude, 90) || !within(longitude, 180)) return null;
+  return { latitude: Number(latitude), longitude: Number(longitude) };
+}
+
+function locationOf({ latitude, longitude }, store) {
+  if (!latitude.trim() && !longitude.trim()) return store.location ? { location: { __op: 'Delete' } } : {};
+  const place = placeOf(latitude, longitude);
+  if (!place) throw new Error(t('stores.badLocation'));
+  return { location: { __type: 'GeoPoint', ...place } };
 }
 
 export function render(view) {

@@ -1,0 +1,36 @@
+// The place of a cell: typed, or chosen on a map.
+
+import { editable } from '../../shared/browser/types.js';
+import { dialog, field } from '../../shared/elements/dialog.js';
+import { t } from '../../shared/i18n.js';
+import { placePicker } from '../place-picker.js';
+
+/**
+ * @param read makes a place of a text, and throws an error in words for what is none.
+ * @param save is told the new place; undefined takes it away.
+ */
+export function editPlace(column, value, read, save) {
+  const input = field({ name: 'place', label: column.name, hint: t('data.pointHint'), value: editable(value, 'geo') });
+  const text = input.querySelector('input');
+  const picker = placePicker(
+    () => {
+      try {
+        return read(text.value);
+      } catch {
+        return null;
+      }
+    },
+    (place) => {
+      text.value = editable(place, 'geo');
+    },
+  );
+  text.addEventListener('change', picker.renew);
+  return dialog({
+    title: column.name,
+    content: [input, picker.element],
+    isWide: true,
+    submit({ place }) {
+      save(place.trim() === '' ? undefined : read(place));
+    },
+  });
+}
