@@ -21,6 +21,21 @@ import Testing
         try await client.download(client.path(of: answer[field]?.text("name") ?? "")).body
     }
 
+    /// Most photos do not say whose numbers their colours are: they are those of sRGB.
+    @Test(arguments: ["plain.png", "plain.jpg"])
+    func theColoursOfAPhotoStay(_ name: String) async throws {
+        let admin = try await Customer.admin(try await Suite.shared)
+        let images = try TestImages()
+        let colour = [20, 60, 200]
+        let type = name.hasSuffix("png") ? "image/png" : "image/jpeg"
+        let saved = try await Self.product(admin, try await images.plain(name, colour), as: name, type: type)
+        for field in ["fullsizeImage", "thumbnail"] {
+            let shown = try await images.colour(of: try await Self.picture(admin, saved, field))
+            #expect(shown.count == 3, "\(field)")
+            #expect(zip(shown, colour).allSatisfy { abs($0 - Double($1)) <= 4 }, "\(field): \(shown)")
+        }
+    }
+
     @Test func aPhotoBecomesTwoUprightPicturesThatTellNothing() async throws {
         let admin = try await Customer.admin(try await Suite.shared)
         let images = try TestImages()

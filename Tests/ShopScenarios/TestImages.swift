@@ -17,6 +17,23 @@ final class TestImages: Sendable {
         return bytes(name)
     }
 
+    /// A picture of one colour, red, green and blue.
+    func plain(_ name: String, _ colour: [Int]) async throws -> [UInt8] {
+        try await run(["vips", "black", "\(folder)/b.v", "300", "200", "--bands", "3"])
+        let numbers = colour.map(String.init).joined(separator: " ")
+        try await run(["vips", "linear", "\(folder)/b.v", "\(folder)/l.v", "1 1 1", numbers])
+        try await run(["vips", "cast", "\(folder)/l.v", "\(folder)/p.v", "uchar"])
+        try await run(["vips", "copy", "\(folder)/p.v", "\(folder)/\(name)", "--interpretation", "srgb"])
+        return bytes(name)
+    }
+
+    /// The colour of an image near its corner.
+    func colour(of content: [UInt8]) async throws -> [Double] {
+        FileManager.default.createFile(atPath: "\(folder)/looked-at", contents: Data(content))
+        let numbers = try await Command.run(["vips", "getpoint", "\(folder)/looked-at", "5", "5"])
+        return numbers.split(whereSeparator: \.isWhitespace).compactMap { Double($0) }
+    }
+
     /// A whole and valid PNG of 200 million pixels in some 25 KB.
     func bomb() async throws -> [UInt8] {
         let program = """

@@ -15,8 +15,8 @@ struct QueryOrder {
     private(set) var hasRank = false
 
     static let keysMax = 16
-    /// MongoDB's name of the order in which objects were made, which decides in the end whatever the keys are. It is the
-    /// order that needs no index in either direction.
+    /// MongoDB's name of the order in which objects were made, which decides in the end whatever the keys are. It is
+    /// the order that needs no index in either direction.
     private static let natural = "$natural"
     /// MongoDB's names of two fields, which apps of its time order by.
     private static let columns = ["_created_at": "createdAt", "_updated_at": "updatedAt"]

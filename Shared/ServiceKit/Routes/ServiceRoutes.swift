@@ -101,8 +101,8 @@ public struct ServiceRoutes: Sendable {
         routes[call.kind] = .read { try body(Request(serializedBytes: $0.body), $0, $1) }
     }
 
-    /// Answers on one of the store's reader threads, for a read that waits for the disk beside the database. It needs no
-    /// task.
+    /// Answers on one of the store's reader threads, for a read that waits for the disk beside the database. It needs
+    /// no task.
     public mutating func read<Request, Reply>(
         asideFramed call: Call<Request, Reply>,
         _ body: @escaping @Sendable (Request, ServiceRequest, StoreReader) throws -> BusReply
@@ -186,7 +186,8 @@ public struct ServiceRoutes: Sendable {
 
     /// As above, for one that begins with a read. The lane does that itself, which is a change of threads there and
     /// back less than a read that is awaited, and waits for no readers of lower priority. What is done before the rest
-    /// has no effects: when it takes more than some milliseconds it is begun anew on one of the store's reader threads.
+    /// has no effects: when it takes more than some milliseconds it is begun anew on one of the store's reader
+    /// threads.
     public mutating func readingFunction(_ name: String, _ begin: @escaping ReadingFunction) {
         readingFunctions[name] = begin
     }

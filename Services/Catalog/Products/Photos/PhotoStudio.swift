@@ -61,7 +61,7 @@ package final class PhotoStudio: Sendable {
         let full = "\(work)/full.\(kind)"
         let thumbnail = "\(work)/thumbnail.\(kind)"
         // The photo is decoded once; the small picture is made of the large one.
-        guard shrink(photo, to: Self.fullWidth, full, secondsMax: 8),
+        guard shrink(photo, to: Self.fullWidth, full, hasProfile: hasProfile(photo, work), secondsMax: 8),
             shrink(full, to: Self.thumbnailWidth, thumbnail, secondsMax: 4)
         else { throw Self.invalid("The image is broken, or too large to work on.") }
         let original = FileNames.original(name)
@@ -80,15 +80,27 @@ package final class PhotoStudio: Sendable {
         return header
     }
 
+    /// Whether the photo says what its numbers mean as colours.
+    private func hasProfile(_ photo: String, _ work: String) -> Bool {
+        LimitedCommand(
+            arguments: ["/usr/bin/vipsheader", "-f", "icc-profile-data", photo], secondsMax: 4,
+            output: "\(work)/profile"
+        ).run() == 0
+    }
+
     /// Makes an image at most so wide. What ends before its time is an error, not a grey area.
-    private func shrink(_ source: String, to width: Int, _ target: String, secondsMax: Int) -> Bool {
+    /// - Parameter hasProfile: then the colours become those of sRGB. Without a profile they are that already, and
+    ///   libvips would take them for another one's.
+    private func shrink(
+        _ source: String, to width: Int, _ target: String, hasProfile: Bool = false, secondsMax: Int
+    ) -> Bool {
         let options = target.hasSuffix(".png") ? "[compression=6,strip]" : "[Q=86,strip,optimize-coding]"
         return LimitedCommand(
             arguments: [
                 "/usr/bin/vips", "thumbnail", source, target + options, "\(width)", "--height", "1000000", "--size",
                 "down",
-                "--fail-on", "truncated", "--export-profile", "srgb",
-            ], secondsMax: secondsMax
+                "--fail-on", "truncated",
+            ] + (hasProfile ? ["--export-profile", "srgb"] : []), secondsMax: secondsMax
         ).run() == 0
     }
 
