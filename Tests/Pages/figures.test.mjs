@@ -145,8 +145,10 @@ test('days without sessions have no rate, and all days together one by their siz
   assert.deepEqual(together(points, 'sessions'), { all: 100, crashed: 5, value: 9500 });
   assert.deepEqual(together(points, 'devices'), { all: 5, crashed: 1, value: 8000 });
   assert.equal(together([], 'sessions').value, null);
-  assert.equal(floor(rates(points, 'sessions')), 5000);
+  assert.equal(floor(rates(points, 'sessions')), 4900);
   assert.equal(floor([{ value: 9999 }]), 9900);
+  assert.equal(floor([{ value: 50 }]), 0);
+  assert.equal(floor([]), 9900);
 });
 
 test('app opens stand in for sessions, less the crashes of the day', () => {

@@ -26,8 +26,11 @@ export function together(points, kind) {
   return { all, crashed, value: rate(all, crashed) };
 }
 
-/** Where the axis begins: below the least rate. */
-export const floor = (points) => Math.min(FLOOR, ...points.map(({ value }) => value));
+/** Where the axis begins: below the least rate, by enough that a few hundredths do not fill the picture. */
+export function floor(points) {
+  const least = Math.min(WHOLE, ...points.map(({ value }) => value));
+  return least > FLOOR ? FLOOR : Math.max(0, least - (WHOLE - FLOOR));
+}
 
 /**
  * In the place of sessions that no app tells: starts of the app that analytics counted, less the crashes of that day. An
