@@ -273,7 +273,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
             dependencies: ["GatewayService", "MessageBus", "Messages", "ParseProtocol", "ProcessKit", "TestSupport"],
             swiftSettings: unoptimised),
         serviceTests("Catalog"),
-        serviceTests("Users"),
+        serviceTests("Users", dependencies: ["TestSupport"]),
         serviceTests("Bag", dependencies: ["TestSupport"]),
         serviceTests("Payments", dependencies: ["Outbound", "TestSupport"]),
         serviceTests("Mail", dependencies: ["Outbound", "TestSupport"]),
