@@ -214,6 +214,8 @@ import Testing
         for row in rows {
             let request = text(row.method, row.path, row.body, row.more)
             let other = text(row.method, row.path, row.body, row.more + [Self.long])
+            // So that both find the same: an answer has the fields that code changed.
+            if row.method == "PUT" { _ = try await RawRequest.send(suite, Array(other.utf8)) }
             let direct = try Shape(try await RawRequest.send(suite, Array(request.utf8)))
             let long = try Shape(try await RawRequest.send(suite, Array(other.utf8)))
             #expect(direct == long, "\(row)")
