@@ -1,8 +1,9 @@
-// What the services know of an order beside the order itself. Each part is asked for in one batch, since an operator
-// may not be allowed to see some of them: a refusal of its own would be an error in the console of the browser.
+// What the services know of an order beside the order itself. Each part is asked for in one batch, since an older
+// service may not have some of them: a refusal of its own would be an error in the console of the browser.
 
 import { APIError, auth } from '../shared/api.js';
 import { batch } from '../shared/batch.js';
+import { runs } from './areas.js';
 
 /** Charges that are looked through for this order's: the newest ones. */
 const CHARGES = 500;
@@ -17,25 +18,23 @@ const absent = [119, 141];
 export async function historyOf(order, signal) {
   const where = { order: { __type: 'Pointer', className: 'Order', objectId: order.objectId } };
   const query = new URLSearchParams({ where: JSON.stringify(where), order: 'createdAt', limit: NOTES });
-  const [areas, notes, charges, mails, pushes] = await together(
+  const [notes, charges, mails, pushes] = await together(
     [
-      asking('myAreas'),
       { method: 'GET', path: `/classes/OrderDeskNote?${query}` },
-      order.stripePaymentId ? asking('charges', { limit: CHARGES }) : null,
+      order.stripePaymentId && runs('orders') ? asking('charges', { limit: CHARGES }) : null,
       order.orderNo ? asking('mails', { orderNo: order.orderNo }) : null,
       asking('orderPushes', { orderId: order.objectId }),
     ],
     signal,
   );
-  const mine = areas?.result.areas ?? [];
-  const isAdmin = mine.includes('admins');
+  const isAdmin = runs();
   return {
     charge: charges?.result.find((charge) => charge.chargeId === order.stripePaymentId) ?? null,
     notes: notes?.results ?? [],
     // A mail service of before this parameter lists everybody's.
     mails: (mails?.result ?? []).filter((mail) => mail.orderNo === order.orderNo),
     pushes: pushes?.result ?? [],
-    mayWrite: isAdmin || mine.includes('orders'),
+    mayWrite: runs('orders'),
     isMine: (note) => isAdmin || (!!note.author && note.author.objectId === auth.current?.user.objectId),
   };
 }
