@@ -229,7 +229,7 @@ import Testing
         #expect(twice == [2, 4, 6, 8, 10, 12])
         // Each was told of and stored once.
         let creates = Int64(1 + 2 * rows.count(where: { $0.status == 201 }) + steps.count)
-        let updates = Int64(2 * rows.count(where: { $0.status == 200 }))
+        let updates = Int64(3 * rows.count(where: { $0.status == 200 }))
         let master = ParseClient.master(suite)
         let stored = try await master.find("Told", [:], ["count": 1, "limit": 0])["count"]?.intValue
         #expect(stored == creates)
