@@ -13,7 +13,7 @@ GROUPS = 50
 ROWS_AT_ONCE = 5000
 IMPORTS_AT_ONCE = 3
 # How long a service gets to see what is asked often and to make an index for it.
-WARM_SECONDS = int(os.environ.get("BENCH_WARM_SECONDS", "120"))
+WARM_SECONDS = int(os.environ.get("BENCH_WARM_SECONDS", "300"))
 NEAR = 3
 
 
