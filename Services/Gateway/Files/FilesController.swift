@@ -264,6 +264,7 @@ struct FilesController: Sendable {
             return nil
         }
     }
+
     private static func request(_ name: String, _ offset: Int, _ length: Int) -> FileRequest {
         FileRequest.with {
             $0.name = name

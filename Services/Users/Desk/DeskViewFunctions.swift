@@ -28,8 +28,7 @@ func installDeskViews(_ host: ServiceHost, _ routes: inout ServiceRoutes) {
 }
 
 /// - Throws: `.operationForbidden` (119) unless an operator asks, `.invalidSessionToken` (209) for the master key,
-///   which
-///   is nobody.
+///   which is nobody.
 private func operatorId(_ request: ServiceRequest) throws -> String {
     try request.requireArea(.catalog, .orders, .support, .developers, .admins)
     return try request.userId

@@ -8,6 +8,7 @@ import { toast } from '../shared/elements/toast.js';
 import { t } from '../shared/i18n.js';
 import { cached, forget } from '../shared/store.js';
 import { askIfThere } from './areas.js';
+import { columnChooser } from './column-chooser.js';
 
 const KEPT = 'deskViews';
 
@@ -99,27 +100,6 @@ function remove({ list, name }) {
 function chooser(columns, wanted, change) {
   const named = columns.filter(({ name, lead }) => name && !lead);
   if (!named.length) return null;
-  const shown = wantedColumns(named, wanted);
-  const boxes = named.map((column) =>
-    h(
-      'label.check',
-      h('input', { type: 'checkbox', name: column.name, checked: shown.includes(column) }),
-      h('span', column.title),
-    ),
-  );
-  const apply = (event) => {
-    event.preventDefault();
-    const names = named.map(({ name }) => name).filter((name) => event.target.elements[name].checked);
-    change(names.length === named.length ? '' : names.join(',') || '-');
-  };
-  return h(
-    'details.columnsOfData',
-    h('summary.button', t('data.columns')),
-    h(
-      'form.builder',
-      { onsubmit: apply },
-      h('div.picks', boxes),
-      h('button.primary', { type: 'submit' }, t('data.apply')),
-    ),
-  );
+  const shown = wantedColumns(named, wanted).map(({ name }) => name);
+  return columnChooser(named, shown, (names, isAll) => change(isAll ? '' : names.join(',') || '-'));
 }

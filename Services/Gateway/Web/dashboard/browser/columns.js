@@ -1,4 +1,4 @@
-// The columns of the grid: the boxes that select rows, the fields, and the choice which of them are shown.
+// The columns of the grid: the boxes that select rows, and the fields.
 
 import { fixed, isSortable, shown } from '../../shared/browser/types.js';
 import { h } from '../../shared/dom.js';
@@ -32,29 +32,4 @@ export function column({ name, kind, target }) {
       shown(row[name], kind === 'acl' || fixed.includes(name) ? kind : undefined) ||
       (name === 'ACL' ? t('acl.none') : ''),
   };
-}
-
-export function chooser(columns, visible, change) {
-  const boxes = columns.map(({ name }) =>
-    h(
-      'label.check',
-      h('input', { type: 'checkbox', name, checked: visible.some((column) => column.name === name) }),
-      h('span', name),
-    ),
-  );
-  const apply = (event) => {
-    event.preventDefault();
-    const names = columns.map(({ name }) => name).filter((name) => event.target.elements[name].checked);
-    change(names.length === columns.length ? [] : names);
-  };
-  return h(
-    'details.columnsOfData',
-    h('summary.button', t('data.columns')),
-    h(
-      'form.builder',
-      { onsubmit: apply },
-      h('div.picks', boxes),
-      h('button.primary', { type: 'submit' }, t('data.apply')),
-    ),
-  );
 }

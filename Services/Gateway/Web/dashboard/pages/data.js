@@ -15,7 +15,8 @@ import { icon } from '../../shared/icons.js';
 import { cached } from '../../shared/store.js';
 import { runs } from '../areas.js';
 import { index } from '../browser/classes.js';
-import { box, chooser, column } from '../browser/columns.js';
+import { box, column } from '../browser/columns.js';
+import { columnChooser } from '../column-chooser.js';
 import { edit } from '../browser/editors.js';
 import { filterBar } from '../browser/filters.js';
 import { addRow, deleteRows, deletions, editRow } from '../browser/rows.js';
@@ -131,7 +132,11 @@ export async function render(view) {
     h(
       'div.bar',
       filterBar(columns, filters, (next) => go({ filter: written(next) })),
-      chooser(columns, visible, (names) => go({ columns: names.join(',') })),
+      columnChooser(
+        columns.map(({ name }) => ({ name })),
+        visible.map(({ name }) => name),
+        (names, isAll) => go({ columns: isAll ? '' : names.join(',') }),
+      ),
     ),
     pages.length ? grid : h('p.card.nothing', t('data.noRows')),
     pages.length && !viewer ? h('p.hint', t('data.gridHint')) : null,
