@@ -66,6 +66,7 @@ def role_taken_away(visit, given):
     visit.open("/dashboard")
     sign_in(visit, given, keep=True)
     expect(page.get_by_role("navigation", name="Menu")).to_be_visible()
+    opened(page, page.locator("#content h1"), "today")
     leave(given)
     page.reload()
     expect(page.get_by_role("alert").filter(has_text="not one of the shop")).to_be_visible()
