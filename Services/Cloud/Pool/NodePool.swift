@@ -5,7 +5,7 @@ import MessageBus
 import Messages
 import Synchronization
 
-/// The pool of Node processes: one thread that owns their sockets and does what `PoolMachine` decides.
+/// The pool of Node processes: one thread that waits for their sockets and does what `PoolMachine` decides.
 package final class NodePool: Sendable {
     /// What the pool tells; called on its thread, so that it must only hand over.
     package struct Events: Sendable {
@@ -31,6 +31,8 @@ package final class NodePool: Sendable {
         case answer(CodeAsk, [UInt8])
         case cancelJob(String)
         case cancelJobs
+        /// There is more to wait for.
+        case look
         case stop
     }
 
@@ -39,6 +41,8 @@ package final class NodePool: Sendable {
     private let logger: Logger
     /// Whether the thread is there.
     private let isRunning = Atomic(false)
+    /// Nil before the start and after the end.
+    private let state = Mutex<PoolThread?>(nil)
 
     package init(configuration: CloudConfiguration, logger: Logger) throws {
         mailbox = try ThreadMailbox()
@@ -52,10 +56,28 @@ package final class NodePool: Sendable {
         isRunning.store(true, ordering: .releasing)
         let thread = Thread { [self] in
             Thread.current.name = "cloud-pool"
-            PoolThread(mailbox: mailbox, configuration: configuration, events: events, logger: logger).run()
+            var wait: PoolThread.Wait? = state.withLock { state in
+                let made = PoolThread(
+                    mailbox: mailbox, configuration: configuration, events: events, logger: logger)
+                let wait = made.begin()
+                state = made
+                return wait
+            }
+            while var current = wait {
+                _ = poll(&current.polled, nfds_t(current.polled.count), current.timeout)
+                wait = turn(after: current)
+            }
             isRunning.store(false, ordering: .releasing)
         }
         thread.start()
+    }
+
+    private func turn(after wait: PoolThread.Wait) -> PoolThread.Wait? {
+        state.withLock { state in
+            let next = state?.turn(after: wait)
+            if next == nil { state = nil }
+            return next
+        }
     }
 
     /// Runs a call to its end, at the latest its deadline.
@@ -65,10 +87,14 @@ package final class NodePool: Sendable {
         }
     }
 
-    /// Runs a call to its end.
-    /// - Parameter completion: called once, as a rule on the pool's thread, so that it must only hand over.
+    /// Runs a call to its end. The calling thread begins it itself while the pool's waits, which is a change of threads
+    /// less, and waits for nothing.
+    /// - Parameter completion: called once, as a rule on the pool's thread and within its lock, so that it must only
+    ///   hand over.
     package func run(_ run: CodeRun, completion: @escaping @Sendable (RunOutcome) -> Void) {
-        if !mailbox.post(.run(run, completion)) { completion(Self.closed) }
+        let mustWake = state.withLockIfAvailable { state in state?.call(run, completion) } ?? nil
+        if mustWake == nil, !mailbox.post(.run(run, completion)) { completion(Self.closed) }
+        if mustWake == true { mailbox.post(.look) }
     }
 
     /// - Parameter text: `status`, `headers` and `body`, as a JSON object.

@@ -5,8 +5,18 @@ import MessageBus
 import Messages
 import ParseProtocol
 
-/// The pool's thread: sockets, pipes and time in, actions out.
+/// The pool's state: sockets, pipes and time in, actions out. Its thread has the lock of it unless it waits; who hands
+/// over a call meanwhile may have the call begun at once.
 final class PoolThread {
+    /// What the thread waits for, without the lock.
+    struct Wait {
+        var polled: [pollfd]
+        /// The processes whose sockets and pipes these are, behind the mailbox.
+        fileprivate let ids: [PoolMachine.ProcessID]
+        /// Milliseconds; -1 for as long as nothing comes.
+        let timeout: Int32
+    }
+
     private typealias ProcessID = PoolMachine.ProcessID
     private typealias RunID = PoolMachine.RunID
 
@@ -36,9 +46,15 @@ final class PoolThread {
     private var lastTick: BusClock.Milliseconds = 0
     private var isRunning = true
     private var takesJobs = true
+    private var work: [NodePool.Work] = []
+    private var lastCall: BusClock.Milliseconds = 0
+    /// Whether the thread looks again by itself.
+    private var looksAgain = false
 
     /// Milliseconds between two looks at the time, while there is something to look at.
     private static let tick: BusClock.Milliseconds = 50
+    /// After a call the thread goes on looking for so many milliseconds, so that the next one need not wake it.
+    private static let linger: BusClock.Milliseconds = 1000
     /// Reads of the pipe of a process that is gone: more than a pipe holds.
     private static let lastReadsMax = 4
 
@@ -53,24 +69,38 @@ final class PoolThread {
         machine = PoolMachine(processes: configuration.processes)
     }
 
-    func run() {
+    /// Begins. To be called once, on the thread.
+    func begin() -> Wait {
         machine.begin(now: BusClock.now, &actions)
         act()
-        var work: [NodePool.Work] = []
-        while isRunning || !children.isEmpty {
-            mailbox.drain(into: &work)
-            for item in work { perform(item) }
-            act()
-            waitForSockets()
-            let now = BusClock.now
-            if now - lastTick >= Self.tick {
-                lastTick = now
-                machine.tick(now: now, &actions)
-                for id in children.keys { sayDropped(by: id, now: now) }
-            }
-            act()
+        return nextWait()
+    }
+
+    /// Does what a wait has brought.
+    /// - Returns: the next wait; nil at the end.
+    func turn(after wait: Wait) -> Wait? {
+        mailbox.awake()
+        takeSockets(of: wait)
+        let now = BusClock.now
+        if now - lastTick >= Self.tick {
+            lastTick = now
+            machine.tick(now: now, &actions)
+            for id in children.keys { sayDropped(by: id, now: now) }
         }
-        for case .run(_, let completion) in mailbox.close() { completion(NodePool.closed) }
+        act()
+        guard isRunning || !children.isEmpty else {
+            for case .run(_, let completion) in mailbox.close() { completion(NodePool.closed) }
+            return nil
+        }
+        return nextWait()
+    }
+
+    /// Begins a call on another thread than the pool's own, while that one waits.
+    /// - Returns: whether it has to be woken.
+    func call(_ run: CodeRun, _ completion: @escaping @Sendable (RunOutcome) -> Void) -> Bool {
+        perform(.run(run, completion))
+        act()
+        return !looksAgain || children.values.contains { $0.process.hasOutgoing }
     }
 
     private func perform(_ work: NodePool.Work) {
@@ -79,9 +109,9 @@ final class PoolThread {
             guard takesJobs || run.jobId.isEmpty else { return completion(Self.jobLost) }
             lastRun += 1
             runs[lastRun] = (run, completion)
+            lastCall = BusClock.now
             machine.call(
-                lastRun, deadline: run.deadline, limit: run.limit, isNested: run.depth > 0, now: BusClock.now,
-                &actions)
+                lastRun, deadline: run.deadline, limit: run.limit, isNested: run.depth > 0, now: lastCall, &actions)
         case .answer(let ask, let text): answer(ask, text)
         case .cancelJob(let job):
             guard let id = runs.first(where: { $0.value.run.jobId == job })?.key else { return }
@@ -91,6 +121,7 @@ final class PoolThread {
             for id in runs.filter({ !$0.value.run.jobId.isEmpty }).keys.sorted() {
                 machine.cancel(id, Self.jobLost, now: BusClock.now, &actions)
             }
+        case .look: break
         case .stop:
             isRunning = false
             machine.stop(&actions)
@@ -168,7 +199,12 @@ final class PoolThread {
 
     // MARK: Sockets
 
-    private func waitForSockets() {
+    /// Does what was handed over, and says what to wait for then.
+    private func nextWait() -> Wait {
+        mailbox.drain(into: &work)
+        for item in work { perform(item) }
+        work.removeAll(keepingCapacity: true)
+        act()
         var polled = [pollfd(fd: mailbox.wakeDescriptor, events: Int16(POLLIN), revents: 0)]
         let ids = children.keys.sorted()
         for id in ids {
@@ -177,12 +213,16 @@ final class PoolThread {
             polled.append(pollfd(fd: process.socket, events: wanted, revents: 0))
             polled.append(pollfd(fd: process.output, events: Int16(POLLIN), revents: 0))
         }
-        let isWatching = machine.isWatching || children.values.contains { $0.allowance.hasDropped }
-        let timeout = mailbox.prepareToSleep() ? (isWatching ? Int32(Self.tick) : -1) : 0
-        _ = poll(&polled, nfds_t(polled.count), timeout)
-        mailbox.awake()
-        for (index, id) in ids.enumerated() {
-            let (socket, output) = (polled[2 * index + 1].revents, polled[2 * index + 2].revents)
+        looksAgain =
+            machine.isWatching || children.values.contains { $0.allowance.hasDropped }
+            || BusClock.now - lastCall < Self.linger
+        let timeout = mailbox.prepareToSleep() ? (looksAgain ? Int32(Self.tick) : -1) : 0
+        return Wait(polled: polled, ids: ids, timeout: timeout)
+    }
+
+    private func takeSockets(of wait: Wait) {
+        for (index, id) in wait.ids.enumerated() {
+            let (socket, output) = (wait.polled[2 * index + 1].revents, wait.polled[2 * index + 2].revents)
             if output != 0 { readOutput(of: id) }
             if socket & Int16(POLLOUT) != 0, children[id]?.process.flush() == false { children[id]?.process.kill() }
             if socket & ~Int16(POLLOUT) != 0 { readMessages(of: id) }
