@@ -4,6 +4,11 @@ import ParseProtocol
 struct CompiledQuery {
     /// Gives the columns doc, objectId, when `hasScore` the score, and what a cursor is made of.
     let pageSQL: String
+    /// Another way to the same page, for texts that many objects have: in the order of the objects until it is full.
+    let walkSQL: String?
+    /// The searches whose candidates are all that `pageSQL` looks at, with the class's table; empty without `walkSQL`.
+    let searches: [TextSearch]
+    let table: String
     let countSQL: String
     private(set) var arguments: [SQLArgument]
     let hasScore: Bool
@@ -60,6 +65,10 @@ struct CompiledQuery {
             info: info, access: access, userFields: userFields, pointed: compiler.pointed,
             order: sorting.terms.map(\.column))
         let isAlone = compiler.near == nil && compiler.textScore == nil && compiler.pointed.isEmpty
+        // Classes of the system find nothing by text but for the master key (`GuardedCondition`).
+        let findsText = isAlone && (access == nil || !info.name.hasPrefix("_"))
+        searches = findsText ? condition.lazy.map(\.searches).first { !$0.isEmpty } ?? [] : []
+        table = "o\(info.id)"
         shape = isAlone ? QueryShape(info, condition, order: sorting.terms, counts: false) : nil
         countShape = isAlone ? QueryShape(info, condition, order: [], counts: true) : nil
         hasScore = isRanked && wantsScore
@@ -74,13 +83,18 @@ struct CompiledQuery {
             orderColumns = 0..<0
             arguments = compiler.arguments
             guard let near = compiler.near else {
-                pageSQL = CompiledQuery.page(
-                    columns, from, guarded, condition, sorting, made,
-                    IndexWalk(isAlone, info, condition, sorting.terms))
+                func page(_ parts: [ConditionPart]) -> String {
+                    CompiledQuery.page(
+                        columns, from, guarded, parts, sorting, made,
+                        IndexWalk(isAlone, info, parts, sorting.terms))
+                }
+                pageSQL = page(condition)
+                walkSQL = searches.isEmpty ? nil : page(condition.map(\.withoutSearch))
                 countSQL = CompiledQuery.count(from, guarded, condition, kind, isAlone: isAlone)
                 return
             }
             if isRanked { throw ParseError(.invalidQuery, "$score and $nearSphere are not possible together.") }
+            walkSQL = nil
             let filter = guarded.sql(condition)
             let rows = near.rows(info, joins: joins, filter: filter, firstOnly: terms.isEmpty)
             pageSQL = CompiledQuery.page(columns, rows, terms + [near.point.distance, made])
@@ -105,8 +119,27 @@ struct CompiledQuery {
             parts += try cursor.condition((info.name, order), sorting, isDescending: isDescending, &compiler)
         }
         arguments = compiler.arguments
-        pageSQL = CompiledQuery.page(
-            columns, from, guarded, parts, sorting, made, IndexWalk(isAlone, info, parts, sorting.terms))
+        func page(_ parts: [ConditionPart]) -> String {
+            CompiledQuery.page(
+                columns, from, guarded, parts, sorting, made, IndexWalk(isAlone, info, parts, sorting.terms))
+        }
+        pageSQL = page(parts)
+        walkSQL = searches.isEmpty ? nil : page(parts.map(\.withoutSearch))
+    }
+
+    /// The SQL that finds the page sooner.
+    func pageSQL(for query: Query, _ connection: Connection) throws -> String {
+        guard let walkSQL else { return pageSQL }
+        let newest = try connection.statement("SELECT coalesce(max(id), 0) FROM \(table)")
+        defer { newest.reset() }
+        let rows = try newest.step() ? newest.int(0) : 0
+        let wanted = Double(max(0, query.limit)) + Double(max(0, query.skip))
+        var left = TextSearch.candidatesMax(wanted: wanted, of: rows)
+        for search in searches {
+            left -= try search.candidates(upTo: left, connection)
+            if left <= 0 { return walkSQL }
+        }
+        return pageSQL
     }
 
     /// A page by the class's own table and indexes, or by an automatic one.

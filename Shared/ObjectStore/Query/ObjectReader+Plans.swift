@@ -19,7 +19,8 @@ extension ObjectReader {
         try reading {
             let start = try start(of: query, caller)
             guard let compiled = try compiled(query, .find, start, caller) else { return [] }
-            let statement = try compiled.prepared("EXPLAIN QUERY PLAN " + compiled.pageSQL, connection, caller)
+            let statement = try compiled.prepared(
+                "EXPLAIN QUERY PLAN " + compiled.pageSQL(for: query, connection), connection, caller)
             defer { statement.reset() }
             var steps: [SQLRow] = []
             while try statement.step() { steps.append(SQLRow(names: [], values: (0..<4).map(statement.value))) }

@@ -144,7 +144,7 @@ extension ObjectReader {
         let excludeKeys = compiled.hasScore ? query.excludeKeys + ["score"] : query.excludeKeys
         let selection = try selection(info, keys: query.keys, excludeKeys: excludeKeys, caller)
         let statement = try compiled.prepared(
-            compiled.pageSQL, connection, caller, limit: query.limit, skip: query.skip)
+            compiled.pageSQL(for: query, connection), connection, caller, limit: query.limit, skip: query.skip)
         defer { end(statement, of: compiled.shape, caller) }
         var last: QueryCursor?
         while try statement.step() {

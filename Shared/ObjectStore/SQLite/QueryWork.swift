@@ -20,7 +20,8 @@ extension ObjectReader {
                 return QueryWork(steps: 0, calls: 0)
             }
             let statement = try compiled.prepared(
-                counts ? compiled.countSQL : compiled.pageSQL, connection, caller, limit: query.limit, skip: query.skip)
+                counts ? compiled.countSQL : compiled.pageSQL(for: query, connection), connection, caller,
+                limit: query.limit, skip: query.skip)
             let calls = connection.functionCalls
             _ = statement.takeSteps()
             while try statement.step() {}

@@ -31,7 +31,7 @@ struct ConditionCompiler {
     private var constraintCount = 0
     private var patterns = PatternAllowance()
     /// Conditions of which an index answers the first half, by their SQL.
-    private var halves: [String: (found: String, test: String)] = [:]
+    private var halves: [String: (found: ConditionPart, test: String)] = [:]
 
     static let depthMax = 16
     static let constraintsMax = 1000
@@ -92,8 +92,7 @@ struct ConditionCompiler {
             switch key {
             case "$or":
                 let clauses = try clauses(key, value, depth)
-                let sql = ConditionCompiler.joined(clauses.map(ConditionCompiler.all), " OR ")
-                parts.append(ConditionPart(sql: sql, alternatives: clauses))
+                parts.append(ConditionPart(anyOf: clauses))
             case "$and": parts += try clauses(key, value, depth).joined()
             case "$nor":
                 let clauses = try clauses(key, value, depth).map { "(\(ConditionCompiler.all($0))) IS NOT TRUE" }
@@ -151,9 +150,11 @@ struct ConditionCompiler {
 
     /// A condition with what an index can do for it.
     func split(_ sql: String, _ subject: QuerySubject) -> [ConditionPart] {
-        if let halves = halves[sql] {
-            let found = IndexTerm(row: subject.row, column: "id", kind: .rows)
-            return [ConditionPart(sql: halves.found, term: found), ConditionPart(sql: halves.test)]
+        if let (found, test) = halves[sql] {
+            var found = found
+            found.term = IndexTerm(row: subject.row, column: "id", kind: .rows)
+            if subject.row != "o" { found.search = nil }
+            return [found, ConditionPart(sql: test)]
         }
         // Owners of a relation's members are named by their ids.
         let key = "\(subject.row).objectId"
@@ -165,8 +166,17 @@ struct ConditionCompiler {
     }
 
     /// The condition that a row is one of those that an index finds, and passes a test besides.
-    mutating func found(_ rows: String, and test: String) -> String {
-        let sql = "(\(rows) AND \(test))"
+    mutating func found(_ rows: String, and test: String) -> String { found(ConditionPart(sql: rows), and: test) }
+
+    /// The same by an index of texts.
+    mutating func found(_ search: TextSearch, row: String, and test: String) -> String {
+        let match = bind(.text(search.match))
+        let rows = "\(row).id IN (SELECT rowid FROM \(search.table) WHERE \(search.table) MATCH \(match))"
+        return found(ConditionPart(sql: rows, search: (search, "\(match) IS NOT NULL")), and: test)
+    }
+
+    private mutating func found(_ rows: ConditionPart, and test: String) -> String {
+        let sql = "(\(rows.sql) AND \(test))"
         halves[sql] = (rows, test)
         return sql
     }

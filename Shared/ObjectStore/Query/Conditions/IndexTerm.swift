@@ -42,6 +42,15 @@ struct ConditionPart {
     var isBroad = false
     /// The parts of each clause of an `$or` at the top.
     var alternatives: [[ConditionPart]] = []
+    /// The search that an index of texts answers in this part, and a condition that holds for every row and names the
+    /// same parameter.
+    var search: (text: TextSearch, always: String)?
+}
+
+extension ConditionPart {
+    init(anyOf clauses: [[ConditionPart]]) {
+        self.init(sql: ConditionCompiler.joined(clauses.map(ConditionCompiler.all), " OR "), alternatives: clauses)
+    }
 }
 
 /// Parts the conditions of a query in two: candidates, which an index finds, and the rest.
@@ -74,10 +83,13 @@ struct CandidateChoice {
         for (position, part) in parts.enumerated() {
             if chosen.contains(position) { candidates.append(part.sql) } else { rest.append(part.sql) }
         }
-        guard chosen.isEmpty, findsRanges, let indexes = rows["o"] else { return }
+        guard findsRanges, let indexes = rows["o"] else { return }
         for part in parts where (2...Self.alternativesMax).contains(part.alternatives.count) {
             let found = part.alternatives.map { clause in
-                Self.best(clause, "o", indexes, order: [], findsRanges).sorted().map { clause[$0].sql }
+                // Objects that have a text are few, also of those in a range.
+                if let text = clause.first(where: { $0.search != nil }) { return [text.sql] }
+                guard chosen.isEmpty else { return [] }
+                return Self.best(clause, "o", indexes, order: [], findsRanges).sorted().map { clause[$0].sql }
             }
             guard !found.contains(where: \.isEmpty) else { continue }
             candidates.append(

@@ -163,9 +163,7 @@ extension QuerySubject {
                 let literal = TextIndex.literal(of: pattern, options: options),
                 let match = TextIndex.trigramMatch(column: column, literal: literal)
             else { return test }
-            let index = "t\(info.id)"
-            let found = "\(row).id IN (SELECT rowid FROM \(index) WHERE \(index) MATCH \(compiler.bind(.text(match))))"
-            return compiler.found(found, and: test)
+            return compiler.found(TextSearch(table: "t\(info.id)", match: match), row: row, and: test)
         case .array, .untyped:
             let bound = compiler.bind(regex)
             let elements = anyElement("e.type='text' AND satchel_regex(\(bound),e.value)")

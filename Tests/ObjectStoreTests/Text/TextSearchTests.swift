@@ -1,0 +1,82 @@
+import ObjectStore
+import ParseProtocol
+import Testing
+
+/// The way to a page of a search: few candidates one by one, of many the first in order.
+@Suite struct TextSearchTests {
+    private static let count = 1500
+    private static let callers: [Caller] = [.anonymous, .master]
+
+    /// Every product has "common" in its name or detail; one of a hundred has "rare" in the one, another in the other.
+    private static func shop() async throws -> TestStore {
+        let test = try await TestStore([
+            ClassDefinition(
+                "Product", fields: ["name": .string, "detail": .string, "price": .number],
+                indexes: [["name"], ["price"]], textFields: ["name", "detail"])
+        ])
+        try await test.store.write { transaction in
+            for number in 0..<count {
+                let (name, detail) = number.isMultiple(of: 2) ? ("common", "plain") : ("plain", "common")
+                let object: JSON = [
+                    "name": .string("\(name) \(number)\(number % 100 == 7 ? " rare" : "")"),
+                    "detail": .string("\(detail)\(number % 100 == 8 ? " rare" : "")"),
+                    "price": .int(Int64(number % 50)),
+                ]
+                _ = try transaction.create("Product", object, caller: .master)
+            }
+        }
+        return test
+    }
+
+    private static func search(_ word: String, order: [String] = ["name"]) -> Query {
+        let pattern: JSON = ["$regex": .string("\\Q\(word)\\E"), "$options": "i"]
+        return Query(
+            className: "Product",
+            where: ["$or": [["name": pattern], ["detail": pattern]], "price": ["$gte": 2, "$lte": 40]], order: order,
+            limit: 20)
+    }
+
+    @Test(arguments: callers) func aRareWordIsLookedUpAndACommonOneMetOnTheWay(_ caller: Caller) async throws {
+        let test = try await Self.shop()
+        let (rare, common) = (Self.search("RARE"), Self.search("COMMON"))
+        let plans = try await test.store.read {
+            (rare: try $0.plan(rare, caller: caller), common: try $0.plan(common, caller: caller))
+        }
+        #expect(plans.rare.contains("VIRTUAL TABLE INDEX"), "\(plans.rare)")
+        #expect(!plans.common.contains("VIRTUAL TABLE INDEX"), "\(plans.common)")
+        let work = try await test.store.read {
+            (rare: try $0.work(of: rare, caller: caller), common: try $0.work(of: common, caller: caller))
+        }
+        // A call for each pattern that is looked for in an object.
+        #expect(work.rare.calls <= 2 * Self.count / 50, "\(work.rare)")
+        #expect(work.common.calls <= Self.count / 10, "\(work.common)")
+    }
+
+    @Test(arguments: callers) func bothWaysFindTheSame(_ caller: Caller) async throws {
+        let test = try await Self.shop()
+        for word in ["rare", "common", "plain 1", "nothing of it"] {
+            for order in [["name"], ["-price", "name"], []] {
+                let searched = try await test.store.read {
+                    try $0.documents(Self.search(word, order: order), caller: caller)
+                }
+                // Without a literal nothing is looked up.
+                let pattern: JSON = ["$regex": .string("(\(word))"), "$options": "i"]
+                let walked = Query(
+                    className: "Product",
+                    where: ["$or": [["name": pattern], ["detail": pattern]], "price": ["$gte": 2, "$lte": 40]],
+                    order: order, limit: 20)
+                let expected = try await test.store.read { try $0.documents(walked, caller: caller) }
+                #expect(searched == expected, "\(word) by \(order)")
+            }
+        }
+    }
+
+    @Test func whatMayNotBeReadIsNotFound() async throws {
+        let test = try await Self.shop()
+        try await test.create("Product", ["name": "rare secret", "price": 5, "ACL": [:]])
+        let found = try await test.store.read { try $0.documents(Self.search("rare sec"), caller: .anonymous) }
+        #expect(found == [])
+        let all = try await test.store.read { try $0.documents(Self.search("rare sec"), caller: .master) }
+        #expect(all.count == 1)
+    }
+}
