@@ -70,6 +70,9 @@ public final class ClassStore: Sendable {
     /// The trouble with the disk that made the last write fail; nil when writing works.
     public var trouble: StorageTrouble? { writer.health.trouble }
 
+    /// - Parameter hearer: called when trouble begins; must return at once.
+    public func whenTroubled(_ hearer: @escaping @Sendable () -> Void) { writer.health.whenTroubled(hearer) }
+
     /// Commits something that changes nothing. When it reaches the disk, `trouble` is over.
     public func tryWriting() async {
         // Setting the number writes its page also when it stays the same.

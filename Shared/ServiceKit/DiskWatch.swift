@@ -8,13 +8,29 @@ final class DiskWatch: Sendable {
     private let host: ServiceHost
     private let told = Mutex<StorageTrouble?>(nil)
 
-    /// The pause between two looks, and so the time by which `/health` may be behind.
-    static let interval = Duration.seconds(1)
+    private let wakeUp = WakeUp()
 
-    init(host: ServiceHost) { self.host = host }
+    /// Between two looks while there is trouble, and so the time by which `/health` may be behind at its end.
+    private static let troublePause = Duration.seconds(1)
+    /// Otherwise: a write that fails says so itself.
+    private static let pause = Duration.seconds(30)
 
-    /// One look.
-    func look() async {
+    init(host: ServiceHost) {
+        self.host = host
+        host.store.whenTroubled { [wakeUp] in wakeUp.ring() }
+    }
+
+    /// Watching, which only the writer does.
+    var work: BackgroundWork {
+        BackgroundWork(
+            "disk", every: Self.pause, problem: "The disk could not be watched.", logger: host.logger, wakeUp: wakeUp
+        ) { [self] in
+            await look()
+            return host.store.trouble == nil ? .idle : .due(in: Self.troublePause)
+        }
+    }
+
+    private func look() async {
         // Nobody may be writing, so that the end of it has to be found out.
         if host.store.trouble != nil { await host.store.tryWriting() }
         let trouble = host.store.trouble

@@ -76,12 +76,8 @@ private struct RunningService: Service {
 
     func run() async throws {
         host.background.add(host.outbox.work)
-        let disk = DiskWatch(host: host)
-        host.whenWriter("disk", every: DiskWatch.interval, problem: "The disk could not be watched.") {
-            await disk.look()
-            return .idle
-        }
-        host.whenWriter("replies", every: .seconds(5), problem: "Old replies could not be removed.") { [host] in
+        host.background.add(DiskWatch(host: host).work)
+        host.whenWriter("replies", every: .seconds(15), problem: "Old replies could not be removed.") { [host] in
             try await host.store.write { try KeyedReplies.prune($0) } ? .more : .idle
         }
         let indexes = try AutomaticIndexes(host: host)

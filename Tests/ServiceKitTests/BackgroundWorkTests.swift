@@ -52,6 +52,18 @@ import Testing
         #expect(pace.next(after: .finished) == .end)
     }
 
+    @Test func whatIsPlannedIsWaitedForWithinBounds() {
+        var pace = BackgroundPace(interval: .seconds(10))
+        #expect(pace.next(after: .due(in: .seconds(3))) == .wait(.seconds(3)))
+        #expect(pace.next(after: .due(in: .seconds(3600))) == .wait(.seconds(10)))
+        // What is overdue and could not be begun does not become a loop.
+        for overdue in [Duration.zero, .milliseconds(-5), .seconds(-86_400)] {
+            #expect(pace.next(after: .due(in: overdue)) == .wait(.milliseconds(250)))
+        }
+        var short = BackgroundPace(interval: .milliseconds(60))
+        #expect(short.next(after: .due(in: .zero)) == .wait(.milliseconds(60)))
+    }
+
     @Test func thePauseAfterAnErrorGrowsAndIsBounded() {
         var pace = BackgroundPace(interval: .milliseconds(10))
         let pauses = (0..<70).map { _ in pace.next(after: .failed) }

@@ -78,6 +78,20 @@ package struct MailQueue: Sendable {
         }
     }
 
+    /// When the next mail that was tried before is tried again; nil when none waits for that.
+    /// - Parameter underWay: mails to leave out.
+    func nextAttempt(underWay: [Int64]) async throws -> Timestamp? {
+        let left = SQLValue.text(JSON.array(underWay.map(JSON.int)).serializedText)
+        return try await store.read {
+            try $0.rows(
+                """
+                SELECT min(dueAt) AS dueAt FROM mails INDEXED BY mailsTried WHERE state = 'queued' AND attempts > 0 \
+                AND id NOT IN (SELECT value FROM json_each(?))
+                """, [left]
+            ).first?["dueAt"].intValue.map { Timestamp(milliseconds: $0) }
+        }
+    }
+
     func record(_ id: Int64, _ step: RetrySchedule.Step) async throws {
         try await store.write { transaction in
             let now = transaction.now

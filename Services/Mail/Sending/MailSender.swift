@@ -50,14 +50,16 @@ package actor MailSender {
     /// Something was queued.
     package nonisolated func wake() { wakeUp.ring() }
 
-    /// Sending. The interval finds mails whose next attempt is due, and what an earlier process left.
+    /// Mails are due by the wall clock, which may be set forward.
+    private static let pause = Duration.seconds(10)
+
+    /// Sending.
     package nonisolated var work: BackgroundWork {
         BackgroundWork(
-            "mail.send", every: .milliseconds(500), problem: "The mail queue could not be read.", logger: logger,
-            wakeUp: wakeUp
+            "mail.send", every: Self.pause, problem: "The mail queue could not be read.", logger: logger, wakeUp: wakeUp
         ) { [self] in
             try await startDue()
-            return .idle
+            return .due(at: try await nextDue())
         }
     }
 
@@ -79,6 +81,12 @@ package actor MailSender {
             underWay[mail.id] = mail.attempts > 0
             if !background.begin({ [self] in await deliver(mail) }) { underWay[mail.id] = nil }
         }
+    }
+
+    /// When the next attempt is due; nil when none waits. Those under way wake when they end.
+    private func nextDue() async throws -> Timestamp? {
+        if let resumesAt = health.resumesAt, resumesAt > .now { return resumesAt }
+        return try await queue.nextAttempt(underWay: Array(underWay.keys))
     }
 
     private var room: Int { health.slots(of: settings.connections, at: .now) - underWay.count }

@@ -28,7 +28,8 @@ package final class PushSender: Sendable {
     /// Notifications with the provider at once, and so the most that a crash repeats. APNs allows a connection about a
     /// thousand streams; 200 keep a connection busy over a round trip of 50 ms at 4,000 a second.
     static let underWayMax = 200
-    private static let pause = Duration.milliseconds(250)
+    /// Deliveries are due by the wall clock, which may be set forward.
+    private static let pause = Duration.seconds(10)
 
     package init(store: ClassStore, provider: any PushProvider, background: BackgroundGroup, logger: Logger) {
         self.store = store
@@ -40,8 +41,7 @@ package final class PushSender: Sendable {
     /// There may be something to send.
     package func wake() { wakeUp.ring() }
 
-    /// Sending and writing down. The interval finds deliveries whose next attempt is due, and what an earlier process
-    /// left.
+    /// Sending and writing down.
     package var work: BackgroundWork {
         BackgroundWork(
             "push.send", every: Self.pause, problem: "The deliveries could not be worked on.", logger: logger,
@@ -49,7 +49,7 @@ package final class PushSender: Sendable {
         ) { [self] in
             try await record()
             try await startDue()
-            return .idle
+            return .due(at: try await nextDue())
         }
     }
 
@@ -95,6 +95,14 @@ package final class PushSender: Sendable {
                 logger.error("A delivery cannot be read.", metadata: ["delivery.id": "\(id)"])
                 try await store.write { _ = try $0.execute("DELETE FROM deliveries WHERE id = ?", [.int(id)]) }
             }
+        }
+    }
+
+    /// When the next delivery is due; nil when none waits.
+    private func nextDue() async throws -> Timestamp? {
+        try await store.read {
+            try $0.rows("SELECT min(dueAt) AS dueAt FROM deliveries", []).first?["dueAt"].intValue
+                .map { Timestamp(milliseconds: $0) }
         }
     }
 

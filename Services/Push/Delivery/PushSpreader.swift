@@ -15,7 +15,8 @@ final class PushSpreader: Sendable {
 
     /// Deliveries that may wait to be sent before more are made: the file stays small however many devices there are.
     private static let waitingMax: Int64 = 5000
-    private static let pause = Duration.milliseconds(500)
+    /// Pushes are due by the wall clock, which may be set forward.
+    private static let pause = Duration.seconds(10)
 
     init(store: ClassStore, sender: PushSender, logger: Logger) {
         self.store = store
@@ -26,7 +27,7 @@ final class PushSpreader: Sendable {
     /// A push was added.
     func wake() { wakeUp.ring() }
 
-    /// Spreading. The interval finds pushes whose time has come, and what an earlier process left.
+    /// Spreading.
     var work: BackgroundWork {
         BackgroundWork(
             "push.spread", every: Self.pause, problem: "Pushes could not be read.", logger: logger, wakeUp: wakeUp
@@ -38,9 +39,9 @@ final class PushSpreader: Sendable {
         let pushes = try await due()
         guard !pushes.isEmpty else {
             scanned.withLock { $0 = [] }
-            return .idle
+            return .due(at: try await nextDue())
         }
-        if try await isFull() { return .idle }
+        if try await isFull() { return .due(in: .zero) }
         // One that cannot be prepared must not hold up the others.
         var failure: (any Error)?
         for id in pushes where !Task.isCancelled {
@@ -54,7 +55,7 @@ final class PushSpreader: Sendable {
         guard let failure else { return .more }
         // Not thrown: the pause after it would be the others', too.
         logger.error("A push could not be prepared.", metadata: ["error": "\(failure)"])
-        return .idle
+        return .due(in: .zero)
     }
 
     /// The pushes to work on: those that are due and new, and those that are half done.
@@ -66,6 +67,15 @@ final class PushSpreader: Sendable {
                 """,
                 [.int(Timestamp.now.milliseconds)]
             ).map { try $0.text("id") }
+        }
+    }
+
+    /// When the next push is due; nil when none is planned.
+    private func nextDue() async throws -> Timestamp? {
+        try await store.read {
+            try $0.rows("SELECT min(dueAt) AS dueAt FROM pushes WHERE state IN ('scheduled', 'spreading')", []).first?[
+                "dueAt"
+            ].intValue.map { Timestamp(milliseconds: $0) }
         }
     }
 

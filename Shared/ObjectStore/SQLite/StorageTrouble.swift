@@ -22,13 +22,21 @@ public enum StorageTrouble: String, Sendable {
 /// clients hear `.serviceUnavailable` (2), which says that nothing was done and that it may work later.
 final class StorageHealth: Sendable {
     private let state = Mutex<StorageTrouble?>(nil)
+    private let hearer = Mutex<(@Sendable () -> Void)?>(nil)
 
     var trouble: StorageTrouble? { state.withLock { $0 } }
+
+    /// - Parameter hearer: called when trouble begins, on whatever thread found it out.
+    func whenTroubled(_ hearer: @escaping @Sendable () -> Void) { self.hearer.withLock { $0 = hearer } }
 
     /// The error as whoever waits for the write hears it.
     func told(_ error: any Error) -> any Error {
         guard let trouble = StorageTrouble(error) else { return error }
-        state.withLock { $0 = trouble }
+        let isNews = state.withLock { state in
+            defer { state = trouble }
+            return state == nil
+        }
+        if isNews { hearer.withLock { $0 }?() }
         return ParseError(.serviceUnavailable, "Nothing can be stored now. \(trouble.rawValue)")
     }
 

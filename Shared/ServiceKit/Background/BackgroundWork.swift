@@ -1,4 +1,5 @@
 import Logging
+import ParseProtocol
 
 /// A piece of work that a service does by itself: one round after the other, each begun by a wake-up or when the
 /// interval is over.
@@ -11,10 +12,19 @@ public final class BackgroundWork: Sendable {
     public enum Round: Sendable {
         /// Nothing is left until the next wake-up or the end of the interval.
         case idle
+        /// Nothing is left until that time is over, if no wake-up comes first; at most the interval. What is overdue
+        /// and could not be begun is looked at again after a moment.
+        case due(in: Duration)
         /// There is more: the next round follows at once.
         case more
         /// Nothing will ever be left; the work ends.
         case finished
+
+        /// - Parameter moment: when the next thing is due, by the wall clock; nil when nothing is planned.
+        public static func due(at moment: Timestamp?) -> Round {
+            guard let moment else { return .idle }
+            return .due(in: .milliseconds(moment.milliseconds - Timestamp.now.milliseconds))
+        }
     }
 
     /// The work's name in the log: `outbox`, `push.send`.
@@ -65,6 +75,7 @@ public final class BackgroundWork: Sendable {
         do {
             switch try await round() {
             case .idle: return .idle
+            case .due(let pause): return .due(in: pause)
             case .more: return .more
             case .finished: return .finished
             }
@@ -78,7 +89,11 @@ public final class BackgroundWork: Sendable {
 
 /// The decision when the next round of a background work begins, without the clock.
 package struct BackgroundPace: Sendable {
-    package enum Outcome: Sendable { case idle, more, finished, failed }
+    package enum Outcome: Sendable, Hashable {
+        case idle
+        case due(in: Duration)
+        case more, finished, failed
+    }
 
     package enum Next: Sendable, Hashable {
         case again
@@ -94,6 +109,9 @@ package struct BackgroundPace: Sendable {
 
     package init(interval: Duration) { self.interval = interval }
 
+    /// Before what is overdue is looked at again.
+    private static let overduePause = Duration.milliseconds(250)
+
     /// The first pause after a failure: the interval, from 250 ms to a second.
     private var backOffMin: Duration { min(max(interval, .milliseconds(250)), .seconds(1)) }
     /// The longest: the interval, from 5 s, so that a disk that works again is soon used, to five minutes.
@@ -105,11 +123,12 @@ package struct BackgroundPace: Sendable {
             failures += 1
             // 250 ms doubled eleven times is past the longest pause.
             return .backOff(min(backOffMin * (1 << min(failures - 1, 11)), backOffMax))
-        case .idle, .more, .finished:
+        case .idle, .due, .more, .finished:
             failures = 0
             switch outcome {
             case .more: return .again
             case .finished: return .end
+            case .due(let pause): return .wait(min(max(pause, Self.overduePause), interval))
             default: return .wait(interval)
             }
         }

@@ -15,17 +15,13 @@ import Synchronization
 public final class Outbox: Sendable {
     /// Messages sent to a service at once.
     private static let batchMax = OutboxParcels.messagesMax
-    /// Between two looks for what is due again, and for what an earlier process left.
-    private static let pause = Duration.milliseconds(500)
-
     private let store: ClassStore
     private let bus: BusEndpoint
     private let background: BackgroundGroup
     private let logger: Logger
     private let turns = Mutex(OutboxTurns())
     private let book: OutboxBook
-    /// When it was looked for all that is due.
-    private let lastLook = Mutex<ContinuousClock.Instant?>(nil)
+    private let looks = Mutex(OutboxLooks(now: .now))
     private let wakeUp = WakeUp()
     /// The tasks that wait for a delivery, by the message's key.
     private let waiters = Mutex<[String: [UUID: AsyncStream<Void>.Continuation]]>([:])
@@ -85,11 +81,11 @@ public final class Outbox: Sendable {
         return false
     }
 
-    /// Delivering, which only the writer does. The interval finds rows whose next attempt is due, and what an earlier
-    /// process left.
+    /// Delivering, which only the writer does.
     package var work: BackgroundWork {
         BackgroundWork(
-            "outbox", every: Self.pause, problem: "The outbox could not be read.", logger: logger, wakeUp: wakeUp
+            "outbox", every: OutboxLooks.pauseMax, problem: "The outbox could not be read.", logger: logger,
+            wakeUp: wakeUp
         ) { [self] in
             let due = try await dueDestinations()
             for destination in turns.withLock({ $0.begin(due: due) }) {
@@ -98,23 +94,31 @@ public final class Outbox: Sendable {
                 let hasBegun = background.begin(isAwaited: false) { [self] in await deliver(to: destination) }
                 if !hasBegun { turns.withLock { $0.failed(for: destination) } }
             }
-            return .idle
+            return .due(in: looks.withLock { $0.pause(at: .now) })
         }
     }
 
-    /// The services that messages are due for; asked once in an interval, because what was added meanwhile is known.
+    /// The services that messages are due for, when it is time to look for them.
     private func dueDestinations() async throws -> [String] {
-        let now = ContinuousClock.now
-        guard lastLook.withLock({ $0 }).map({ now - $0 >= Self.pause }) ?? true else { return [] }
-        let destinations = try await store.read {
-            try $0.rows(
-                "SELECT DISTINCT substr(kind, 1, instr(kind, '.') - 1) AS destination FROM outbox WHERE dueAt <= ?",
-                [.int(Timestamp.now.milliseconds)]
-            ).compactMap { try $0.text("destination") }
+        guard looks.withLock({ $0.begins(at: .now) }) else { return [] }
+        do {
+            let now = Timestamp.now.milliseconds
+            let (due, next) = try await store.read { reader in
+                let due = try reader.rows(
+                    "SELECT DISTINCT substr(kind, 1, instr(kind, '.') - 1) AS destination FROM outbox WHERE dueAt <= ?",
+                    [.int(now)])
+                let next = try reader.rows("SELECT min(dueAt) AS dueAt FROM outbox WHERE dueAt > ?", [.int(now)])
+                return (try due.map { try $0.text("destination") }, try next.first?["dueAt"].intValue)
+            }
+            if let next { looksAgain(in: .milliseconds(next - now)) }
+            return due
+        } catch {
+            looksAgain(in: OutboxLooks.pauseMin)
+            throw error
         }
-        lastLook.withLock { $0 = now }
-        return destinations
     }
+
+    private func looksAgain(in pause: Duration) { looks.withLock { $0.again(in: pause, at: .now) } }
 
     /// Delivers to one service until nothing is due for it. Each has its own turn, so that one that is down delays
     /// nobody else.
@@ -129,6 +133,8 @@ public final class Outbox: Sendable {
             } while !Task.isCancelled && !turns.withLock({ $0.ends(for: destination) })
         } catch {
             turns.withLock { $0.failed(for: destination) }
+            looksAgain(in: OutboxLooks.pauseMin)
+            wakeUp.ring()
             if !Task.isCancelled {
                 logger.error(
                     "The outbox could not be delivered.",
@@ -162,6 +168,11 @@ public final class Outbox: Sendable {
         }
         let isUrgent = waiters.withLock { waiters in messages.contains { waiters[$0.key] != nil } }
         try await book.note(outcomes, isUrgent: isUrgent)
+        let pauses = outcomes.compactMap { if case .again(let pause, _) = $0.outcome { pause } else { nil } }
+        if let pause = pauses.min() {
+            looksAgain(in: pause)
+            wakeUp.ring()
+        }
         let delivered = Set(outcomes.filter { $0.outcome == .delivered }.map { $0.id })
         waiters.withLock { waiters in
             guard !waiters.isEmpty else { return }

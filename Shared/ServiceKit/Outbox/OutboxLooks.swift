@@ -1,0 +1,28 @@
+/// Decides when the outbox looks for all that is due, without the clock: when the next attempt is, and from time to
+/// time. What is added is known without a look.
+package struct OutboxLooks {
+    /// Between two looks at least.
+    package static let pauseMin = Duration.milliseconds(500)
+    /// And at most: attempts are due by the wall clock, which may be set forward.
+    package static let pauseMax = Duration.seconds(10)
+
+    private var next: ContinuousClock.Instant
+
+    /// - Parameter now: the time of the first look, which finds what an earlier process left.
+    package init(now: ContinuousClock.Instant) { next = now }
+
+    /// Whether it is time. If so the look has begun: what is put off from now on counts for the one after it.
+    package mutating func begins(at now: ContinuousClock.Instant) -> Bool {
+        guard now >= next else { return false }
+        next = now + Self.pauseMax
+        return true
+    }
+
+    /// An attempt is put off, or a look has found the next one.
+    package mutating func again(in pause: Duration, at now: ContinuousClock.Instant) {
+        next = min(next, now + max(pause, Self.pauseMin))
+    }
+
+    /// The time until the next look.
+    package func pause(at now: ContinuousClock.Instant) -> Duration { max(.zero, next - now) }
+}
