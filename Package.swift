@@ -13,7 +13,7 @@ func service(_ name: String, dependencies: [Target.Dependency] = []) -> Target {
     )
 }
 
-/// For tests that mostly wait for processes: optimising them would take longer than they run.
+/// For tests and tools that mostly wait for processes: optimising them would take longer than they run.
 let unoptimised: [SwiftSetting] = [.unsafeFlags(["-Onone"])]
 
 /// Tests of one service that keeps objects or tables, in process.
@@ -161,7 +161,8 @@ let package = Package(
         .executableTarget(
             name: "Setup",
             dependencies: ["Outbound", "ParseProtocol"],
-            path: "scripts/setup"
+            path: "scripts/setup",
+            swiftSettings: unoptimised
         ),
     ]
 )

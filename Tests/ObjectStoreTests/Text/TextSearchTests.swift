@@ -12,7 +12,7 @@ import Testing
         let test = try await TestStore([
             ClassDefinition(
                 "Product", fields: ["name": .string, "detail": .string, "price": .number],
-                indexes: [["name"], ["price"]], textFields: ["name", "detail"])
+                indexes: [["name"]], textFields: ["name", "detail"])
         ])
         try await test.store.write { transaction in
             for number in 0..<count {
