@@ -294,6 +294,42 @@ def promotions(visit, given):
     no_markup(page, "promotions")
 
 
+@flow
+def promotion_result(visit, given):
+    """The orders that followed a promotion with their revenue, and failures by reason; nothing is claimed where analytics is not there."""
+    page = visit.page
+    enter(visit, given, f"/dashboard/promotions/{given['promotion']}")
+    followed = page.locator(".followed .figure")
+    expect(followed).to_have_count(2)
+    orders, revenue = followed.nth(0), followed.nth(1)
+    expect(orders.locator("dt")).to_have_text("Orders that followed")
+    expect(orders.locator("dd").first).to_have_text(given["orders"])
+    expect(orders.locator(".note")).to_have_text(given["cancelled"])
+    expect(revenue.locator("dt")).to_have_text("Revenue (USD)")
+    expect(revenue.locator("dd").first).to_have_text(given["revenue"])
+    expect(revenue.locator(".note")).to_have_text(given["refunded"])
+    expect(page.locator(".result")).to_contain_text("Orders within 7 days after the customer opened the push.")
+    expect(page.get_by_role("heading", name="Failed by reason")).to_be_visible()
+    reasons = page.locator(".result s-table").last.locator("tbody tr")
+    expect(reasons).to_have_count(1)
+    expect(reasons.locator("td").first).to_contain_text("Stopped before it was its turn")
+    expect(reasons.locator("td").last).to_have_text(given["failed"])
+    wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    step(wide <= 0, f"The page is {wide} pixels wider than the screen.")
+    for_everybody(page, "a promotion's result")
+    page.route("**/functions/promotionReport", without_analytics)
+    page.get_by_role("button", name="Refresh").click()
+    expect(orders.locator("dd").first).to_have_text("–")
+    expect(revenue.locator("dd").first).to_have_text("–")
+    page.unroute("**/functions/promotionReport")
+
+
+def without_analytics(route):
+    answer = route.fetch()
+    result = answer.json()["result"]
+    route.fulfill(response=answer, json={"result": {key: result[key] for key in result if key not in ("opened", "orders", "sales")}})
+
+
 def refresh_until(page, place, text):
     """What is sent is sent in the background."""
     for _ in range(60):

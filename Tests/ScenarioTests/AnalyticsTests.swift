@@ -299,7 +299,8 @@ import Testing
             ("analyticsRetention", ["interval": "month"], 142),
             ("analyticsRetention", ["from": "2020-01-01T00:00:00.000Z"], 142),
             ("analyticsSales", ["from": 5], 142), ("analyticsRequests", ["groupBy": "user"], 142),
-            ("pushOpens", [:], 142),
+            ("pushOpens", [:], 142), ("pushOpens", ["pushHash": []], 142), ("pushOpens", ["pushHash": ["a", ""]], 142),
+            ("pushOpens", ["pushHash": .array((0...100).map { .string("\($0)") })], 142),
         ] as [(String, JSON, Int)])
     func questionsThatMakeNoSenseAreRefused(function: String, parameters: JSON, code: Int) async throws {
         let suite = try await Suite.shared
