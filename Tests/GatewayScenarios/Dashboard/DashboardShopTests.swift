@@ -3,8 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The views of products, promotions and crashes (`Tests/Peers/dashboard_shop.py`). Names, texts and reports have
-/// markup in them, which stays text.
+/// The views of products and crashes (`Tests/Peers/dashboard_shop.py`) and of promotions (`dashboard_promotions.py`).
+/// Names, texts and reports have markup in them, which stays text.
 @Suite(.serialized) struct DashboardShopTests {
     private static let desk = Desk()
 
