@@ -34,6 +34,7 @@ package func buildAnalytics(_ host: ServiceHost, _ routes: inout ServiceRoutes) 
     routes.accept(news.userDeleted) { user, _, transaction in
         try EventLog.forget(user.userID, in: transaction)
         try ActiveIds.forget(user.userID, in: transaction)
+        try PushTaps.forget(user.userID, in: transaction)
         try SalesLog.forget(user.userID, in: transaction)
     }
     AnalyticsFunctions(
@@ -62,7 +63,8 @@ private enum EventQuota {
 /// One event into the log and every roll-up, in one transaction.
 package enum EventIntake {
     package static func take(_ event: Event, by caller: Caller, in transaction: StoreTransaction) throws {
-        let hour = Hour(of: event.countedAt(now: transaction.now))
+        let moment = event.countedAt(now: transaction.now)
+        let hour = Hour(of: moment)
         let installationId = caller.installationId.map(EventLog.shortened)
         try EventLog.add(event, by: caller, in: transaction)
         try EventCounts.add(event, at: hour, in: transaction)
@@ -72,6 +74,9 @@ package enum EventIntake {
         }
         if let pushHash = event.pushHash, event.name == Event.opened {
             try PushOpens.add(pushHash, day: hour.day, in: transaction)
+            if let userId = caller.userId, !pushHash.isEmpty {
+                try PushTaps.add(pushHash, of: userId, at: moment, in: transaction)
+            }
         }
     }
 }

@@ -38,7 +38,11 @@ struct AnalyticsFunctions: Sendable {
                 try RequestCountsLog.groups(by: grouping, SeriesRange(parameters), limit: limit, reader))
         }
         add("pushOpens", to: &routes) { parameters, reader in
-            try PushOpens.of(try Self.text("pushHash", parameters), reader)
+            let hashes = try Self.hashes(parameters["pushHash"])
+            var answer = try PushOpens.of(hashes, reader)
+            for (name, value) in try PushSales.of(hashes, reader).objectValue ?? [:] { answer[name] = value }
+            answer["pushHash"] = parameters["pushHash"]
+            return answer
         }
     }
 
@@ -62,6 +66,19 @@ struct AnalyticsFunctions: Sendable {
             throw ParseError(.validationError, "\(name) must be a text.")
         }
         return text
+    }
+
+    /// Pushes that one question may be about, as many as a promotion's report has.
+    private static let hashesMax = 100
+
+    /// One hash, or several whose figures are added up.
+    private static func hashes(_ value: JSON?) throws -> [String] {
+        let values = value?.arrayValue ?? [value ?? .null]
+        let hashes = values.compactMap(\.stringValue).filter { !$0.isEmpty }
+        guard (1...hashesMax).contains(values.count), hashes.count == values.count else {
+            throw ParseError(.validationError, "pushHash must be a text, or a list of 1 to \(hashesMax) texts.")
+        }
+        return hashes
     }
 
     // MARK: - Graphs

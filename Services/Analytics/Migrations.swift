@@ -2,9 +2,26 @@ import ObjectStore
 
 /// The migrations of `analytics.sqlite`, oldest first. To change a table, append an entry; those of a release stay as
 /// they are (docs/upgrading.md).
-let analyticsMigrations = [
+package let analyticsMigrations = [
     Migration(1, "tables", analyticsTables),
     Migration(2, "visits", visitTables),
+    Migration(3, "pushTaps", pushTapTables),
+]
+
+/// The taps on pushes, and the one that led to an order. Of orders of before it is not known: they have none.
+private let pushTapTables = [
+    // The index of the constraint finds a user's taps by their time.
+    """
+    CREATE TABLE pushTaps(id INTEGER PRIMARY KEY, userId TEXT NOT NULL, tappedAt INTEGER NOT NULL,
+    pushHash TEXT NOT NULL, UNIQUE(userId, tappedAt, pushHash))
+    """,
+    "CREATE INDEX pushTapsByTime ON pushTaps(tappedAt)",
+    "ALTER TABLE sales ADD COLUMN pushHash TEXT",
+    "ALTER TABLE sales ADD COLUMN pushTappedAt INTEGER",
+    "CREATE INDEX salesByPush ON sales(pushHash) WHERE pushHash IS NOT NULL",
+    // A tap looks for its user's orders of a week, and not for all of them.
+    "CREATE INDEX salesByUserAndTime ON sales(userId, madeAt)",
+    "DROP INDEX salesByUser",
 ]
 
 /// Who came first when, and again, with what the kept days of each id tell of it. A day before those that are kept is

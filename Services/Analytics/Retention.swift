@@ -3,7 +3,7 @@ import ParseProtocol
 import ServiceKit
 
 /// Removes what has been kept long enough, a day's worth at a time, so that no write waits for it.
-struct Retention: Sendable {
+package struct Retention: Sendable {
     let store: ClassStore
     /// Bytes of the file, past which the oldest events go.
     let logBytesMax: Int
@@ -30,7 +30,7 @@ struct Retention: Sendable {
     }
 
     /// Removes the oldest day of each table that has one past its time; true when it found any.
-    static func removeOldest(_ transaction: StoreTransaction) throws -> Bool {
+    package static func removeOldest(_ transaction: StoreTransaction) throws -> Bool {
         let today = Hour(of: transaction.now).day
         var removed = 0
         for kind in ActiveIds.Kind.allCases {
@@ -47,6 +47,7 @@ struct Retention: Sendable {
         removed += try transaction.execute(
             "DELETE FROM requestHours WHERE hour < ? AND hour = (SELECT min(hour) FROM requestHours)",
             [.int((today - requestDays) * 24)])
+        removed += try PushTaps.removeOld(transaction)
         for (table, column, oldest) in [
             ("eventHours", "hour", (today - rollUpDays) * 24), ("dimensionDays", "day", today - rollUpDays),
             ("salesHours", "hour", (today - rollUpDays) * 24),

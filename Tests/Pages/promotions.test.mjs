@@ -1,9 +1,11 @@
-// To whom a promotion goes: the form and what is kept are the same, and what cannot be meant is said.
+// To whom a promotion goes: the form and what is kept are the same, and what cannot be meant is said. And what became of
+// one: no figure where there is none.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadView } from './pages.mjs';
 
 const { audienceWords, readAudience, writeAudience } = await loadView('audience.js');
+const { failures, followed } = await loadView('promotion-figures.js');
 
 test('an audience is the same after it was in the form', () => {
   for (const audience of [
@@ -43,4 +45,58 @@ test('an audience in words', () => {
   assert.deepEqual(audienceWords({ channels: 'news' }), { key: 'audience.channelsWords', values: { words: 'news' } });
   const { values } = audienceWords({ where: { deviceType: 'ios', localeIdentifier: { $regex: '^de' } } });
   assert.equal(values.words, 'ios · de');
+});
+
+test('orders that followed, with the currency of the shop first', () => {
+  const line = (currency, orders, cancelled = 0) => ({
+    currency,
+    orders,
+    cancelled,
+    grossMinorUnits: 700 * orders,
+    refundedMinorUnits: 700 * cancelled,
+    netMinorUnits: 700 * (orders - cancelled),
+  });
+  const sales = [line('chf', 1, 1), line('jpy', 2), line('usd', 3, 1)];
+  const told = followed({ orders: 6, sales }, 'usd');
+  assert.equal(told.orders, 6);
+  assert.equal(told.cancelled, 2);
+  assert.deepEqual(
+    told.sales.map(({ currency, netMinorUnits }) => [currency, netMinorUnits]),
+    [
+      ['usd', 1400],
+      ['chf', 0],
+      ['jpy', 1400],
+    ],
+  );
+  assert.equal(sales[0].currency, 'chf', 'The answer is as it came.');
+});
+
+test('no order is an amount of nothing, and figures that nobody has are none', () => {
+  const none = followed({ orders: 0, sales: [] }, 'eur');
+  assert.equal(none.orders, 0);
+  assert.deepEqual(
+    none.sales.map(({ currency, netMinorUnits, refundedMinorUnits }) => [currency, netMinorUnits, refundedMinorUnits]),
+    [['eur', 0, 0]],
+  );
+  for (const report of [{}, { opened: 3 }, { orders: null, sales: null }, { orders: 2 }]) {
+    assert.equal(followed(report), null, JSON.stringify(report));
+  }
+});
+
+test('reasons have words where there are some, else the code that the provider said', () => {
+  const rows = failures({
+    failures: [
+      { reason: 'Unregistered', count: 5 },
+      { reason: 'Status418', count: 2 },
+      { reason: 'constructor', count: 1 },
+      { reason: '(other)', count: 9 },
+    ],
+  });
+  assert.deepEqual(rows, [
+    { id: 'Unregistered', key: 'push.failure.Unregistered', code: 'Unregistered', count: 5 },
+    { id: 'Status418', key: null, code: 'Status418', count: 2 },
+    { id: 'constructor', key: null, code: 'constructor', count: 1 },
+    { id: '(other)', key: 'push.failure.others', code: '', count: 9 },
+  ]);
+  assert.deepEqual(failures({}), []);
 });

@@ -718,6 +718,7 @@ def main():
 import dashboard_maps  # noqa: E402,F401 (its flows)
 import dashboard_operations  # noqa: E402,F401 (its flows)
 import dashboard_photos  # noqa: E402,F401 (its flows)
+import dashboard_promotions  # noqa: E402,F401 (its flows)
 import dashboard_roles  # noqa: E402,F401 (its flows)
 import dashboard_schema  # noqa: E402,F401 (its flows)
 import dashboard_shop  # noqa: E402,F401 (its flows)

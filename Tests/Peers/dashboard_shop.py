@@ -1,6 +1,5 @@
-"""Flows of the dashboard's views of products, promotions and crashes."""
+"""Flows of the dashboard's views of products and crashes."""
 import csv
-import datetime
 import io
 import tempfile
 import urllib.request
@@ -228,82 +227,6 @@ def shelves(visit, given):
     press(page, "Delete")
     toast(page, "was deleted.")
     expect(page.get_by_text("No such pages.")).to_be_visible()
-
-
-@flow
-def promotions(visit, given):
-    """A promotion is written with its preview, sent to a channel, read about; another is planned and stopped."""
-    page = visit.page
-    enter(visit, given, "/dashboard/promotions")
-    page.get_by_role("link", name="Add a promotion").press("Enter")
-    expect(page.get_by_role("heading", name="Add a promotion")).to_be_visible()
-    page.get_by_label("Text", exact=True).fill(given["content"])
-    page.get_by_label("Discount code").fill("SAVE10")
-    phone = page.get_by_role("group", name="Preview on a phone")
-    expect(phone.locator(".note")).to_contain_text(given["content"])
-    expect(phone.locator(".flyer")).to_contain_text("SAVE10")
-    step(phone.locator("img, script").count() == 0, "The preview made markup of the text.")
-    # Who would get it is counted while it is chosen; what is no audience yet is not asked about.
-    line = page.get_by_role("status").filter(has_text="evice")
-    expect(line).to_contain_text("Reaches")
-    asked = lambda: sum("countAudience" in (request.post_data or "") for request in visit.requests)
-    page.get_by_label("To whom").select_option("channels")
-    expect(line).to_contain_text("once it is said which")
-    before = asked()
-    page.get_by_label("Channels").fill("2bad")
-    page.get_by_role("button", name="Save").click()
-    step(asked() == before, "What is no audience was counted.")
-    expect(page.get_by_role("alert").filter(has_text="2bad is no name of a channel")).to_be_visible()
-    page.get_by_label("Channels").fill("")
-    page.get_by_label("Channels").press_sequentially(given["channel"], delay=20)
-    expect(line).to_have_text(f"Reaches {given['devices']} devices now.")
-    step(asked() - before <= 3, f"It was counted {asked() - before} times while a name was typed.")
-    page.get_by_role("button", name="Save").click()
-    toast(page, "The promotion was saved.")
-    page.get_by_role("button", name="Send", exact=True).wait_for()
-    no_markup(page, "a promotion")
-    page.get_by_label("Discount code").fill("SAVE20")
-    page.get_by_role("button", name="Send", exact=True).click()
-    toast(page, "Please save your changes first.")
-    page.get_by_role("button", name="Save").click()
-    toast(page, "was saved.")
-    page.get_by_role("button", name="Send", exact=True).click()
-    for_everybody(page, "sending")
-    expect(page.locator(DIALOG)).to_contain_text(f"Channels: {given['channel']}")
-    expect(page.locator(DIALOG)).to_contain_text(f"Reaches {given['devices']} devices now.")
-    page.get_by_label("Heading").fill("News")
-    press(page, "Send now")
-    toast(page, "The promotion is being sent.")
-    refresh_until(page, page.locator(".figuresRow dd").nth(1), str(given["devices"]))
-    expect(page.locator(".result s-table .tag")).to_have_text("Sent")
-    tomorrow = datetime.datetime.now() + datetime.timedelta(days=1)
-    page.get_by_label("Time of the push").fill(tomorrow.strftime("%Y-%m-%dT%H:%M"))
-    page.get_by_role("button", name="Save").click()
-    toast(page, "was saved.")
-    page.get_by_role("button", name="Send", exact=True).click()
-    press(page, "Plan it")
-    toast(page, "The promotion is planned.")
-    page.get_by_role("button", name="Stop pushes").click()
-    press(page, "Stop pushes")
-    toast(page, "1 push was stopped.")
-    refresh_until(page, page.locator(".result s-table .tag").first, "Stopped")
-    visit.open("/dashboard/promotions")
-    page.get_by_label("Text or discount code").fill(given["search"])
-    expect(page.locator("s-table tbody tr")).to_have_count(1)
-    expect(page.locator("s-table")).to_contain_text(f"Channels: {given['channel']}")
-    no_markup(page, "promotions")
-
-
-def refresh_until(page, place, text):
-    """What is sent is sent in the background."""
-    for _ in range(60):
-        expect(place).to_be_visible()
-        if place.inner_text() == text:
-            return
-        page.get_by_role("button", name="Refresh").click()
-        page.wait_for_load_state("networkidle")
-        page.wait_for_timeout(250)
-    expect(place).to_have_text(text)
 
 
 @flow

@@ -218,6 +218,47 @@ import Testing
         #expect(plan.allSatisfy { $0.contains("notificationsOfOrder (subject=?)") }, "\(plan)")
     }
 
+    /// Those of a promotion's pushes together, and of no other's; a provider with many reasons does not make the answer
+    /// longer.
+    @Test func failuresOfAPromotionAreCountedByReason() async throws {
+        let fixture = try await Fixture()
+        let pushes = [try await fixture.push(), try await fixture.push(), try await fixture.push()]
+        let many = PushProgress.namedMax + 5
+        try await fixture.store.write { transaction in
+            for (push, promotion) in zip(pushes, ["p1", "p1", "p2"]) {
+                try transaction.execute(
+                    "UPDATE pushes SET promotion = ? WHERE id = ?", [.text(promotion), .text(push)])
+            }
+            func count(_ push: String, _ isSent: Int64, _ reason: String, _ type: String, _ count: Int64) throws {
+                try transaction.execute(
+                    "INSERT INTO deliveryCounts VALUES (?, ?, ?, ?, '', ?)",
+                    [.text(push), .int(isSent), .text(reason), .text(type), .int(count)])
+            }
+            try count(pushes[0], 1, "", "ios", 1000)
+            try count(pushes[0], 0, "Unregistered", "ios", 30)
+            try count(pushes[1], 0, "Unregistered", "osx", 10)
+            try count(pushes[1], 0, "Expired", "ios", 35)
+            try count(pushes[2], 0, "Expired", "ios", 100)
+        }
+        func failures() async throws -> [String] {
+            try await fixture.store.read {
+                try PushProgress.failures(ofPromotion: "p1", latest: 100, from: $0).map { "\($0.reason) \($0.count)" }
+            }
+        }
+        #expect(try await failures() == ["Unregistered 40", "Expired 35"])
+        try await fixture.store.write { transaction in
+            for index in 0..<many {
+                try transaction.execute(
+                    "INSERT INTO deliveryCounts VALUES (?, 0, ?, 'ios', '', 2)",
+                    [.text(pushes[0]), .text("Status\(index)")])
+            }
+        }
+        let bounded = try await failures()
+        #expect(bounded.count == PushProgress.namedMax + 1)
+        #expect(bounded.first == "Unregistered 40")
+        #expect(bounded.last == "\(PushProgress.otherReasons) 14", "Seven of those that came last.")
+    }
+
     @Test func aDeletedAccountHearsNothingAndOwnsNoDevice() async throws {
         let fixture = try await Fixture()
         for user in ["ada1234567", "ben1234567"] {

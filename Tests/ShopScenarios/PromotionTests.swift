@@ -70,6 +70,64 @@ import Testing
         #expect(suite.devices(of: pushId).isEmpty)
     }
 
+    /// An order counts for the push that its customer tapped; one of somebody else does not, and what goes back to the
+    /// customer is taken off.
+    @Test func theOrdersThatFollowedAPushAreInTheReport() async throws {
+        let suite = try await Suite.shared
+        let promotion = try await SentPromotion.send(suite, content: "Two for one \(Names.random(6))")
+        let report = try await promotion.report()
+        #expect(report["orders"] == 0)
+        #expect(report["sales"] == [])
+        let shelf = try await Shelf.fill(suite, names: ["Lure \(Names.random(6))"])
+        let (ada, ben) = (try await Customer.signUp(suite), try await Customer.signUp(suite))
+        // One order before the tap, one of somebody who did not tap.
+        _ = try await ada.order(shelf.productIds[0])
+        _ = try await ben.order(shelf.productIds[0])
+        try await ada.open(by: promotion.pushHash)
+        let followed = try await ada.order(shelf.productIds[0])
+        let users = "('\(ada.userId)', '\(ben.userId)')"
+        try await eventually("analytics knows all orders") {
+            let rows = try await suite.rows("analytics", "SELECT count(*) FROM sales WHERE userId IN \(users)")
+            return rows.first?.at(0) == 3
+        }
+        func figures(refunded: Int64) -> JSON {
+            [
+                [
+                    "currency": "usd", "orders": 1, "cancelled": 0, "grossMinorUnits": 700,
+                    "refundedMinorUnits": .int(refunded), "netMinorUnits": .int(700 - refunded),
+                ]
+            ]
+        }
+        let counted = try await promotion.report()
+        #expect(counted["opened"] == 1)
+        #expect(counted["orders"] == 1)
+        #expect(counted["sales"] == figures(refunded: 0), "\(counted.serializedText)")
+        let admin = try await Customer.admin(suite)
+        let refund: JSON = ["orderId": .string(followed), "amount": 300, "idempotencyKey": .string(Names.random(12))]
+        #expect(try await admin.run("refundOrder", refund).status == 200)
+        try await eventually("the refund is taken off") {
+            try await promotion.report()["sales"] == figures(refunded: 300)
+        }
+        // Developers ask analytics themselves, about one push or several.
+        for hashes in [.string(promotion.pushHash), [.string(promotion.pushHash), "none"]] as [JSON] {
+            let told = try await admin.run("pushOpens", ["pushHash": hashes]).result
+            #expect(told["pushHash"] == hashes)
+            #expect(told["opens"] == 1)
+            #expect(told["sales"] == figures(refunded: 300))
+        }
+    }
+
+    @Test func failuresAreCountedByReason() async throws {
+        let promotion = try await SentPromotion.send(
+            try await Suite.shared, content: "Two for one \(Names.random(6))")
+        let sent = try await promotion.report()
+        #expect(sent["failures"] == [])
+        try await promotion.sendAndStop()
+        let report = try await promotion.report()
+        #expect(report["failures"] == [["reason": "Cancelled", "count": 2]], "\(report.serializedText)")
+        #expect(report["sent"] == 2)
+    }
+
     @Test func onlyAdminsMay() async throws {
         let suite = try await Suite.shared
         let (id, _) = try await promotion(try await Customer.admin(suite))

@@ -16,16 +16,21 @@ enum PushOpens {
             "INSERT INTO pushOpens(pushHash, opens, firstAt, lastAt) VALUES (?, 1, ?, ?)", [.text(pushHash), now, now])
     }
 
-    static func of(_ pushHash: String, _ reader: StoreReader) throws -> JSON {
+    /// The opens of these pushes together, the first and the last; without these times when there was none.
+    static func of(_ hashes: [String], _ reader: StoreReader) throws -> JSON {
         guard
             let row = try reader.rows(
-                "SELECT opens, firstAt, lastAt FROM pushOpens WHERE pushHash = ?", [.text(pushHash)]
+                """
+                SELECT coalesce(sum(opens), 0) AS opens, min(firstAt) AS firstAt, max(lastAt) AS lastAt FROM pushOpens
+                WHERE pushHash IN (SELECT value FROM json_each(?))
+                """,
+                [.text(JSON.array(hashes.map(JSON.string)).serializedText)]
             ).first
-        else { return ["pushHash": .string(pushHash), "opens": 0] }
-        return try [
-            "pushHash": .string(pushHash), "opens": .int(row.int("opens")),
-            "firstAt": Timestamp(milliseconds: row.int("firstAt")).wire,
-            "lastAt": Timestamp(milliseconds: row.int("lastAt")).wire,
-        ]
+        else { return ["opens": 0] }
+        var opens: JSON = try ["opens": .int(row.int("opens"))]
+        for name in ["firstAt", "lastAt"] {
+            if let time = try row[name].intValue { opens[name] = Timestamp(milliseconds: time).wire }
+        }
+        return opens
     }
 }

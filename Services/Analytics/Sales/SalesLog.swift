@@ -28,6 +28,7 @@ package enum SalesLog {
                     .text(order.currency), .int(Int64(order.pieces)), .int(order.madeAt),
                 ]) > 0
         guard isNew else { return }
+        try PushTaps.credit(order: order.orderID, in: transaction)
         try addToHour(
             order.madeAt, order.currency, [1, Int64(order.pieces), amount(order.totalMinorUnits), 0, 0, 0],
             in: transaction)
@@ -79,7 +80,7 @@ package enum SalesLog {
     }
 
     /// Takes a deleted account's id off its orders; the shop's sums stay.
-    static func forget(_ userId: String, in transaction: StoreTransaction) throws {
+    package static func forget(_ userId: String, in transaction: StoreTransaction) throws {
         _ = try transaction.execute("UPDATE sales SET userId = '' WHERE userId = ?", [.text(userId)])
     }
 }

@@ -50,7 +50,10 @@ struct PromotionFunctions: Sendable {
             let id = try promotionId(parameters)
             var report = try await host.store.read { try Self.report(id, from: $0) }
             let hashes = (report["pushes"]?.arrayValue ?? []).compactMap { $0["pushHash"]?.stringValue }
-            report["opened"] = await opened(Set(hashes), trace: request.envelope.traceID).map(JSON.int)
+            let told = await figures(of: Set(hashes), trace: request.envelope.traceID)
+            for (name, counted) in [("opened", "opens"), ("orders", "orders"), ("sales", "sales")] {
+                report[name] = told?[counted]
+            }
             return try .result(report)
         }
     }
@@ -100,30 +103,28 @@ struct PromotionFunctions: Sendable {
         var report = JSON.object(totals.mapValues(JSON.int))
         report["promotionId"] = .string(id)
         report["pushes"] = .array(pushes)
+        report["failures"] = .array(
+            try PushProgress.failures(ofPromotion: id, latest: listMax, from: reader).map {
+                ["reason": .string($0.reason), "count": .int($0.count)]
+            })
         return report
     }
 
-    /// The number of times that apps said one of these pushes opened them, which analytics counts; nil when it cannot
-    /// be asked now.
-    private func opened(_ hashes: Set<String>, trace: String) async -> Int64? {
-        var total: Int64 = 0
-        for hash in hashes {
-            do {
-                let parameters: JSON = ["pushHash": .string(hash)]
-                var question = try BusRequest(
-                    ObjectCalls(of: "analytics").function, .with { $0.name = "pushOpens" }, timeout: .seconds(3))
-                question.documents = [parameters.serialized]
-                question.principal = .satchel
-                question.traceId = trace
-                guard let answer = try await host.bus.call(question).documents.first,
-                    let opens = try JSON(parsing: answer)["opens"]?.intValue
-                else { return nil }
-                total += opens
-            } catch {
-                return nil
-            }
+    /// How often apps said that one of these pushes opened them, and the orders that followed, as analytics counts them;
+    /// nil when it cannot be asked now.
+    private func figures(of hashes: Set<String>, trace: String) async -> JSON? {
+        guard !hashes.isEmpty else { return ["opens": 0, "orders": 0, "sales": []] }
+        do {
+            let parameters: JSON = ["pushHash": .array(hashes.sorted().map(JSON.string))]
+            var question = try BusRequest(
+                ObjectCalls(of: "analytics").function, .with { $0.name = "pushOpens" }, timeout: .seconds(3))
+            question.documents = [parameters.serialized]
+            question.principal = .satchel
+            question.traceId = trace
+            return try await host.bus.call(question).documents.first.map { try JSON(parsing: $0) }
+        } catch {
+            return nil
         }
-        return total
     }
 
     /// The latest pushes of a promotion; nobody sends one more often.

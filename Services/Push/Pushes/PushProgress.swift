@@ -94,6 +94,33 @@ package enum PushProgress {
 
     /// Reasons named in a status, the most frequent first.
     private static let reasonsMax = 5
+
+    // MARK: - Failures
+
+    /// The deliveries of a promotion that failed, by the provider's reason or ours, the most frequent first. Reasons past
+    /// `namedMax` are counted together as `otherReasons`, at the end.
+    /// - Parameter latest: pushes that are looked at, the newest.
+    package static func failures(
+        ofPromotion id: String, latest: Int64, from reader: some ObjectReading
+    ) throws -> [(reason: String, count: Int64)] {
+        let all = try reader.rows(
+            """
+            SELECT reason, sum(count) AS total FROM deliveryCounts WHERE isSent = 0
+            AND push IN (SELECT id FROM pushes WHERE promotion = ? ORDER BY rowid DESC LIMIT ?)
+            GROUP BY reason ORDER BY total DESC, reason
+            """,
+            [.text(id), .int(latest)]
+        ).map { try (reason: $0.text("reason"), count: $0.int("total")) }
+        let others = all.dropFirst(namedMax).reduce(Int64(0)) { $0 + $1.count }
+        var named = Array(all.prefix(namedMax))
+        if others > 0 { named.append((reason: otherReasons, count: others)) }
+        return named
+    }
+
+    /// APNs has some thirty reasons, of which a push meets a few.
+    package static let namedMax = 20
+    /// What stands for all reasons that are not named. No provider has such a one: theirs are identifiers.
+    package static let otherReasons = "(other)"
 }
 
 extension [String: JSON] {

@@ -3,8 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The views of products, promotions and crashes (`Tests/Peers/dashboard_shop.py`). Names, texts and reports have
-/// markup in them, which stays text.
+/// The views of products and crashes (`Tests/Peers/dashboard_shop.py`) and of promotions (`dashboard_promotions.py`).
+/// Names, texts and reports have markup in them, which stays text.
 @Suite(.serialized) struct DashboardShopTests {
     private static let desk = Desk()
 
@@ -119,6 +119,29 @@ import Testing
         #expect(sent.count == 2, "Each device once.")
         #expect(sent.allSatisfy { $0.at("data", "alert") == .string("\(word) \(Desk.markup)") })
         #expect(sent.allSatisfy { $0.at("data", "title") == "News" })
+    }
+
+    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    func whatFollowedAPromotionIsShown(_ screen: Desk.Screen) async throws {
+        let suite = try await Self.desk.suite
+        let promotion = try await SentPromotion.send(suite, content: "Lure \(Names.random(6))")
+        try await promotion.sendAndStop()
+        let shelf = try await Shelf.fill(suite, names: ["Lure \(Names.random(6))"])
+        let customer = try await Customer.signUp(suite)
+        try await customer.open(by: promotion.pushHash)
+        _ = try await customer.order(shelf.productIds[0])
+        let returned = try await customer.order(shelf.productIds[0])
+        try await eventually("both orders are counted") { try await promotion.report()["orders"] == 2 }
+        #expect(try await customer.client.run("cancelOrder", ["orderId": .string(returned)]).status == 200)
+        try await eventually("the cancelled one is taken off") {
+            try await promotion.report().at("sales", 0, "netMinorUnits") == 700
+        }
+        try await Self.desk.check(
+            "promotion_result", on: screen,
+            [
+                "promotion": .string(promotion.id), "orders": "2", "cancelled": "1 of them cancelled",
+                "revenue": "$7.00", "refunded": "$14.00 less $7.00 refunded", "failed": "2",
+            ])
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)

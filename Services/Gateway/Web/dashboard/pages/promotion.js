@@ -3,15 +3,14 @@
 import { ask, call, create, get, update } from '../../shared/api.js';
 import { fill, h } from '../../shared/dom.js';
 import { dialog } from '../../shared/elements/dialog.js';
-import { table } from '../../shared/elements/table.js';
 import { errorText, failure, toast } from '../../shared/elements/toast.js';
-import { beginning, dateTime, number } from '../../shared/format.js';
-import { hasText, t } from '../../shared/i18n.js';
+import { beginning, dateTime } from '../../shared/format.js';
+import { t } from '../../shared/i18n.js';
 import { heading } from '../listing.js';
 import { promotionForm } from '../promotion-form.js';
+import { promotionResult } from '../promotion-result.js';
 import { sendPromotion, stopPromotion } from '../promotion-send.js';
 
-const kinds = { scheduled: 'calm', pending: 'warn', running: 'warn', succeeded: 'good', failed: 'bad' };
 const isOpen = (push) => ['scheduled', 'pending', 'running'].includes(push.status);
 
 export async function render({ params, router, signal, redraw }) {
@@ -30,7 +29,7 @@ export async function render({ params, router, signal, redraw }) {
       isNew ? t('promotion.newNote') : t('promotion.since', { date: dateTime(promotion.createdAt) }),
       isNew ? null : h('div.actions', actions(promotion, report, form, router, redraw)),
     ),
-    report ? result(report) : null,
+    report ? promotionResult(report) : null,
     form.element,
   ];
 }
@@ -88,41 +87,4 @@ function actions(promotion, report, form, router, redraw) {
     h('button.quiet', { type: 'button', onclick: remove }, t('action.delete')),
     h('button.primary', { type: 'button', onclick: send }, t('promotion.send')),
   ];
-}
-
-function result(report) {
-  if (report.error) return h('p.problem', { role: 'alert' }, errorText(report.error));
-  if (!report.pushes.length) return null;
-  const figure = (title, value) => h('div.card.figure', h('dt', title), h('dd', value));
-  const shown = table(
-    [
-      { title: t('push.time'), lead: true, cell: (push) => dateTime(push.pushTime) },
-      { title: t('push.state'), cell: stateTag },
-      { title: t('push.count'), end: true, cell: (push) => number(push.count ?? 0) },
-      { title: t('push.sent'), end: true, cell: (push) => number(push.sent ?? 0) },
-      { title: t('push.failed'), end: true, cell: (push) => number(push.failed ?? 0) },
-      { title: t('push.reason'), cell: (push) => push.errorMessage ?? '' },
-    ],
-    { label: t('push.title'), id: (push) => push.pushId },
-  );
-  shown.rows = report.pushes;
-  return h(
-    'section.stack.result',
-    h('h2', t('push.title')),
-    h(
-      'dl.figuresRow',
-      figure(t('push.count'), number(report.count)),
-      figure(t('push.sent'), number(report.sent)),
-      figure(t('push.failed'), number(report.failed)),
-      figure(t('push.opened'), report.opened === undefined || report.opened === null ? '–' : number(report.opened)),
-    ),
-    shown,
-  );
-}
-
-function stateTag(push) {
-  const isCancelled = push.status === 'failed' && /^Cancelled/.test(push.errorMessage ?? '');
-  const key = isCancelled ? 'push.state.cancelled' : `push.state.${push.status}`;
-  const kind = isCancelled ? '' : kinds[push.status];
-  return h(`span.tag${kind ? `.${kind}` : ''}`, hasText(key) ? t(key) : String(push.status));
 }

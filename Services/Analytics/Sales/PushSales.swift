@@ -1,0 +1,34 @@
+import ObjectStore
+import ParseProtocol
+
+/// The orders that followed pushes (`PushTaps`), and their money.
+package enum PushSales {
+    /// Adds up the orders of these pushes: `orders` in all, and `sales` by currency. An order has one push, so that none
+    /// counts twice. What went back to the customer is as of now, and never more than was paid.
+    package static func of(_ hashes: [String], _ reader: StoreReader) throws -> JSON {
+        let rows = try reader.rows(
+            """
+            SELECT currency, count(*) AS orders, sum(isCancelled) AS cancelled, sum(paid) AS gross, \
+            sum(refunded) AS refunded
+            FROM (SELECT currency, totalMinorUnits AS paid,
+            EXISTS(SELECT 1 FROM refunds r WHERE r.orderId = s.orderId AND r.status = ?2) AS isCancelled,
+            min(totalMinorUnits, \
+            coalesce((SELECT sum(minorUnits) FROM refunds r WHERE r.orderId = s.orderId), 0)) AS refunded
+            FROM sales s WHERE pushHash IN (SELECT value FROM json_each(?1)))
+            GROUP BY currency ORDER BY currency
+            """,
+            [
+                .text(JSON.array(hashes.map(JSON.string)).serializedText), .int(Int64(OrderStatus.cancelled.event)),
+            ])
+        let orders = try rows.reduce(Int64(0)) { try $0 + $1.int("orders") }
+        let sales = try rows.map { row -> JSON in
+            let (gross, refunded) = try (row.int("gross"), row.int("refunded"))
+            return try [
+                "currency": .string(row.text("currency")), "orders": .int(row.int("orders")),
+                "cancelled": .int(row.int("cancelled")), "grossMinorUnits": .int(gross),
+                "refundedMinorUnits": .int(refunded), "netMinorUnits": .int(gross - refunded),
+            ]
+        }
+        return ["orders": .int(orders), "sales": .array(sales)]
+    }
+}
