@@ -54,8 +54,10 @@ enum TextIndex {
     static func trigramMatch(column: Int, literal: String) -> String? {
         let scalars = Array(literal.unicodeScalars)
         guard scalars.count >= 3, !scalars.contains("\0") else { return nil }
-        // Every third trigram and the last cover the literal; a few dozen letters select enough.
-        let starts = Set(stride(from: 0, to: min(scalars.count - 2, 48), by: 3)).union([min(scalars.count, 48) - 3])
+        // Of a word every trigram: fewer are in objects that have none of it. Of what is longer every third and the last
+        // cover the rest; a few dozen letters select enough.
+        let last = min(scalars.count, 48) - 3
+        let starts = Set(0...min(last, 13)).union(stride(from: 0, through: last, by: 3)).union([last])
         let trigrams = starts.sorted().map { start -> String in
             var text = String.UnicodeScalarView()
             text.append(contentsOf: scalars[start..<(start + 3)])

@@ -8,10 +8,11 @@ struct TextSearch {
     /// Candidates at which a page is still found sooner by looking at each of them than by going through the objects in
     /// their order until the page is full. Of `rows` objects every `rows / candidates`th is one, so that the second way
     /// looks at `wanted * rows / candidates` of them: as many as there are candidates when these are the root of
-    /// `wanted * rows`.
+    /// `wanted * rows`. A thousand are looked at in any case: candidates may have the trigrams without the literal, and
+    /// then the second way looks at all objects.
     /// - Parameter wanted: the objects of the page and of those before it.
     static func candidatesMax(wanted: Double, of rows: Int64) -> Int64 {
-        Int64(min(max(200, (wanted * Double(rows)).squareRoot()), 1_000_000))
+        Int64(min(max(1000, (wanted * Double(rows)).squareRoot()), 1_000_000))
     }
 
     /// The number of candidates, at most `limit`: counting further costs time and decides nothing.

@@ -4,7 +4,7 @@ import Testing
 
 /// The way to a page of a search: few candidates one by one, of many the first in order.
 @Suite struct TextSearchTests {
-    private static let count = 1500
+    private static let count = 3000
     private static let callers: [Caller] = [.anonymous, .master]
 
     /// Every product has "common" in its name or detail; one of a hundred has "rare" in the one, another in the other.
