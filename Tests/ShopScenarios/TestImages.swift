@@ -29,7 +29,7 @@ final class TestImages: Sendable {
 
     /// The colour of an image near its corner.
     func colour(of content: [UInt8]) async throws -> [Double] {
-        FileManager.default.createFile(atPath: "\(folder)/looked-at", contents: Data(content))
+        _ = FileManager.default.createFile(atPath: "\(folder)/looked-at", contents: Data(content))
         let numbers = try await Command.run(["vips", "getpoint", "\(folder)/looked-at", "5", "5"])
         return numbers.split(whereSeparator: \.isWhitespace).compactMap { Double($0) }
     }
@@ -51,7 +51,7 @@ final class TestImages: Sendable {
 
     /// A field of an image as vipsheader knows it, such as `width` or `exif-data`; nil when the image does not have it.
     func field(_ field: String, of content: [UInt8]) async -> String? {
-        FileManager.default.createFile(atPath: "\(folder)/looked-at", contents: Data(content))
+        _ = FileManager.default.createFile(atPath: "\(folder)/looked-at", contents: Data(content))
         return try? await Command.run(["vipsheader", "-f", field, "\(folder)/looked-at"])
             .trimmingCharacters(in: .whitespacesAndNewlines)
     }
