@@ -1,5 +1,5 @@
-// A list that others change while it is looked at. Rows change where they stand; that rows come or go is shown by itself
-// where nobody is at the list, and offered where it would move what somebody reads.
+// A list that others change while it is looked at. Rows change where they stand; that rows come or go is shown by
+// itself where nobody is at the list, and offered where it would move what somebody reads.
 
 import { listen } from '../../shared/live/live.js';
 import { paced } from '../../shared/live/paced.js';

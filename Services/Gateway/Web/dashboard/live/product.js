@@ -11,8 +11,9 @@ const names = { name: 'name', price: 'unitPrice', stock: 'stock', brand: 'brand'
  * @param before the product that the form was filled with, and what is sent is compared with.
  * @param typed the form's values.
  * @param valuesOf the form's values of a product.
- * @returns `{ product, values, conflicts }`: what to compare with from now on, values of fields that nobody touched, and
- *   the touched ones that somebody else changed; of these the product stays as it was, so that nothing is overwritten.
+ * @returns `{ product, values, conflicts }`: what to compare with from now on, values of fields that nobody touched,
+ *   and the touched ones that somebody else changed; of these the product stays as it was, so that nothing is
+ *   overwritten.
  */
 export function followed(before, now, typed, valuesOf) {
   const [old, fresh] = [valuesOf(before), valuesOf(now)];

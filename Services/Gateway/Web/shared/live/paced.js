@@ -6,8 +6,8 @@ import { APIError, isChanging } from '../api.js';
 const SETTLES = 120;
 
 /**
- * A function that asks for some work: it is done soon, at most once in a pause, one at a time, and not while a change of
- * this tab's own is under way, which the view shows by itself. Failures are left to the next time.
+ * A function that asks for some work: it is done soon, at most once in a pause, one at a time, and not while a change
+ * of this tab's own is under way, which the view shows by itself. What the server refuses is left to the next time.
  * @param work is told the signal.
  * @param signal ends it.
  */
