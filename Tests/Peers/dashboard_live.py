@@ -139,10 +139,9 @@ def live_products(visit, given):
         # A price is being typed: its row waits.
         row.locator("td").nth(2).press("Enter")
         page.keyboard.type("9")
-        operator.send("PUT", product, {"stock": 42})
         field = page.locator("s-table input:not([type=checkbox])")
         with page.expect_response(lambda answer: "/classes/Product?" in answer.url):
-            pass
+            operator.send("PUT", product, {"stock": 42})
         step(field.evaluate("field => field === document.activeElement"), "The field was lost.")
         page.keyboard.press("Escape")
         expect(row.locator("td").nth(3)).to_contain_text("42")
