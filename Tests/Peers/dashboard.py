@@ -86,6 +86,9 @@ def signing_in(visit, given):
     expect(page.get_by_role("heading", name="Orders")).to_be_visible()
     step(visit.context.cookies() == [], "There is a cookie.")
     token = page.evaluate("JSON.parse(sessionStorage.getItem('satchel.session')).token")
+    # Before a view without live queries, which has to ask to be told so.
+    page.get_by_role("link", name="Reviews").click()
+    expect(page.get_by_role("heading", name="Reviews")).to_be_visible()
     post(given, "/logout", token)
     with visit.refused("/parse/", 400):
         page.get_by_role("link", name="Products").click()
@@ -509,7 +512,8 @@ def data(visit, given):
     expect(page.locator(".heading")).to_contain_text(f"{given['rows']} rows")
     step(page.locator("s-data-grid img, s-data-grid script").count() == 0, "A text became markup.")
     expect(page.get_by_role("gridcell", name=given["script"])).to_have_count(1)
-    # A scroll to the end asks page after page by cursors and keeps few rows as elements.
+    # A scroll to the end asks page after page by cursors and keeps few rows as elements, which are used again.
+    page.evaluate("window.first = new Set(document.querySelectorAll('.rowsOfData .rowOfData'))")
     page.wait_for_function("""() => {
       const grid = document.querySelector('s-data-grid');
       grid.scrollTop = grid.scrollHeight;
@@ -518,7 +522,10 @@ def data(visit, given):
     expect(page.locator("[role=grid]")).to_have_attribute("aria-rowcount", str(given["rows"] + 1))
     expect(page.get_by_role("gridcell", name="row 0", exact=True)).to_be_visible()
     step(page.locator(".rowOfData").count() < 80, f"There are {page.locator('.rowOfData').count()} rows of elements.")
+    again = page.evaluate("[...document.querySelectorAll('.rowsOfData .rowOfData')].filter((row) => window.first.has(row)).length")
+    step(again * 2 > page.locator(".rowsOfData .rowOfData").count(), f"Only {again} rows are elements that were there before.")
     step(not any("skip=" in request.url for request in visit.requests), "Rows were asked for by skip.")
+    from_row_to_row(page, given["rows"])
     add_filter(page, "count", "is at most", "1")
     expect(page.locator(".rowsOfData .rowOfData")).to_have_count(2)
     page.get_by_role("button", name="count", exact=True).click()
@@ -595,6 +602,24 @@ def data(visit, given):
     columns.get_by_role("button", name="Apply").click()
     expect(page.get_by_role("columnheader")).to_have_count(4)
     deleting(visit, given)
+
+
+def from_row_to_row(page, rows):
+    """With the keyboard, beyond what is in sight: the focus is in the row that a screen reader is told of."""
+    page.get_by_role("gridcell", name="row 0", exact=True).focus()
+    for key, row in (("PageUp", 10), *((("PageUp", 20 + 10 * turn) for turn in range(6))), ("ArrowUp", 71), ("Control+End", 0), ("PageUp", 10)):
+        page.keyboard.press(key)
+        told = page.evaluate("""() => {
+          const row = document.activeElement.closest('[role=row]');
+          const stops = document.querySelectorAll('.rowsOfData [tabindex="0"]');
+          return { index: Number(row?.ariaRowIndex), text: row?.textContent ?? '', stops: [...stops].map((stop) => stop === document.activeElement) };
+        }""")
+        # The newest are first, below the headings.
+        step(told["index"] == rows + 1 - row, f"{key}: the row is said to be {told['index']}.")
+        step(f"row {row}" in told["text"], f"{key}: {row} is not in {told['text'][:80]}.")
+        step(told["stops"] == [True], f"{key}: Tab stops at {told['stops']}.")
+    indices = page.evaluate("[...document.querySelectorAll('.rowsOfData .rowOfData')].map((row) => Number(row.ariaRowIndex))")
+    step(indices == sorted(set(indices)), f"The rows are out of order: {indices}")
 
 
 def deleting(visit, given):
@@ -715,6 +740,7 @@ def main():
     print(json.dumps(report))
 
 
+import dashboard_live  # noqa: E402,F401 (its flows)
 import dashboard_maps  # noqa: E402,F401 (its flows)
 import dashboard_operations  # noqa: E402,F401 (its flows)
 import dashboard_photos  # noqa: E402,F401 (its flows)

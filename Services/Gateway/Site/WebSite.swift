@@ -42,11 +42,18 @@ struct WebSite: Sendable {
                 // Made for pages, which everybody can read. The other clients' keys are not told.
                 "clientKey": configuration.clientKeys[.javascript] ?? "",
                 "url": configuration.publicURL,
+                "live": Self.hearsOfChanges(configuration) ? "true" : "",
                 "tiles": configuration.mapTiles.template, "tilesAttribution": configuration.mapTiles.attribution,
                 // Which kinds of keys there are, so that examples have a place for them. The keys stay unsaid.
                 "keyKinds": GatewayConfiguration.ClientKey.allCases.filter { configuration.clientKeys[$0] != nil }
                     .map { "\($0)" }.joined(separator: " "),
             ])
+    }
+
+    /// Whether the dashboard is to open a connection for live queries: a browser calls one that is refused an error.
+    private static func hearsOfChanges(_ configuration: GatewayConfiguration) -> Bool {
+        configuration.live.isOn
+            && configuration.admission.origins.admits(SiteHeaders.origin(of: configuration.publicURL))
     }
 
     /// - Parameters:

@@ -190,6 +190,20 @@ import Testing
         }
     }
 
+    /// A browser calls a connection that is refused an error, so that the page has to know beforehand.
+    @Test(arguments: [
+        (setting: ["SATCHEL_LIVE": "false"], isThere: false),
+        (setting: ["SATCHEL_ALLOW_ORIGINS": "https://shop.example"], isThere: false),
+        (setting: [:], isThere: true),
+    ])
+    func thePageKnowsWhetherItHearsOfChanges(_ wanted: (setting: [String: String], isThere: Bool)) async throws {
+        try await Suite.with(settings: wanted.setting) { suite in
+            let page = try await Self.client(suite).send(.GET, "/dashboard").text
+            #expect(page.contains(#"<meta name="satchel-live" content="true">"#) == wanted.isThere)
+            #expect(page.contains(#"<meta name="satchel-live" content="">"#) == !wanted.isThere)
+        }
+    }
+
     @Test func anOperatorMayDoWithoutIt() async throws {
         try await Suite.with(settings: ["SATCHEL_DASHBOARD": "false"]) { suite in
             for path in ["/dashboard", "/dashboard/orders", "/developers", "/developers/routes", "/"] {

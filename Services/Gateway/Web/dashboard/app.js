@@ -118,6 +118,7 @@ function reloadOnce() {
 }
 
 function askToSignIn(note) {
+  router.leave();
   forgetAll();
   areas.forget();
   document.title = `${t('signIn.title')} · ${server.shop}`;

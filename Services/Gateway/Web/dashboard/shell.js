@@ -4,6 +4,7 @@ import { auth } from '../shared/api.js';
 import { fill, h } from '../shared/dom.js';
 import { chooseLanguage, currentLanguage, languages, t } from '../shared/i18n.js';
 import { icon } from '../shared/icons.js';
+import { onLive } from '../shared/live/live.js';
 import { server, theme } from '../shared/settings.js';
 import { sees } from './areas.js';
 import { leave } from './sign-in.js';
@@ -107,12 +108,27 @@ export class Shell {
     draw();
     return h(
       'div.account',
+      liveSign(),
       h('span.who.clip', { title: name }, name),
       language,
       look,
       h('button.quiet.square', { type: 'button', 'aria-label': t('account.signOut'), onclick: signOut }, icon('leave')),
     );
   }
+}
+
+/** Whether changes by others appear by themselves: there while they do. */
+function liveSign() {
+  const sign = h(
+    'span.live',
+    { title: t('live.sign') },
+    h('span', { 'aria-hidden': 'true' }, t('live.short')),
+    h('span.unseen', t('live.sign')),
+  );
+  onLive((isLive) => {
+    sign.hidden = !isLive;
+  });
+  return sign;
 }
 
 async function signOut() {

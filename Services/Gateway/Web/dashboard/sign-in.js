@@ -6,6 +6,7 @@ import { fill, h } from '../shared/dom.js';
 import { field } from '../shared/elements/dialog.js';
 import { errorText } from '../shared/elements/toast.js';
 import { t } from '../shared/i18n.js';
+import { endListening } from '../shared/live/live.js';
 import { server } from '../shared/settings.js';
 import { areas } from './areas.js';
 
@@ -103,6 +104,7 @@ async function enter(user, keeps) {
 
 /** Ends the session at the server, too; when that cannot be reached, here at least. */
 export async function leave() {
+  endListening();
   await call('POST', '/logout', { body: {} }).catch(() => {});
   auth.drop();
 }

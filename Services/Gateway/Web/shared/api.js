@@ -32,7 +32,11 @@ export class APIError extends Error {
 }
 
 let session = null;
+let changes = 0;
 const listeners = new Set();
+
+/** Whether a change of this page's own waits for its answer. */
+export const isChanging = () => changes > 0;
 
 export const auth = {
   /** Whoever is signed in: `{ token, user }`, or null. */
@@ -102,6 +106,15 @@ export async function call(method, path, { body, query, signal, viewer, isRead =
     }),
     body: body === undefined ? undefined : JSON.stringify(body),
   };
+  if (!isRead) changes += 1;
+  try {
+    return await tried(url, options, { signal, isRead, token });
+  } finally {
+    if (!isRead) changes -= 1;
+  }
+}
+
+async function tried(url, options, { signal, isRead, token }) {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await once(url, { ...options, signal: limited(signal) });

@@ -35,8 +35,13 @@ export class Router {
     return this.refresh();
   }
 
-  refresh() {
+  /** Ends what the view has under way. */
+  leave() {
     this.#abort.abort(new DOMException('The view was left.', 'AbortError'));
+  }
+
+  refresh() {
+    this.leave();
     this.#abort = new AbortController();
     const path = location.pathname.slice(this.#base.length) || '/';
     const given = parts(path);

@@ -7,17 +7,19 @@ import { t } from '../../shared/i18n.js';
 const widths = { objectId: 9, number: 8, boolean: 6, date: 13, pointer: 15, geo: 13, text: 15 };
 
 export function box(selected, ontoggle) {
-  const cell = (row) =>
+  const make = (row) =>
     h('input', {
       type: 'checkbox',
-      checked: selected.has(row.objectId),
-      'aria-label': t('data.select', { id: row.objectId }),
       onchange: (event) => {
-        selected[event.target.checked ? 'add' : 'delete'](row.objectId);
+        selected[event.target.checked ? 'add' : 'delete'](row().objectId);
         ontoggle();
       },
     });
-  return { name: '', title: h('span.unseen', t('data.selection')), width: 3, kind: 'box', cell };
+  const show = (input, { objectId }) => {
+    input.checked = selected.has(objectId);
+    input.ariaLabel = t('data.select', { id: objectId });
+  };
+  return { name: '', title: h('span.unseen', t('data.selection')), width: 3, kind: 'box', control: { make, show } };
 }
 
 export function column({ name, kind, target }) {

@@ -23,6 +23,8 @@ import { addRow, deleteRows, deletions, editRow } from '../browser/rows.js';
 import { classTabs, schemas } from '../browser/schemas.js';
 import { askViewer, isViewer, pageAs, viewerBar } from '../browser/viewer.js';
 import { heading } from '../listing.js';
+import { newsLine } from '../live/news.js';
+import { COUNTED, followRows } from '../live/rows.js';
 
 /** The newest first, as a class of any size has them without an index. */
 const NEWEST = '-$natural';
@@ -57,6 +59,8 @@ export async function render(view) {
   const chosen = (query.columns ?? '').split(',').filter((name) => columns.some((column) => column.name === name));
   const go = (change) => router.go(`/data/${className}`, { ...query, ...change }, { replace: true });
   const selected = new Set();
+  const deleted = new Set();
+  const news = newsLine();
   const tools = h('div.actions');
   const grid = document.createElement('s-data-grid');
   pages.onchange = () => grid.draw();
@@ -75,6 +79,7 @@ export async function render(view) {
 
   function remove() {
     const ids = [...selected];
+    for (const id of ids) deleted.add(id);
     selected.clear();
     deleteRows(className, ids, settle);
     for (const row of rowsOf(ids)) pages.put(row.objectId, { ...row });
@@ -124,6 +129,12 @@ export async function render(view) {
     classOf: (row) => (deletions.has(row.objectId) ? 'going' : ''),
   });
   drawTools();
+  const rows = { known: () => pages.kept, own: deleted, tell };
+  if (!viewer) followRows(className, where, rows, signal);
+  function tell(count) {
+    const key = count === undefined ? 'live.rowsUnsure' : count > COUNTED ? 'live.rowsMore' : 'live.rows';
+    news.offer(t(key, { n: count ?? 0, count: number(Math.min(count ?? 0, COUNTED)) }), () => router.refresh());
+  }
   return [
     h('a.back', { href: router.href('/data') }, t('data.classes')),
     heading(className, viewer ? null : rowCount(className, where, signal), tools),
@@ -138,6 +149,7 @@ export async function render(view) {
         (names, isAll) => go({ columns: isAll ? '' : names.join(',') }),
       ),
     ),
+    news.element,
     pages.length ? grid : h('p.card.nothing', t('data.noRows')),
     pages.length && !viewer ? h('p.hint', t('data.gridHint')) : null,
   ];

@@ -1,11 +1,13 @@
 // One order: what was bought, where it goes, what became of it, and what may be done with it.
 
 import { get } from '../../shared/api.js';
-import { h } from '../../shared/dom.js';
+import { fill, h } from '../../shared/dom.js';
 import { dateTime, money, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { runs } from '../areas.js';
 import { heading } from '../listing.js';
+import { refill } from '../live/keep-focus.js';
+import { followOrder } from '../live/order.js';
 import { cancel, deliver, refund, ship } from '../order-actions.js';
 import { historyOf } from '../order-history.js';
 import { noteForm } from '../order-notes.js';
@@ -13,28 +15,40 @@ import { timeline } from '../order-timeline.js';
 import { contactOf, left, nameOf, stateOf, stateTag } from '../orders-shared.js';
 
 export async function render({ params, router, signal, redraw }) {
-  const order = await get('Order', params.id, { include: 'items', signal });
-  const [contact, history] = await Promise.all([contactOf(order, signal), historyOf(order, signal)]);
+  const load = async () => {
+    const order = await get('Order', params.id, { include: 'items', signal });
+    const [contact, history] = await Promise.all([contactOf(order, signal), historyOf(order, signal)]);
+    return { order, contact, history };
+  };
+  const first = await load();
+  const [state, doings] = [h('span'), h('div.actions')];
+  const [bought, steps, aside] = [h('div'), h('div.steps'), h('div.stack')];
+  const draw = ({ order, contact, history }) => {
+    fill(state, stateTag(order));
+    refill(doings, actions(order, redraw));
+    fill(bought, lines(order));
+    refill(steps, timeline(order, history, redraw));
+    refill(aside, people(order, contact, router), money_(order, history.charge), wishes(order));
+  };
+  draw(first);
+  followOrder(first, load, draw, signal);
+  const { order, history } = first;
   return [
     h('a.back', { href: router.href('/orders') }, `← ${t('area.orders')}`),
-    heading(
-      `№ ${order.orderNo ?? ''}`,
-      [dateTime(order.orderDate), ' ', stateTag(order)],
-      h('div.actions', actions(order, redraw)),
-    ),
+    heading(`№ ${order.orderNo ?? ''}`, [dateTime(order.orderDate), ' ', state], doings),
     h(
       'div.columns',
       h(
         'div.stack',
-        lines(order),
+        bought,
         h(
           'section.card',
           h('header', h('h2', t('order.timeline'))),
-          timeline(order, history, redraw),
+          steps,
           history.mayWrite ? noteForm(order, redraw) : null,
         ),
       ),
-      h('div.stack', people(order, contact, router), money_(order, history.charge), wishes(order)),
+      aside,
     ),
   ];
 }

@@ -1,11 +1,13 @@
 // Orders, the newest first: by state, by days, by number or by whom they go to.
 
 import { containing, find } from '../../shared/api.js';
-import { h } from '../../shared/dom.js';
+import { fill, h } from '../../shared/dom.js';
 import { table } from '../../shared/elements/table.js';
 import { dateTime, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { viewBar, wantedColumns } from '../list-views.js';
+import { followList } from '../live/list.js';
+import { newsLine } from '../live/news.js';
 import { counted, heading, pager, searchField, stateChips } from '../listing.js';
 import { inState, nameOf, pieces, states, stateTag, total } from '../orders-shared.js';
 
@@ -18,22 +20,27 @@ export async function render(view) {
   const sorted = sorts.includes(query.sort) ? query.sort : sorts[0];
   const page = Math.max(1, Number.parseInt(query.page ?? '1', 10) || 1);
   const columns = columnsOf(router);
-  const [found, views] = await Promise.all([
-    find('Order', {
-      where: condition(query),
-      order: sorted,
-      limit: PAGE,
-      skip: (page - 1) * PAGE,
-      count: 1,
-      include: 'items',
-      signal,
-    }),
-    viewBar('orders', view, columns),
-  ]);
+  const where = condition(query);
+  const options = { where, order: sorted, limit: PAGE, skip: (page - 1) * PAGE, count: 1, include: 'items', signal };
+  const load = () => find('Order', options);
+  const [found, views] = await Promise.all([load(), viewBar('orders', view, columns)]);
   const go = (change) => router.go('/orders', { ...query, page: '', ...change }, { replace: true });
   const choices = [['', t('orders.all')], ...Object.keys(states).map((state) => [state, t(`state.${state}`)])];
+  const onsort = (sort) => go({ sort });
+  const shown = list(found.results, wantedColumns(columns, query.columns), { router, sorted, onsort });
+  const [many, pages, news] = [h('span'), h('div'), newsLine()];
+  const note = ({ count }) => fill(many, counted('orders.count', count));
+  const put = (next) => {
+    shown.rows = next.results;
+    note(next);
+    fill(pages, pager(page, PAGE, next.count, (number) => router.go('/orders', { ...query, page: number })) ?? []);
+  };
+  put(found);
+  const keys = ['orderState', 'refundState'];
+  const newest = Math.max(0, ...found.results.map((order) => order.orderNo));
+  followList('Order', { where, keys }, { shown, news, load, put, note, words: wordsAfter(newest) }, signal);
   return [
-    heading(t('area.orders'), counted('orders.count', found.count)),
+    heading(t('area.orders'), many),
     h(
       'div.bar',
       searchField(t('orders.search'), query.search, (search) => go({ search })),
@@ -44,9 +51,18 @@ export async function render(view) {
       stateChips(t('orders.state'), choices, query.state ?? '', (state) => go({ state })),
     ),
     views,
-    list(found.results, wantedColumns(columns, query.columns), { router, sorted, onsort: (sort) => go({ sort }) }),
-    pager(page, PAGE, found.count, (next) => router.go('/orders', { ...query, page: next })),
+    news.element,
+    shown,
+    pages,
   ];
+}
+
+/** What is said of rows that came: they may be orders of before, of another page or in another state. */
+function wordsAfter(newest) {
+  return (added) => {
+    const isNew = added.length && added.every((order) => order.orderNo > newest);
+    return isNew ? counted('live.newOrders', added.length) : t('live.listChanged');
+  };
 }
 
 function condition({ state, search, from, to }) {

@@ -4,11 +4,13 @@ import { get, update } from '../../shared/api.js';
 import { fill, h } from '../../shared/dom.js';
 import { field } from '../../shared/elements/dialog.js';
 import { errorText, toast } from '../../shared/elements/toast.js';
-import { dateTime, editableMoney, number } from '../../shared/format.js';
+import { dateTime, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { heading } from '../listing.js';
+import { refill } from '../live/keep-focus.js';
+import { followed, followProduct } from '../live/product.js';
 import { photoField } from '../photo-field.js';
-import { minorOf } from '../product-changes.js';
+import { typedIn, valuesOf } from '../product-form.js';
 import { rating, readPrice, readStock } from '../product-grid.js';
 import { historyCard } from '../product-history.js';
 import { brands } from '../product-new.js';
@@ -16,22 +18,30 @@ import { brands } from '../product-new.js';
 const REMOVED = { __op: 'Delete' };
 
 export async function render({ params, router, signal, redraw }) {
-  const [product, known] = await Promise.all([
-    get('Product', params.id, { include: 'brand', signal }),
-    brands().catch(() => []),
-  ]);
+  const load = () => get('Product', params.id, { include: 'brand', signal });
+  const [product, known] = await Promise.all([load(), brands().catch(() => [])]);
   const titles = new Map(known.map(({ objectId, title }) => [objectId, title]));
   const history = await historyCard(product, titles);
   const photo = photoField(product.fullsizeImage?.url ?? product.thumbnail?.url, product.name);
-  const isForSale = product.active !== false;
+  const [sale, doings, more] = [h('span'), h('div.actions'), h('div')];
+  const draw = (now) => {
+    const isForSale = now.active !== false;
+    const key = isForSale ? 'products.show.active' : 'products.show.hidden';
+    fill(sale, h(`span.tag${isForSale ? '.good' : ''}`, t(key)));
+    refill(doings, saleButton(now, isForSale, redraw));
+    refill(more, facts(now, router));
+  };
+  draw(product);
+  const { form, follow } = editor(product, known, photo, more, redraw);
+  const renew = (now) => {
+    draw(now);
+    follow(now);
+  };
+  followProduct(product, load, renew, signal);
   return [
     h('a.back', { href: router.href('/products') }, `← ${t('area.products')}`),
-    heading(
-      product.name,
-      h(`span.tag${isForSale ? '.good' : ''}`, t(isForSale ? 'products.show.active' : 'products.show.hidden')),
-      h('div.actions', saleButton(product, isForSale, redraw)),
-    ),
-    editor(product, known, photo, facts(product, router), redraw),
+    heading(product.name, sale, doings),
+    form,
     history,
   ];
 }
@@ -52,10 +62,12 @@ function saleButton(product, isForSale, redraw) {
   return h('button', { type: 'button', onclick: press }, t(isForSale ? 'bulk.unpublish' : 'bulk.publish'));
 }
 
-function editor(product, known, photo, more, redraw) {
+function editor(first, known, photo, more, redraw) {
+  let product = first;
+  const news = h('p.changed', { role: 'status' });
   const problem = h('p.problem', { role: 'alert' });
   const send = h('button.primary', { type: 'submit' }, t('action.save'));
-  const brand = product.brand?.objectId ?? '';
+  const brand = valuesOf(product).brand;
   const choices = [['', t('product.noBrand')], ...known.map((one) => [one.objectId, one.title ?? one.objectId])];
   // One that was removed, or is not among the first thousand, is not lost by saving something else.
   if (brand && !known.some((one) => one.objectId === brand)) choices.push([brand, product.brand.title ?? brand]);
@@ -72,7 +84,7 @@ function editor(product, known, photo, more, redraw) {
           label: t('product.price'),
           required: true,
           inputmode: 'decimal',
-          value: priceOf(product),
+          value: valuesOf(product).price,
         }),
         field({
           name: 'stock',
@@ -84,6 +96,7 @@ function editor(product, known, photo, more, redraw) {
       ),
       field({ name: 'brand', label: t('product.brand'), type: 'select', options: choices, value: brand }),
       field({ name: 'detail', label: t('product.detail'), type: 'textarea', rows: 7, value: product.detail }),
+      news,
       problem,
       h('div.actions', send),
     ),
@@ -95,7 +108,7 @@ function editor(product, known, photo, more, redraw) {
     fill(problem);
     send.disabled = true;
     try {
-      const change = changesOf(product, Object.fromEntries(new FormData(form)));
+      const change = changesOf(product, typedIn(form));
       const image = await photo.value();
       if (image !== undefined) change.fullsizeImage = image ?? REMOVED;
       if (image === null) change.thumbnail = REMOVED;
@@ -111,24 +124,36 @@ function editor(product, known, photo, more, redraw) {
       send.disabled = false;
     }
   }
-  return form;
-}
 
-const priceOf = (product) => (product.unitPrice === undefined ? '' : editableMoney(minorOf(product.unitPrice)));
+  /** Fields that nobody touched are as the product is now; of the others it is said that somebody changed them. */
+  function follow(now) {
+    const next = followed(product, now, typedIn(form), valuesOf);
+    product = next.product;
+    for (const [name, value] of Object.entries(next.values)) {
+      const control = form.elements.namedItem(name);
+      if (name === 'brand' && ![...control.options].some((option) => option.value === value))
+        control.append(h('option', { value }, now.brand.title ?? value));
+      control.value = value;
+    }
+    if (next.conflicts.length) {
+      const fields = next.conflicts.map((name) => t(`product.${name}`)).join(', ');
+      fill(news, t('live.productChanged', { fields }));
+    }
+  }
+  return { form, follow };
+}
 
 /** What the form says other than the product. Fields that nobody touched are not sent: others may change them. */
 function changesOf(product, values) {
   const change = {};
+  const before = valuesOf(product);
   const name = values.name.trim();
   if (!name) throw new Error(t('productNew.noName'));
   if (name !== product.name) change.name = name;
-  if (values.price !== priceOf(product)) change.unitPrice = readPrice(values.price);
-  const stock = values.stock.trim();
-  if (stock !== String(product.stock ?? '')) change.stock = stock ? readStock(stock) : REMOVED;
-  // A form has its lines ended as the wire does.
-  const detail = values.detail.replaceAll('\r\n', '\n');
-  if (detail !== (product.detail ?? '').replaceAll('\r\n', '\n')) change.detail = detail.trim() ? detail : REMOVED;
-  if (values.brand !== (product.brand?.objectId ?? ''))
+  if (values.price !== before.price) change.unitPrice = readPrice(values.price);
+  if (values.stock !== before.stock) change.stock = values.stock ? readStock(values.stock) : REMOVED;
+  if (values.detail !== before.detail) change.detail = values.detail.trim() ? values.detail : REMOVED;
+  if (values.brand !== before.brand)
     change.brand = values.brand ? { __type: 'Pointer', className: 'Category', objectId: values.brand } : REMOVED;
   return change;
 }

@@ -8,6 +8,7 @@ import { Collection } from '../../shared/store.js';
 import { changePrices, changeSale } from '../bulk-dialog.js';
 import { viewBar } from '../list-views.js';
 import { counted, heading, pager, searchField, stateChips } from '../listing.js';
+import { followProducts } from '../live/products.js';
 import { exportProducts, importProducts } from '../product-files.js';
 import { gridColumns, productGrid } from '../product-grid.js';
 import { addProduct } from '../product-new.js';
@@ -42,6 +43,7 @@ export async function render(view) {
     'abort',
     products.subscribe((product) => shown.renew(product)),
   );
+  followProducts(products, shown, signal);
 
   function drawBulk() {
     const some = () => [...selected].map((id) => products.get(id));

@@ -1,12 +1,14 @@
 // The view of the morning: what was sold, and what waits for somebody, as far as it is the operator's to know.
 
 import { ask, auth, call, find } from '../../shared/api.js';
-import { h } from '../../shared/dom.js';
+import { fill, h } from '../../shared/dom.js';
 import { longDay, money, number, percent } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { server } from '../../shared/settings.js';
 import { runs } from '../areas.js';
-import { heading } from '../listing.js';
+import { counted, heading } from '../listing.js';
+import { followCard } from '../live/card.js';
+import { newsLine } from '../live/news.js';
 import { inState } from '../orders-shared.js';
 import { ordersChart, salesChart, sum } from '../sales-charts.js';
 import { lowStock, ROWS, toModerate, toShip, troubles } from '../today-cards.js';
@@ -16,11 +18,22 @@ const LOW = 10;
 
 export async function render({ router, signal }) {
   const { sales, orders, low, reviews, ...state } = await asked(signal);
-  const cards = [orders && toShip(orders, router), low && lowStock(low, router)];
+  const waits = h('span', number(orders?.count ?? 0));
+  const news = newsLine();
+  const shipping = (now, before) => {
+    fill(waits, number(now.count));
+    if (now.count > before.count) news.say(counted('live.newOrders', now.count - before.count));
+    return toShip(now, router);
+  };
+  const cards = [
+    orders && followCard('Order', waiting(), orders, shipping, signal),
+    low && followCard('Product', lowest, low, (now) => lowStock(now, router), signal),
+  ];
   const moderation = reviews && toModerate(reviews, router);
   return [
     heading(greeting(), longDay(new Date())),
-    figures(sales?.points, orders?.count),
+    news.element,
+    figures(sales?.points, orders && waits),
     sales
       ? h(
           'div.columns',
@@ -36,8 +49,8 @@ async function asked(signal) {
   const [readsOrders, keepsProducts] = [runs('orders', 'support'), runs('catalog')];
   const questions = {
     sales: runs('developers') && salesOf(signal),
-    orders: readsOrders && find('Order', { where: inState('made'), order: 'orderNo', limit: ROWS, count: 1, signal }),
-    low: keepsProducts && find('Product', { ...lowest, limit: ROWS, count: 1, signal }),
+    orders: readsOrders && find('Order', { ...waiting(), signal }),
+    low: keepsProducts && find('Product', { ...lowest, signal }),
     reviews: runs('catalog', 'support') && ask('reviewsToModerate', { limit: 100 }, signal),
     mails: runs('support') && ask('mails', { state: 'failed', limit: 100 }, signal),
     declined: runs('orders') && ask('charges', { state: 'declined', limit: 100 }, signal),
@@ -47,7 +60,13 @@ async function asked(signal) {
   return Object.fromEntries(Object.keys(questions).map((name, index) => [name, answers[index]]));
 }
 
-const lowest = { where: { stock: { $lte: LOW }, active: { $ne: false } }, order: 'stock,name' };
+const lowest = {
+  where: { stock: { $lte: LOW }, active: { $ne: false } },
+  order: 'stock,name',
+  limit: ROWS,
+  count: 1,
+};
+const waiting = () => ({ where: inState('made'), order: 'orderNo', limit: ROWS, count: 1 });
 
 /** The days of the shop's currency. The server counts days in UTC. */
 async function salesOf(signal) {
@@ -67,12 +86,11 @@ function greeting() {
   return name ? t(`today.${part}.name`, { name }) : t(`today.${part}`);
 }
 
-/** The row of numbers; `points` and `waiting` are of those alone who are told. */
-function figures(points, waiting) {
-  const sold = points ? sales(points) : [];
-  const waits =
-    typeof waiting === 'number' ? [figure(t('today.waiting'), number(waiting), t('today.waitingNote'))] : [];
-  return sold.length + waits.length ? h('dl.figuresRow', sold, waits) : null;
+/** The row of numbers; `points` and `waits` are of those alone who are told. */
+function figures(points, waits) {
+  const all = points ? sales(points) : [];
+  if (waits) all.push(figure(t('today.waiting'), waits, t('today.waitingNote')));
+  return all.length ? h('dl.figuresRow', all) : null;
 }
 
 function sales(points) {

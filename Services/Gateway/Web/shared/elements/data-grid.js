@@ -4,31 +4,32 @@
 import { SPAN, spanStart } from '../browser/cursor-pages.js';
 import { fill, h } from '../dom.js';
 import { heading } from './data-grid-head.js';
+import { GridRows } from './data-grid-rows.js';
 import { destination } from './table-keys.js';
 
 const ROW = 40;
 /** Rows above and below those in sight, so that scrolling shows no gap: as elements, and as far as they are asked for. */
 const BEYOND = 8;
 const AHEAD = 60;
-/** A value that is being typed: its row is drawn anew when that is over, not when an earlier answer comes. */
-const FIELD = '.cellOfData > :is(input:not([type="checkbox"]), select)';
 
 export class DataGrid extends HTMLElement {
   #options = {};
   #columns = [];
   #pages = null;
-  #rows = new Map();
-  /** What each row of elements was made of. */
-  #made = new WeakMap();
+  #rows = null;
   #start = 0;
   #at = { row: 0, column: 0 };
   #frame = 0;
   #pressed = null;
+  /** The cell that Tab reaches. */
+  #stop = null;
   #body = h('div.rowsOfData', { role: 'rowgroup' });
   #sizes = new ResizeObserver(() => this.draw());
 
   /**
-   * @param columns `{ title, width, kind, sort, cell(row) }`; widths in rem.
+   * @param columns `{ title, width, kind, sort, cell(row), control }`; widths in rem. `cell` answers a text. A `control`
+   *   stands in its place, `{ make(row), show(element, row) }`: `make` makes an element, which asks `row` whose it is
+   *   now, and `show` makes it that of a row.
    * @param options `{ label, pages, sorted, onsort, enter(place), classOf(row) }`: `enter` is told `{ row, column, cell,
    *   index }` when somebody goes into a cell.
    */
@@ -36,6 +37,8 @@ export class DataGrid extends HTMLElement {
     this.#columns = columns;
     this.#options = options;
     this.#pages = options.pages;
+    this.#body.replaceChildren();
+    this.#rows = new GridRows(this.#body, columns, { ...options, at: (index) => this.#pages.at(index) });
     const head = columns.map((column, index) => heading(column, index, options));
     const top = h('div.rowOfData.headings', { role: 'row', 'aria-rowindex': 1 }, head);
     const grid = h(
@@ -70,7 +73,7 @@ export class DataGrid extends HTMLElement {
     });
   };
 
-  /** Makes elements of the rows in sight and of those that changed, and drops the others: at every scroll. */
+  /** Makes elements stand for the rows in sight: at every scroll, and when rows changed. */
   draw() {
     if (!this.#pages || !this.isConnected) return;
     const length = this.#pages.length;
@@ -81,65 +84,24 @@ export class DataGrid extends HTMLElement {
     if (start !== this.#start) {
       const offset = this.scrollTop - (start - this.#start) * ROW;
       this.#start = start;
-      for (const [index, row] of this.#rows) this.#place(row, index);
       this.scrollTop = offset;
     }
-    this.firstElementChild.setAttribute('aria-rowcount', this.#pages.isComplete ? length + 1 : -1);
-    const first = Math.max(this.#start, top - BEYOND);
+    this.firstElementChild.ariaRowCount = this.#pages.isComplete ? length + 1 : -1;
+    const first = Math.max(start, top - BEYOND);
     const last = Math.min(length - 1, top + Math.ceil(this.clientHeight / ROW) + BEYOND);
-    for (const [index, row] of this.#rows) {
-      if ((index < first || index > last) && !row.contains(document.activeElement)) {
-        row.remove();
-        this.#rows.delete(index);
-      }
-    }
-    for (let index = first; index <= last; index += 1) {
-      const row = this.#rows.get(index);
-      if (!row || (this.#made.get(row) !== this.#pages.at(index) && !row.querySelector(FIELD))) this.#make(index);
-    }
+    this.#rows.draw(first, last, start, ROW);
     this.#settle(first);
     this.#pages.want(first - AHEAD, last + AHEAD);
   }
 
-  #make(index) {
-    const object = this.#pages.at(index);
-    const cells = this.#columns.map((column, at) =>
-      h(
-        `div.cellOfData.${column.kind}`,
-        { role: 'gridcell', 'aria-colindex': at + 1, tabindex: -1 },
-        object ? column.cell(object) : object === null ? (at ? '' : '–') : '…',
-      ),
-    );
-    const state = object ? this.#options.classOf(object) : '';
-    const row = h(
-      'div.rowOfData',
-      { role: 'row', 'aria-rowindex': index + 2, 'aria-busy': String(object === undefined), 'data-state': state },
-      cells,
-    );
-    row.dataset.index = index;
-    this.#made.set(row, object);
-    for (const inside of row.querySelectorAll('a, button, input')) inside.tabIndex = -1;
-    this.#place(row, index);
-    const old = this.#rows.get(index);
-    this.#rows.set(index, row);
-    const next = [...this.#rows.entries()].filter(([other]) => other > index).sort(([a], [b]) => a - b)[0]?.[1];
-    if (!old) return this.#body.insertBefore(row, next ?? null);
-    const column = [...old.children].findIndex((cell) => cell.contains(document.activeElement));
-    old.replaceWith(row);
-    if (column >= 0) this.#focus(index, column);
-  }
-
-  #place(row, index) {
-    row.style.transform = `translateY(${(index - this.#start) * ROW}px)`;
-  }
-
   /** One cell can be reached by Tab: the one that had the focus, or the first in sight. */
   #settle(first) {
-    const row = this.#rows.get(this.#at.row) ?? this.#rows.get(first);
-    const cell = row?.children[this.#at.column];
-    if (!cell || cell.tabIndex === 0) return;
-    for (const other of this.#body.querySelectorAll('[role=gridcell][tabindex="0"]')) other.tabIndex = -1;
+    const { row, column } = this.#at;
+    const cell = this.#rows.cell(row, column) ?? this.#rows.cell(first, column);
+    if (!cell || cell === this.#stop) return;
+    if (this.#stop) this.#stop.tabIndex = -1;
     cell.tabIndex = 0;
+    this.#stop = cell;
   }
 
   #focus(row, column) {
@@ -149,7 +111,7 @@ export class DataGrid extends HTMLElement {
     if (top < this.scrollTop) this.scrollTop = top;
     else if (top > this.scrollTop + room) this.scrollTop = top - room;
     this.draw();
-    const cell = this.#rows.get(row)?.children[column];
+    const cell = this.#rows.cell(row, column);
     this.#settle(row);
     cell?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
     cell?.focus({ preventScroll: true });

@@ -1,0 +1,46 @@
+// The grid of products, whose stock and prices others change.
+
+import { find } from '../../shared/api.js';
+import { listen } from '../../shared/live/live.js';
+import { paced } from '../../shared/live/paced.js';
+
+/** @param products the Collection of the table's rows. */
+export function followProducts(products, shown, signal) {
+  const ids = shown.rows.map(({ objectId }) => objectId);
+  if (!ids.length) return;
+  const stale = new Set();
+  /** Rows that somebody types in: they are drawn when that is over. */
+  const late = new Set();
+  const look = paced(async () => {
+    const wanted = [...stale];
+    if (wanted.length) {
+      const where = { objectId: { $in: wanted } };
+      const { results } = await find('Product', { where, include: 'brand', limit: wanted.length, signal });
+      for (const id of wanted) stale.delete(id);
+      const others = results.filter(({ objectId, updatedAt }) => products.get(objectId).updatedAt !== updatedAt);
+      for (const { objectId } of products.put(others)) late.add(objectId);
+    }
+    for (const id of late) {
+      if (isTypedIn(shown, id)) continue;
+      late.delete(id);
+      shown.renew(products.get(id));
+    }
+    if (late.size) look();
+  }, signal);
+  listen(
+    'Product',
+    { where: { objectId: { $in: ids } } },
+    ({ object }) => {
+      // What was changed here is known.
+      const changed = object ? [object.objectId] : ids;
+      for (const id of changed) if (!object || products.get(id).updatedAt !== object.updatedAt) stale.add(id);
+      look();
+    },
+    signal,
+  );
+}
+
+function isTypedIn(shown, id) {
+  const index = shown.rows.findIndex(({ objectId }) => objectId === id);
+  return !!shown.querySelectorAll('tbody tr')[index]?.querySelector('input:not([type=checkbox])');
+}

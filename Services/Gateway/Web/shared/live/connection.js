@@ -1,0 +1,197 @@
+// One connection for all live queries of a tab: Parse's LiveQuery protocol over a WebSocket. It is there from the first
+// who listens until a while after the last one left, and comes back by itself. Socket, clock and chance come from
+// outside, so that nothing here needs a browser.
+
+/** A view that follows within this time finds the connection still there. */
+const LINGERS = 20000;
+const PAUSE = 1000;
+const LONGEST = 60000;
+/** A connection that held so long was a good one: the next pause is the first one again. */
+const HELD = 30000;
+/** Connections that fail before any worked, such as behind a proxy that knows no WebSockets: then there are none. */
+const TRIES = 3;
+const OPEN = 1;
+/** RFC 6455, section 7.4.1: the server says that it will not have it. */
+const REFUSED = 1008;
+const kinds = ['create', 'enter', 'update', 'leave', 'delete'];
+/** Errors that end a subscription which was there; past others it goes on. */
+const ends = [102, 119, 154, 155];
+const NO_SESSION = 209;
+const ownClock = {
+  setTimeout: (run, after) => setTimeout(run, after),
+  clearTimeout: (timer) => clearTimeout(timer),
+  now: () => performance.now(),
+};
+
+export class LiveConnection {
+  #open;
+  #hello;
+  #clock;
+  #random;
+  #socket = null;
+  /** When the server took it; null before. */
+  #since = null;
+  #listeners = new Map();
+  #last = 0;
+  #failures = 0;
+  #hasWorked = false;
+  #isOver = false;
+  #isPaused = false;
+  #timer = null;
+  #lingering = null;
+  isLive = false;
+  /** Told whether somebody hears of changes now. */
+  onstate = () => {};
+  /** Told that the session is over. */
+  onsession = () => {};
+
+  /**
+   * @param open makes a socket, as `new WebSocket` does.
+   * @param hello answers who connects: the members of `connect`.
+   */
+  constructor(open, hello, { clock = ownClock, random = Math.random } = {}) {
+    this.#open = open;
+    this.#hello = hello;
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  /**
+   * Listens to a query, `{ className, where, keys }`, until the signal ends. A query that is refused is never heard of.
+   * @param tell is called with `{ kind, object }` for each change. `kind` is `unsure` where anything may have happened:
+   *   when it begins, and after a time of which the server does not know any more.
+   */
+  listen(query, tell, signal) {
+    if (this.#isOver || signal.aborted) return;
+    this.#last += 1;
+    const listener = { id: this.#last, query, tell, cursor: undefined, isThere: false };
+    this.#listeners.set(listener.id, listener);
+    signal.addEventListener('abort', () => this.#forget(listener), { once: true });
+    if (this.#since !== null) this.#subscribe(listener);
+    else this.#connect();
+    this.#clock.clearTimeout(this.#lingering);
+    this.#lingering = null;
+  }
+
+  /** Nobody looks: the connection goes, and comes back with `resume` where it was. */
+  pause() {
+    this.#isPaused = true;
+    this.#leave();
+  }
+
+  resume() {
+    this.#isPaused = false;
+    this.#failures = 0;
+    this.#connect();
+  }
+
+  /** Somebody signs out: nobody listens any more. */
+  end() {
+    this.#listeners.clear();
+    this.#leave();
+    this.#failures = 0;
+    this.#isOver = false;
+  }
+
+  #forget(listener) {
+    if (!this.#listeners.delete(listener.id)) return;
+    if (this.#since !== null) this.#send({ op: 'unsubscribe', requestId: listener.id });
+    this.#settle();
+    if (!this.#listeners.size) this.#lingering ??= this.#clock.setTimeout(() => this.#leave(), LINGERS);
+  }
+
+  #connect() {
+    if (this.#socket || this.#isOver || this.#isPaused || !this.#listeners.size) return;
+    this.#clock.clearTimeout(this.#timer);
+    this.#timer = null;
+    const socket = this.#open();
+    this.#socket = socket;
+    const isMine = () => this.#socket === socket;
+    socket.onopen = () => {
+      // One that is not wanted any more is closed only now: before, the browser would call that an error.
+      if (isMine()) this.#send({ op: 'connect', ...this.#hello() });
+      else socket.close();
+    };
+    socket.onmessage = ({ data }) => isMine() && this.#heard(JSON.parse(data));
+    socket.onclose = ({ code }) => isMine() && this.#closed(code);
+  }
+
+  #leave() {
+    this.#clock.clearTimeout(this.#timer);
+    this.#clock.clearTimeout(this.#lingering);
+    this.#timer = null;
+    this.#lingering = null;
+    const socket = this.#socket;
+    this.#lose();
+    if (socket?.readyState === OPEN) socket.close();
+  }
+
+  #lose() {
+    this.#socket = null;
+    this.#since = null;
+    for (const listener of this.#listeners.values()) listener.isThere = false;
+    this.#settle();
+  }
+
+  #closed(code) {
+    const isGood = this.#since !== null && this.#clock.now() - this.#since >= HELD;
+    this.#failures = isGood ? 1 : this.#failures + 1;
+    this.#lose();
+    if (code === REFUSED || (!this.#hasWorked && this.#failures >= TRIES)) this.#isOver = true;
+    if (this.#isOver || this.#isPaused || !this.#listeners.size) return;
+    const pause = Math.min(LONGEST, PAUSE * 2 ** (this.#failures - 1)) * (0.5 + this.#random());
+    this.#timer = this.#clock.setTimeout(() => {
+      this.#timer = null;
+      this.#connect();
+    }, pause);
+  }
+
+  #heard(message) {
+    const listener = this.#listeners.get(message.requestId);
+    if (message.op === 'connected') {
+      this.#since = this.#clock.now();
+      this.#hasWorked = true;
+      for (const one of this.#listeners.values()) this.#subscribe(one);
+    } else if (message.op === 'error') this.#refused(message, listener);
+    else if (!listener) return;
+    else if (message.op === 'subscribed') {
+      const isSure = listener.cursor !== undefined && !message.missed;
+      listener.isThere = true;
+      listener.cursor = message.cursor;
+      this.#settle();
+      if (!isSure) listener.tell({ kind: 'unsure', object: null });
+    } else if (kinds.includes(message.op)) {
+      listener.cursor = message.cursor;
+      listener.tell({ kind: message.op, object: message.object });
+    }
+  }
+
+  #refused({ code, reconnect, requestId }, listener) {
+    if (code === NO_SESSION) {
+      this.end();
+      return this.onsession();
+    }
+    // The server closes the connection, and it is opened anew.
+    if (reconnect) return;
+    if (requestId === null || requestId === undefined) this.#isOver = true;
+    if (listener && (!listener.isThere || ends.includes(code))) {
+      this.#listeners.delete(listener.id);
+      this.#settle();
+    }
+  }
+
+  #subscribe({ id, query, cursor }) {
+    this.#send({ op: 'subscribe', requestId: id, query, ...(cursor ? { cursor } : {}) });
+  }
+
+  #send(message) {
+    if (this.#socket?.readyState === OPEN) this.#socket.send(JSON.stringify(message));
+  }
+
+  #settle() {
+    const isLive = [...this.#listeners.values()].some((listener) => listener.isThere);
+    if (isLive === this.isLive) return;
+    this.isLive = isLive;
+    this.onstate(isLive);
+  }
+}
