@@ -31,6 +31,13 @@ struct HTTPServer: ProcessPart {
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.backlog, value: Self.backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .serverChannelInitializer { channel in
+                // Without descriptors it waits for a second; else it would ask the kernel again and again.
+                let patience = AcceptBackoffHandler(shouldForwardIOErrorCaught: false)
+                return channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(patience)
+                }
+            }
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture { try setUp(channel, among: connections) }
