@@ -54,14 +54,14 @@ let package = Package(
     // changed compiles the package anew (swiftlang/swift-package-manager#10525). One trait has but one order; of those
     // that these packages have by default none is needed.
     dependencies: [
-        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1", traits: []),
         .package(url: "https://github.com/hummingbird-project/swift-mustache", exact: "2.1.1"),
         .package(url: "https://github.com/apple/swift-protobuf", exact: "1.39.0", traits: []),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-extras", exact: "1.35.2"),
+        .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0", traits: []),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
-        .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
     ],
     targets: [
         // C libraries from Debian.
@@ -115,7 +115,6 @@ let package = Package(
             dependencies: [
                 "MessageBus", "Messages", "ObjectStore", "ParseProtocol", "ProcessKit",
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             path: "Shared/ServiceKit"
         ),
@@ -126,12 +125,13 @@ let package = Package(
             dependencies: [
                 "CZlib", "Cryptography", "MessageBus", "Messages", "Outbound", "ParseProtocol", "ProcessKit",
                 .product(name: "DequeModule", package: "swift-collections"),
-                // The HTTP server alone: Hummingbird's router brings a file system and tracing along, half a minute
-                // of every first build.
-                .product(name: "HummingbirdCore", package: "hummingbird"),
+                // The codec alone: an HTTP server of a framework was a minute of every first build (`HTTP/Server`).
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Mustache", package: "swift-mustache"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+                .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOWebSocket", package: "swift-nio"),
             ],
@@ -172,15 +172,17 @@ let package = Package(
 // compiled in the same way, so that going from one to the other plans anew and compiles only what was left out.
 // `--product` would not do: SwiftPM takes one at a time and plans anew for each.
 //
-// Both ask for the same packages but a small one: SwiftPM removes the sources of a package that is no longer asked for,
-// and compiles them once more when they come back. So ArgumentParser is asked for above, though only the tools of this
-// section use it.
+// Both ask for the same packages but two: SwiftPM removes the sources of a package that is no longer asked for, and
+// compiles them once more when they come back. So ArgumentParser is asked for above, though only the tools of this
+// section use it. Hummingbird, which the benchmarks compare with, would have every shop fetch seven packages that it
+// needs nothing of.
 //
 // No target may have AsyncHTTPClient or HummingbirdTLS behind it: with them comes a TLS library of four hundred C
 // files. They are fetched all the same, because Hummingbird's package names them.
 if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
     package.dependencies += [
-        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0")
+        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1", traits: []),
     ]
     package.products += [
         .executable(name: "satchel-bench", targets: ["Benchmarks"]),
@@ -249,11 +251,15 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         .testTarget(name: "ParseProtocolTests", dependencies: ["ParseProtocol"]),
         .testTarget(
             name: "MessageBusTests",
-            dependencies: ["MessageBus", "Messages", "CZeroMQ", .product(name: "Logging", package: "swift-log")]),
+            dependencies: ["MessageBus", "Messages", "CZeroMQ", .product(name: "Logging", package: "swift-log")],
+            swiftSettings: unoptimised),
         .testTarget(name: "CryptographyTests", dependencies: ["Cryptography", "SignedTokens", "ParseProtocol"]),
         .testTarget(name: "ProcessKitTests", dependencies: ["ProcessKit"]),
-        .testTarget(name: "OutboundTests", dependencies: ["Outbound", "TestSupport", "ParseProtocol"]),
-        .testTarget(name: "ObjectStoreTests", dependencies: ["ObjectStore", "ParseProtocol"]),
+        .testTarget(
+            name: "OutboundTests", dependencies: ["Outbound", "TestSupport", "ParseProtocol"],
+            swiftSettings: unoptimised),
+        .testTarget(
+            name: "ObjectStoreTests", dependencies: ["ObjectStore", "ParseProtocol"], swiftSettings: unoptimised),
         // Tests of services in process: a target for each, and one for what several must agree on.
         .target(
             name: "ServiceSupport",
@@ -268,10 +274,17 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
             dependencies: [
                 "ServiceKit", "ProcessKit", "ObjectStore", "MessageBus", "Messages", "ParseProtocol", "ServiceSupport",
                 "TestSupport",
-            ]),
+            ], swiftSettings: unoptimised),
         .testTarget(
             name: "GatewayServiceTests",
-            dependencies: ["GatewayService", "MessageBus", "Messages", "ParseProtocol", "ProcessKit", "TestSupport"],
+            dependencies: [
+                "GatewayService", "MessageBus", "Messages", "ParseProtocol", "ProcessKit", "TestSupport",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+            ],
             swiftSettings: unoptimised),
         serviceTests("Catalog"),
         serviceTests("Users", dependencies: ["TestSupport"]),
@@ -292,7 +305,8 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         .testTarget(
             name: "SuiteClientTests", dependencies: ["SuiteClient", .product(name: "NIOCore", package: "swift-nio")]),
         .testTarget(name: "AttackTests", dependencies: ["Attack"]),
-        .testTarget(name: "LoadTests", dependencies: ["Load", "ParseProtocol", "TestSupport"]),
+        .testTarget(
+            name: "LoadTests", dependencies: ["Load", "ParseProtocol", "TestSupport"], swiftSettings: unoptimised),
         scenarios("ScenarioTests", exclude: ["Fixtures"]),
         scenarios("GatewayScenarios"),
         scenarios("HardeningScenarios"),

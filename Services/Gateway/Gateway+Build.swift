@@ -1,12 +1,9 @@
 import Foundation
-import HummingbirdCore
 import Logging
 import MessageBus
 import Messages
-import NIOPosix
 import Outbound
 import ProcessKit
-import ServiceLifecycle
 import Synchronization
 
 /// Wires the gateway and runs it until SIGTERM or SIGINT.
@@ -60,41 +57,29 @@ func runGateway() async throws {
         turns: LargeBodyTurns(share: configuration.capacity.largeBodyShare),
         answers: answers, traffic: traffic, logger: logger)
     // The last one ends first: no request is taken any more, those under way are answered, then the broker stops.
-    let group = ServiceGroup(
-        configuration: .init(
-            services: [
-                BrokerService(broker: broker, code: CodeRequests(router: router, answers: answers)),
-                RequestReporter(meter: meter, services: services, logger: logger),
-                try listener(front, gate, configuration, hub, router.mount, logger),
-                // First of all: its streams have no end of their own.
-                hub,
-            ], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
-    try await group.run()
+    try await ProcessParts.run(
+        [
+            BrokerLife(broker: broker, code: CodeRequests(router: router, answers: answers)),
+            RequestReporter(meter: meter, services: services, logger: logger),
+            server(front, gate, configuration, hub, router.mount, logger),
+            // First of all: its streams have no end of their own.
+            hub,
+        ], until: await ProcessEnd.bySignal())
 }
 
-/// The HTTP server. It is HummingbirdCore's, the part of Hummingbird below its router, for which we have our own.
-private func listener(
+private func server(
     _ front: HTTPFront, _ gate: ConnectionGate, _ configuration: GatewayConfiguration, _ hub: LiveHub, _ mount: Mount,
     _ logger: Logger
-) throws -> any Service {
-    let builder = HTTPServerBuilder.http1(
-        configuration: .init(
-            additionalChannelHandlers: [
-                ConnectionGuard(gate), ContinueHandler(),
-                // Before the reader, so that it sees every request; Hummingbird's own has no time limit then.
-                HTTPConnectionStateHandler(idleTimeout: .seconds(75), logger: logger),
+) -> HTTPServer {
+    HTTPServer(
+        host: configuration.host, port: configuration.port, logger: logger, url: "\(configuration.publicURL)",
+        handlers: {
+            [
+                ConnectionGuard(gate), ContinueHandler(), ConnectionUseHandler(),
                 LiveUpgrade(hub, configuration, mount), DirectHandler(front),
-            ]))
-    return try builder.buildServer(
-        configuration: .init(address: .hostname(configuration.host, port: configuration.port), backlog: 1024),
-        eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
-        logger: logger,
-        responder: { (request, writer: consuming ResponseWriter, connection) in
-            try await front.serve(request, writer, over: connection)
+            ]
         },
-        onServerRunning: { _ in
-            logger.notice("Listening.", metadata: ["url": "\(configuration.publicURL)"])
-        })
+        respond: { request, connection in try await front.response(to: request, over: connection) })
 }
 
 extension Controllers {
@@ -158,15 +143,15 @@ private final class LiveHearers: Sendable {
 }
 
 /// The broker's life: it starts before the listener and stops after it.
-private struct BrokerService: Service {
+private struct BrokerLife: ProcessPart {
     let broker: Broker
     let code: CodeRequests
 
-    func run() async throws {
+    func run(until end: ProcessEnd) async throws {
         // Cloud code waits for triggers of its own, which are calls of cloud code as well; its pool bounds them.
         try await broker.start(
             answering: [CloudCalls.ask.kind: { code.take($0) }], withoutWindow: [CloudCalls.run.service])
-        try? await gracefulShutdown()
+        await end.wait()
         broker.stop()
     }
 }

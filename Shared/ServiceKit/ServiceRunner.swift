@@ -3,7 +3,6 @@ import Logging
 import MessageBus
 import ObjectStore
 import ProcessKit
-import ServiceLifecycle
 
 /// Runs a service until SIGTERM or SIGINT: the whole of a service's entry file is one call of this.
 /// - Parameters:
@@ -42,10 +41,8 @@ private func run(
     try configuration.start.makeDataDirectory()
     let host = try ServiceHost(plan: plan, configuration: configuration, logger: logger)
     let routes = try ServiceRoutes(host: host, build: build)
-    let group = ServiceGroup(
-        services: [RunningService(host: host, routes: routes)], gracefulShutdownSignals: [.sigterm, .sigint],
-        logger: logger)
-    try await group.run()
+    let end = await ProcessEnd.bySignal()
+    try await ProcessParts.run([RunningService(host: host, routes: routes)], until: end)
 }
 
 /// Ends the process at once: what is left of the database must stay as it is for whoever repairs it, and whoever starts
@@ -56,7 +53,7 @@ private func refuse(_ problem: DatabaseRefused, _ logger: Logger) {
 }
 
 /// A service from its first message to its last.
-private struct RunningService: Service {
+private struct RunningService: ProcessPart {
     let host: ServiceHost
     let routes: ServiceRoutes
 
@@ -74,7 +71,7 @@ private struct RunningService: Service {
     /// The same with one that has said nothing.
     private static let unheardMax = Duration.milliseconds(100)
 
-    func run() async throws {
+    func run(until end: ProcessEnd) async throws {
         host.background.add(host.outbox.work)
         host.background.add(DiskWatch(host: host).work)
         host.whenWriter("replies", every: .seconds(15), problem: "Old replies could not be removed.") { [host] in
@@ -90,7 +87,7 @@ private struct RunningService: Service {
         let load = RequestLoad()
         try await host.bus.start { _ in RouteHandler(routes: routes, reader: try host.store.makeReader(), load: load) }
         host.logger.notice("Ready.", metadata: ["service": "\(host.plan.name)", "release": "\(satchelRelease)"])
-        try? await gracefulShutdown()
+        await end.wait()
         // A task of its own, in which pauses last although this one may be cancelled.
         await Task { await stop(load) }.value
     }

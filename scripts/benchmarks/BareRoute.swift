@@ -3,7 +3,7 @@ import Hummingbird
 import Logging
 import NIOCore
 
-/// Bare Hummingbird routes: the most a gateway built on it could do.
+/// Bare Hummingbird routes: what a server of a framework does on the same NIO.
 struct BareRoute: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bare-route", abstract: "Serves GET /bare/N, N bytes of JSON from memory, and POST /bare/events.")

@@ -3,8 +3,8 @@ import ParseProtocol
 
 /// The orders that followed pushes (`PushTaps`), and their money.
 package enum PushSales {
-    /// Adds up the orders of these pushes: `orders` in all, and `sales` by currency. An order has one push, so that none
-    /// counts twice. What went back to the customer is as of now, and never more than was paid.
+    /// Adds up the orders of these pushes: `orders` in all, and `sales` by currency. An order has one push, so that
+    /// none counts twice. What went back to the customer is as of now, and never more than was paid.
     package static func of(_ hashes: [String], _ reader: StoreReader) throws -> JSON {
         let rows = try reader.rows(
             """

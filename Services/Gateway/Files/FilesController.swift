@@ -1,5 +1,4 @@
 import HTTPTypes
-import HummingbirdCore
 import Messages
 import NIOCore
 import ParseProtocol
@@ -220,7 +219,7 @@ struct FilesController: Sendable {
     private func stream(
         _ name: String, _ wanted: Range<Int>, _ beginning: ByteBuffer, _ trace: String
     ) -> ResponseBody {
-        ResponseBody(contentLength: wanted.count) { writer in
+        .stream(length: wanted.count) { writer in
             var position = wanted.lowerBound
             while position < wanted.upperBound {
                 let length = min(Self.partBytes, wanted.upperBound - position)
@@ -234,7 +233,6 @@ struct FilesController: Sendable {
                 position += part.readableBytes
                 try await writer.write(part)
             }
-            try await writer.finish(nil)
         }
     }
 

@@ -1,5 +1,4 @@
 import HTTPTypes
-import HummingbirdCore
 import Logging
 import NIOCore
 import NIOHTTP1
@@ -48,24 +47,17 @@ final class HTTPFront: Sendable {
         self.logger = logger
     }
 
-    /// Answers one request of a connection.
+    /// The answer to one request of a connection.
     /// - Throws: `HTTPParserError` when the rest of the request is no HTTP, which the server answers and ends the
-    ///   connection; anything else ends it without an answer.
-    func serve(_ request: Request, _ writer: consuming ResponseWriter, over connection: any Channel) async throws {
-        let response: Response
+    ///   connection.
+    func response(to request: Request, over connection: any Channel) async throws(HTTPParserError) -> Response {
         do {
-            response = try await respond(to: request, over: connection)
+            return try await respond(to: request, over: connection)
         } catch let error as HTTPParserError {
             throw error
         } catch {
             logger.debug("A request ended without an answer.", metadata: ["error": "\(error)"])
-            response = Response(status: .internalServerError, headers: [.date: date.text])
-        }
-        do {
-            try await writer.write(response: response.head, body: response.body)
-        } catch is HTTPParserError {
-            // A second answer would go into the middle of this one.
-            throw AnswerInterrupted()
+            return Response(status: .internalServerError, headers: [.date: date.text])
         }
     }
 
@@ -103,9 +95,9 @@ final class HTTPFront: Sendable {
         if head.status == .notModified { return Response(status: head.status, headers: head.headerFields) }
         let response = Response(
             status: head.status, headers: head.headerFields,
-            body: answer.stream ?? answer.final.map { ResponseBody(byteBuffer: $0.buffer) }
+            body: answer.stream ?? answer.final.map { .whole($0.buffer) }
                 ?? AnswerWriter.responseBody(body, hold, configuration.capacity))
-        return request.method == .head ? response.createHeadResponse() : response
+        return request.method == .head ? response.withoutBody : response
     }
 
     /// Counts the answer by its time; logs what failed, and every request where that is asked for.
@@ -245,7 +237,6 @@ final class HTTPFront: Sendable {
 
     private struct TooManyHeaders: Error {}
     private struct BodyTooLarge: Error {}
-    private struct AnswerInterrupted: Error {}
 
     /// Browsers and proxies together send about thirty.
     private static let headersMax = 100

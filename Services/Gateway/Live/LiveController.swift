@@ -1,5 +1,4 @@
 import HTTPTypes
-import HummingbirdCore
 import Messages
 import NIOCore
 import ParseProtocol
@@ -39,7 +38,7 @@ struct LiveController: Sendable {
             .contentType: "\(Self.mediaType); charset=utf-8", .cacheControl: "no-store",
             Self.buffering: "no",
         ]
-        response.stream = ResponseBody { writer in try await stream.send(through: &writer) }
+        response.stream = .stream { writer in try await stream.send(through: writer) }
         return response
     }
 
@@ -102,7 +101,7 @@ private final class LiveStream: Sendable {
         hub.leave()
     }
 
-    func send(through writer: inout any ResponseBodyWriter) async throws {
+    func send(through writer: ResponseBodyWriter) async throws {
         let comments = Task { [outlet] in
             while !Task.isCancelled {
                 try await Task.sleep(for: Self.commentEvery)
@@ -114,6 +113,5 @@ private final class LiveStream: Sendable {
             try await writer.write(text)
             outlet.taken(text.readableBytes)
         }
-        try await writer.finish(nil)
     }
 }

@@ -2,7 +2,7 @@ import Logging
 import MessageBus
 import Messages
 import ParseProtocol
-import ServiceLifecycle
+import ProcessKit
 import Synchronization
 
 /// The gateway's end of live queries: it asks services for what is new and hands it to the connections that wait for
@@ -11,7 +11,7 @@ import Synchronization
 /// Rights are those of the moment. When `users` says that sessions have to be looked up again, the broker tells the hub
 /// before the reply that carried it goes anywhere: what is written by somebody who knows of it is matched with their
 /// new rights or not at all.
-final class LiveHub: Service {
+final class LiveHub: ProcessPart {
     let access: LiveAccess
     let triggers: LiveTriggers
     let backlog = LiveBacklog()
@@ -274,9 +274,9 @@ final class LiveHub: Service {
     // MARK: Life
 
     /// Looks up sessions from time to time until the gateway stops, and then tells every connection.
-    func run() async throws {
-        while !Task.isShuttingDownGracefully, !Task.isCancelled {
-            try? await cancelWhenGracefulShutdown {
+    func run(until end: ProcessEnd) async throws {
+        while !end.isAskedFor, !Task.isCancelled {
+            await end.cancels {
                 try await Task.sleep(for: Self.sessionsEvery)
                 await self.lookUpSessions()
             }

@@ -1,5 +1,4 @@
 import HTTPTypes
-import HummingbirdCore
 import ParseProtocol
 
 /// The answer to a `ParseRequest`.

@@ -2,11 +2,11 @@ import Foundation
 import Logging
 import Messages
 import ParseProtocol
-import ServiceLifecycle
+import ProcessKit
 
 /// Hands the counts of requests to analytics every few seconds, and once more when the gateway stops. What is in memory
 /// when the gateway is killed, the last seconds' counts, is lost.
-struct RequestReporter: Service {
+struct RequestReporter: ProcessPart {
     let meter: RequestMeter
     let services: ServiceClient
     let logger: Logger
@@ -15,10 +15,10 @@ struct RequestReporter: Service {
     /// Analytics may be stopping at the same time, and the supervisor waits 10 s.
     private static let lastTimeout = Duration.seconds(2)
 
-    func run() async throws {
+    func run(until end: ProcessEnd) async throws {
         var tally = RequestTally(gateway: "\(Timestamp.now.milliseconds)-\(Names.random(8))")
-        while !Task.isShuttingDownGracefully, !Task.isCancelled {
-            try? await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.interval) }
+        while !end.isAskedFor, !Task.isCancelled {
+            await end.cancels { try await Task.sleep(for: Self.interval) }
             await report(&tally, timeout: .seconds(10))
         }
         await report(&tally, timeout: Self.lastTimeout)

@@ -1,5 +1,4 @@
 import HTTPTypes
-import HummingbirdCore
 import Messages
 import ParseProtocol
 
@@ -51,7 +50,7 @@ struct ExportController: Sendable {
         var response = ParseResponse(body: [])
         response.headers[.contentType] = format == "csv" ? "text/csv; charset=utf-8" : "application/json; charset=utf-8"
         response.headers[.contentDisposition] = "attachment; filename=\"\(className).\(format)\""
-        response.stream = ResponseBody { writer in try await file.send(through: &writer) }
+        response.stream = .stream { writer in try await file.send(through: writer) }
         return response
     }
 }

@@ -1,4 +1,3 @@
-import HummingbirdCore
 import ParseProtocol
 import Synchronization
 
@@ -33,28 +32,27 @@ final class ExportFile: Sendable {
     /// Sends everything.
     /// - Throws: what the services say, when the client is too slow or has gone. Ending the connection tells it that
     ///   the file is not complete.
-    func send(through writer: inout any ResponseBodyWriter) async throws {
+    func send(through writer: ResponseBodyWriter) async throws {
         var sender = AnswerWriter.Sender(settings)
-        try await sender.send(head, through: &writer)
+        try await sender.send(head, through: writer)
         var size = ExportPageSize()
         var isFirst = true
-        while let cursor = try await sendPage(&size, isFirst: isFirst, &sender, &writer) {
+        while let cursor = try await sendPage(&size, isFirst: isFirst, &sender, writer) {
             isFirst = false
             try await read(after: cursor, &size)
         }
-        try await sender.send(tail, through: &writer)
-        try await writer.finish(nil)
+        try await sender.send(tail, through: writer)
     }
 
     /// Sends the page that is there, which is gone when this returns.
     /// - Returns: where the next one begins; nil after the last one.
     private func sendPage(
         _ size: inout ExportPageSize, isFirst: Bool, _ sender: inout AnswerWriter.Sender,
-        _ writer: inout any ResponseBodyWriter
+        _ writer: ResponseBodyWriter
     ) async throws -> String? {
         guard let page = self.page.withLock({ $0.take() }) else { return nil }
         size.came(rows: page.objects.count, bytes: page.bytes)
-        try await sender.send(lines(page.objects, isFirst: isFirst), through: &writer)
+        try await sender.send(lines(page.objects, isFirst: isFirst), through: writer)
         return page.next
     }
 

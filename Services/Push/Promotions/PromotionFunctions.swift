@@ -110,8 +110,8 @@ struct PromotionFunctions: Sendable {
         return report
     }
 
-    /// How often apps said that one of these pushes opened them, and the orders that followed, as analytics counts them;
-    /// nil when it cannot be asked now.
+    /// How often apps said that one of these pushes opened them, and the orders that followed, as analytics counts
+    /// them; nil when it cannot be asked now.
     private func figures(of hashes: Set<String>, trace: String) async -> JSON? {
         guard !hashes.isEmpty else { return ["opens": 0, "orders": 0, "sales": []] }
         do {

@@ -97,8 +97,8 @@ package enum PushProgress {
 
     // MARK: - Failures
 
-    /// The deliveries of a promotion that failed, by the provider's reason or ours, the most frequent first. Reasons past
-    /// `namedMax` are counted together as `otherReasons`, at the end.
+    /// The deliveries of a promotion that failed, by the provider's reason or ours, the most frequent first. Reasons
+    /// past `namedMax` are counted together as `otherReasons`, at the end.
     /// - Parameter latest: pushes that are looked at, the newest.
     package static func failures(
         ofPromotion id: String, latest: Int64, from reader: some ObjectReading

@@ -54,8 +54,8 @@ enum TextIndex {
     static func trigramMatch(column: Int, literal: String) -> String? {
         let scalars = Array(literal.unicodeScalars)
         guard scalars.count >= 3, !scalars.contains("\0") else { return nil }
-        // Of a word every trigram: fewer are in objects that have none of it. Of what is longer every third and the last
-        // cover the rest; a few dozen letters select enough.
+        // Of a word every trigram: fewer are in objects that have none of it. Of what is longer every third and the
+        // last cover the rest; a few dozen letters select enough.
         let last = min(scalars.count, 48) - 3
         let starts = Set(0...min(last, 13)).union(stride(from: 0, through: last, by: 3)).union([last])
         let trigrams = starts.sorted().map { start -> String in

@@ -17,9 +17,7 @@ import Testing
         "apple/swift-crypto": "4.5.2",
         "apple/swift-distributed-tracing": "1.7.3",
         "apple/swift-http-structured-headers": "1.7.0",
-        "apple/swift-http-types": "1.8.0",
         "apple/swift-metrics": "2.13.0",
-        "apple/swift-nio-extras": "1.35.2",
         "apple/swift-nio-http2": "1.46.0",
         "apple/swift-nio-ssl": "2.37.6",
         "apple/swift-nio-transport-services": "1.28.0",
@@ -27,6 +25,7 @@ import Testing
         "apple/swift-service-context": "1.5.1",
         "apple/swift-system": "1.8.1",
         "swift-server/async-http-client": "1.37.0",
+        "swift-server/swift-service-lifecycle": "2.13.0",
     ]
 
     private func text(_ path: String) throws -> String {

@@ -1,4 +1,3 @@
-import HummingbirdCore
 import NIOCore
 
 /// Sends answers. A large one goes out in parts, each when the client has taken most of the one before, and is held
@@ -10,12 +9,11 @@ enum AnswerWriter {
     private static let bytesPerSecondMin = 16 << 10
 
     static func responseBody(_ body: [UInt8], _ hold: ByteHold?, _ settings: CapacitySettings) -> ResponseBody {
-        guard body.count > CapacitySettings.smallBytes else { return ResponseBody(byteBuffer: ByteBuffer(bytes: body)) }
-        return ResponseBody(contentLength: body.count) { writer in
+        guard body.count > CapacitySettings.smallBytes else { return .whole(ByteBuffer(bytes: body)) }
+        return .stream(length: body.count) { writer in
             defer { withExtendedLifetime(hold) {} }
             var sender = Sender(settings)
-            try await sender.send(body, through: &writer)
-            try await writer.finish(nil)
+            try await sender.send(body, through: writer)
         }
     }
 
@@ -30,7 +28,7 @@ enum AnswerWriter {
 
         /// Returns when the client has taken most of the bytes.
         /// - Throws: when it is too slow or has gone.
-        mutating func send(_ bytes: [UInt8], through writer: inout any ResponseBodyWriter) async throws {
+        mutating func send(_ bytes: [UInt8], through writer: ResponseBodyWriter) async throws {
             var position = 0
             while position < bytes.count {
                 let end = min(position + AnswerWriter.partBytes, bytes.count)

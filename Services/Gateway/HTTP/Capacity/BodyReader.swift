@@ -1,5 +1,4 @@
 import HTTPTypes
-import HummingbirdCore
 import ParseProtocol
 
 /// Reads request bodies within bounds: of each, of all, and of all from one network. Small bodies are not counted, so

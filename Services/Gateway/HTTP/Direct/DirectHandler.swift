@@ -4,7 +4,7 @@ import NIOHTTPTypes
 
 /// Answers plain reads, changes of single objects, downloads of short files and requests for files of the pages where
 /// their connection lives: on its event loop, without a task. The only hops are to the broker's thread and back. Every
-/// other request goes on to Hummingbird and `HTTPFront.respond`.
+/// other request goes on to `RequestHandler` and `HTTPFront.response`.
 ///
 /// A connection has one request under way: what comes behind one that is answered here waits here, and no more is
 /// taken from the socket once something does. The same holds for a client that does not take its answers: what it was

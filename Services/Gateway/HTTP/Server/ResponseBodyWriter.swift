@@ -1,0 +1,58 @@
+import HTTPTypes
+import NIOCore
+import NIOHTTPTypes
+
+/// The way of an answer from its task to the connection.
+package struct ResponseBodyWriter: Sendable {
+    private let connection: NIOLoopBound<(handler: RequestHandler, context: ChannelHandlerContext)>
+    private let loop: any EventLoop
+
+    /// Called on the connection's event loop.
+    init(_ handler: RequestHandler, _ context: ChannelHandlerContext) {
+        loop = context.eventLoop
+        connection = NIOLoopBound((handler, context), eventLoop: loop)
+    }
+
+    /// Sends the next part of the body.
+    ///
+    /// Returns when the client has taken so much that there is room for another one: who makes parts that are not large
+    /// holds little in memory, however slow a client is.
+    /// - Throws: `ChannelError` when the connection is closed.
+    package func write(_ part: ByteBuffer) async throws {
+        // An empty one would be the end of a body that is sent in chunks.
+        guard part.readableBytes > 0 else { return }
+        try await withCheckedThrowingContinuation { written in
+            onLoop { handler, context in handler.write(part, written, context) }
+        }
+    }
+
+    /// Makes an answer and sends it.
+    func send(_ make: @Sendable () async throws -> Response) async {
+        do {
+            let response = try await make()
+            let head = HTTPResponsePart.head(response.head)
+            switch response.body {
+            case .whole(let buffer) where buffer.readableBytes > 0: finish([head, .body(buffer)])
+            case .whole, .empty: finish([head])
+            case .stream(_, let write):
+                onLoop { handler, context in handler.begin(head, context) }
+                try await write(self)
+                finish([])
+            }
+        } catch {
+            onLoop { handler, context in handler.fail(error, context) }
+        }
+    }
+
+    /// - Parameter parts: before the end.
+    private func finish(_ parts: [HTTPResponsePart]) {
+        onLoop { handler, context in handler.finish(parts, context) }
+    }
+
+    private func onLoop(_ work: @escaping @Sendable (RequestHandler, ChannelHandlerContext) -> Void) {
+        loop.execute { [connection] in
+            let (handler, context) = connection.value
+            work(handler, context)
+        }
+    }
+}
