@@ -32,7 +32,7 @@ struct HTTPServer: ProcessPart {
             .serverChannelOption(.backlog, value: Self.backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .serverChannelInitializer { channel in
-                // Without descriptors it waits for a second; else it would ask the kernel again and again.
+                // As NIO's asynchronous listeners have it: without descriptors for a connection it waits for a second.
                 let patience = AcceptBackoffHandler(shouldForwardIOErrorCaught: false)
                 return channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(patience)
