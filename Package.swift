@@ -54,6 +54,7 @@ let package = Package(
     // changed compiles the package anew (swiftlang/swift-package-manager#10525). One trait has but one order; of those
     // that these packages have by default none is needed.
     dependencies: [
+        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1", traits: []),
         .package(url: "https://github.com/hummingbird-project/swift-mustache", exact: "2.1.1"),
         .package(url: "https://github.com/apple/swift-protobuf", exact: "1.39.0", traits: []),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
@@ -172,17 +173,15 @@ let package = Package(
 // compiled in the same way, so that going from one to the other plans anew and compiles only what was left out.
 // `--product` would not do: SwiftPM takes one at a time and plans anew for each.
 //
-// Both ask for the same packages but two: SwiftPM removes the sources of a package that is no longer asked for, and
-// compiles them once more when they come back. So ArgumentParser is asked for above, though only the tools of this
-// section use it. Hummingbird, which the benchmarks compare with, would have every shop fetch seven packages that it
-// needs nothing of.
+// Both ask for the same packages but a small one: SwiftPM removes the sources of a package that is no longer asked for,
+// and compiles them once more when they come back. So ArgumentParser and Hummingbird are asked for above, though only
+// the tools of this section use them.
 //
 // No target may have AsyncHTTPClient or HummingbirdTLS behind it: with them comes a TLS library of four hundred C
 // files. They are fetched all the same, because Hummingbird's package names them.
 if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
     package.dependencies += [
-        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),
-        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1", traits: []),
+        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0")
     ]
     package.products += [
         .executable(name: "satchel-bench", targets: ["Benchmarks"]),
