@@ -98,8 +98,7 @@ def memory(visits):
         "dashboard-memory", "memory (PSS) of the tab's process after all of that, garbage included", unit="MB",
         better="less", rounds=[one["pss"] for one in visits], target=Target(TAB_MEGABYTES),
         note=f"at most {max(one['rows'] for one in visits)} rows are elements at a time; an empty page has "
-        f"{max(one['empty'] for one in visits):.0f} MB. Part of it are the copies of answers that Chromium "
-        "keeps for Playwright")
+        f"{max(one['empty'] for one in visits):.0f} MB")
     yield Workload(
         "dashboard-memory-held", "the same after its garbage was collected", unit="MB", better="less",
         rounds=[one["held"] for one in visits], target=Target(TAB_MEGABYTES))

@@ -1,13 +1,15 @@
-"""One visit to the dashboard by a browser, for `dashboard.py`. It needs Playwright, which the tests' peers have.
+"""One visit to the dashboard by a browser, for `dashboard.py`. Its first view needs Playwright, which the tests' peers
+have; the scrolling is in a tab without it (`tab.py`).
 
 Takes the folder of the tests' `browser.py` and, on its standard input, JSON with what to visit. Prints JSON: bytes of
 the first view, milliseconds of each step, memory.
 """
 import json
-import os
 import sys
+import time
 
 import machine
+from tab import Tab
 
 sys.path.insert(0, sys.argv[1])
 from browser import Visit  # noqa: E402
@@ -81,17 +83,22 @@ window.bench = bench;
 """
 
 
+PAGE_DOWN = ("PageDown", 34)
+
+
 def main():
     given = json.load(sys.stdin)
     with Visit(given["base"]) as visit:
-        found = {"empty": tab_megabytes(), "today": first_view(visit, given), "orders": {}, "rows": 0}
-        visit.open(f"/dashboard/data/{given['class']}")
-        visit.page.locator(".rowsOfData .rowOfData").first.wait_for()
-        # As a function, which is what a page of this policy takes from its debugger.
-        visit.page.evaluate(f"() => {{ {STEPS} }}")
+        found = {"today": first_view(visit, given), "orders": {}, "rows": 0, "problems": visit.problems}
+    with Tab(1360, 900) as tab:
+        found["empty"] = tab_megabytes(tab)
+        sign_in(tab, given)
+        tab.open(f"{given['base']}/dashboard/data/{given['class']}")
+        tab.wait("document.querySelector('.rowsOfData .rowOfData')")
+        tab.evaluate(f"(() => {{ {STEPS} }})()")
         for name, field in given["orders"].items():
-            found["orders"][name] = scroll(visit.page, given, field, found)
-        found |= memory(visit) | {"problems": visit.problems}
+            found["orders"][name] = scroll(tab, given, field, found)
+        found |= memory(tab)
     print(json.dumps(found))
 
 
@@ -108,48 +115,61 @@ def first_view(visit, given):
     return visit.bytes_received()
 
 
-def scroll(page, given, field, found):
+def sign_in(tab, given):
+    """Signs in for as long as the tab is there."""
+    tab.open(given["base"] + "/dashboard")
+    tab.wait("document.querySelector('form [type=password]')")
+    fields = {"[autocomplete~=username]": "admin@satchel.example", "[type=password]": given["password"]}
+    for selector, text in fields.items():
+        tab.evaluate(f"document.querySelector({json.dumps('form ' + selector)}).focus()")
+        tab.send("Input.insertText", text=text)
+    tab.evaluate("document.querySelector('form [type=checkbox]').click()")
+    tab.evaluate("document.querySelector('form [type=submit]').click()")
+    tab.wait("document.querySelector('.figuresRow')")
+
+
+def scroll(tab, given, field, found):
     """The steps in one order."""
     if field:
-        page.get_by_role("button", name=field, exact=True).click()
-        expect(page.locator(f"[aria-sort=ascending]:has-text('{field}')")).to_be_visible()
-    page.wait_for_function("bench.lastInSight() > 0")
+        head = f"[...document.querySelectorAll('[role=columnheader]')].find((one) => one.textContent.includes({field!r}))"
+        tab.evaluate(f"{head}.querySelector('button').click()")
+        tab.wait(f"{head}.ariaSort === 'ascending'")
+    tab.wait("bench.lastInSight() > 0")
     half = given["steps"] // 2
-    times = keys(page, half, found)
-    dived = page.evaluate("bench.dive", given["deep"])
-    times += keys(page, half, found)
+    times = keys(tab, half, found)
+    dived = tab.evaluate(f"bench.dive({given['deep']})")
+    times += keys(tab, half, found)
     found["rows"] = max(found["rows"], dived["most"])
-    return {"page": times, "next": dived["times"], "last": page.evaluate("bench.lastInSight()")}
+    return {"page": times, "next": dived["times"], "last": tab.evaluate("bench.lastInSight()")}
 
 
-def keys(page, count, found):
+def keys(tab, count, found):
     """Milliseconds of each page of the keyboard."""
-    page.evaluate("bench.focus()")
+    tab.evaluate("bench.focus()")
     times = []
     for _ in range(count):
-        page.keyboard.press("PageDown")
-        times.append(page.evaluate("bench.last"))
-    found["rows"] = max(found["rows"], page.evaluate("bench.rows()"))
+        tab.press(*PAGE_DOWN)
+        times.append(tab.evaluate("bench.last"))
+    found["rows"] = max(found["rows"], tab.evaluate("bench.rows()"))
     return times
 
 
-def memory(visit):
+def memory(tab):
     """Megabytes: of JavaScript's heap as the browser says, and of the tab's process as the kernel does.
 
     `held` is the process after its garbage was collected: what the page goes on to hold.
     """
-    session = visit.context.new_cdp_session(visit.page)
-    session.send("Performance.enable")
-    metrics = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
-    found = {"heap": metrics["JSHeapUsedSize"] / (1 << 20), "pss": tab_megabytes()}
-    session.send("HeapProfiler.collectGarbage")
-    visit.page.wait_for_timeout(1000)
-    return found | {"held": tab_megabytes()}
+    tab.send("Performance.enable")
+    metrics = {one["name"]: one["value"] for one in tab.send("Performance.getMetrics")["metrics"]}
+    found = {"heap": metrics["JSHeapUsedSize"] / (1 << 20), "pss": tab_megabytes(tab)}
+    tab.send("HeapProfiler.collectGarbage")
+    time.sleep(1)
+    return found | {"held": tab_megabytes(tab)}
 
 
-def tab_megabytes():
+def tab_megabytes(tab):
     """The memory of the tab's process. Chromium keeps another one ready for the next page, which is smaller."""
-    return max(machine.pss_megabytes([pid]) for pid in renderers(os.getpid()))
+    return max(machine.pss_megabytes([pid]) for pid in renderers(tab.process.pid))
 
 
 def renderers(pid):
