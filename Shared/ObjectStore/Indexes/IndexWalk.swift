@@ -13,7 +13,7 @@ struct IndexWalk {
     /// - Returns: nil when no automatic index serves the query better than those of the class.
     init?(_ isAlone: Bool, _ info: ClassInfo, _ parts: [ConditionPart], _ order: [QueryOrder.Term]) {
         guard isAlone, info.automatic.contains(where: { $0.state == .ready }),
-            !parts.contains(where: \.isFoundOtherwise)
+            !parts.contains(where: { $0.isFoundOtherwise || !$0.searches.isEmpty })
         else { return nil }
         let own = info.indexes.map { Match($0, filters: [], parts, order).score }.max() ?? 0
         var best: (index: AutomaticIndex, columns: [String], match: Match)?

@@ -52,6 +52,18 @@ import Testing
         #expect(work.common.calls <= Self.count / 10, "\(work.common)")
     }
 
+    /// An index that came by itself finds what lies in a range, which is nearly everything.
+    @Test(arguments: callers) func anAutomaticIndexDoesNotTakeItsPlace(_ caller: Caller) async throws {
+        let test = try await Self.shop()
+        let wish: JSON = ["indexes": ["auto_price_name": ["price": 1, "name": 1, "_order": ["price", "name"]]]]
+        try await test.store.write { _ = try $0.changeClass("Product", wish, keeping: []) }
+        while try await test.store.write({ try $0.stepIndexes(IndexEffort()) }) != .nothing {}
+        let plan = try await test.store.read { try $0.plan(Self.search("rare"), caller: caller) }
+        #expect(plan.contains("VIRTUAL TABLE INDEX"), "\(plan)")
+        let calls = try await test.store.read { try $0.work(of: Self.search("rare"), caller: caller).calls }
+        #expect(calls <= 2 * Self.count / 50)
+    }
+
     @Test(arguments: callers) func bothWaysFindTheSame(_ caller: Caller) async throws {
         let test = try await Self.shop()
         for word in ["rare", "common", "plain 1", "nothing of it"] {
