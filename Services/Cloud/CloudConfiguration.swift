@@ -27,7 +27,9 @@ package struct CloudConfiguration: Sendable {
     private static let socketPathMax = 107
     /// The environment of each process.
     let environment: [String]
-    /// Where hosted Parse's modules for Stripe and Mailgun find their providers; nil for the providers' own addresses.
+    /// Whose accounts hosted Parse's modules for Stripe and Mailgun use.
+    private let providers: CodeProviders
+    /// Where these modules find their providers with accounts of their own; nil for the providers' own addresses.
     package let stripeURL: String?
     package let mailgunURL: String?
     /// The script that each process runs, which loads the code.
@@ -51,6 +53,7 @@ package struct CloudConfiguration: Sendable {
         jobLimit = .seconds(jobSeconds)
         applicationId = settings.text("satchel.app.id", default: "satchel")
         serverURL = PublicURL { settings[$0] }.text
+        providers = try settings.choice("satchel.cloud.providers", default: CodeProviders.shop)
         stripeURL = settings["satchel.stripe.url"]
         mailgunURL = settings["satchel.mailgun.url"]
         environment = settings.environmentOfPrograms
@@ -108,7 +111,7 @@ package struct CloudConfiguration: Sendable {
 
     /// The first frame of a process.
     var load: JSON {
-        var config: JSON = ["actAsCaller": .bool(actsAsCaller)]
+        var config: JSON = ["actAsCaller": .bool(actsAsCaller), "providers": .string(providers.rawValue)]
         if allowedHosts != nil { config["proxy"] = .string(Sandbox.proxy) }
         if let stripeURL { config["stripeURL"] = .string(stripeURL) }
         if let mailgunURL { config["mailgunURL"] = .string(mailgunURL) }
@@ -117,4 +120,12 @@ package struct CloudConfiguration: Sendable {
             "serverURL": .string(serverURL), "config": config,
         ]
     }
+}
+
+/// Whose accounts hosted Parse's modules for Stripe and Mailgun use.
+enum CodeProviders: String, CaseIterable, Sendable {
+    /// The shop's: what the code asks of them goes through `payments` and `mail`, whatever keys it names.
+    case shop
+    /// The code's: it speaks to the providers itself, with the keys that it names.
+    case own
 }
