@@ -19,6 +19,12 @@ import Testing
         });
         Parse.Cloud.beforeSubscribe('LiveSecret', request => { request.query.equalTo('secret', 'known'); });
         Parse.Cloud.beforeSubscribe('LiveHidden', request => { request.query.exclude('text'); });
+        Parse.Cloud.beforeFind('LiveClosed', request => { request.query.equalTo('kind', 'open'); });
+        Parse.Cloud.afterFind('LiveVeiled', request => request.objects.filter(one => one.get('kind') === 'open'));
+        Parse.Cloud.beforeSubscribe('LiveVeiled', () => {});
+        for (const name of ['beforeFind', 'beforeSubscribe']) {
+          Parse.Cloud[name]('LiveAsked', request => { request.query.equalTo('kind', 'open'); });
+        }
         Parse.Cloud.afterLiveQueryEvent('LiveShown', async request => {
           const kind = request.object.get('kind');
           if (kind === 'slow') await new Promise(done => setTimeout(done, 500));
@@ -147,6 +153,19 @@ import Testing
         #expect(try await live.subscribe(3, "LiveHidden")["code"] == 102, "What is to be hidden is not shown.")
         let all = try await LiveConnection.connect(suite, ["masterKey": .string(Suite.masterKey)])
         #expect(try await all.subscribe(1, "LiveSecret")["op"] == "subscribed")
+    }
+
+    /// A trigger that changes what finds show is not asked about events: the code has to have one that is.
+    @Test func aClassWithTriggersOfFindsNeedsThoseOfLiveQueries() async throws {
+        let suite = try await Self.suite
+        let live = try await LiveConnection.connect(suite)
+        for (number, className) in [(Int64(1), "LiveClosed"), (2, "LiveVeiled")] {
+            #expect(try await live.subscribe(number, className)["code"] == 119, "\(className)")
+        }
+        #expect(try await live.subscribe(3, "LiveAsked")["op"] == "subscribed")
+        let master = ParseClient.master(suite)
+        for kind in ["secret", "open"] { _ = try await master.create("LiveAsked", ["kind": .string(kind)]) }
+        #expect(try await live.nextEvent(of: 3).at("object", "kind") == "open")
     }
 
     // MARK: afterLiveQueryEvent

@@ -43,9 +43,9 @@ import Testing
     }
 
     private static func take(
-        _ register: inout LiveRegister, _ news: LiveNews
+        _ register: inout LiveRegister, _ news: LiveNews, _ standing: LiveStanding = .open
     ) -> (told: LiveRegister.Told, strangers: [UInt64]) {
-        register.take(news, [Array("{}".utf8)], of: "catalog", isHooked: { _ in false })
+        register.take(news, [Array("{}".utf8)], of: "catalog", standing: { _ in standing })
     }
 
     /// `s` for subscribed, the position of an event, `e` for the end.
@@ -111,6 +111,26 @@ import Testing
         #expect(Self.short(next.told) == ["9"])
         #expect(next.strangers == [number])
         #expect(register.count == 2)
+    }
+
+    /// Of a class that got triggers of finds since, only what the code was asked about goes on.
+    @Test(arguments: [
+        (.open, [1: "1", 2: "1"]), (.decided, [1: "e119", 2: "1"]), (.closed, [1: "e119", 2: "e119"]),
+    ] as [(LiveStanding, [Int64: String])])
+    func aSubscriptionEndsWhenFindsWouldShowSomethingElse(_ standing: LiveStanding, _ expected: [Int64: String]) {
+        var register = LiveRegister()
+        let (own, codes) = (Self.subscription(token: nil), Self.subscription(token: nil, 2))
+        own.decide(own.wish, byCode: false)
+        codes.decide(codes.wish, byCode: true)
+        let numbers = [own, codes].map { subscription in
+            let number = register.begin(subscription, after: nil)
+            _ = register.identify(number, "")
+            _ = register.began(number, Self.answer(0))
+            return number
+        }
+        let told = Self.take(&register, Self.news([(1, numbers)], position: 1), standing).told
+        let heard = Dictionary(told.map { ($0.0.requestId, Self.short([$0])[0]) }) { $1 }
+        #expect(heard == expected)
     }
 
     @Test func rightsThatMayChangeWhileTheServiceIsAskedCount() {

@@ -41,20 +41,22 @@ struct LiveAccess: Sendable {
         guard settings.allows(className) else {
             throw ParseError(.operationForbidden, "The class \(className.prefix(128)) has no live queries.")
         }
-        let table = try await hooks.table()
-        guard !table.has(HookedRead.triggers, className) else { throw Self.hooked(className) }
+        guard LiveStanding(of: className, in: try await hooks.table()) != .closed else { throw Self.closed(className) }
     }
 
-    /// A webhook that changes what a find shows is not asked about each event, so that there are none.
-    static func hooked(_ className: String) -> ParseError {
+    /// The error where what finds show of a class is changed and what live queries show is not.
+    static func closed(_ className: String) -> ParseError {
         ParseError(
             .operationForbidden,
-            "The class \(className.prefix(128)) has a beforeFind or afterFind webhook, and so no live queries.")
+            """
+            The class \(className.prefix(128)) has a beforeFind or afterFind trigger, and so live queries only where \
+            cloud code has beforeSubscribe or afterLiveQueryEvent beside it.
+            """)
     }
 
-    /// Whether a class is known to have got such a webhook since.
-    func isHooked(_ className: String) -> Bool {
-        (hooks.known ?? hooks.last)?.has(HookedRead.triggers, className) ?? false
+    /// How a class stands by the triggers that are known, which may have changed since a subscription began.
+    func standing(of className: String) -> LiveStanding {
+        (hooks.known ?? hooks.last).map { LiveStanding(of: className, in: $0) } ?? .open
     }
 
     func signIn(_ admitted: Principal, _ credentials: Credentials) async throws(ParseError) -> Principal {

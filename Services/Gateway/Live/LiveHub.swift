@@ -263,7 +263,7 @@ final class LiveHub: ProcessPart {
     private func take(_ news: LiveNews, _ documents: [[UInt8]], of service: String) {
         let linked = documents.map(links.linked)
         let strangers = register.withLock { register in
-            let (told, strangers) = register.take(news, linked, of: service, isHooked: access.isHooked)
+            let (told, strangers) = register.take(news, linked, of: service, standing: access.standing)
             // Within the lock, so that nothing overtakes anything.
             hand(told)
             return strangers

@@ -226,10 +226,10 @@ package struct LiveRegister {
     /// What the news mean for subscriptions.
     /// - Parameters:
     ///   - documents: what notices show, with the URLs of files.
-    ///   - isHooked: whether a class has got a webhook that changes what may be shown.
+    ///   - standing: how a class stands by the triggers that there are now.
     /// - Returns: what is told, and numbers that the service may forget.
     package mutating func take(
-        _ news: LiveNews, _ documents: [[UInt8]], of service: String, isHooked: (String) -> Bool
+        _ news: LiveNews, _ documents: [[UInt8]], of service: String, standing: (String) -> LiveStanding
     ) -> (told: Told, strangers: [UInt64]) {
         guard var state = services[service] else { return ([], []) }
         var told: Told = []
@@ -246,7 +246,7 @@ package struct LiveRegister {
         }
         var strangers: [UInt64] = []
         // Those who are told the same stand together.
-        var known: (className: String, isHooked: Bool)?
+        var known: (className: String, standing: LiveStanding)?
         for notice in news.notices {
             let message = Self.message(notice, documents, news.feed)
             for number in notice.subscriptions {
@@ -255,9 +255,9 @@ package struct LiveRegister {
                     continue
                 }
                 let className = entry.subscription.className
-                if known?.className != className { known = (className, isHooked(className)) }
-                let message = known?.isHooked == true ? Self.hooked(entry.subscription) : message
-                deliver(message, to: number, entry, &told)
+                if known?.className != className { known = (className, standing(className)) }
+                let ends = known?.standing.ends(entry.subscription) ?? false
+                deliver(ends ? Self.closed(entry.subscription) : message, to: number, entry, &told)
             }
         }
         state = services[service] ?? state
@@ -281,8 +281,8 @@ package struct LiveRegister {
         if case .ended = message { remove(number) }
     }
 
-    private static func hooked(_ subscription: LiveSubscription) -> LiveMessage {
-        .ended(LiveProblem(LiveAccess.hooked(subscription.className), requestId: subscription.requestId))
+    private static func closed(_ subscription: LiveSubscription) -> LiveMessage {
+        .ended(LiveProblem(LiveAccess.closed(subscription.className), requestId: subscription.requestId))
     }
 
     private static func message(_ notice: LiveNotice, _ documents: [[UInt8]], _ feed: UInt64) -> LiveMessage {

@@ -20,7 +20,7 @@ package final class LiveSubscription: Sendable {
         sink: any LiveSink
     ) {
         self.requestId = requestId
-        self.wishes = Mutex((wish, false))
+        decision = Mutex(Decision(wish: wish))
         className = wish.className
         service = ServiceDirectory.service(ofClass: wish.className)
         self.admitted = admitted
@@ -37,18 +37,29 @@ package final class LiveSubscription: Sendable {
             requestId: requestId, wish: wish, admitted: Principal(), credentials: credentials, from: nil, sink: sink)
     }
 
-    /// The query, and whether cloud code has been asked about it.
-    private let wishes: Mutex<(wish: LiveWish, isDecided: Bool)>
+    private struct Decision {
+        var wish: LiveWish
+        var isMade = false
+        var isOfCode = false
+    }
+
+    private let decision: Mutex<Decision>
 
     /// The query: as the client wrote it, until cloud code has changed it.
-    package var wish: LiveWish { wishes.withLock { $0.wish } }
+    package var wish: LiveWish { decision.withLock { $0.wish } }
 
     /// Whether the query is the one that counts: there is no trigger, or it has had its say. It has it once, whatever
     /// becomes of the client's rights later.
-    var isDecided: Bool { wishes.withLock { $0.isDecided } }
+    var isDecided: Bool { decision.withLock { $0.isMade } }
+
+    /// Whether `beforeSubscribe` has had its say.
+    var isDecidedByCode: Bool { decision.withLock { $0.isOfCode } }
 
     /// Says which query counts. Its class is the client's.
-    func decide(_ wish: LiveWish) { wishes.withLock { $0 = (wish, true) } }
+    /// - Parameter byCode: whether `beforeSubscribe` says so.
+    package func decide(_ wish: LiveWish, byCode: Bool) {
+        decision.withLock { $0 = Decision(wish: wish, isMade: true, isOfCode: byCode) }
+    }
 
     private let over = Atomic<Bool>(false)
 

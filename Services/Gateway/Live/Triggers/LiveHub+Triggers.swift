@@ -46,7 +46,7 @@ extension LiveHub {
     ) async throws(ParseError) {
         guard !subscription.isDecided else { return }
         guard try await triggers.isThere(.beforeSubscribe, subscription.className) else {
-            return subscription.decide(subscription.wish)
+            return subscription.decide(subscription.wish, byCode: false)
         }
         let sink = ObjectIdentifier(subscription.sink)
         guard deciding.withLock({ $0.enter(sink, max: access.settings.subscriptionsPerConnection) }) else {
@@ -55,7 +55,7 @@ extension LiveHub {
         defer { deciding.withLock { $0.leave(sink) } }
         try await check()
         let subject = subject(principal, subscription.credentials, subscription.address)
-        subscription.decide(try await triggers.beforeSubscribe(subscription.wish, subject))
+        subscription.decide(try await triggers.beforeSubscribe(subscription.wish, subject), byCode: true)
     }
 
     // MARK: Events
