@@ -114,9 +114,10 @@ import Testing
     }
 
     /// Of a class that got triggers of finds since, only what the code was asked about goes on.
-    @Test(arguments: [
-        (.open, [1: "1", 2: "1"]), (.decided, [1: "e119", 2: "1"]), (.closed, [1: "e119", 2: "e119"]),
-    ] as [(LiveStanding, [Int64: String])])
+    @Test(
+        arguments: [
+            (.open, [1: "1", 2: "1"]), (.decided, [1: "e119", 2: "1"]), (.closed, [1: "e119", 2: "e119"]),
+        ] as [(LiveStanding, [Int64: String])])
     func aSubscriptionEndsWhenFindsWouldShowSomethingElse(_ standing: LiveStanding, _ expected: [Int64: String]) {
         var register = LiveRegister()
         let (own, codes) = (Self.subscription(token: nil), Self.subscription(token: nil, 2))
