@@ -1,5 +1,6 @@
 import Foundation
 import Outbound
+import ParseProtocol
 import ProcessKit
 
 /// The settings of the mail service.
@@ -14,6 +15,8 @@ package struct MailConfiguration: Sendable {
     package let provider: Provider
     /// `SATCHEL_MAIL_FROM`: the address that mails come from.
     package let sender: MailAddress
+    /// `SATCHEL_MAIL_STAFF` and the sender: mailboxes of the shop's own people.
+    package let staff: Set<Mailbox>
     /// `SATCHEL_SHOP_NAME`: how the shop calls itself in mails.
     package let shopName: String
     /// `SATCHEL_MAIL_TEMPLATES`: a folder with files in place of the installed templates.
@@ -35,6 +38,11 @@ package struct MailConfiguration: Sendable {
             throw StartupProblem("SATCHEL_MAIL_FROM=\(address) is not a mail address.")
         }
         self.sender = sender
+        let others = settings.list("satchel.mail.staff")
+        if let wrong = others.first(where: { MailAddress($0, name: "") == nil }) {
+            throw StartupProblem("SATCHEL_MAIL_STAFF has \(wrong), which is not a mail address.")
+        }
+        staff = Set(([address] + others).map(Mailbox.init))
         let retry = Duration.seconds(try settings.number("satchel.mail.retry.seconds", 1...3600, default: 60))
         let hours = Duration.seconds(3600 * (try settings.number("satchel.mail.give.up.hours", 1...720, default: 72)))
         let connections = try settings.number("satchel.mail.connections", 1...16, default: 4)

@@ -148,9 +148,25 @@ snippets('functions call functions and jobs', [
     expected: { result: { in_use: [], jobs: ['a'] } },
   },
   {
-    name: 'sendEmail says that it is not there',
-    code: modern('return Parse.Cloud.sendEmail({});'),
+    name: 'sendEmail asks the shop with the master key',
+    code: modern("return Parse.Cloud.sendEmail({ to: 'ann@x.example', subject: 'Hi', text: 'Hello', cc: undefined });"),
     run: call(),
-    expected: failed(108, /not available/),
+    answers: { 'POST /functions/sendShopMail': { result: { mails: [{ id: 1, messageId: 'm@shop.example' }] } } },
+    expectedAsks: [
+      {
+        path: '/functions/sendShopMail',
+        body: { to: 'ann@x.example', subject: 'Hi', text: 'Hello' },
+        auth: { master: true },
+      },
+    ],
+    expected: { result: { mails: [{ id: 1, messageId: 'm@shop.example' }] } },
+  },
+  {
+    name: "sendEmail's refusal is the code's to catch",
+    code: modern("return Parse.Cloud.sendEmail('text').catch((error) => [error.code, error.message]);"),
+    run: call(),
+    answers: { 'POST /functions/sendShopMail': { status: 400, body: { code: 142, error: 'to is needed.' } } },
+    expectedAsks: [{ body: {}, auth: { master: true } }],
+    expected: { result: [142, 'to is needed.'] },
   },
 ]);

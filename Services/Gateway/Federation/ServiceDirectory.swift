@@ -65,7 +65,7 @@ enum ServiceDirectory {
                 "shipOrder", "deliverOrder", "refundOrder", "addOrderNote", "removeOrderNote",
             ],
             "payments": ["createStripeCustomer", "addPaymentMethod", "setDefaultPaymentMethod"],
-            "mail": ["unsuppressAddress", "retryMail"],
+            "mail": ["unsuppressAddress", "retryMail", "sendShopMail"],
             "push": ["sendPromotion", "cancelPromotion"],
             "crash": [
                 "resolveCrashIssue", "ignoreCrashIssue", "reopenCrashIssue", "createCrashProject", "disableCrashKey",

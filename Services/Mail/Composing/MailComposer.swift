@@ -28,7 +28,13 @@ package struct MailComposer: Sendable {
         self.templates = templates
     }
 
+    /// Whether mails of this name can be composed: a template's, or one that was written by who asked for it.
+    static func knows(_ template: String) -> Bool {
+        MailTemplates.models[template] != nil || template == WrittenMail.template
+    }
+
     package func compose(_ mail: QueuedMail) throws(Problem) -> MailMessage {
+        if mail.template == WrittenMail.template { return try written(mail) }
         guard let kind = MailTemplates.models[mail.template] else { throw .unknownTemplate }
         guard MailAddress(mail.toAddress, name: "") != nil else { throw .address }
         guard let model = try? JSON(parsing: mail.model), var values = kind.values(model) else { throw .model }
@@ -37,9 +43,23 @@ package struct MailComposer: Sendable {
         values["shopName"] = shopName
         values["name"] = to.name.isEmpty ? nil : to.name
         let content = templates.render(mail.template, values)
-        return MailMessage(
-            from: sender, to: to, subject: content.subject, text: content.text, html: content.html,
-            date: Date(timeIntervalSince1970: Double(mail.queuedAt.milliseconds) / 1000),
+        return message(mail, to: to, content)
+    }
+
+    private func written(_ mail: QueuedMail) throws(Problem) -> MailMessage {
+        guard let to = MailAddress(mail.toAddress, name: Self.harmlessName(mail.toName)) else { throw .address }
+        guard let content = (try? JSON(parsing: mail.model)).flatMap(WrittenMail.init) else { throw .model }
+        return message(
+            mail, to: to, replyTo: content.replyTo,
+            MailTemplates.Content(subject: content.subject, text: content.text, html: content.html))
+    }
+
+    private func message(
+        _ mail: QueuedMail, to: MailAddress, replyTo: MailAddress? = nil, _ content: MailTemplates.Content
+    ) -> MailMessage {
+        MailMessage(
+            from: sender, to: to, replyTo: replyTo, subject: content.subject, text: content.text,
+            html: content.html, date: Date(timeIntervalSince1970: Double(mail.queuedAt.milliseconds) / 1000),
             messageId: "\(mail.messageId)@\(sender.domain)")
     }
 

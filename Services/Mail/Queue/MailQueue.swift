@@ -18,7 +18,7 @@ package struct MailQueue: Sendable {
     @discardableResult package static func add(
         _ message: SendMailRequest, key: String, quotas: MailQuotas? = nil, in transaction: StoreTransaction
     ) throws -> MailQuotas.Verdict {
-        guard MailTemplates.models[message.template] != nil else {
+        guard MailComposer.knows(message.template) else {
             throw ParseError(.validationError, "There is no mail template of that name.")
         }
         let key = key.isEmpty ? Names.random(20) : key

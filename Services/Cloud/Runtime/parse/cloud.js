@@ -6,8 +6,8 @@ const { line } = require('../log');
 const { currentRun } = require('../scope');
 const { settings } = require('../settings');
 const { decode, encode } = require('./codec');
-const { ParseError } = require('./error');
 const { headerOf } = require('./headers');
+const { sendMail } = require('./mail');
 const { promised } = require('./promise');
 const { answerOf, request } = require('./rest');
 const { Config } = require('./services');
@@ -92,10 +92,8 @@ const Cloud = {
 
   httpRequest,
 
-  sendEmail() {
-    const text = 'Parse.Cloud.sendEmail is not available; send mail with a provider\'s own API.';
-    return promised(Promise.reject(new ParseError(ParseError.COMMAND_UNAVAILABLE, text)));
-  },
+  /** Queues mails with the shop; resolves with `{ mails: [{ id, messageId }] }`. */
+  sendEmail: (data) => promised(sendMail(data)),
 
   onLiveQueryEvent() {
     line('warn', 'Parse.Cloud.onLiveQueryEvent is not available; its handler is never called.');
