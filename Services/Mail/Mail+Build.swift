@@ -29,11 +29,8 @@ package func buildMail(_ host: ServiceHost, _ routes: inout ServiceRoutes) throw
     }
     // Mails are known by address, not by user; what they said is gone once they are sent.
     routes.accept(NewsCalls(to: mailPlan.name).userDeleted) { _, _, _ in }
-    MailFunctions(store: host.store, sender: sender, audit: host.audit).install(in: &routes)
-    ShopMails(
-        store: host.store, sender: sender, audit: host.audit, quotas: quotas, address: configuration.sender,
-        staff: configuration.staff
-    ).install(in: &routes)
+    let written = ShopMailQueue(sender: configuration.sender, staff: configuration.staff, quotas: quotas)
+    MailFunctions(store: host.store, sender: sender, written: written, audit: host.audit).install(in: &routes)
 
     host.background.add(sender.work)
     // Nothing waits for it.

@@ -126,6 +126,7 @@ import Testing
     static let wrong: [(base: [String: String], changes: [String: String], named: String)] = [
         ([:], ["SATCHEL_MAIL": "pigeon"], "SATCHEL_MAIL=pigeon"), ([:], ["SATCHEL_MAIL": "smtp"], "SATCHEL_SMTP_URL"),
         ([:], ["SATCHEL_MAIL_FROM": "nobody"], "SATCHEL_MAIL_FROM"),
+        ([:], ["SATCHEL_MAIL_STAFF": "desk@shop.example, nobody"], "SATCHEL_MAIL_STAFF"),
         ([:], ["SATCHEL_MAIL_CONNECTIONS": "0"], "SATCHEL_MAIL_CONNECTIONS=0"),
         ([:], ["SATCHEL_MAIL_RETRY_SECONDS": "soon"], "SATCHEL_MAIL_RETRY_SECONDS=soon"),
         ([:], ["SATCHEL_CA_FILE": "/nowhere.pem"], "SATCHEL_CA_FILE=/nowhere.pem"),

@@ -16,6 +16,8 @@ def report(content):
         "from": [str(address) for address in message["From"].addresses],
         "to": [address.addr_spec for address in message["To"].addresses],
         "toName": message["To"].addresses[0].display_name,
+        "replyTo": [address.addr_spec for address in message["Reply-To"].addresses] if message["Reply-To"] else [],
+        "headers": [name.lower() for name in message.keys()],
         "subject": str(message["Subject"]),
         "date": message["Date"].datetime.timestamp(),
         "messageId": str(message["Message-ID"]),

@@ -66,6 +66,8 @@ import Testing
         let receipt = try await bagAndOrders(examples, shelf, customer, admin)
         try await reviews(examples, shelf, customer, admin)
         try await mailAndPush(examples, receipt, admin)
+        let mail: JSON = ["to": .string("\(Names.random(8))@customers.example"), "text": "It begins at nine."]
+        try await examples.ask("sendShopMail", ParseClient.master(suite), mail)
         try await analytics(examples, customer, admin)
         try await crashes(examples, suite, customer, admin)
         try await stores(examples, admin)

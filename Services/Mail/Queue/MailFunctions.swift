@@ -1,14 +1,17 @@
+import MessageBus
 import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The cloud functions for operators. None shows what a mail says.
+/// The cloud functions for operators, none of which shows what a mail says, and that for cloud code.
 struct MailFunctions: Sendable {
     let store: ClassStore
     let sender: MailSender
+    let written: ShopMailQueue
     let audit: AuditTrail
 
     func install(in routes: inout ServiceRoutes) {
+        routes.function("sendShopMail", send)
         routes.function("mails") { parameters, request in
             // Of one order its desk sees them as well.
             let isOfOrder = parameters["orderNo"].map { !$0.isNull } ?? false
@@ -42,6 +45,22 @@ struct MailFunctions: Sendable {
                 try audit.note(.init("retryMail", "", String(id)), by: request, in: transaction)
                 transaction.afterCommit { sender.wake() }
                 return try .result([:])
+            }
+        }
+    }
+
+    /// `sendShopMail {to, subject?, text?, html?, from?, replyTo?}` queues a mail to each recipient, or none at all.
+    @Sendable private func send(_ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply {
+        // Anybody could say anything in the shop's name otherwise.
+        try request.requireMaster()
+        let wish = try ShopMailRequest(parameters, sender: written.sender)
+        return try await store.write { transaction in
+            try KeyedReplies.once(request, nil, in: transaction) { transaction in
+                let mails = try written.add(wish, in: transaction)
+                let after: JSON = ["mails": .int(Int64(mails.count))]
+                try audit.note(.init("sendShopMail", after: after), by: request, in: transaction)
+                transaction.afterCommit { sender.wake() }
+                return try .result(["mails": .array(mails)])
             }
         }
     }

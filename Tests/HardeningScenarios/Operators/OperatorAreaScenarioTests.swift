@@ -56,6 +56,7 @@ import Testing
         Row(.POST, "/functions/mails", ["orderNo": .null], support),
         Row(.POST, "/functions/mails", [:], support), Row(.POST, "/functions/suppressedAddresses", [:], support),
         Row(.POST, "/functions/unsuppressAddress", [:], support), Row(.POST, "/functions/retryMail", [:], support),
+        Row.masterKeys(.POST, "/functions/sendShopMail", [:]),
         Row(.POST, "/functions/crashIssues", [:], developers, support),
         Row(.POST, "/functions/crashReports", [:], developers, support),
         Row(.POST, "/functions/crashProjects", [:], developers, support),
