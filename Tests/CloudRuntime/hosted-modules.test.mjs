@@ -1,4 +1,5 @@
-// Hosted Parse's modules for Stripe and Mailgun, as an app of 2014 used them, against a server that notes what it gets.
+// Hosted Parse's modules for Stripe and Mailgun with accounts of the code's own, as an app of 2014 used them, against a
+// server that notes what it gets.
 import assert from 'node:assert/strict';
 import http from 'node:http';
 import { test } from 'node:test';
@@ -47,7 +48,7 @@ test("hosted Parse's modules", async (suite) => {
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${server.address().port}`;
-  const host = await FakeHost.start(main, { config: { stripeURL: url, mailgunURL: url } });
+  const host = await FakeHost.start(main, { config: { providers: 'own', stripeURL: url, mailgunURL: url } });
   const run = (name, params = {}) => host.run({ kind: 'function', name, params, request: {} });
   assert.equal(host.loaded.error, null, host.loaded.error && host.loaded.error.stack);
 

@@ -32,6 +32,7 @@ struct OpenAPIOperations: Sendable {
             switch function["caller"] {
             case "admin": Self.members(of: function["areas"]?.arrayValue ?? [])
             case "user": "Signed-in users."
+            case "master": "The master key alone."
             default: "Everybody."
             }
         var properties = function["parameters"]?.objectValue ?? [:]
@@ -50,7 +51,7 @@ struct OpenAPIOperations: Sendable {
             "summary": function["summary"] ?? .string(name),
             "description": .string(who),
             "tags": [.string(Route.Tag.cloud.rawValue)],
-            "security": function["caller"] == "anyone" ? Self.clientKeys : Self.session,
+            "security": Self.security(ofCaller: function["caller"]),
             "requestBody": ["content": ["application/json": request]],
             "responses": .object(
                 Self.failures(body: true).merging([
@@ -144,6 +145,14 @@ struct OpenAPIOperations: Sendable {
         case .client: .array((Self.clientKeys.arrayValue ?? []) + (Self.session.arrayValue ?? []) + Self.masterKeys)
         case .master: .array(Self.masterKeys)
         case .desk: .array((Self.session.arrayValue ?? []) + Self.masterKeys)
+        }
+    }
+
+    private static func security(ofCaller caller: JSON?) -> JSON {
+        switch caller {
+        case "anyone": clientKeys
+        case "master": .array(masterKeys)
+        default: session
         }
     }
 
