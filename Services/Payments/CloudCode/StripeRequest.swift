@@ -58,9 +58,10 @@ package struct StripeRequest: Sendable {
     /// Nothing that a server on the way could take for another path: escaped slashes are slashes to some.
     private static func isSegment(_ text: String) -> Bool {
         segmentBytes.contains(text.utf8.count) && text != "." && text != ".."
-            && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
-            && !text.contains { "/\\%".contains($0) }
+            && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && !separators.contains($0) }
     }
+
+    private static let separators = Array("/\\%".utf8)
 
     private static func form(_ json: JSON?) throws -> StripeForm {
         guard let json, !json.isNull else { return [:] }
