@@ -124,10 +124,13 @@ package struct ProviderFailure: Error, Sendable, Hashable {
 // MARK: - Stored form
 
 extension ProviderFailure {
-    var stored: String {
+    var stored: String { json.serializedText }
+
+    /// As Stripe's `error` object.
+    var json: JSON {
         var members = details.objectValue ?? [:]
         members["message"] = .string(message)
-        return JSON.object(members).serializedText
+        return .object(members)
     }
 
     init(stored text: String) throws {

@@ -12,7 +12,7 @@ package let paymentsPlan = ServicePlan(
 ) { _ in ["PaymentMethod": PaymentMethodRules()] }
 
 package func buildPayments(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
-    let (provider, webhooks) = try paymentProvider(host)
+    let (provider, desk, webhooks) = try paymentProvider(host)
     let charges = Charges(store: host.store, provider: provider, logger: host.logger)
     routes.task(PaymentsCalls.charge) { message, _ in try await charges.charge(message) }
     routes.task(PaymentsCalls.findCharge) { message, _ in try await charges.find(message) }
@@ -35,6 +35,7 @@ package func buildPayments(_ host: ServiceHost, _ routes: inout ServiceRoutes) t
     }
     PaymentReports(host: host).install(in: &routes)
     PaymentFunctions(host: host, provider: provider).install(in: &routes)
+    CodePayments(host: host, desk: desk).install(in: &routes)
     host.whenWriter(
         "customers", every: CustomerDeletions.pause, problem: "Customers to delete could not be read or stored."
     ) {
@@ -48,19 +49,20 @@ package func buildPayments(_ host: ServiceHost, _ routes: inout ServiceRoutes) t
 }
 
 /// `SATCHEL_PAYMENTS`: the embedded sandbox, or Stripe.
-private func paymentProvider(_ host: ServiceHost) throws -> (any PaymentProvider, Webhooks) {
+private func paymentProvider(_ host: ServiceHost) throws -> (any PaymentProvider, any StripeDesk, Webhooks) {
     let settings = host.configuration.settings
     switch settings.text("satchel.payments", default: "sandbox") {
     case "sandbox":
         return (
-            SandboxProvider(store: host.store), Webhooks(store: host.store, secret: nil, logger: host.logger)
+            SandboxProvider(store: host.store), SandboxDesk(store: host.store),
+            Webhooks(store: host.store, secret: nil, logger: host.logger)
         )
     case "stripe":
         let configuration = try StripeConfiguration(settings)
         let outbound = OutboundClient(authorities: settings["satchel.ca.file"])
         let client = StripeClient(configuration, outbound: outbound, logger: host.logger)
         return (
-            StripeProvider(api: configuration.api, client: client, store: host.store),
+            StripeProvider(api: configuration.api, client: client, store: host.store), client,
             Webhooks(store: host.store, secret: configuration.webhookSecret, logger: host.logger)
         )
     // Starting with the sandbox instead of the provider that was meant would give goods away.

@@ -1,4 +1,5 @@
-// Hosted Parse's modules for Stripe and Mailgun, as an app of 2014 used them, against a server that notes what it gets.
+// Hosted Parse's modules for Stripe and Mailgun with accounts of the code's own, as an app of 2014 used them, against a
+// server that notes what it gets.
 import assert from 'node:assert/strict';
 import http from 'node:http';
 import { test } from 'node:test';

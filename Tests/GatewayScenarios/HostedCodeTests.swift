@@ -1,14 +1,19 @@
+import Foundation
 import ParseProtocol
 import TestSupport
 import Testing
 
 /// Code as an app of hosted Parse's time had it, unchanged: functions that answer through `response`, callbacks, the
-/// module for Stripe, the caller's session on every request, and functions in place of Satchel's own.
+/// module for Stripe with the code's own account, the caller's session on every request, and functions in place of
+/// Satchel's own. `HostedStripeTests` has the same code with the shop's account.
 @Suite struct HostedCodeTests {
-    private static let code = """
+    /// The key that the code names.
+    static let stripeKey = "sk_test_of_the_code"
+
+    static let code = """
         var Stripe = require('stripe');
         var Mailgun = require('mailgun');
-        Stripe.initialize('sk_test_1');
+        Stripe.initialize('\(stripeKey)');
         Mailgun.initialize('shop.example', 'key-1');
 
         Parse.Cloud.define("hello", function(request, response) {
@@ -21,6 +26,26 @@ import Testing
             email: request.params.customerEmail
           }, {
             success: function(customer) { response.success(customer.id); },
+            error: function(error) { response.error(error.message); }
+          });
+        });
+
+        Parse.Cloud.define("ChargeToken", function(request, response) {
+          Stripe.Charges.create({ amount: 350, currency: "usd", source: request.params.chargeToken }, {
+            success: function(charge) { response.success(charge.id); },
+            error: function(error) { response.error(error.httpStatus + " " + error.type + ": " + error.message); }
+          });
+        });
+
+        Parse.Cloud.define("giveBack", function(request, response) {
+          Stripe.Charges.refund(request.params.charge, 100).then(function(charge) {
+            response.success(charge.amount_refunded);
+          }, function(error) { response.error(error.code); });
+        });
+
+        Parse.Cloud.define("gold", function(request, response) {
+          Stripe.Plans.create({ id: "gold", amount: 100, currency: "usd", interval: "month" }, {
+            success: function(plan) { response.success(plan.id); },
             error: function(error) { response.error(error.message); }
           });
         });
@@ -69,7 +94,7 @@ import Testing
                 Self.code,
                 settings: [
                     "SATCHEL_STRIPE_URL": stripe.url, "SATCHEL_CLOUD_REPLACES_FUNCTIONS": "true",
-                    "SATCHEL_CLOUD_AS_CALLER": "true",
+                    "SATCHEL_CLOUD_AS_CALLER": "true", "SATCHEL_CLOUD_PROVIDERS": "own",
                 ])
             let ann = try await Customer.signUp(suite)
             let (client, master) = (ann.client, ParseClient.master(suite))
@@ -109,6 +134,10 @@ import Testing
             let declined = try await client.call(.POST, "/functions/createStripeCustomer", card)
             #expect(declined.code == 141)
             #expect(declined["error"] == "Your card was declined.")
+            let credentials = "Basic \(Data("\(Self.stripeKey):".utf8).base64EncodedString())"
+            let asked = stripe.reports().filter { $0["name"] == "v1/customers" }
+            #expect(asked.count == 2)
+            #expect(asked.allSatisfy { $0["headers"]?["authorization"] == .string(credentials) })
             await suite.stop()
         }
     }

@@ -2,7 +2,7 @@
 
 Usage: stripe_double.py <secret key>
 
-Strict: a request without the key, the version, an idempotency key (POST) or with a parameter that Stripe does not know is refused
+Strict: a request without the key, the version (of cloud code's: with one), an idempotency key (POST) or with a parameter that Stripe does not know is refused
 and remembered as a violation. An idempotency key answers a repetition with the first answer, another request with 400, and one that
 is under way with 409. Everything that moved money is counted.
 
@@ -31,6 +31,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 KEY = sys.argv[1]
 VERSION = "2024-06-20"
+CODE_AGENT = "Satchel cloud code"  # Its requests are for the account's own version.
 BEFORE = {"close", "slow_before", "400", "401", "403", "404", "409", "429", "500", "503", "500_saved"}
 
 lock = threading.RLock()
@@ -261,6 +262,22 @@ def create_charge(form):
     return charge
 
 
+def charge_of(id):
+    if id not in charges:
+        raise invalid("resource_missing", f"No such charge: '{id}'", "id", 404)
+    return charges[id]
+
+
+def get_charge(form, id):
+    return charge_of(id)
+
+
+def refund_charge(form, id):
+    charge = charge_of(id)
+    create_refund({"amount": charge["amount"] - charge["amount_refunded"], **form, "charge": id})
+    return charge
+
+
 def page(items, form):
     items = sorted(items, key=lambda item: item["id"], reverse=True)
     if "starting_after" in form:
@@ -321,6 +338,8 @@ ROUTES = [
     ("POST", r"/v1/payment_intents/(\w+)/cancel", cancel_intent),
     ("POST", r"/v1/charges", create_charge),
     ("GET", r"/v1/charges", list_charges),
+    ("GET", r"/v1/charges/(\w+)", get_charge),
+    ("POST", r"/v1/charges/(\w+)/refund", refund_charge),
     ("POST", r"/v1/refunds", create_refund),
     ("GET", r"/v1/refunds", list_refunds),
 ]
@@ -423,7 +442,8 @@ class Handler(BaseHTTPRequestHandler):
     def check(self, body):
         if self.headers.get("Authorization") != f"Bearer {KEY}":
             raise Refusal(401, "invalid_request_error", None, f"Invalid API Key provided: {KEY[:8]}")
-        if self.headers.get("Stripe-Version") != VERSION:
+        version = None if self.headers.get("User-Agent") == CODE_AGENT else VERSION
+        if self.headers.get("Stripe-Version") != version:
             raise invalid(None, "Stripe-Version", None)
         if self.command == "POST":
             if self.headers.get("Content-Type") != "application/x-www-form-urlencoded":
@@ -458,7 +478,8 @@ class Handler(BaseHTTPRequestHandler):
             return self.control(path.rsplit("/", 1)[1], body)
         key = self.headers.get("Idempotency-Key")
         with lock:
-            requests.append({"method": self.command, "path": path, "key": key, "body": body})
+            requests.append({
+                "method": self.command, "path": path, "key": key, "body": body, "agent": self.headers.get("User-Agent")})
             how, seconds = self.fault(path)
         try:
             form = self.check(body)

@@ -64,7 +64,7 @@ enum ServiceDirectory {
                 "cancelOrder",
                 "shipOrder", "deliverOrder", "refundOrder", "addOrderNote", "removeOrderNote",
             ],
-            "payments": ["createStripeCustomer", "addPaymentMethod", "setDefaultPaymentMethod"],
+            "payments": ["createStripeCustomer", "addPaymentMethod", "setDefaultPaymentMethod", "stripeRequest"],
             "mail": ["unsuppressAddress", "retryMail", "sendShopMail"],
             "push": ["sendPromotion", "cancelPromotion"],
             "crash": [

@@ -32,7 +32,7 @@ struct OpenAPIOperations: Sendable {
             switch function["caller"] {
             case "admin": Self.members(of: function["areas"]?.arrayValue ?? [])
             case "user": "Signed-in users."
-            case "master": "The master key."
+            case "master": "The master key alone."
             default: "Everybody."
             }
         var properties = function["parameters"]?.objectValue ?? [:]
@@ -51,7 +51,7 @@ struct OpenAPIOperations: Sendable {
             "summary": function["summary"] ?? .string(name),
             "description": .string(who),
             "tags": [.string(Route.Tag.cloud.rawValue)],
-            "security": Self.security(ofFunctionFor: function["caller"]),
+            "security": Self.security(ofCaller: function["caller"]),
             "requestBody": ["content": ["application/json": request]],
             "responses": .object(
                 Self.failures(body: true).merging([
@@ -148,7 +148,7 @@ struct OpenAPIOperations: Sendable {
         }
     }
 
-    private static func security(ofFunctionFor caller: JSON?) -> JSON {
+    private static func security(ofCaller caller: JSON?) -> JSON {
         switch caller {
         case "anyone": clientKeys
         case "master": .array(masterKeys)

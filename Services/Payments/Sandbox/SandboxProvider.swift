@@ -149,7 +149,7 @@ package struct SandboxProvider: PaymentProvider {
 
 extension SandboxCard {
     /// Stripe's test cards expire in August of next year.
-    fileprivate func details(at now: Timestamp) -> Card {
+    func details(at now: Timestamp) -> Card {
         let year = Int(now.iso.prefix(4)) ?? 2000
         return Card(brand: brand, lastFourDigits: lastFourDigits, expirationMonth: 8, expirationYear: year + 1)
     }

@@ -28,6 +28,16 @@ package struct StripeAmount: Sendable, Hashable {
         return scale(amount, from: decimals(of: currency), to: currency.decimals).amount
     }
 
+    /// The minor units of an amount that Stripe is asked for.
+    /// - Throws: `ProviderFailure`, which is final, for an amount that Stripe cannot charge.
+    package static func minorUnits(asked amount: Int64, currency code: String) throws -> Int64 {
+        let currency = try known(code)
+        let (units, rest) = scale(amount, from: decimals(of: currency), to: currency.decimals)
+        guard rest == 0 else { throw refused(units, currency) }
+        _ = try StripeAmount(minorUnits: units, currency: code)
+        return units
+    }
+
     /// Eight digits of Stripe's own unit.
     private static let largest: UInt64 = 99_999_999
 

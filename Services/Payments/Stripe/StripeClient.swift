@@ -10,7 +10,7 @@ package struct StripeClient: Sendable {
 
     private let configuration: StripeConfiguration
     private let outbound: OutboundClient
-    private let logger: Logger
+    let logger: Logger
 
     package init(_ configuration: StripeConfiguration, outbound: OutboundClient, logger: Logger) {
         self.configuration = configuration
@@ -26,25 +26,12 @@ package struct StripeClient: Sendable {
     package func ask(
         _ method: OutboundRequest.Method, _ path: String, _ form: StripeForm = [:], key: String? = nil, object: String
     ) async throws -> JSON {
-        let isQuery = method == .get && !form.isEmpty
-        var request = OutboundRequest(
-            method, configuration.url + path + (isQuery ? "?\(form.encoded)" : ""), timeout: configuration.timeout)
-        request.headers = [
-            ("Authorization", "Bearer \(configuration.secretKey)"), ("Stripe-Version", Self.version),
-            ("User-Agent", "Satchel"),
-        ]
-        if method == .post {
-            request.headers.append(("Content-Type", "application/x-www-form-urlencoded"))
-            request.body = Array(form.encoded.utf8)
-        }
-        if let key {
-            request.headers.append(("Idempotency-Key", key))
-            request.isRepeatable = true
-        }
         do {
             let answer: OutboundResponse
             do {
-                answer = try await outbound.send(request)
+                answer = try await send(
+                    method, path, form, key: key,
+                    headers: [("Stripe-Version", Self.version), ("User-Agent", "Satchel")])
             } catch {
                 throw StripeTrouble(.noAnswer(error))
             }
@@ -55,6 +42,25 @@ package struct StripeClient: Sendable {
                 metadata: ["stripe.path": "\(path)", "stripe.problem": "\(trouble)"])
             throw trouble
         }
+    }
+
+    /// Sends a request with the shop's key. What no POST has in its body is in the query.
+    func send(
+        _ method: OutboundRequest.Method, _ path: String, _ form: StripeForm, key: String?,
+        headers: [(name: String, value: String)]
+    ) async throws(OutboundFailure) -> OutboundResponse {
+        let query = method == .post || form.isEmpty ? "" : "?\(form.encoded)"
+        var request = OutboundRequest(method, configuration.url + path + query, timeout: configuration.timeout)
+        request.headers = [("Authorization", "Bearer \(configuration.secretKey)")] + headers
+        if method == .post {
+            request.headers.append(("Content-Type", "application/x-www-form-urlencoded"))
+            request.body = Array(form.encoded.utf8)
+        }
+        if let key {
+            request.headers.append(("Idempotency-Key", key))
+            request.isRepeatable = true
+        }
+        return try await outbound.send(request)
     }
 
     /// Sorts an answer. Apart from the transfer, so that it can be tested without one.

@@ -12,6 +12,9 @@ package struct StripeForm: Sendable, ExpressibleByDictionaryLiteral {
     }
 
     package var isEmpty: Bool { fields.isEmpty }
+    var names: [String] { fields.map(\.name) }
+    /// The first value of that name.
+    subscript(name: String) -> String? { fields.first { $0.name == name }?.value }
 
     /// The fields in their order, so that a repetition under the same idempotency key is the same to the byte.
     package var encoded: String {

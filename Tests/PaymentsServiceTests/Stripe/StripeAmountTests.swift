@@ -14,6 +14,15 @@ import Testing
     func anAmountIsAskedForInStripesUnits(_ code: String, _ minorUnits: Int64, _ amount: Int64) throws {
         #expect(try StripeAmount(minorUnits: minorUnits, currency: code).amount == amount)
         #expect(StripeAmount.minorUnits(amount, currency: code) == minorUnits)
+        #expect(try StripeAmount.minorUnits(asked: amount, currency: code) == minorUnits)
+    }
+
+    /// What cloud code asks for is in Stripe's units already.
+    @Test(
+        arguments: [("isk", 150), ("ugx", 99), ("kwd", 5125), ("usd", 100_000_000), ("mga", .max), ("xyz", 1)]
+            as [(String, Int64)])
+    func whatStripeRefusesToChargeHasNoMinorUnits(_ code: String, _ amount: Int64) {
+        #expect(throws: ProviderFailure.self) { try StripeAmount.minorUnits(asked: amount, currency: code) }
     }
 
     @Test(arguments: [("mga", 50), ("kwd", 5125), ("isk", 99_999_999), ("xyz", 1), ("", 1)] as [(String, Int64)])

@@ -1,9 +1,11 @@
 'use strict';
 // `require('stripe')` as hosted Parse had it: Stripe.initialize(key), Stripe.Charges.create(data, { success, error }).
-// It speaks to Stripe itself, with the key that the code names; the suite's own payments know nothing of it.
+// The shop's payments send what it asks, with the shop's account; or it speaks to Stripe itself, with the key that the
+// code names, of which the shop's payments know nothing.
 const { promised } = require('../parse/promise');
+const { answerOf } = require('../parse/rest');
 const { settings } = require('../settings');
-const { sendForm } = require('./form');
+const { pairs, sendForm } = require('./form');
 
 const STANDARD_URL = 'https://api.stripe.com';
 let key;
@@ -15,26 +17,38 @@ function errorOf(thrown) {
   return Object.assign(new Error(said.message || 'Stripe refused.'), said, { httpStatus: thrown.status });
 }
 
+/** Through the shop's payments, whose provider may be their sandbox. */
+async function askShop(method, path, values) {
+  const asked = { method, path, form: pairs(values || {}, { brackets: true }) };
+  const { result } = await answerOf('POST', '/functions/stripeRequest', asked, { useMasterKey: true });
+  if (result.status >= 400) throw errorOf({ status: result.status, data: result.body });
+  return result.body;
+}
+
+/** With the code's own key. */
+async function askStripe(method, path, values) {
+  try {
+    const place = path.map((part) => encodeURIComponent(part)).join('/');
+    return (await sendForm(method, `${settings.config.stripeURL || STANDARD_URL}/v1/${place}`, values, [key, ''])).data;
+  } catch (thrown) {
+    throw errorOf(thrown);
+  }
+}
+
+/** @param path the parts of the path behind the version, ids among them */
 function ask(method, path, values, options) {
   return promised(async () => {
     if (!key) throw new Error('Stripe.initialize(key) comes first.');
-    try {
-      const url = `${settings.config.stripeURL || STANDARD_URL}/v1/${path}`;
-      return (await sendForm(method, url, values, [key, ''])).data;
-    } catch (thrown) {
-      throw errorOf(thrown);
-    }
+    return (settings.config.providers === 'own' ? askStripe : askShop)(method, path.map(String), values);
   }, options || {});
 }
 
-const place = (...parts) => parts.map((part) => encodeURIComponent(part)).join('/');
-
 const METHODS = {
-  create: (path) => (data, options) => ask('POST', path, data, options),
-  retrieve: (path) => (id, options) => ask('GET', `${path}/${place(id)}`, {}, options),
-  update: (path) => (id, data, options) => ask('POST', `${path}/${place(id)}`, data, options),
-  del: (path) => (id, options) => ask('DELETE', `${path}/${place(id)}`, {}, options),
-  list: (path) => (data, options) => ask('GET', path, data, options),
+  create: (path) => (data, options) => ask('POST', [path], data, options),
+  retrieve: (path) => (id, options) => ask('GET', [path, id], {}, options),
+  update: (path) => (id, data, options) => ask('POST', [path, id], data, options),
+  del: (path) => (id, options) => ask('DELETE', [path, id], {}, options),
+  list: (path) => (data, options) => ask('GET', [path], data, options),
 };
 
 function resource(path, methods) {
@@ -49,23 +63,23 @@ module.exports = {
   },
   Charges: {
     ...resource('charges', ['create', 'retrieve', 'update', 'list']),
-    refund: (id, amount, options) => ask('POST', `${place('charges', id)}/refund`, amount ? { amount } : {}, options),
+    refund: (id, amount, options) => ask('POST', ['charges', id, 'refund'], amount ? { amount } : {}, options),
   },
   Customers: {
     ...resource('customers', everything),
-    updateSubscription: (id, data, options) => ask('POST', `${place('customers', id)}/subscription`, data, options),
+    updateSubscription: (id, data, options) => ask('POST', ['customers', id, 'subscription'], data, options),
     cancelSubscription: (id, atPeriodEnd, options) => {
       const data = atPeriodEnd ? { at_period_end: true } : {};
-      return ask('DELETE', `${place('customers', id)}/subscription`, data, options);
+      return ask('DELETE', ['customers', id, 'subscription'], data, options);
     },
-    deleteDiscount: (id, options) => ask('DELETE', `${place('customers', id)}/discount`, {}, options),
+    deleteDiscount: (id, options) => ask('DELETE', ['customers', id, 'discount'], {}, options),
   },
   Coupons: resource('coupons', ['create', 'retrieve', 'del', 'list']),
   Events: resource('events', ['retrieve', 'list']),
   InvoiceItems: resource('invoiceitems', everything),
   Invoices: {
     ...resource('invoices', ['create', 'retrieve', 'update', 'list']),
-    pay: (id, options) => ask('POST', `${place('invoices', id)}/pay`, {}, options),
+    pay: (id, options) => ask('POST', ['invoices', id, 'pay'], {}, options),
   },
   Plans: resource('plans', everything),
   Tokens: resource('tokens', ['create', 'retrieve']),

@@ -1,0 +1,48 @@
+import Logging
+import ParseProtocol
+import ServiceKit
+
+/// `stripeRequest {method, path, form?}`: what cloud code asks of Stripe by hosted Parse's module, with the shop's
+/// account. For the master key alone, which the module asks with.
+struct CodePayments: Sendable {
+    let host: ServiceHost
+    let desk: any StripeDesk
+
+    func install(in routes: inout ServiceRoutes) {
+        routes.function("stripeRequest") { [self] parameters, request in
+            try request.requireMaster()
+            let asked = try StripeRequest(parameters)
+            // A repetition by the bus has the same key. One of the code's own is another request.
+            let id = request.envelope.idempotencyKey
+            let answer = try await desk.answer(asked, key: "code:\(id.isEmpty ? Names.random(32) : id)")
+            if asked.method != .get { note(asked, answer, requestId: request.envelope.traceID) }
+            return try .result(["status": .int(Int64(answer.status)), "body": answer.body])
+        }
+    }
+
+    /// All that the shop keeps of a charge of the code's: it is of no order. Tokens are not in it, they can be charged.
+    private func note(_ asked: StripeRequest, _ answer: StripeAnswer, requestId: String) {
+        var metadata: Logger.Metadata = [
+            "stripe.request": "\(asked.method.rawValue) /v1/\(asked.route)", "stripe.status": "\(answer.status)",
+            "request.id": "\(requestId)",
+        ]
+        func add(_ name: String, _ value: String?) {
+            if let value { metadata[name] = "\(value.prefix(Self.textMax))" }
+        }
+        if asked.path.first != "tokens" {
+            add("stripe.object", answer.body["id"]?.stringValue ?? asked.path.dropFirst().first)
+        }
+        for name in ["amount", "amount_refunded", "currency"] {
+            let value = answer.body[name]
+            add("stripe.\(name)", value?.stringValue ?? value?.intValue.map(String.init))
+        }
+        add("stripe.error", answer.body["error"]?["type"]?.stringValue)
+        add("stripe.code", answer.body["error"]?["code"]?.stringValue)
+        // Whether it was done is not known then.
+        host.logger.log(
+            level: answer.status >= 500 ? .error : .notice, "Cloud code asked the payment provider for a change.",
+            metadata: metadata)
+    }
+
+    private static let textMax = 100
+}
