@@ -320,6 +320,12 @@ missing_services() {
     ((${#missing[@]} == 0)) || { local IFS=,; say "${missing[*]}" | sed 's/,/, /g'; }
 }
 
+# What a /health body ($2) says of service $1; nothing when it does not name it.
+state_of() { [[ ! $2 =~ \"$1\"[[:space:]]*:[[:space:]]*(\{[^}]*\}) ]] || say "${BASH_REMATCH[1]}"; }
+
+# The fault in what a /health body says of a service ($1); nothing when there is none.
+problem_in() { [[ ! $1 =~ \"problem\"[[:space:]]*:[[:space:]]*\"([^\"]+)\" ]] || say "${BASH_REMATCH[1]}"; }
+
 # Waits until every service has a writer and all its replicas, $1 seconds at most. Says what is missing while it waits.
 wait_healthy() {
     local body missing shown='' started=$SECONDS ok

@@ -4,9 +4,10 @@ import Messages
 import ParseProtocol
 import ServiceKit
 
-/// It keeps nothing but what every service has. Of its replicas the one that holds the writer's lock runs the code, so
-/// that of two versions of it only one gets calls; the others stand by. One that stops lets the next begin before its
-/// own calls are done: they may wait for triggers, which the next one answers.
+/// It keeps nothing but what every service has. Each replica runs the code that its folder had when it began, and calls
+/// go to those alone that run the same as the writer (`Hello.edition`), so that of two versions only one gets calls. The
+/// writer tells the catalog what the code defines, and has the jobs. A replica that stops lets the next be the writer
+/// before its own calls are done: they may wait for triggers, which others answer.
 package let cloudPlan: ServicePlan = {
     var plan = ServicePlan(name: "cloud")
     plan.yieldsFirst = true
@@ -17,14 +18,15 @@ package func buildCloud(_ host: ServiceHost, _ routes: inout ServiceRoutes) thro
     let runner = try CloudRunner(
         host: host,
         configuration: CloudConfiguration(
-            host.configuration.settings, dataDirectory: host.configuration.dataDirectory))
+            host.configuration.settings, dataDirectory: host.configuration.dataDirectory,
+            replica: host.configuration.replica))
     routes.handover(CloudCalls.run) { message, request, completion in
         try runner.run(message, request, completion: completion)
     }
     routes.task(CloudCalls.job) { message, request in try runner.job(message, request) }
     host.background.add(runner.publishing)
     host.whenIdle { await runner.end(within: $0) }
-    host.whenWriter("code", every: .seconds(3600), problem: "The cloud code could not be started.") {
+    host.whenStarted("code", every: .seconds(3600), problem: "The cloud code could not be started.") {
         try await runner.begin()
         return .finished
     }

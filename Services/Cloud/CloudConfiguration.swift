@@ -35,8 +35,11 @@ package struct CloudConfiguration: Sendable {
     /// The script that each process runs, which loads the code.
     package var runtime = Bundle.module.bundleURL.appendingPathComponent("Runtime/main.js").path
 
+    /// - Parameter replica: the process's name, unique among those that use the data directory.
     /// - Throws: `StartupProblem`.
-    package init(_ settings: Settings, dataDirectory: String) throws(StartupProblem) {
+    package init(
+        _ settings: Settings, dataDirectory: String, replica: String = "cloud-1"
+    ) throws(StartupProblem) {
         let path = settings.text("satchel.cloud.code", default: dataDirectory + "/cloud")
         // A version that is deployed is reached by a link (scripts/cloud), which may name another one before this ends.
         folder = URL(fileURLWithPath: path).resolvingSymlinksInPath().standardizedFileURL.path
@@ -60,7 +63,7 @@ package struct CloudConfiguration: Sendable {
         actsAsCaller = try settings.flag("satchel.cloud.as.caller", default: false)
         let sandbox = try settings.choice("satchel.cloud.sandbox", default: SandboxKind.off)
         let network = try CodeNetwork(settings)
-        proxySocket = URL(fileURLWithPath: dataDirectory).standardizedFileURL.path + "/cloud.proxy"
+        proxySocket = URL(fileURLWithPath: dataDirectory).standardizedFileURL.path + "/\(replica).proxy"
         guard sandbox == .bubblewrap else {
             guard network == .on else {
                 throw settings.wrong("satchel.cloud.network", "needs SATCHEL_CLOUD_SANDBOX=bubblewrap.")
@@ -90,7 +93,8 @@ package struct CloudConfiguration: Sendable {
         (URL(fileURLWithPath: folder).resolvingSymlinksInPath().standardizedFileURL.path + "/").hasPrefix("/usr/")
     }
 
-    package var mainFile: String { folder + "/main.js" }
+    /// Whether there is code.
+    var hasCode: Bool { FileManager.default.fileExists(atPath: folder + "/main.js") }
 
     /// The command of a process. It ends with the thread that started it, keeps no right to gain others, and begins in
     /// the code's folder.

@@ -10,7 +10,7 @@ import Synchronization
 /// The service's work: calls from the bus to the pool, the code's own requests from the pool to the gateway, and what
 /// the code defines to the catalog.
 final class CloudRunner: Sendable {
-    /// Runs while something is to be told to the catalog.
+    /// Runs in the writer while something is to be told to the catalog.
     let publishing: BackgroundWork
 
     private let host: ServiceHost
@@ -44,30 +44,38 @@ final class CloudRunner: Sendable {
             logger: host.logger
         ) { [host] in try await standing.round(host) }
         host.whenStopping { [jobs] _ in jobs.stop() }
+        // Until the first process has loaded it; said before the start, so that whoever restarts replicas never sees
+        // this one without it (scripts/restart).
+        if configuration.hasCode { standing.say(CodeStanding.loading, to: host.bus) }
     }
 
-    /// This process is the one that runs the code: starts it, when there is any.
+    /// Starts the code, when there is any.
     /// - Throws: when there is no place for the proxy's socket.
     func begin() async throws {
-        guard FileManager.default.fileExists(atPath: configuration.mainFile) else {
+        let edition = CodeEdition.of(folder: configuration.folder)
+        guard configuration.hasCode else {
             pool.close()
             publish(CodeDefinitions())
-            return
+            // Calls that come nevertheless are refused here, and not by replicas that still have code.
+            return host.bus.setEdition(edition)
         }
-        // Until the first process has loaded it, so that whoever deploys can tell (scripts/cloud).
-        standing.say(CodeStanding.loading, to: host.bus)
         // Sandboxes are made with its socket in them.
         try await proxy?.start(path: configuration.proxySocket)
         host.logger.notice("Starting cloud code.", metadata: ["code.folder": "\(configuration.folder)"])
         pool.start(
             .init(
                 loaded: { [self] in loaded($0) }, asked: { [self] in ask($0) },
-                problem: { [self] in standing.say($0, to: host.bus) }))
+                problem: { [self] in standing.say($0, to: host.bus) },
+                ready: { [host] in host.bus.setEdition($0 ? edition : 0) }))
     }
 
     /// Ends the processes of the code with all that they started: by the end of this process alone they would end
     /// themselves, but what they started would go on.
-    func end(within limit: Duration) async { await pool.stop(within: limit) }
+    func end(within limit: Duration) async {
+        await pool.stop(within: limit)
+        // In containers each process has another name, and so another socket.
+        if proxy != nil { try? FileManager.default.removeItem(atPath: configuration.proxySocket) }
+    }
 
     // MARK: What the code defines
 
@@ -187,9 +195,14 @@ private final class CodeStanding: Sendable {
         var wanted: CodeDefinitions?
         var told: CodeDefinitions?
         var problem = ""
+        /// Whether this process is the one that tells the catalog.
+        var tells = false
 
         /// Code of which nobody has heard gets no calls, so that it is not in effect yet.
-        var said: String { problem.isEmpty && wanted != told ? CodeStanding.loading : problem }
+        var said: String {
+            let isUnheard = tells && wanted != told && wanted != CodeDefinitions()
+            return problem.isEmpty && isUnheard ? CodeStanding.loading : problem
+        }
     }
 
     static let loading = "The cloud code is being loaded."
@@ -212,9 +225,15 @@ private final class CodeStanding: Sendable {
         }
     }
 
-    /// Until the catalog has it, what it had before counts.
+    /// Until the catalog has it, what it had before counts. Runs in the writer.
     func round(_ host: ServiceHost) async throws -> BackgroundWork.Round {
-        let (wanted, told) = state.withLock { ($0.wanted, $0.told) }
+        let (wanted, told) = state.withLock { state in
+            if !state.tells {
+                state.tells = true
+                host.bus.setProblem(state.said)
+            }
+            return (state.wanted, state.told)
+        }
         guard let wanted, wanted != told else { return .idle }
         let _: Accepted = try await host.call(HookCalls.setCode, wanted, writes: true)
         state.withLock { state in

@@ -13,6 +13,8 @@ public struct BusRequest: Sendable {
     public var principal = Principal()
     /// Changes something, so the writer must have it.
     public var writes = false
+    /// See `Envelope.shared`.
+    public var shared = false
     /// See `Envelope.idempotency_key`. Empty means: never repeat.
     public var idempotencyKey = ""
     /// The time on `BusClock` after which nobody waits for the answer.
@@ -44,6 +46,7 @@ public struct BusRequest: Sendable {
         envelope.deadline = deadline
         envelope.principal = principal
         envelope.writes = writes
+        envelope.shared = shared
         envelope.idempotencyKey = idempotencyKey
         envelope.traceID = traceId
         envelope.budget = budget

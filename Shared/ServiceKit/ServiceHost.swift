@@ -26,6 +26,7 @@ public final class ServiceHost: Sendable {
     public let quotas: Quotas
     /// The logger, which names the service.
     public let logger: Logger
+    private let startWorks = Mutex<[BackgroundWork]>([])
     private let stopActions = Mutex<[@Sendable (_ limit: Duration) async -> Void]>([])
     private let idleActions = Mutex<[@Sendable (_ limit: Duration) async -> Void]>([])
 
@@ -70,6 +71,19 @@ public final class ServiceHost: Sendable {
         background.add(BackgroundWork(name, every: interval, problem: problem, logger: logger, round: round))
     }
 
+    /// Adds background work that every replica does, from the moment when it may get requests. Called while the service
+    /// is built.
+    /// - Parameters:
+    ///   - interval: the longest pause after a round that went well.
+    ///   - problem: what the log says of a round that failed.
+    public func whenStarted(
+        _ name: String, every interval: Duration, problem: Logger.Message,
+        _ round: @escaping @Sendable () async throws -> BackgroundWork.Round
+    ) {
+        let work = BackgroundWork(name, every: interval, problem: problem, logger: logger, round: round)
+        startWorks.withLock { $0.append(work) }
+    }
+
     /// Registers work that is finished before the process ends and its store closes, such as a mail that is being sent.
     /// The action begins nothing new and returns within the time it is given. Called while the service is built.
     public func whenStopping(_ action: @escaping @Sendable (_ limit: Duration) async -> Void) {
@@ -92,6 +106,10 @@ public final class ServiceHost: Sendable {
         await withTaskGroup { group in
             for action in actions { group.addTask { await action(limit) } }
         }
+    }
+
+    func started() {
+        for work in startWorks.withLock({ $0 }) { background.begin(isAwaited: false) { await work.run() } }
     }
 
     func becameWriter() {

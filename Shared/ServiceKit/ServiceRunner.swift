@@ -86,6 +86,7 @@ private struct RunningService: ProcessPart {
         while !host.store.isSettled { try? await Task.sleep(for: .milliseconds(5)) }
         let load = RequestLoad()
         try await host.bus.start { _ in RouteHandler(routes: routes, reader: try host.store.makeReader(), load: load) }
+        host.started()
         host.logger.notice("Ready.", metadata: ["service": "\(host.plan.name)", "release": "\(satchelRelease)"])
         await end.wait()
         // A task of its own, in which pauses last although this one may be cancelled.

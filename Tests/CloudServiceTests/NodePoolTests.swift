@@ -13,6 +13,7 @@ import Testing
     /// Runs `body` with a pool, and with the folder of its code.
     private func withPool(
         processes: Int = 2, logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+        ready: @escaping @Sendable (Bool) -> Void = { _ in },
         _ body: (_ pool: NodePool, _ folder: String) async throws -> Void
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "cloud-\(Names.random(12))").path
@@ -30,7 +31,7 @@ import Testing
                 loaded: { _ in },
                 asked: { [weak pool] ask in
                     pool?.answer(ask, Array(#"{"status":200,"headers":{},"body":{"results":[]}}"#.utf8))
-                }, problem: { _ in }))
+                }, problem: { _ in }, ready: ready))
         defer { pool.stop() }
         try await body(pool, folder)
     }
@@ -136,6 +137,16 @@ import Testing
             #expect(await slow == .result(Array(#""slow""#.utf8)))
             let next = try await result("pid", in: pool)
             #expect(next == pid)
+        }
+    }
+
+    @Test func itIsSaidWhetherCallsAreTaken() async throws {
+        let said = Mutex<[Bool]>([])
+        try await withPool(processes: 1, ready: { isReady in said.withLock { $0.append(isReady) } }) { pool, _ in
+            let pid = try #require(try await result("pid", in: pool).intValue)
+            try await eventually("it is ready") { said.withLock(\.self) == [true] }
+            #expect(kill(pid_t(pid), SIGKILL) == 0)
+            try await eventually("the next process has loaded") { said.withLock(\.self) == [true, false, true] }
         }
     }
 

@@ -61,6 +61,21 @@ import Testing
         #expect(subject.does { $0.loaded(2, problem: nil, now: $1, &$2) } == [.send(7, to: 2)])
     }
 
+    @Test func itIsReadyWhileAProcessTakesCalls() {
+        var subject = Subject()
+        _ = subject.does { $0.begin(now: $1, &$2) }
+        #expect(!subject.machine.isReady)
+        _ = subject.does { $0.loaded(1, problem: nil, now: $1, &$2) }
+        #expect(subject.machine.isReady, "One is enough.")
+        _ = subject.call(1, for: 500)
+        _ = subject.tick(after: 500)
+        #expect(!subject.machine.isReady, "Nobody knows whether it goes on.")
+        subject.ponged(1)
+        #expect(subject.machine.isReady)
+        _ = subject.ended(1)
+        #expect(!subject.machine.isReady)
+    }
+
     @Test func theProcessWithTheLeastToDoGetsTheNextCall() {
         var subject = Subject.ready()
         #expect(subject.call(1) == [.send(1, to: 1)])

@@ -25,9 +25,11 @@ enum CloudSuite {
     }
 
     /// A suite with this folder of code, of which the function `hello` answers already.
-    static func start(files: [String: String], settings: [String: String] = [:]) async throws -> Suite {
+    static func start(
+        files: [String: String], scale: String? = nil, settings: [String: String] = [:]
+    ) async throws -> Suite {
         let settings = settings.merging(["SATCHEL_CLOUD_CODE": try folder(files: files)]) { setting, _ in setting }
-        let suite = try await Suite.start(settings: settings)
+        let suite = try await Suite.start(scale: scale, settings: settings)
         try await eventually("the code is loaded") {
             try await ParseClient(suite).call(.POST, "/functions/hello", ["name": "you"]).status == 200
         }

@@ -15,14 +15,17 @@ package final class NodePool: Sendable {
         package var asked: @Sendable (CodeAsk) -> Void
         /// Why no code can be run; empty when it can.
         package var problem: @Sendable (String) -> Void
+        /// Whether a process would take a call now; told when it changes, first when one has loaded the code.
+        package var ready: @Sendable (Bool) -> Void
 
         package init(
             loaded: @escaping @Sendable (CodeDefinitions) -> Void, asked: @escaping @Sendable (CodeAsk) -> Void,
-            problem: @escaping @Sendable (String) -> Void
+            problem: @escaping @Sendable (String) -> Void, ready: @escaping @Sendable (Bool) -> Void = { _ in }
         ) {
             self.loaded = loaded
             self.asked = asked
             self.problem = problem
+            self.ready = ready
         }
     }
 

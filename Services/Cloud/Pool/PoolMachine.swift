@@ -102,6 +102,9 @@ package struct PoolMachine {
             || slots.contains { $0.startAt != nil }
     }
 
+    /// Whether a process would take a call now.
+    package var isReady: Bool { processes.contains { $0.value.phase == .ready && !$0.value.isDoubted } }
+
     // MARK: Processes
 
     /// There is code: every process is started.

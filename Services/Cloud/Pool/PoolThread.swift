@@ -50,6 +50,8 @@ final class PoolThread {
     private var lastCall: BusClock.Milliseconds = 0
     /// Whether the thread looks again by itself.
     private var looksAgain = false
+    /// Whether a process would take a call, as it was told last.
+    private var saidReady = false
 
     /// Milliseconds between two looks at the time, while there is something to look at.
     private static let tick: BusClock.Milliseconds = 50
@@ -205,6 +207,10 @@ final class PoolThread {
         for item in work { perform(item) }
         work.removeAll(keepingCapacity: true)
         act()
+        if machine.isReady != saidReady {
+            saidReady = machine.isReady
+            events.ready(saidReady)
+        }
         var polled = [pollfd(fd: mailbox.wakeDescriptor, events: Int16(POLLIN), revents: 0)]
         let ids = children.keys.sorted()
         for id in ids {

@@ -43,27 +43,31 @@ struct ServiceClient: Sendable {
         return try await send(call, message, documents, principal, trace, key: RequestIds.next(), timeout: timeout)
     }
 
-    /// A request that may do what must not be done twice: never repeated, whatever becomes of its answer.
+    /// A request that may do what must not be done twice: never repeated, whatever becomes of its answer. Any replica
+    /// may get it that runs what the writer runs.
     func once<Request, Reply>(
         _ call: Call<Request, Reply>, _ message: Request, documents: [[UInt8]] = [], for principal: Principal,
         trace: String, timeout: Duration
     ) async throws(ParseError) -> ServiceReply<Reply> {
-        try await send(call, message, documents, principal, trace, writes: true, timeout: timeout)
+        try await send(call, message, documents, principal, trace, writes: true, shared: true, timeout: timeout)
     }
 
     /// - Parameters:
     ///   - key: of a change that may be repeated; empty for what must not.
     ///   - writes: nil for what `key` says.
+    ///   - shared: see `Envelope.shared`.
     ///   - reserved: bytes of `AnswerHold.current` that the reply may take.
     func send<Request, Reply>(
         _ call: Call<Request, Reply>, _ message: Request, _ documents: [[UInt8]] = [], _ principal: Principal,
-        _ trace: String, key: String = "", writes: Bool? = nil, timeout: Duration = .seconds(10), reserved: Int = 0
+        _ trace: String, key: String = "", writes: Bool? = nil, shared: Bool = false,
+        timeout: Duration = .seconds(10), reserved: Int = 0
     ) async throws(ParseError) -> ServiceReply<Reply> {
         guard var request = try? Self.request(call, message, principal, trace, timeout) else {
             throw .internalError  // Only a message that does not encode, which ours always do.
         }
         request.documents = documents
         request.writes = writes ?? !key.isEmpty
+        request.shared = shared
         request.idempotencyKey = key
         return ServiceReply(try await answer(to: request, of: call.service, reserved: reserved))
     }

@@ -64,6 +64,8 @@ package struct Dispatcher<Origin> {
     private var lanesOfService: [Substring: [LaneID]] = [:]
     private var pending: [UInt64: Pending] = [:]
     private var waiting: [Substring: WaitingLine] = [:]
+    /// The edition that a writer of each service named last. It holds while there is no writer.
+    private var editions: [Substring: UInt64] = [:]
     private var lastSending: UInt64 = 0
     /// From a random start: replies that a service kept for an earlier gateway must not fit a request of this one.
     private var lastCorrelation = UInt64.random(in: 1..<1 << 62)
@@ -84,6 +86,9 @@ package struct Dispatcher<Origin> {
         } else {
             lanes[id]?.hello = hello
             lanes[id]?.lastHeard = now
+        }
+        if hello.writer, hello.edition != 0, lanes[id]?.isLeaving == false {
+            editions[hello.service[...]] = hello.edition
         }
         dispatchWaiting(hello.service[...], now: now, &actions)
     }
@@ -166,7 +171,7 @@ package struct Dispatcher<Origin> {
             message: forwarded, origin: origin, originCorrelation: envelope.correlation,
             laneDeadline: now + Self.laneWaitMax)
         let service = envelope.destination
-        if let lane = lane(of: service, writes: envelope.writes) {
+        if let lane = lane(of: service, for: envelope) {
             return send(correlation, to: lane, &actions)
         }
         let client = message.shareholder
@@ -258,19 +263,27 @@ package struct Dispatcher<Origin> {
     }
 
     /// The lane for the next request of a service.
-    private mutating func lane(of service: Substring, writes: Bool) -> LaneID? {
+    private mutating func lane(of service: Substring, for envelope: Envelope) -> LaneID? {
         guard let ids = lanesOfService[service], !ids.isEmpty else { return nil }
+        guard envelope.writes else { return leastLoaded(of: ids, edition: nil) }
+        if envelope.shared, let edition = editions[service], let lane = leastLoaded(of: ids, edition: edition) {
+            return lane
+        }
         // All writes wait for the same writer, whichever lane brings them. On one lane they and their answers travel in
         // batches, and the other lanes are free for reads.
-        if writes { return ids.first { lanes[$0].map { isEligible($0, writes: true) } ?? false } }
+        return ids.first { lanes[$0].map { isEligible($0, writes: true) } ?? false }
+    }
+
+    /// - Parameter edition: the one that the lane's process must run; nil for any.
+    private mutating func leastLoaded(of ids: [LaneID], edition: UInt64?) -> LaneID? {
         // Starting at a different lane each time spreads an idle service's requests evenly.
         turn &+= 1
         var best: (id: LaneID, load: Int)?
         for offset in ids.indices {
             let id = ids[Int((turn &+ UInt(offset)) % UInt(ids.count))]
-            guard let lane = lanes[id], isEligible(lane, writes: false), lane.inFlight.count < best?.load ?? .max else {
-                continue
-            }
+            guard let lane = lanes[id], isEligible(lane, writes: false), lane.inFlight.count < best?.load ?? .max,
+                edition.map({ lane.hello.edition == $0 }) ?? true
+            else { continue }
             best = (id, lane.inFlight.count)
         }
         return best?.id
@@ -292,14 +305,16 @@ package struct Dispatcher<Origin> {
         _ service: Substring, now: BusClock.Milliseconds, _ actions: inout [Action]
     ) {
         guard var line = waiting.removeValue(forKey: service), !line.isEmpty else { return }
-        // Once no lane takes a write none takes the next one, and a lane that takes no read takes no write either.
-        var takesWrites = true
+        // Once no lane takes a write none takes the next one, and a lane that takes no read takes no write either. The
+        // writer takes what is shared as well: where nobody takes that, it takes no write.
+        var (takesWrites, takesShared) = (true, true)
         line.takeInOrder { correlation in
             guard let envelope = pending[correlation]?.message.envelope else { return .taken }
-            let writes = envelope.writes
-            guard !writes || takesWrites else { return .kept }
-            guard let lane = lane(of: service, writes: writes) else {
+            let (writes, shared) = (envelope.writes, envelope.shared)
+            guard !writes || (shared ? takesShared : takesWrites) else { return .kept }
+            guard let lane = lane(of: service, for: envelope) else {
                 takesWrites = false
+                if shared { takesShared = false }
                 return writes ? .kept : .stop
             }
             pending[correlation]?.message.envelope.remaining = envelope.deadline - now

@@ -7,7 +7,8 @@ import Synchronization
 public final class BusEndpoint: Sendable {
     private let configuration: BusConfiguration
     private let lanes: [LaneLink]
-    private let hello: Hello
+    /// What each lane says first.
+    private let hello: Mutex<Hello>
     private let logger: Logger
     private let nextLane = Atomic<Int>(0)
     private let hasStarted = Atomic<Bool>(false)
@@ -23,17 +24,19 @@ public final class BusEndpoint: Sendable {
         self.configuration = configuration
         self.logger = logger
         lanes = try (0..<max(1, min(laneCount, 16))).map { _ in try LaneLink() }
-        hello = Hello.with {
-            $0.service = service
-            $0.replica = replica
-            $0.release = release
-            $0.clock = keepsBoard ? BusClock.name : 0
-        }
+        hello = Mutex(
+            Hello.with {
+                $0.service = service
+                $0.replica = replica
+                $0.release = release
+                $0.clock = keepsBoard ? BusClock.name : 0
+            })
     }
 
     /// Connects every lane. `makeHandler` runs on the lane's thread.
     public func start(makeHandler: @escaping @Sendable (_ lane: Int) throws -> any LaneHandler) async throws {
         hasStarted.store(true, ordering: .relaxed)
+        let hello = hello.withLock(\.self)
         let identity = "\(hello.replica)-\(UInt64.random(in: .min ... .max))"
         // One context for all lanes: one I/O thread, whose wake-ups then serve several sockets at once.
         let context = try ZeroMQContext()
@@ -62,9 +65,16 @@ public final class BusEndpoint: Sendable {
         for lane in lanes { lane.thread.mailbox.post(.setWriter(isWriter, board: board)) }
     }
 
-    /// Tells the gateway what keeps this process from working as it should; empty when nothing does.
+    /// Tells the gateway what keeps this process from working as it should; empty when nothing does. Said before the
+    /// start, it is what the gateway hears first.
     public func setProblem(_ problem: String) {
+        hello.withLock { $0.problem = problem }
         for lane in lanes { lane.thread.mailbox.post(.setProblem(problem)) }
+    }
+
+    /// Tells the gateway what this process runs and can run now (`Hello.edition`); 0 when it is nothing.
+    public func setEdition(_ edition: UInt64) {
+        for lane in lanes { lane.thread.mailbox.post(.setEdition(edition)) }
     }
 
     /// Asks for no more requests, and waits until the gateway has heard it: after that none comes, and the gateway has

@@ -55,6 +55,7 @@ final class LaneLink: ReplyWay {
         case call(BusMessage, Broker.Completion)
         case setWriter(Bool, board: UInt64)
         case setProblem(String)
+        case setEdition(UInt64)
         /// The completion is called once: when the gateway has heard of it, or with false at the end of the time.
         case leave(until: ContinuousClock.Instant, @Sendable (Bool) -> Void)
         case stop
@@ -114,6 +115,9 @@ final class LaneDriver: SocketDriver {
             sayHello()
         case .setProblem(let problem):
             hello.problem = problem
+            sayHello()
+        case .setEdition(let edition):
+            hello.edition = edition
             sayHello()
         case .leave(let until, let heard):
             isLeaving = true

@@ -134,6 +134,13 @@ public nonisolated struct Envelope: @unchecked Sendable {
     set {_uniqueStorage()._clock = newValue}
   }
 
+  /// Requests with `writes` and without a key: any process may have it that runs the writer's edition (`Hello.edition`). While
+  /// there is none, the writer has it.
+  public var shared: Bool {
+    get {_storage._shared}
+    set {_uniqueStorage()._shared = newValue}
+  }
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public nonisolated enum Form: SwiftProtobuf.Enum, Swift.CaseIterable {
@@ -260,6 +267,10 @@ public nonisolated struct Hello: Sendable {
   /// The identity of that board (`<service>.changes` beside the database), of the writer; 0: none.
   public var board: UInt64 = 0
 
+  /// Names what the process runs and can run now, where processes of a service may differ in it, such as the version of cloud code that
+  /// it has loaded. Requests that are `shared` go to those alone that run the edition which a writer named last. 0: nothing.
+  public var edition: UInt64 = 0
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -316,7 +327,7 @@ fileprivate nonisolated let _protobuf_package = "satchel"
 
 nonisolated extension Envelope: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".Envelope"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}version\0\u{1}form\0\u{1}kind\0\u{1}correlation\0\u{1}deadline\0\u{1}principal\0\u{1}writes\0\u{3}idempotency_key\0\u{3}trace_id\0\u{1}failure\0\u{1}forget\0\u{1}budget\0\u{1}used\0\u{1}remaining\0\u{1}clock\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}version\0\u{1}form\0\u{1}kind\0\u{1}correlation\0\u{1}deadline\0\u{1}principal\0\u{1}writes\0\u{3}idempotency_key\0\u{3}trace_id\0\u{1}failure\0\u{1}forget\0\u{1}budget\0\u{1}used\0\u{1}remaining\0\u{1}clock\0\u{1}shared\0")
 
   fileprivate class _StorageClass {
     var _version: UInt32 = 0
@@ -334,6 +345,7 @@ nonisolated extension Envelope: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
     var _used: Int64 = 0
     var _remaining: Int64 = 0
     var _clock: UInt64 = 0
+    var _shared: Bool = false
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -359,6 +371,7 @@ nonisolated extension Envelope: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
       _used = source._used
       _remaining = source._remaining
       _clock = source._clock
+      _shared = source._shared
     }
   }
 
@@ -392,6 +405,7 @@ nonisolated extension Envelope: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
         case 13: try { try decoder.decodeSingularInt64Field(value: &_storage._used) }()
         case 14: try { try decoder.decodeSingularInt64Field(value: &_storage._remaining) }()
         case 15: try { try decoder.decodeSingularFixed64Field(value: &_storage._clock) }()
+        case 16: try { try decoder.decodeSingularBoolField(value: &_storage._shared) }()
         default: break
         }
       }
@@ -449,6 +463,9 @@ nonisolated extension Envelope: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
       if _storage._clock != 0 {
         try visitor.visitSingularFixed64Field(value: _storage._clock, fieldNumber: 15)
       }
+      if _storage._shared != false {
+        try visitor.visitSingularBoolField(value: _storage._shared, fieldNumber: 16)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -473,6 +490,7 @@ nonisolated extension Envelope: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
         if _storage._used != rhs_storage._used {return false}
         if _storage._remaining != rhs_storage._remaining {return false}
         if _storage._clock != rhs_storage._clock {return false}
+        if _storage._shared != rhs_storage._shared {return false}
         return true
       }
       if !storagesAreEqual {return false}
@@ -563,7 +581,7 @@ nonisolated extension Principal: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
 
 nonisolated extension Hello: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".Hello"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}service\0\u{1}replica\0\u{1}writer\0\u{1}release\0\u{1}problem\0\u{1}clock\0\u{1}board\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}service\0\u{1}replica\0\u{1}writer\0\u{1}release\0\u{1}problem\0\u{1}clock\0\u{1}board\0\u{1}edition\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -578,6 +596,7 @@ nonisolated extension Hello: SwiftProtobuf.Message, SwiftProtobuf._MessageImplem
       case 5: try { try decoder.decodeSingularStringField(value: &self.problem) }()
       case 6: try { try decoder.decodeSingularFixed64Field(value: &self.clock) }()
       case 7: try { try decoder.decodeSingularFixed64Field(value: &self.board) }()
+      case 8: try { try decoder.decodeSingularFixed64Field(value: &self.edition) }()
       default: break
       }
     }
@@ -605,6 +624,9 @@ nonisolated extension Hello: SwiftProtobuf.Message, SwiftProtobuf._MessageImplem
     if self.board != 0 {
       try visitor.visitSingularFixed64Field(value: self.board, fieldNumber: 7)
     }
+    if self.edition != 0 {
+      try visitor.visitSingularFixed64Field(value: self.edition, fieldNumber: 8)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -616,6 +638,7 @@ nonisolated extension Hello: SwiftProtobuf.Message, SwiftProtobuf._MessageImplem
     if lhs.problem != rhs.problem {return false}
     if lhs.clock != rhs.clock {return false}
     if lhs.board != rhs.board {return false}
+    if lhs.edition != rhs.edition {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -1,0 +1,66 @@
+import CloudService
+import Foundation
+import ParseProtocol
+import Testing
+
+/// The number by which replicas are known that run the same code.
+@Suite struct CodeEditionTests {
+    /// Runs `body` with a folder of code.
+    private func withFolder(_ body: (_ folder: String) throws -> Void) throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "edition-\(Names.random(12))")
+        try FileManager.default.createDirectory(
+            at: folder.appending(path: "lib"), withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try write("main", to: "main.js", in: folder.path)
+        try write("part", to: "lib/part.js", in: folder.path)
+        try body(folder.path)
+    }
+
+    private func write(_ text: String, to file: String, in folder: String) throws {
+        try text.write(toFile: "\(folder)/\(file)", atomically: true, encoding: .utf8)
+    }
+
+    @Test func whatIsUnchangedHasTheSame() throws {
+        try withFolder { folder in
+            let edition = CodeEdition.of(folder: folder)
+            #expect(edition != 0)
+            #expect(CodeEdition.of(folder: folder) == edition)
+            try write("What the code notes.", to: "notes.txt", in: folder)
+            #expect(CodeEdition.of(folder: folder) == edition, "It is no code.")
+        }
+    }
+
+    @Test func anotherFileIsAnotherOne() throws {
+        try withFolder { folder in
+            let edition = CodeEdition.of(folder: folder)
+            try write("another part", to: "lib/part.js", in: folder)
+            let changed = CodeEdition.of(folder: folder)
+            #expect(changed != edition)
+            try write("{}", to: "more.json", in: folder)
+            let added = CodeEdition.of(folder: folder)
+            #expect(added != changed)
+            try FileManager.default.moveItem(atPath: "\(folder)/more.json", toPath: "\(folder)/other.json")
+            #expect(CodeEdition.of(folder: folder) != added)
+        }
+    }
+
+    /// Its length may be the same.
+    @Test func aFileThatWasWrittenAgainIsAnotherOne() throws {
+        try withFolder { folder in
+            let edition = CodeEdition.of(folder: folder)
+            let later = Date(timeIntervalSinceNow: 10)
+            try FileManager.default.setAttributes([.modificationDate: later], ofItemAtPath: "\(folder)/main.js")
+            #expect(CodeEdition.of(folder: folder) != edition)
+        }
+    }
+
+    @Test func theSameFilesElsewhereAreAnotherOne() throws {
+        try withFolder { folder in
+            let edition = CodeEdition.of(folder: folder)
+            let other = "\(folder)-moved"
+            try FileManager.default.moveItem(atPath: folder, toPath: other)
+            defer { try? FileManager.default.removeItem(atPath: other) }
+            #expect(CodeEdition.of(folder: other) != edition)
+        }
+    }
+}
