@@ -5,9 +5,9 @@ import ParseProtocol
 import ServiceKit
 
 /// It keeps nothing but what every service has. Each replica runs the code that its folder had when it began, and calls
-/// go to those alone that run the same as the writer (`Hello.edition`), so that of two versions only one gets calls. The
-/// writer tells the catalog what the code defines, and has the jobs. A replica that stops lets the next be the writer
-/// before its own calls are done: they may wait for triggers, which others answer.
+/// go to those alone that run the same as the writer (`Hello.edition`): of two versions only one gets calls. The writer
+/// tells the catalog what the code defines, and has the jobs. A replica that stops lets the next be the writer before
+/// its own calls are done: they may wait for triggers, which others answer.
 package let cloudPlan: ServicePlan = {
     var plan = ServicePlan(name: "cloud")
     plan.yieldsFirst = true

@@ -54,6 +54,22 @@ import Testing
         }
     }
 
+    /// What the code writes beside itself must not part replicas that began at different times.
+    @Test func ofAVersionItsFolderCounts() throws {
+        try withFolder { folder in
+            let versions = "\(folder)/cloud.versions"
+            for version in [1, 2] {
+                try FileManager.default.createDirectory(
+                    atPath: "\(versions)/\(version)", withIntermediateDirectories: true)
+                try write("main", to: "cloud.versions/\(version)/main.js", in: folder)
+            }
+            let first = CodeEdition.of(folder: "\(versions)/1")
+            #expect(CodeEdition.of(folder: "\(versions)/2") != first)
+            try write("{}", to: "cloud.versions/1/notes.json", in: folder)
+            #expect(CodeEdition.of(folder: "\(versions)/1") == first)
+        }
+    }
+
     @Test func theSameFilesElsewhereAreAnotherOne() throws {
         try withFolder { folder in
             let edition = CodeEdition.of(folder: folder)

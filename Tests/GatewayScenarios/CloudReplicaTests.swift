@@ -57,9 +57,19 @@ import Testing
         }
     }
 
+    /// What `/health` says when so many of the three replicas run what is in effect.
+    private static func health(current: Int64) -> JSON {
+        ["status": "ok", "replicas": 3, "writer": true, "current": .int(current)]
+    }
+
+    private static func health(of suite: Suite) async throws -> JSON? {
+        try await ParseClient(suite).get("/health").json.at("services", "cloud")
+    }
+
     @Test(.timeLimit(.minutes(10))) func replicasShareCallsAndAJobHasOneOfThem() async throws {
         let suite = try await Self.start()
         let master = ParseClient.master(suite)
+        #expect(try await Self.health(of: suite) == Self.health(current: 3))
         let started = try await master.call(.POST, "/jobs/long", [:])
         let id = try #require(started.headers.first(name: "X-Parse-Job-Status-Id"), "\(started.text)")
         try await eventually("the job is under way") { try await !master.find("ReplicaRun", [:]).results.isEmpty }
@@ -209,6 +219,25 @@ import Testing
             #expect(seen == [1, 2])
             try await Self.untilAllTakeCalls(suite)
         }
+    }
+
+    /// A replica that began after a change runs other code than the others: it gets no calls.
+    @Test(.timeLimit(.minutes(10))) func codeThatIsChangedByHandWaitsForARestart() async throws {
+        let folder = try CloudSuite.folder(Self.code(1))
+        let suite = try await CloudSuite.start(
+            files: [:], scale: Self.scale, settings: ["SATCHEL_CLOUD_CODE": folder])
+        try await Self.untilAllTakeCalls(suite)
+        try Self.code(2).write(toFile: "\(folder)/main.js", atomically: true, encoding: .utf8)
+        try await suite.kill("cloud-1")
+        try await eventually("it is back with other code") {
+            try await Self.health(of: suite) == Self.health(current: 2)
+        }
+        let client = ParseClient(suite)
+        for _ in 0..<12 { #expect(try await client.run("version").result == 1) }
+        _ = try await suite.script("restart", "cloud")
+        try await Self.untilAllTakeCalls(suite)
+        for _ in 0..<12 { #expect(try await client.run("version").result == 2) }
+        await suite.stop()
     }
 
     /// A version that passes the check and fails in the suite: nobody notices.

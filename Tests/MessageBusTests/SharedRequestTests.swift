@@ -35,13 +35,15 @@ import Testing
         subject.request(message, from: "\(requests)", now: 0, &actions)
     }
 
-    /// The lanes that were sent something since the last look.
-    private func lanes() -> [UInt8] {
+    /// The ids of the lanes that were sent something since the last look.
+    private func sent() -> [[UInt8]] {
         defer { actions = [] }
         return actions.compactMap { action in
-            if case .send(let lane, _) = action { lane.first } else { nil }
+            if case .send(let lane, _) = action { lane } else { nil }
         }
     }
+
+    private func lanes() -> [UInt8] { sent().compactMap(\.first) }
 
     /// The codes of failures since the last look.
     private func failures() -> [Int32] {
@@ -64,6 +66,26 @@ import Testing
         let taken = lanes(of: 6)
         #expect(taken.filter { $0 == 1 }.count == 3)
         #expect(taken.filter { $0 == 2 }.count == 3)
+    }
+
+    /// They and their answers travel in batches, as other writes do.
+    @Test func ofTheLanesOfAProcessOneHasThem() {
+        let ids = ["cloud-1-5-0", "cloud-1-5-1", "cloud-2-6-0", "cloud-2-6-1"].map { Array($0.utf8) }
+        for id in ids {
+            let hello = Hello.with {
+                $0.service = "cloud"
+                $0.replica = String(decoding: id.prefix(7), as: UTF8.self)
+                $0.writer = id == ids[0] || id == ids[1]
+                $0.edition = 7
+            }
+            subject.hello(id, hello, now: 0, &actions)
+        }
+        for _ in 0..<6 { ask() }
+        let first = sent()
+        #expect(ids.map { id in first.count { $0 == id } } == [3, 0, 3, 0])
+        subject.gone(ids[2], now: 0, &actions)
+        for _ in 0..<3 { ask() }
+        #expect(sent() == [ids[3], ids[3], ids[3]], "Its process goes on with the other one.")
     }
 
     @Test func otherWritesGoToTheWriterAlone() {

@@ -61,6 +61,7 @@ package struct SuiteHealth {
                 "status": .string(state.rawValue), "replicas": .int(Int64(seen.replicas.count)),
                 "writer": .bool(seen.hasWriter),
             ]
+            if let current = seen.current { members[name]?["current"] = .int(Int64(current.count)) }
             if !seen.problem.isEmpty { members[name]?["problem"] = .string(seen.problem) }
         }
         return ["status": .string(status), "services": .object(members)]

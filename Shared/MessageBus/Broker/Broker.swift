@@ -32,6 +32,8 @@ public final class Broker: Sendable {
         /// The board on which its writer says what it is about to change, when all that could write next do so on this
         /// host; 0 for none.
         public var board: UInt64 = 0
+        /// The names of those that run the edition which a writer named last, sorted; nil where none has named one.
+        public var current: [String]?
 
         /// A service without replicas.
         public init() {}

@@ -220,6 +220,11 @@ final class BrokerDriver: SocketDriver {
             if lane.hello.writer { state.hasWriter = true }
             if !lane.hello.problem.isEmpty { state.problem = lane.hello.problem }
             if lane.hello.writer { state.board = lane.hello.board }
+            if let edition = dispatcher.edition(of: lane.hello.service) {
+                var current = Set(state.current ?? [])
+                if lane.hello.edition == edition { current.insert(lane.hello.replica) }
+                state.current = current.sorted()
+            }
             states[lane.hello.service] = state
         }
         // One that keeps no board, or keeps it elsewhere, may be the next to write before anybody hears of it.

@@ -35,6 +35,8 @@ package struct Dispatcher<Origin> {
         var hello: Hello
         var lastHeard: BusClock.Milliseconds
         var isLeaving = false
+        /// Whether it has the writes of its process.
+        var leads = false
         var inFlight: Set<UInt64> = []
         /// Requests that it was sent so far.
         var taken = 0
@@ -83,6 +85,7 @@ package struct Dispatcher<Origin> {
         if lanes[id] == nil {
             lanes[id] = Lane(id: id, hello: hello, lastHeard: now)
             lanesOfService[hello.service[...], default: []].append(id)
+            lead(of: hello.service[...])
         } else {
             lanes[id]?.hello = hello
             lanes[id]?.lastHeard = now
@@ -124,6 +127,7 @@ package struct Dispatcher<Origin> {
         guard let lane = lanes.removeValue(forKey: id) else { return }
         let service = lane.hello.service[...]
         lanesOfService[service]?.removeAll { $0 == id }
+        if lane.leads { lead(of: service) }
         for correlation in lane.inFlight.sorted().reversed() {
             guard var entry = pending[correlation] else { continue }
             entry.lane = nil
@@ -143,6 +147,14 @@ package struct Dispatcher<Origin> {
         dispatchWaiting(service, now: now, &actions)
     }
 
+    /// The first lane of each process of a service leads.
+    private mutating func lead(of service: Substring) {
+        var seen: Set<LaneID> = []
+        for id in lanesOfService[service] ?? [] {
+            if let process = lanes[id]?.process { lanes[id]?.leads = seen.insert(process).inserted }
+        }
+    }
+
     /// Requests that each replica was sent since it joined, by its name; of those that left nothing is known.
     package var requestsByReplica: [String: Int] {
         lanes.values.reduce(into: [:]) { $0[$1.hello.replica, default: 0] += $1.taken }
@@ -152,6 +164,9 @@ package struct Dispatcher<Origin> {
     package var waitingByService: [String: Int] {
         waiting.reduce(into: [:]) { if !$1.value.isEmpty { $0[String($1.key)] = $1.value.count } }
     }
+
+    /// The edition that shared requests of a service go to; nil while no writer has named one.
+    package func edition(of service: String) -> UInt64? { editions[service[...]] }
 
     // MARK: Requests
 
@@ -265,25 +280,25 @@ package struct Dispatcher<Origin> {
     /// The lane for the next request of a service.
     private mutating func lane(of service: Substring, for envelope: Envelope) -> LaneID? {
         guard let ids = lanesOfService[service], !ids.isEmpty else { return nil }
-        guard envelope.writes else { return leastLoaded(of: ids, edition: nil) }
-        if envelope.shared, let edition = editions[service], let lane = leastLoaded(of: ids, edition: edition) {
-            return lane
+        guard envelope.writes else { return leastLoaded(of: ids) }
+        if envelope.shared, let edition = editions[service] {
+            let sharing = ids.filter { lanes[$0].map { $0.leads && $0.hello.edition == edition } ?? false }
+            if let lane = leastLoaded(of: sharing) { return lane }
         }
         // All writes wait for the same writer, whichever lane brings them. On one lane they and their answers travel in
-        // batches, and the other lanes are free for reads.
+        // batches, and the other lanes are free for reads. The same holds for what is shared in each process.
         return ids.first { lanes[$0].map { isEligible($0, writes: true) } ?? false }
     }
 
-    /// - Parameter edition: the one that the lane's process must run; nil for any.
-    private mutating func leastLoaded(of ids: [LaneID], edition: UInt64?) -> LaneID? {
+    private mutating func leastLoaded(of ids: [LaneID]) -> LaneID? {
         // Starting at a different lane each time spreads an idle service's requests evenly.
         turn &+= 1
         var best: (id: LaneID, load: Int)?
         for offset in ids.indices {
             let id = ids[Int((turn &+ UInt(offset)) % UInt(ids.count))]
-            guard let lane = lanes[id], isEligible(lane, writes: false), lane.inFlight.count < best?.load ?? .max,
-                edition.map({ lane.hello.edition == $0 }) ?? true
-            else { continue }
+            guard let lane = lanes[id], isEligible(lane, writes: false), lane.inFlight.count < best?.load ?? .max else {
+                continue
+            }
             best = (id, lane.inFlight.count)
         }
         return best?.id
