@@ -5,26 +5,20 @@ import Glibc
 package enum CodeEdition {
     /// The ends of the names of files that count: what Node loads. Others may be written while the code runs.
     private static let endings: Set<String> = ["js", "cjs", "mjs", "json", "node", "wasm"]
+    /// Bytes of a file that is read; of a larger one the size counts.
+    private static let readMax = 1 << 20
 
-    /// It is another one for another folder, and when a file of code is added, removed or written; never 0. Files are
-    /// not read: their paths, sizes and times count, and those of links but not of what they lead to. Of a version that
-    /// scripts/cloud keeps, which is another folder each time, `main.js` alone counts.
+    /// It is another one when a file of code is added, removed or changed; never 0. Elsewhere the same files have the
+    /// same, as in containers that each have a copy. Of modules the sizes count and what `package.json` says; files
+    /// whose names or folders begin with a dot, and folders that are links, do not.
+    ///
+    /// A version that scripts/cloud keeps is a folder of its own and never changed, so that its path counts, and of its
+    /// files `main.js` alone.
     /// - Parameter folder: an absolute path without links.
     package static func of(folder: String) -> UInt64 {
-        var edition = digest(Array(folder.utf8))
-        for path in isVersion(folder) ? ["main.js"] : files(in: folder) {
-            var found = stat()
-            guard lstat("\(folder)/\(path)", &found) == 0 else { continue }
-            let time = found.st_mtim
-            // A sum, since files come in any order.
-            edition &+= digest(Array("\(path)\n\(found.st_size) \(time.tv_sec) \(time.tv_nsec)".utf8))
-        }
-        return max(edition, 1)
-    }
-
-    private static func files(in folder: String) -> [String] {
-        let paths = FileManager.default.enumerator(atPath: folder)?.allObjects ?? []
-        return paths.compactMap { $0 as? String }.filter { endings.contains(($0 as NSString).pathExtension) }
+        if isVersion(folder) { return max(digest(folder, content(of: "main.js", in: folder)), 1) }
+        // A sum, since files come in any order.
+        return max(files(in: folder).reduce(0) { $0 &+ digest($1, content(of: $1, in: folder)) }, 1)
     }
 
     private static func isVersion(_ folder: String) -> Bool {
@@ -32,8 +26,27 @@ package enum CodeEdition {
         return parts.count == 2 && parts.first?.hasSuffix(".versions") == true && UInt(parts.last ?? "") != nil
     }
 
+    private static func files(in folder: String) -> [String] {
+        let paths = FileManager.default.enumerator(atPath: folder)?.allObjects ?? []
+        return paths.compactMap { $0 as? String }.filter { path in
+            endings.contains((path as NSString).pathExtension) && !path.hasPrefix(".") && !path.contains("/.")
+        }
+    }
+
+    private static func content(of path: String, in folder: String) -> [UInt8] {
+        var found = stat()
+        guard stat("\(folder)/\(path)", &found) == 0 else { return [] }
+        let isModule = "/\(path)".contains("/node_modules/") && !path.hasSuffix("/package.json")
+        if isModule || found.st_size > readMax { return Array("\(found.st_size)".utf8) }
+        return FileManager.default.contents(atPath: "\(folder)/\(path)").map { Array($0) } ?? []
+    }
+
     /// FNV-1a; Swift's own hashes differ from process to process.
-    private static func digest(_ bytes: [UInt8]) -> UInt64 {
-        bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    private static func digest(_ path: String, _ content: [UInt8]) -> UInt64 {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in path.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        hash = (hash ^ 0xFF) &* 0x100_0000_01B3
+        for byte in content { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        return hash
     }
 }

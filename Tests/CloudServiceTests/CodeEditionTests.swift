@@ -44,13 +44,30 @@ import Testing
         }
     }
 
-    /// Its length may be the same.
-    @Test func aFileThatWasWrittenAgainIsAnotherOne() throws {
+    /// Also one of the same length.
+    @Test func whatAFileSaysCountsAndNotItsTime() throws {
         try withFolder { folder in
             let edition = CodeEdition.of(folder: folder)
             let later = Date(timeIntervalSinceNow: 10)
             try FileManager.default.setAttributes([.modificationDate: later], ofItemAtPath: "\(folder)/main.js")
+            #expect(CodeEdition.of(folder: folder) == edition)
+            try write("niam", to: "main.js", in: folder)
             #expect(CodeEdition.of(folder: folder) != edition)
+        }
+    }
+
+    @Test func anotherVersionOfAModuleIsAnotherOne() throws {
+        try withFolder { folder in
+            try FileManager.default.createDirectory(
+                atPath: "\(folder)/node_modules/left", withIntermediateDirectories: true)
+            try write(#"{"version":"1.0.0"}"#, to: "node_modules/left/package.json", in: folder)
+            try write("pad", to: "node_modules/left/index.js", in: folder)
+            let edition = CodeEdition.of(folder: folder)
+            try write(#"{"version":"1.0.1"}"#, to: "node_modules/left/package.json", in: folder)
+            let next = CodeEdition.of(folder: folder)
+            #expect(next != edition)
+            try write("padding", to: "node_modules/left/index.js", in: folder)
+            #expect(CodeEdition.of(folder: folder) != next)
         }
     }
 
@@ -70,13 +87,18 @@ import Testing
         }
     }
 
-    @Test func theSameFilesElsewhereAreAnotherOne() throws {
+    /// As where each container has a copy, and a folder of the day in which the files are.
+    @Test func theSameFilesElsewhereAreTheSame() throws {
         try withFolder { folder in
             let edition = CodeEdition.of(folder: folder)
             let other = "\(folder)-moved"
-            try FileManager.default.moveItem(atPath: folder, toPath: other)
+            try FileManager.default.copyItem(atPath: folder, toPath: other)
             defer { try? FileManager.default.removeItem(atPath: other) }
-            #expect(CodeEdition.of(folder: other) != edition)
+            try FileManager.default.createDirectory(atPath: "\(other)/..day", withIntermediateDirectories: true)
+            try FileManager.default.moveItem(atPath: "\(other)/main.js", toPath: "\(other)/..day/main.js")
+            try FileManager.default.createSymbolicLink(
+                atPath: "\(other)/main.js", withDestinationPath: "..day/main.js")
+            #expect(CodeEdition.of(folder: other) == edition)
         }
     }
 }
