@@ -221,6 +221,55 @@ import Testing
         #expect(reply.used == 7)
     }
 
+    @Test func whatIsSharedGoesToThoseWhoRunTheWritersEdition() async throws {
+        let configuration = try ipc()
+        try await withBus(configuration) { broker in
+            let writer = try await endpoint(configuration, "cloud", replica: "a")
+            defer { writer.stop() }
+            let other = try await endpoint(configuration, "cloud", replica: "b")
+            defer { other.stop() }
+            other.setWriter(false)
+            writer.setEdition(7)
+            other.setEdition(7)
+            try await until { broker.services["cloud"]?.current == ["cloud-a", "cloud-b"] }
+            var shared = request("cloud.echo.v1")
+            (shared.writes, shared.shared) = (true, true)
+            for replica in ["cloud-a", "cloud-b"] {
+                try await until {
+                    _ = try await broker.call(shared)
+                    return await broker.requestsByReplica[replica] ?? 0 > 0
+                }
+            }
+            other.setEdition(8)
+            try await until { broker.services["cloud"]?.current == ["cloud-a"] }
+            let before = await broker.requestsByReplica["cloud-b"]
+            for _ in 0..<4 { _ = try await broker.call(shared) }
+            #expect(await broker.requestsByReplica["cloud-b"] == before)
+        }
+    }
+
+    @Test func aProblemThatIsSaidBeforeTheStartIsHeardFirst() async throws {
+        let configuration = try ipc()
+        let heard = Mutex<[String]>([])
+        let broker = try Broker(
+            configuration: configuration, logger: logger,
+            onStates: { states in
+                if let state = states["cloud"] { heard.withLock { $0.append(state.problem) } }
+            })
+        try await broker.start()
+        defer { broker.stop() }
+        let cloud = try BusEndpoint(
+            configuration: configuration, service: "cloud", replica: "cloud-1", release: "test", laneCount: 2,
+            logger: logger)
+        cloud.setProblem("It is being loaded.")
+        try await cloud.start { _ in Echo(isSilent: false) }
+        defer { cloud.stop() }
+        try await until { heard.withLock { !$0.isEmpty } }
+        cloud.setProblem("")
+        try await until { heard.withLock { $0.last?.isEmpty == true } }
+        #expect(heard.withLock { $0.first } == "It is being loaded.")
+    }
+
     @Test func aFailureArrivesAsAFailure() async throws {
         let configuration = try ipc()
         try await withBus(configuration) { broker in
