@@ -11,6 +11,8 @@ from layout import BACKUP_LOG, BORN, CODE, SERVICES, Refused, lock, say
 STAGE = "restore.part"
 # The scripts' lock, which the one who calls this holds.
 LOCK = "scripts.lock"
+# The file system's own, at the top of a volume.
+FOUND = "lost+found"
 # Numbers of orders that may have been made after the backup. They cost nothing.
 SKIPPED_NUMBERS = 10_000
 
@@ -59,7 +61,7 @@ def restore(shop, folder, release, replace, numbers_above):
 def contents(home):
     """What is in a folder, but for what other restores left there, and the list of backups, which stays."""
     names = os.listdir(home) if os.path.isdir(home) else []
-    return [name for name in names if name not in (LOCK, STAGE, BACKUP_LOG) and not name.startswith("replaced-")]
+    return [name for name in names if name not in (LOCK, STAGE, BACKUP_LOG, FOUND) and not name.startswith("replaced-")]
 
 
 def make_way(shop, replace):

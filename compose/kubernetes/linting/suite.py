@@ -1,0 +1,55 @@
+"""What the manifests must agree with: compose.yaml, the scripts, the Containerfile and the documents."""
+import pathlib
+import re
+
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+SECRET = {"KEY", "KEYS", "SECRET", "SECRETS", "PASSWORD", "PASSWORDS", "TOKEN", "TOKENS", "CREDENTIALS"}
+
+
+def text(path):
+    return (ROOT / path).read_text()
+
+
+def found(pattern, path):
+    match = re.search(pattern, text(path), re.M)
+    if not match:
+        raise SystemExit(f"kubernetes: {path} has no {pattern}")
+    return match[1]
+
+
+def is_secret(name):
+    """As SettingInForce in Shared/ProcessKit; what is the path of a file is none."""
+    return name.split("_")[-1] in SECRET and name != "SATCHEL_BUS_KEYS"
+
+
+def resolved(value):
+    """A value of compose.yaml where nobody has set anything."""
+    value, inner = str(value), re.compile(r"\$\{\w+:-([^${}]*)\}")
+    while inner.search(value):
+        value = inner.sub(lambda match: match[1], value)
+    return value
+
+
+COMPOSE = yaml.safe_load(text("compose/compose.yaml"))["services"]
+SERVICES = found(r"^SERVICES=\((.*)\)", "scripts/lib.sh").split()
+RELEASE = found(r'^public let satchelRelease = "(.*)"', "Shared/ProcessKit/ProcessStart.swift")
+USER = int(found(r"useradd .*--uid (\d+)", "compose/Containerfile"))
+STOP_SECONDS = int(found(r"^stopwaitsecs = (\d+)", "compose/program.conf"))
+BUS_PORT = int(COMPOSE["gateway"]["environment"]["SATCHEL_BUS_PORT"])
+# The entrypoint's own.
+UNWRITTEN = {"SATCHEL_REPLICA", "SATCHEL_BUS_PORT"}
+DOCUMENTED = set(re.findall(r"`(SATCHEL_[A-Z_0-9]+)`", text("docs/settings.md"))) | UNWRITTEN
+SECRETS_DOCUMENTED = {
+    name: set(re.findall(r"`([\w.]+)`", keys))
+    for name, keys in re.findall(r"^\| `([a-z-]+)` \| ([^|]*) \|", text("docs/kubernetes.md"), re.M)
+}
+
+
+def environment(service):
+    return {name: resolved(value) for name, value in COMPOSE[service]["environment"].items()}
+
+
+def reaches_outside(service):
+    return "public" in COMPOSE[service]["networks"]
