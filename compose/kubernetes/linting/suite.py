@@ -4,6 +4,8 @@ import re
 
 import yaml
 
+from variables import resolved
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 SECRET = {"KEY", "KEYS", "SECRET", "SECRETS", "PASSWORD", "PASSWORDS", "TOKEN", "TOKENS", "CREDENTIALS"}
 
@@ -22,14 +24,6 @@ def found(pattern, path):
 def is_secret(name):
     """As SettingInForce in Shared/ProcessKit; what is the path of a file is none."""
     return name.split("_")[-1] in SECRET and name != "SATCHEL_BUS_KEYS"
-
-
-def resolved(value):
-    """A value of compose.yaml where nobody has set anything."""
-    value, inner = str(value), re.compile(r"\$\{\w+:-([^${}]*)\}")
-    while inner.search(value):
-        value = inner.sub(lambda match: match[1], value)
-    return value
 
 
 COMPOSE = yaml.safe_load(text("compose/compose.yaml"))["services"]
