@@ -1,5 +1,5 @@
-"""Carries out a Containerfile without an engine: its last stage in a folder made by debootstrap, and of the stage before
-what it puts into /out. An instruction that is not known ends it, so that nothing is left out by mistake."""
+"""Carries out a Containerfile without an engine: its last stage in a folder made by debootstrap, and of the stage
+before what it puts into /out. An instruction that is not known ends it, so that nothing is left out by mistake."""
 import pathlib
 import re
 import shlex

@@ -1,6 +1,6 @@
-"""Runs what compose.yaml says in the image's file system, as a container engine would: for each service a mount namespace
-with a root that cannot be written, its volumes, no capabilities, and its settings alone. All share one network without a
-way out, in which every service has the name of this host."""
+"""Runs what compose.yaml says in the image's file system, as a container engine would: for each service a mount
+namespace with a root that cannot be written, its volumes, no capabilities, and its settings alone. All share one
+network without a way out, in which every service has the name of this host."""
 import os
 import secrets
 import signal

@@ -1,6 +1,6 @@
 """Errors that the rules must find: each is planted into a copy of the manifests, with a part of what is then said."""
 from build import containers, template
-from rules import named
+from lookups import named
 
 
 def container(objects, name):
