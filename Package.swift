@@ -139,7 +139,7 @@ let package = Package(
             path: "Services/Gateway",
             resources: [.copy("Resources/Pages"), .copy("Resources/OpenAPI"), .copy("Web")]
         ),
-        service("Catalog"),
+        service("Catalog", dependencies: ["Cryptography", "Outbound"]),
         service("Users", dependencies: ["Cryptography", "Outbound", "SignedTokens"]),
         service("Bag"),
         service("Payments", dependencies: ["Cryptography", "Outbound"]),
@@ -285,7 +285,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
             ],
             swiftSettings: unoptimised),
-        serviceTests("Catalog"),
+        serviceTests("Catalog", dependencies: ["Outbound", "TestSupport"]),
         serviceTests("Users", dependencies: ["TestSupport"]),
         serviceTests("Bag", dependencies: ["TestSupport"]),
         serviceTests("Payments", dependencies: ["Outbound", "TestSupport"]),

@@ -5,7 +5,8 @@ import ParseProtocol
 import ServiceKit
 
 /// Classes, rules and tables of the catalog.
-package func catalogPlan(_ currency: Currency) -> ServicePlan {
+/// - Parameter bucket: where files have their content; nil for the disk.
+package func catalogPlan(_ currency: Currency, _ bucket: FileBucket? = nil) -> ServicePlan {
     ServicePlan(
         name: "catalog",
         classes: [
@@ -16,18 +17,20 @@ package func catalogPlan(_ currency: Currency) -> ServicePlan {
         migrations: catalogMigrations,
         ownsUnknownClasses: true
     ) { host in
-        let files = FileFolder(dataDirectory: host.configuration.dataDirectory)
+        let files = FileHome(host, bucket)
         return [
-            "Product": ProductRules(photos: ProductPhotos(store: host.store, folder: files), currency: currency),
+            "Product": ProductRules(photos: ProductPhotos(home: files), currency: currency),
             "ProductReview": ReviewRules(authors: ReviewAuthors(bus: host.bus)),
             "FavoriteProduct": FavoriteRules(), "Page": PageRules(),
-            "_Product": InAppProductRules(files: PurchasedFiles(store: host.store, folder: files)),
+            "_Product": InAppProductRules(files: PurchasedFiles(home: files)),
             "_JobStatus": JobStatusRules(), "_JobSchedule": JobScheduleRules(jobs: catalogJobs),
         ]
     }
 }
 
-package func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ currency: Currency) throws {
+package func buildCatalog(
+    _ host: ServiceHost, _ routes: inout ServiceRoutes, _ currency: Currency, _ bucket: FileBucket? = nil
+) throws {
     let reservations = Reservations(currency: currency, logger: host.logger)
 
     routes.read(framed: CatalogCalls.price) { message, request, reader in
@@ -83,9 +86,9 @@ package func buildCatalog(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ 
     }
     ReviewFunctions(host: host).install(in: &routes)
     keepHouse(host, reservations)
-    let files = FileFolder(dataDirectory: host.configuration.dataDirectory)
+    let files = FileHome(host, bucket)
     let keeper = installFiles(host, files, &routes)
-    let purchasedFiles = PurchasedFiles(store: host.store, folder: files)
+    let purchasedFiles = PurchasedFiles(home: files)
     host.whenWriter("purchases", every: .seconds(1), problem: "Files of products could not be made private.") {
         try await purchasedFiles.convert()
         return .finished

@@ -8,7 +8,8 @@ struct Catalog {
     static func main() async {
         await runService {
             let currency = try Currency.ofShop()
-            return (catalogPlan(currency), { try buildCatalog($0, &$1, currency) })
+            let bucket = try FileBucket.ofShop()
+            return (catalogPlan(currency, bucket), { try buildCatalog($0, &$1, currency, bucket) })
         }
     }
 }

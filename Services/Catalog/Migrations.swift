@@ -9,6 +9,7 @@ let catalogMigrations = [
     // Whether somebody wants the end of a job that has begun.
     Migration(4, "stoppedJobs", ["ALTER TABLE jobRuns ADD COLUMN isStopped INTEGER NOT NULL DEFAULT 0"]),
     Migration(5, "editorRights") { try EditorRights.grant(in: $0) },
+    Migration(6, "fileBucket", fileBucketTables),
 ]
 
 /// The tables of release 0.1.0, whose files record no migrations: what they have already is left as it is.
@@ -104,6 +105,15 @@ private let codeHookTables = [
     CREATE TABLE codeHooks(kind TEXT NOT NULL, className TEXT NOT NULL, name TEXT NOT NULL,
     PRIMARY KEY(kind, className, name)) WITHOUT ROWID
     """
+]
+
+/// Where each file has its content, and the objects of the bucket that are to go (`BucketDrops`). The index of files
+/// has nothing in it where there is no bucket.
+private let fileBucketTables = [
+    "ALTER TABLE files ADD COLUMN inBucket INTEGER NOT NULL DEFAULT 0",
+    "CREATE INDEX filesInBucket ON files(inBucket) WHERE inBucket = 1",
+    "CREATE TABLE bucketDrops(name TEXT PRIMARY KEY, dueAt INTEGER NOT NULL) WITHOUT ROWID",
+    "CREATE INDEX bucketDropsDue ON bucketDrops(dueAt)",
 ]
 
 private let authorRenameTables = [

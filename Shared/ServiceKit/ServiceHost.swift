@@ -29,6 +29,7 @@ public final class ServiceHost: Sendable {
     private let startWorks = Mutex<[BackgroundWork]>([])
     private let stopActions = Mutex<[@Sendable (_ limit: Duration) async -> Void]>([])
     private let idleActions = Mutex<[@Sendable (_ limit: Duration) async -> Void]>([])
+    private let openingLooks = Mutex<[@Sendable (_ reader: StoreReader) throws -> Void]>([])
 
     package convenience init(plan: ServicePlan, configuration: ServiceConfiguration, logger: Logger) throws {
         let quotas = try Quotas(configuration)
@@ -84,6 +85,12 @@ public final class ServiceHost: Sendable {
         startWorks.withLock { $0.append(work) }
     }
 
+    /// Registers a look at the database before anything is answered. What it throws, best a `StartupProblem`, ends the
+    /// process. Called while the service is built.
+    public func whenOpened(_ look: @escaping @Sendable (_ reader: StoreReader) throws -> Void) {
+        openingLooks.withLock { $0.append(look) }
+    }
+
     /// Registers work that is finished before the process ends and its store closes, such as a mail that is being sent.
     /// The action begins nothing new and returns within the time it is given. Called while the service is built.
     public func whenStopping(_ action: @escaping @Sendable (_ limit: Duration) async -> Void) {
@@ -94,6 +101,10 @@ public final class ServiceHost: Sendable {
     /// programs. The action returns within the time it is given. Called while the service is built.
     public func whenIdle(_ action: @escaping @Sendable (_ limit: Duration) async -> Void) {
         idleActions.withLock { $0.append(action) }
+    }
+
+    func lookAtOpening() async throws {
+        for look in openingLooks.withLock({ $0 }) { try await store.read(look) }
     }
 
     func finish(within limit: Duration) async { await Self.run(stopActions.withLock { $0 }, within: limit) }

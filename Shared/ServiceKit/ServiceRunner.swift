@@ -47,7 +47,7 @@ private func run(
 
 /// Ends the process at once: what is left of the database must stay as it is for whoever repairs it, and whoever starts
 /// the service again gets the same answer.
-private func refuse(_ problem: DatabaseRefused, _ logger: Logger) {
+private func refuse(_ problem: any Error, _ logger: Logger) {
     logger.critical("The service does not open its database.", metadata: ["problem": "\(problem)"])
     _exit(1)
 }
@@ -84,6 +84,11 @@ private struct RunningService: ProcessPart {
         host.store.startWriting(refused: { refuse($0, host.logger) }) { [host] in host.becameWriter() }
         // Nothing is answered from a database that is about to be refused.
         while !host.store.isSettled { try? await Task.sleep(for: .milliseconds(5)) }
+        do {
+            try await host.lookAtOpening()
+        } catch {
+            refuse(error, host.logger)
+        }
         let load = RequestLoad()
         try await host.bus.start { _ in RouteHandler(routes: routes, reader: try host.store.makeReader(), load: load) }
         host.started()

@@ -19,4 +19,21 @@ import Testing
         let waiting = others.merging(["cloud": starting]) { _, new in new }
         #expect(SuiteHealth(waiting, hasCode: false).status == "degraded", "It says itself that it is not well.")
     }
+
+    /// A bucket of files that is away must not close the shop.
+    @Test func whoServesWithAWarningIsNotFailing() {
+        var present = Broker.ServiceState()
+        present.replicas = ["one"]
+        present.hasWriter = true
+        let names = ["catalog", "users", "bag", "payments", "mail", "push", "analytics", "crash"]
+        var services = Dictionary(uniqueKeysWithValues: names.map { ($0, present) })
+        services["catalog"]?.warning = "The bucket of files does not answer."
+        let warned = SuiteHealth(services, hasCode: false)
+        #expect(warned.status == "degraded")
+        #expect(warned.isServing)
+        services["catalog"]?.problem = "The disk is full."
+        let failing = SuiteHealth(services, hasCode: false)
+        #expect(failing.status == "failing")
+        #expect(!failing.isServing)
+    }
 }

@@ -81,10 +81,19 @@ def copy(source, path):
 
 def forget_files(path, names):
     """Removes the rows of files from a copy of the catalog."""
+    change_files(path, "DELETE FROM files WHERE name = ?", names)
+
+
+def note_in_bucket(path, names):
+    """Notes in a copy of the catalog that files have their content in the bucket."""
+    change_files(path, "UPDATE files SET inBucket = 1 WHERE name = ?", names)
+
+
+def change_files(path, sql, names):
     with_rows = sqlite3.connect(path, isolation_level=None)
     try:
         with_rows.execute("BEGIN")
-        with_rows.executemany("DELETE FROM files WHERE name = ?", [(name,) for name in names])
+        with_rows.executemany(sql, [(name,) for name in names])
         with_rows.execute("COMMIT")
     finally:
         with_rows.close()
@@ -124,9 +133,13 @@ def last_order_number(path):
 
 
 def file_rows(path):
-    """The files that a copy of the catalog's database knows: name and size."""
+    """The files that a copy of the catalog's database knows: name, size and whether a bucket has the content."""
     connection = connect(path, "mode=ro&immutable=1")
     try:
-        return connection.execute("SELECT name, size FROM files").fetchall()
+        # A shop that was not started since its release knew no buckets.
+        columns = {row[1] for row in connection.execute("PRAGMA table_info(files)")}
+        place = "inBucket" if "inBucket" in columns else "0"
+        return [(name, size, bool(there)) for name, size, there in
+                connection.execute(f"SELECT name, size, {place} FROM files")]
     finally:
         connection.close()

@@ -82,7 +82,7 @@ def fill(shop, part, release, key_files, code):
     need_room(part, sum(os.path.getsize(file) for service in SERVICES for file in parts_of(shop.database(service))))
     moment = copy_databases(shop, part)
     copy_small(shop, part, key_files)
-    lost = copy_files(shop, part)
+    lost, bucket_files = copy_files(shop, part)
     cloud.take(shop, code or shop.path(CODE), part)
     services = {}
     for service in SERVICES:
@@ -92,12 +92,15 @@ def fill(shop, part, release, key_files, code):
     content = {
         "format": manifest.FORMAT, "release": release, "begunAt": begun, "moment": moment, "finishedAt": now(),
         "services": services, "files": files, "lostFiles": lost,
+        "bucketFiles": bucket_files,
         "lastOrderNumber": databases.last_order_number(os.path.join(part, "bag.sqlite")),
     }
     manifest.store(part, content)
     manifest.synchronize_all(part)
     if lost:
         warn(f"The contents of {len(lost)} files are missing in the shop itself, such as {lost[0]}. The rest is there.")
+    if bucket_files:
+        warn(f"The contents of {bucket_files} files are in the shop's bucket and not in this backup (docs/files.md).")
     return content
 
 
@@ -132,11 +135,12 @@ def copy_small(shop, part, key_files):
 def copy_files(shop, part):
     """Copies the contents that the catalog's copy knows. A name is never used for another content.
 
-    Returns: the names whose contents are missing in the shop.
+    Returns: the names whose contents are missing in the shop, and how many files have theirs in a bucket.
     """
-    rows = databases.file_rows(os.path.join(part, "catalog.sqlite"))
+    everything = databases.file_rows(os.path.join(part, "catalog.sqlite"))
+    rows = [(name, size) for name, size, in_bucket in everything if not in_bucket]
     need_room(part, sum(size for _, size in rows))
-    removed, lost = [], []
+    removed, moved, lost = [], [], []
     for name, size in rows:
         relative = f"files/{name[:2]}/{name}"
         os.makedirs(os.path.join(part, "files", name[:2]), exist_ok=True)
@@ -145,17 +149,22 @@ def copy_files(shop, part):
             if copied != size:
                 lost.append(name)
         except FileNotFoundError:
-            (lost if is_known(shop, name) else removed).append(name)
+            {None: removed, True: moved, False: lost}[is_in_bucket(shop, name)].append(name)
     if removed:
         # They were removed after the moment that is copied. Their content cannot be had any more, so they stay removed.
         databases.forget_files(os.path.join(part, "catalog.sqlite"), removed)
-    return lost
+    if moved:
+        databases.note_in_bucket(os.path.join(part, "catalog.sqlite"), moved)
+    return lost, len(everything) - len(rows) + len(moved)
 
 
-def is_known(shop, name):
+def is_in_bucket(shop, name):
+    """Where a file is by now: None when it was removed."""
     catalog = databases.Source("catalog", shop.database("catalog"))
     try:
-        return bool(catalog.rows("SELECT 1 FROM files WHERE name = ?", name))
+        rows = catalog.rows("SELECT * FROM files WHERE name = ?", name)
+        names = [column[1] for column in catalog.rows("PRAGMA table_info(files)")]
+        return bool(dict(zip(names, rows[0])).get("inBucket")) if rows else None
     finally:
         catalog.close()
 

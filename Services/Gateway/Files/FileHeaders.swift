@@ -6,7 +6,7 @@ import ParseProtocol
 enum FileHeaders {
     static func common(name: String, contentType: String, etag: String) -> HTTPFields {
         var headers: HTTPFields = [
-            .contentType: contentType == "text/plain" ? "text/plain; charset=utf-8" : contentType,
+            .contentType: FileNames.shownType(contentType),
             .eTag: etag,
             .acceptRanges: "bytes",
             // A year is as good as for ever: the content never changes.
@@ -15,10 +15,7 @@ enum FileHeaders {
             .contentSecurityPolicy: "default-src 'none'; sandbox",
         ]
         headers[crossOriginResourcePolicy] = "cross-origin"
-        let isShown = contentType.hasPrefix("image/") || contentType == "application/pdf" || contentType == "text/plain"
-        // The name consists of letters, digits and a few marks that need no escape.
-        headers[.contentDisposition] =
-            "\(isShown ? "inline" : "attachment"); filename=\"\(FileNames.original(name))\""
+        headers[.contentDisposition] = FileNames.disposition(name, contentType: contentType)
         return headers
     }
 

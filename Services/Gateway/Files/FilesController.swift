@@ -121,6 +121,7 @@ struct FilesController: Sendable {
         if isMetadata {
             return ParseResponse(body: file.metadata.isEmpty ? Array("{}".utf8) : Array(file.metadata))
         }
+        if let response = Self.redirection(request, name, file) { return response }
         var response = answer(request, name, file, beginning)
         // Nobody between may keep it, and the device no longer than its URL works.
         if let secondsLeft, response.status != 416 {
@@ -153,6 +154,7 @@ struct FilesController: Sendable {
     func answer(
         toPlain message: FileRequest, _ look: FileCache.Look, _ file: FileReply, _ firstPart: [UInt8], _ trace: String
     ) -> ParseResponse {
+        if !file.url.isEmpty { return Self.redirection(to: file.url) }
         let content = ByteBuffer(bytes: firstPart)
         if case .missing(let missing) = look, firstPart.count == Int(clamping: file.size) {
             cache?.keep(.init(facts: file, content: content), for: missing)
@@ -170,6 +172,21 @@ struct FilesController: Sendable {
             response.stream = stream(name, 0..<size, beginning, trace)
         }
         response.headers = FileHeaders.common(name: name, contentType: file.contentType, etag: etag)
+        return response
+    }
+
+    /// The way to a bucket, from which the client fetches the file; nil where the gateway answers by itself: the URL is
+    /// for `GET` alone, and who has the file already needs none.
+    private static func redirection(_ request: ParseRequest, _ name: String, _ file: FileReply) -> ParseResponse? {
+        guard !file.url.isEmpty, !request.isHead, !FileHeaders.matches(request.headers[.ifNoneMatch], etag(of: name))
+        else { return nil }
+        return redirection(to: file.url)
+    }
+
+    private static func redirection(to url: String) -> ParseResponse {
+        var response = ParseResponse(status: 302, body: [], location: url)
+        // It ends, and not for everybody: that of a private file is for whoever had a signed URL.
+        response.headers[.cacheControl] = "no-store"
         return response
     }
 
@@ -226,7 +243,7 @@ struct FilesController: Sendable {
                 let known = beginning.getSlice(at: position, length: min(length, beginning.readableBytes - position))
                 let part =
                     if let known, known.readableBytes > 0 { known } else {
-                        try await self.part(name, position, length, trace)?.content ?? ByteBuffer()
+                        try await self.part(name, position, length, trace, proxied: true)?.content ?? ByteBuffer()
                     }
                 // Removed meanwhile. The client notices by the length.
                 guard part.readableBytes > 0 else { throw ParseError.objectNotFound }
@@ -251,10 +268,11 @@ struct FilesController: Sendable {
     }
 
     private func part(
-        _ name: String, _ offset: Int, _ length: Int, _ trace: String
+        _ name: String, _ offset: Int, _ length: Int, _ trace: String, proxied: Bool = false
     ) async throws(ParseError) -> (file: FileReply, content: ByteBuffer)? {
         do {
-            let message = Self.request(name, offset, length)
+            var message = Self.request(name, offset, length)
+            message.proxied = proxied
             let reply = try await services.read(FileCalls.get, message, for: .init(), trace: trace)
             return (try reply.message, ByteBuffer(bytes: reply.documents.first ?? []))
         } catch {

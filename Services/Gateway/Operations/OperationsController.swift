@@ -53,7 +53,7 @@ struct OperationsController: Sendable {
         var all: [String: JSON] = [:]
         for (name, service) in SuiteHealth(broker.services, hasCode: registry.last?.hasCode ?? true).services {
             all[name] = [
-                "status": .string(service.state.rawValue), "problem": .string(service.seen.problem),
+                "status": .string(service.state.rawValue), "problem": .string(service.seen.trouble),
                 "replicas": .array(service.seen.replicas.map(JSON.string)), "writer": .bool(service.seen.hasWriter),
                 "waiting": .int(Int64(waiting[name] ?? 0)), "answers": services.times[name]?.json ?? .null,
             ]

@@ -13,6 +13,8 @@ package struct SuiteHealth {
         case missing
         /// It has no writer yet.
         case starting
+        /// It serves, and says itself what is missing.
+        case degraded
         /// It says itself what is wrong.
         case failing
     }
@@ -37,19 +39,20 @@ package struct SuiteHealth {
     private static func state(of service: Broker.ServiceState) -> State {
         if service.replicas.isEmpty { return .missing }
         if !service.hasWriter { return .starting }
-        return service.problem.isEmpty ? .ok : .failing
+        if !service.problem.isEmpty { return .failing }
+        return service.warning.isEmpty ? .ok : .degraded
     }
 
-    private func all(_ state: State, in names: some Sequence<String>) -> Bool {
-        names.allSatisfy { services[$0]?.state == state }
+    private func all(_ states: Set<State>, in names: some Sequence<String>) -> Bool {
+        names.allSatisfy { services[$0].map { states.contains($0.state) } ?? false }
     }
 
     /// Whether customers are served.
-    package var isServing: Bool { all(.ok, in: Self.essential) }
+    package var isServing: Bool { all([.ok, .degraded], in: Self.essential) }
 
     /// `ok`, `degraded` when something is missing that is not essential; else `failing` or `starting`.
     package var status: String {
-        if all(.ok, in: needed) { return "ok" }
+        if all([.ok], in: needed) { return "ok" }
         if isServing { return "degraded" }
         return Self.essential.contains { services[$0]?.state == .failing } ? "failing" : "starting"
     }
@@ -62,7 +65,7 @@ package struct SuiteHealth {
                 "writer": .bool(seen.hasWriter),
             ]
             if let current = seen.current { members[name]?["current"] = .int(Int64(current.count)) }
-            if !seen.problem.isEmpty { members[name]?["problem"] = .string(seen.problem) }
+            if !seen.trouble.isEmpty { members[name]?["problem"] = .string(seen.trouble) }
         }
         return ["status": .string(status), "services": .object(members)]
     }

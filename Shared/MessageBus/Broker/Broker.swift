@@ -29,11 +29,16 @@ public final class Broker: Sendable {
         public var hasWriter = false
         /// The fault that a replica reports of itself; empty when none does.
         public var problem = ""
+        /// What is missing while its replicas serve all the same, as one of them reports; empty when nothing is.
+        public var warning = ""
         /// The board on which its writer says what it is about to change, when all that could write next do so on this
         /// host; 0 for none.
         public var board: UInt64 = 0
         /// The names of those that run the edition which a writer named last, sorted; nil where none has named one.
         public var current: [String]?
+
+        /// The problem, or where there is none the warning.
+        public var trouble: String { problem.isEmpty ? warning : problem }
 
         /// A service without replicas.
         public init() {}

@@ -219,6 +219,7 @@ final class BrokerDriver: SocketDriver {
             state.replicas.sort()
             if lane.hello.writer { state.hasWriter = true }
             if !lane.hello.problem.isEmpty { state.problem = lane.hello.problem }
+            if !lane.hello.warning.isEmpty { state.warning = lane.hello.warning }
             if lane.hello.writer { state.board = lane.hello.board }
             if let edition = dispatcher.edition(of: lane.hello.service) {
                 var current = Set(state.current ?? [])

@@ -77,6 +77,11 @@ public final class BusEndpoint: Sendable {
         for lane in lanes { lane.thread.mailbox.post(.setEdition(edition)) }
     }
 
+    /// Tells the gateway what is missing while this process serves all the same; empty when nothing is.
+    public func setWarning(_ warning: String) {
+        for lane in lanes { lane.thread.mailbox.post(.setWarning(warning)) }
+    }
+
     /// Asks for no more requests, and waits until the gateway has heard it: after that none comes, and the gateway has
     /// every answer that was given before. Those under way can still be answered, and calls of our own go on. Done
     /// again, it waits for what was answered meanwhile.

@@ -56,6 +56,7 @@ final class LaneLink: ReplyWay {
         case setWriter(Bool, board: UInt64)
         case setProblem(String)
         case setEdition(UInt64)
+        case setWarning(String)
         /// The completion is called once: when the gateway has heard of it, or with false at the end of the time.
         case leave(until: ContinuousClock.Instant, @Sendable (Bool) -> Void)
         case stop
@@ -118,6 +119,9 @@ final class LaneDriver: SocketDriver {
             sayHello()
         case .setEdition(let edition):
             hello.edition = edition
+            sayHello()
+        case .setWarning(let warning):
+            hello.warning = warning
             sayHello()
         case .leave(let until, let heard):
             isLeaving = true

@@ -271,6 +271,10 @@ public nonisolated struct Hello: Sendable {
   /// it has loaded. Requests that are `shared` go to those alone that run the edition which a writer named last. 0: nothing.
   public var edition: UInt64 = 0
 
+  /// What is missing while the process serves all the same, such as a bucket of files that is away; empty when nothing is. Public text, for
+  /// /health.
+  public var warning: String = String()
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -581,7 +585,7 @@ nonisolated extension Principal: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
 
 nonisolated extension Hello: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".Hello"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}service\0\u{1}replica\0\u{1}writer\0\u{1}release\0\u{1}problem\0\u{1}clock\0\u{1}board\0\u{1}edition\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}service\0\u{1}replica\0\u{1}writer\0\u{1}release\0\u{1}problem\0\u{1}clock\0\u{1}board\0\u{1}edition\0\u{1}warning\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -597,6 +601,7 @@ nonisolated extension Hello: SwiftProtobuf.Message, SwiftProtobuf._MessageImplem
       case 6: try { try decoder.decodeSingularFixed64Field(value: &self.clock) }()
       case 7: try { try decoder.decodeSingularFixed64Field(value: &self.board) }()
       case 8: try { try decoder.decodeSingularFixed64Field(value: &self.edition) }()
+      case 9: try { try decoder.decodeSingularStringField(value: &self.warning) }()
       default: break
       }
     }
@@ -627,6 +632,9 @@ nonisolated extension Hello: SwiftProtobuf.Message, SwiftProtobuf._MessageImplem
     if self.edition != 0 {
       try visitor.visitSingularFixed64Field(value: self.edition, fieldNumber: 8)
     }
+    if !self.warning.isEmpty {
+      try visitor.visitSingularStringField(value: self.warning, fieldNumber: 9)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -639,6 +647,7 @@ nonisolated extension Hello: SwiftProtobuf.Message, SwiftProtobuf._MessageImplem
     if lhs.clock != rhs.clock {return false}
     if lhs.board != rhs.board {return false}
     if lhs.edition != rhs.edition {return false}
+    if lhs.warning != rhs.warning {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

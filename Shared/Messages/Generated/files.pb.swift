@@ -61,12 +61,15 @@ public nonisolated struct FileRequest: Sendable {
   /// At most 1 MiB; 0 asks for no content.
   public var length: UInt32 = 0
 
+  /// True asks for the content itself, also where clients may fetch it from a bucket.
+  public var proxied: Bool = false
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
 }
 
-/// One frame follows: the content from the offset on, shorter than asked at the file's end.
+/// One frame follows: the content from the offset on, shorter than asked at the file's end, and empty where `url` is set.
 public nonisolated struct FileReply: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -77,6 +80,10 @@ public nonisolated struct FileReply: Sendable {
   public var size: UInt64 = 0
 
   public var metadata: Data = Data()
+
+  /// A URL of a bucket from which a client fetches the file for some minutes, whole or a range of it, with GET alone; empty where the content is to
+  /// be had here.
+  public var url: String = String()
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -142,7 +149,7 @@ nonisolated extension SaveFileRequest: SwiftProtobuf.Message, SwiftProtobuf._Mes
 
 nonisolated extension FileRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".FileRequest"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{1}offset\0\u{1}length\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{1}offset\0\u{1}length\0\u{1}proxied\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -153,6 +160,7 @@ nonisolated extension FileRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
       case 1: try { try decoder.decodeSingularStringField(value: &self.name) }()
       case 2: try { try decoder.decodeSingularUInt64Field(value: &self.offset) }()
       case 3: try { try decoder.decodeSingularUInt32Field(value: &self.length) }()
+      case 4: try { try decoder.decodeSingularBoolField(value: &self.proxied) }()
       default: break
       }
     }
@@ -168,6 +176,9 @@ nonisolated extension FileRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
     if self.length != 0 {
       try visitor.visitSingularUInt32Field(value: self.length, fieldNumber: 3)
     }
+    if self.proxied != false {
+      try visitor.visitSingularBoolField(value: self.proxied, fieldNumber: 4)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -175,6 +186,7 @@ nonisolated extension FileRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
     if lhs.name != rhs.name {return false}
     if lhs.offset != rhs.offset {return false}
     if lhs.length != rhs.length {return false}
+    if lhs.proxied != rhs.proxied {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -182,7 +194,7 @@ nonisolated extension FileRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
 
 nonisolated extension FileReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".FileReply"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}content_type\0\u{1}size\0\u{1}metadata\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}content_type\0\u{1}size\0\u{1}metadata\0\u{1}url\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -193,6 +205,7 @@ nonisolated extension FileReply: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
       case 1: try { try decoder.decodeSingularStringField(value: &self.contentType) }()
       case 2: try { try decoder.decodeSingularUInt64Field(value: &self.size) }()
       case 3: try { try decoder.decodeSingularBytesField(value: &self.metadata) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.url) }()
       default: break
       }
     }
@@ -208,6 +221,9 @@ nonisolated extension FileReply: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
     if !self.metadata.isEmpty {
       try visitor.visitSingularBytesField(value: self.metadata, fieldNumber: 3)
     }
+    if !self.url.isEmpty {
+      try visitor.visitSingularStringField(value: self.url, fieldNumber: 4)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -215,6 +231,7 @@ nonisolated extension FileReply: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
     if lhs.contentType != rhs.contentType {return false}
     if lhs.size != rhs.size {return false}
     if lhs.metadata != rhs.metadata {return false}
+    if lhs.url != rhs.url {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

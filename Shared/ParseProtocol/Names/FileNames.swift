@@ -32,6 +32,19 @@ public enum FileNames {
     /// The part of a kept name that the client chose.
     public static func original(_ kept: some StringProtocol) -> String { String(kept.dropFirst(33)) }
 
+    /// The `Content-Disposition` of a download: what browsers may show stays in the page, everything else is saved.
+    /// - Parameter contentType: without parameters.
+    public static func disposition(_ kept: some StringProtocol, contentType: String) -> String {
+        let isShown = contentType.hasPrefix("image/") || contentType == "application/pdf" || contentType == "text/plain"
+        // The name consists of letters, digits and a few marks that need no escape.
+        return "\(isShown ? "inline" : "attachment"); filename=\"\(original(kept))\""
+    }
+
+    /// The `Content-Type` of a download.
+    public static func shownType(_ contentType: String) -> String {
+        contentType == "text/plain" ? "text/plain; charset=utf-8" : contentType
+    }
+
     /// Bytes that a name may consist of.
     @inlinable public static func isNameByte(_ byte: UInt8) -> Bool {
         switch byte {

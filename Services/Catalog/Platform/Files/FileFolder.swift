@@ -19,8 +19,11 @@ package final class FileFolder: Sendable {
 
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
+        /// Whether there is no such file.
+        package let isMissing: Bool
 
         init(_ operation: String, _ path: String, code: Int32 = errno) {
+            isMissing = code == ENOENT
             description = "\(operation) of \(path) failed: \(String(cString: strerror(code)))."
         }
 
@@ -66,6 +69,19 @@ package final class FileFolder: Sendable {
         let folder = "\(path)/incoming/\(Names.random(20))"
         guard mkdir(folder, 0o700) == 0 else { throw Failure("mkdir", folder) }
         return folder
+    }
+
+    /// A work folder with one file of that content in it.
+    func workCopy(of content: [UInt8]) async throws -> (folder: String, file: String) {
+        try await onDisk { [self] in
+            let folder = try makeWorkFolder()
+            do throws(DurableFile.Failure) {
+                try DurableFile.draft(content, as: "\(folder)/original")
+            } catch {
+                throw Failure(error)
+            }
+            return (folder, "\(folder)/original")
+        }
     }
 
     private func saveNow(_ content: [UInt8], as name: String) throws {
@@ -116,7 +132,11 @@ package final class FileFolder: Sendable {
 
     /// A part of a file, shorter than asked at its end. Blocks.
     package func read(_ name: String, offset: UInt64, length: Int) throws -> [UInt8] {
-        let file = location(of: name)
+        try read(file: location(of: name), offset: offset, length: length)
+    }
+
+    /// As above, of a file at a path.
+    package func read(file: String, offset: UInt64, length: Int) throws -> [UInt8] {
         let descriptor = open(file, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Failure("open", file) }
         defer { close(descriptor) }
@@ -135,6 +155,12 @@ package final class FileFolder: Sendable {
         }
         if let problem { throw problem }
         return part
+    }
+
+    /// The size of a file in bytes; nil when it is not there. Blocks.
+    package func size(of name: String) -> Int? {
+        var status = stat()
+        return lstat(location(of: name), &status) == 0 ? Int(status.st_size) : nil
     }
 
     /// Removes a file that has no row any more.

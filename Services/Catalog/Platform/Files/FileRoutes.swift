@@ -7,26 +7,30 @@ import Synchronization
 
 /// The kinds about files (Shared/Messages/Protos/files.proto).
 @discardableResult
-func installFiles(_ host: ServiceHost, _ folder: FileFolder, _ routes: inout ServiceRoutes) -> FileKeeper {
-    let keeper = FileKeeper(host: host, folder: folder, quota: FileQuota(quotas: host.quotas))
+func installFiles(_ host: ServiceHost, _ home: FileHome, _ routes: inout ServiceRoutes) -> FileKeeper {
+    let folder = home.folder
+    let keeper = FileKeeper(host: host, home: home, quota: FileQuota(quotas: host.quotas))
+    let bucketKeeper = home.bucket.map { BucketKeeper(host: host, home: home, bucket: $0) }
     routes.task(FileCalls.save) { message, request in
         try await keeper.save(message, request)
         return Accepted()
     }
-    // Not on a lane, which must not wait for the disk.
-    routes.read(asideFramed: FileCalls.get) { message, _, reader in
-        guard let entry = try FileTable.find(message.name, in: reader) else { throw ParseError.objectNotFound }
-        // No more than is there: each time room for a whole part, of which most files leave the greater half empty,
-        // would be asked of the system and given back.
-        let left = UInt64(max(0, entry.size)).subtractingReportingOverflow(message.offset)
-        let length = left.overflow ? 0 : Int(min(UInt64(message.length), left.partialValue))
-        let part = length == 0 ? [] : try folder.read(message.name, offset: message.offset, length: length)
-        return try BusReply(
-            FileReply.with {
-                $0.contentType = entry.contentType
-                $0.size = UInt64(max(0, entry.size))
-                $0.metadata = Data(entry.metadata.utf8)
-            }, documents: [part])
+    if home.bucket == nil {
+        // Not on a lane, which must not wait for the disk.
+        routes.read(asideFramed: FileCalls.get) { message, _, reader in
+            guard let entry = try FileTable.find(message.name, in: reader) else { throw ParseError.objectNotFound }
+            // No more than is there: each time room for a whole part, of which most files leave the greater half empty,
+            // would be asked of the system and given back.
+            let wanted = FileHome.range(message.offset, Int(message.length), of: entry.size)
+            let part = try wanted.map { try folder.read(message.name, offset: message.offset, length: $0.count) }
+            return try BusReply(entry.reply, documents: [part ?? []])
+        }
+    } else {
+        // What waits for a bucket needs a task.
+        routes.task(framed: FileCalls.get) { message, _ in
+            guard let found = try await home.reply(to: message) else { throw ParseError.objectNotFound }
+            return try BusReply(found.reply, documents: [found.content])
+        }
     }
     routes.accept(FileCalls.delete) { message, request, transaction in
         guard request.caller.isMaster else {
@@ -35,8 +39,13 @@ func installFiles(_ host: ServiceHost, _ folder: FileFolder, _ routes: inout Ser
         guard try FileTable.remove(message.name, in: transaction) else {
             throw ParseError(.fileDeleteError, "Could not delete file.")
         }
-        transaction.afterCommit { folder.remove(message.name) }
+        transaction.afterCommit {
+            folder.remove(message.name)
+            bucketKeeper?.wake()
+        }
     }
+    host.whenOpened { [bucket = home.bucket] in try FileBucket.check(bucket, in: $0) }
+    bucketKeeper?.begin()
     keeper.keepSweeping()
     return keeper
 }
@@ -44,8 +53,10 @@ func installFiles(_ host: ServiceHost, _ folder: FileFolder, _ routes: inout Ser
 /// Takes files in and clears up what crashes leave behind.
 struct FileKeeper: Sendable {
     let host: ServiceHost
-    let folder: FileFolder
+    let home: FileHome
     let quota: FileQuota
+
+    private var folder: FileFolder { home.folder }
 
     /// A request lives for half a minute at most, so that what is older than this is not under way.
     private static let abandonedAfter = Duration.seconds(3600)
@@ -59,11 +70,12 @@ struct FileKeeper: Sendable {
         if try await host.store.read({ try FileTable.find(name, in: $0) }) != nil { return }
         let caller = request.caller
         try await quota.admit(bytes: content.count + message.metadata.count, by: caller, store: host.store)
-        try await save(content, name)
-        let entry = FileTable.Entry(
-            name: name, contentType: message.contentType, size: content.count,
-            owner: caller.userId ?? (caller.isMaster ? nil : ""),
-            metadata: String(decoding: message.metadata, as: UTF8.self))
+        let entry = try await home.keep(
+            content,
+            for: FileTable.Entry(
+                name: name, contentType: message.contentType, size: content.count,
+                owner: caller.userId ?? (caller.isMaster ? nil : ""),
+                metadata: String(decoding: message.metadata, as: UTF8.self)))
         do {
             try await host.store.write { try FileTable.add(entry, in: $0) }
         } catch {
@@ -71,16 +83,6 @@ struct FileKeeper: Sendable {
             try? await folder.onDisk { [folder] in folder.removeNow(name) }
             if let error = error as? ParseError { throw error }
             host.logger.error("A file could not be recorded.", metadata: ["error": "\(error)"])
-            throw ParseError(.fileSaveError, "The file could not be saved.")
-        }
-    }
-
-    /// - Throws: `.fileSaveError` (130) when the disk does not take it.
-    func save(_ content: [UInt8], _ name: String) async throws {
-        do {
-            try await folder.save(content, as: name)
-        } catch {
-            host.logger.error("A file could not be written.", metadata: ["error": "\(error)"])
             throw ParseError(.fileSaveError, "The file could not be saved.")
         }
     }
@@ -113,9 +115,9 @@ struct FileKeeper: Sendable {
         var count = try await folder.onDisk { [folder] in folder.sweepUnfinished(before: time) }
         for shard in try await folder.onDisk({ [folder] in folder.shards() }) {
             let names = try await folder.onDisk { [folder] in folder.names(in: shard, before: time) }
-            let unknown = try await host.store.read { try FileTable.unknown(names, in: $0) }
-            for name in unknown where FileNames.isKept(name) { folder.remove(name) }
-            count += unknown.count
+            let strangers = try await host.store.read { try FileTable.strangers(names, in: $0) }
+            for name in strangers where FileNames.isKept(name) { folder.remove(name) }
+            count += strangers.count
         }
         return count
     }

@@ -6,15 +6,17 @@ import ServiceKit
 /// product's `download`, the product gets a private copy under a name of its own. The uploaded file stays, for whoever
 /// knows its name: other objects may refer to it.
 struct PurchasedFiles: Sendable {
-    let store: ClassStore
-    let folder: FileFolder
+    let home: FileHome
+
+    private var store: ClassStore { home.store }
 
     private static let field = "download"
     private static let className = "_Product"
 
     /// Makes the copy, before the transaction. Its file is an orphan until `record`.
-    /// - Throws: `.invalidFileName` (122) for a file that was never uploaded, `.fileSaveError` (130) when the disk does
-    ///   not take it, `.operationForbidden` (119) for those who may not change products.
+    /// - Throws: `.invalidFileName` (122) for a file that was never uploaded, `.fileSaveError` (130) when the disk or
+    ///   the bucket does not take it, `.serviceUnavailable` (2) when the bucket is away, `.operationForbidden` (119)
+    ///   for those who may not change products.
     func prepare(_ change: inout ProposedChange) async throws {
         guard change.verb != .delete, let name = Self.publicName(change.object[Self.field]) else { return }
         let (verb, caller) = (change.verb, change.caller)
@@ -27,11 +29,11 @@ struct PurchasedFiles: Sendable {
             if change.isImported { return }
             throw ParseError(.invalidFileName, "download is not a file that was uploaded.")
         }
-        let copy = try await Self.copy(entry, in: folder)
+        let copy = try await copy(entry)
         change.object[Self.field] = Self.file(copy.name)
         change.notes[Self.field] = [
             "name": .string(copy.name), "type": .string(copy.contentType), "size": .int(Int64(copy.size)),
-            "metadata": .string(copy.metadata),
+            "metadata": .string(copy.metadata), "inBucket": .bool(copy.inBucket),
         ]
     }
 
@@ -41,7 +43,10 @@ struct PurchasedFiles: Sendable {
         guard let name = note["name"]?.stringValue, let type = note["type"]?.stringValue,
             let size = note["size"]?.intValue, let metadata = note["metadata"]?.stringValue
         else { throw ParseError.internalError }
-        try FileTable.add(.init(name: name, contentType: type, size: Int(size), metadata: metadata), in: transaction)
+        try FileTable.add(
+            .init(
+                name: name, contentType: type, size: Int(size), metadata: metadata,
+                inBucket: note["inBucket"] == .bool(true)), in: transaction)
     }
 
     /// Tells who saved the product which file it has.
@@ -77,7 +82,7 @@ struct PurchasedFiles: Sendable {
             guard let id = product["objectId"]?.stringValue, let name = Self.publicName(product[Self.field]),
                 let entry = try await store.read({ try FileTable.find(name, in: $0) })
             else { continue }
-            let copy = try await Self.copy(entry, in: folder)
+            let copy = try await copy(entry)
             try await store.write { transaction in
                 guard let present = try transaction.documentIfFound(Self.className, id, caller: .master),
                     present[Self.field]?["name"] == .string(name)
@@ -105,25 +110,19 @@ struct PurchasedFiles: Sendable {
     private static func file(_ name: String) -> JSON { ["__type": "File", "name": .string(name)] }
 
     /// Written anew and not linked: the sweeper knows by the time of a file that it is under way.
-    private static func copy(_ entry: FileTable.Entry, in folder: FileFolder) async throws -> FileTable.Entry {
+    private func copy(_ entry: FileTable.Entry) async throws -> FileTable.Entry {
         let name = FileNames.kept(FileNames.original(entry.name), isPrivate: true)
+        let content: [UInt8]
         do {
-            let content = try await folder.onDisk {
-                var content: [UInt8] = []
-                while content.count < entry.size {
-                    let part = try folder.read(
-                        entry.name, offset: UInt64(content.count), length: FileFolder.partBytesMax)
-                    guard !part.isEmpty else { break }
-                    content += part
-                }
-                return content
-            }
-            guard content.count == entry.size else { throw ParseError.internalError }
-            try await folder.save(content, as: name)
+            content = try await home.content(of: entry)
+        } catch let error as ParseError where error.code == .serviceUnavailable {
+            throw error
         } catch {
             throw ParseError(.fileSaveError, "The file could not be saved.")
         }
-        return FileTable.Entry(
-            name: name, contentType: entry.contentType, size: entry.size, metadata: entry.metadata)
+        return try await home.keep(
+            content,
+            for: FileTable.Entry(
+                name: name, contentType: entry.contentType, size: entry.size, metadata: entry.metadata))
     }
 }

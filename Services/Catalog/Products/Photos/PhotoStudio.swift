@@ -27,22 +27,28 @@ package final class PhotoStudio: Sendable {
         queue.maxConcurrentOperationCount = Self.workersMax
     }
 
-    /// - Parameter name: the photo's kept name.
+    /// - Parameters:
+    ///   - name: the photo's kept name.
+    ///   - path: of a copy of the photo; nil where the folder has it.
     /// - Throws: `.invalidImageData` (150) when the photo is none, `.fileSaveError` (130) when the pictures cannot be
     ///   saved, `.serviceUnavailable` (2) when too many wait.
-    package func pictures(of name: String) async throws -> (full: Picture, thumbnail: Picture) {
+    package func pictures(
+        of name: String, at path: String? = nil
+    ) async throws -> (full: Picture, thumbnail: Picture) {
         guard queue.operationCount < Self.workersMax + Self.waitingMax else {
             throw ParseError(.serviceUnavailable, "Too many photos are being worked on. Try again later.")
         }
         return try await withCheckedThrowingContinuation { continuation in
-            queue.addOperation { [self] in continuation.resume(with: Result { try make(name) }) }
+            queue.addOperation { [self] in
+                continuation.resume(with: Result { try make(name, path ?? folder.location(of: name)) })
+            }
         }
     }
 
     private static func invalid(_ why: String) -> ParseError { ParseError(.invalidImageData, why) }
 
-    private func make(_ name: String) throws -> (full: Picture, thumbnail: Picture) {
-        guard let start = try? folder.read(name, offset: 0, length: 16), PhotoHeader.isPhoto(start) else {
+    private func make(_ name: String, _ photo: String) throws -> (full: Picture, thumbnail: Picture) {
+        guard let start = try? folder.read(file: photo, offset: 0, length: 16), PhotoHeader.isPhoto(start) else {
             throw Self.invalid("The file is not a JPEG, PNG, GIF, WebP or HEIC image.")
         }
         let work: String
@@ -52,7 +58,6 @@ package final class PhotoStudio: Sendable {
             throw ParseError(.fileSaveError, "The pictures could not be saved.")
         }
         defer { try? FileManager.default.removeItem(atPath: work) }
-        let photo = folder.location(of: name)
         let header = try header(of: photo, work)
         guard header.width <= Self.pixelsMax / header.height else {
             throw Self.invalid("The image has more than \(Self.pixelsMax) pixels.")

@@ -1,3 +1,4 @@
+import Foundation
 import ObjectStore
 import ParseProtocol
 import ServiceKit
@@ -6,44 +7,47 @@ import ServiceKit
 /// `fullsizeImage` is then no longer the file that was uploaded. The uploaded file stays, for whoever knows its name:
 /// other objects may refer to it.
 struct ProductPhotos: Sendable {
-    private let store: ClassStore
+    private let home: FileHome
     private let studio: PhotoStudio
 
-    init(store: ClassStore, folder: FileFolder) {
-        self.store = store
-        studio = PhotoStudio(folder: folder)
+    private var store: ClassStore { home.store }
+
+    init(home: FileHome) {
+        self.home = home
+        studio = PhotoStudio(folder: home.folder)
     }
 
     private static let noteName = "pictures"
 
     /// Makes the pictures, before the transaction. Their files are orphans until `record`.
     /// - Throws: `.invalidImageData` (150) for what is no image or was never uploaded, `.operationForbidden` (119) and
-    ///   `.objectNotFound` (101) for those who may not change products.
+    ///   `.objectNotFound` (101) for those who may not change products, `.serviceUnavailable` (2) when the bucket of
+    ///   files is away.
     func prepare(_ change: inout ProposedChange) async throws {
-        guard change.verb != .delete, let photo = change.object["fullsizeImage"], photo.wireType == "File",
+        guard change.verb != .delete, let file = change.object["fullsizeImage"], file.wireType == "File",
             change.object["thumbnail"] == nil || change.object["thumbnail"] == .null
         else { return }
-        guard let name = photo["name"]?.stringValue, FileNames.isKept(name) else { throw Self.unknown }
+        guard let name = file["name"]?.stringValue, FileNames.isKept(name) else { throw Self.unknown }
         let (verb, className, objectId, caller) = (change.verb, change.className, change.objectId, change.caller)
-        let isNew = try await store.read { reader in
+        let photo = try await store.read { reader -> FileTable.Entry? in
             try reader.authorize(verb == .create ? .create : .update, className, caller: caller)
             if verb == .update, let objectId {
                 let stored = try JSON(parsing: reader.get(className, objectId, caller: .master))
                 // Clients that send whole objects send the photo that is there already.
-                if stored["fullsizeImage"]?["name"] == .string(name) { return false }
+                if stored["fullsizeImage"]?["name"] == .string(name) { return nil }
             }
-            guard try FileTable.find(name, in: reader) != nil else { throw Self.unknown }
-            return true
+            guard let entry = try FileTable.find(name, in: reader) else { throw Self.unknown }
+            return entry
         }
-        guard isNew else { return }
-        let (full, thumbnail) = try await studio.pictures(of: name)
+        guard let photo else { return }
+        let (full, thumbnail) = try await pictures(of: photo)
         change.object["fullsizeImage"] = full.file
         change.object["thumbnail"] = thumbnail.file
         change.notes[Self.noteName] = .array(
             [full, thumbnail].map { picture in
                 [
                     "name": .string(picture.entry.name), "type": .string(picture.entry.contentType),
-                    "size": .int(Int64(picture.entry.size)),
+                    "size": .int(Int64(picture.entry.size)), "inBucket": .bool(picture.entry.inBucket),
                 ]
             })
     }
@@ -56,8 +60,29 @@ struct ProductPhotos: Sendable {
             guard let name = picture["name"]?.stringValue, let type = picture["type"]?.stringValue,
                 let size = picture["size"]?.intValue
             else { throw ParseError.internalError }
-            try FileTable.add(.init(name: name, contentType: type, size: Int(size)), in: transaction)
+            try FileTable.add(
+                .init(
+                    name: name, contentType: type, size: Int(size), inBucket: picture["inBucket"] == .bool(true)),
+                in: transaction)
         }
+    }
+
+    /// The pictures, where new files go. The studio works on files of the disk, so that a photo of the bucket is
+    /// fetched for it.
+    private func pictures(
+        of photo: FileTable.Entry
+    ) async throws -> (full: PhotoStudio.Picture, thumbnail: PhotoStudio.Picture) {
+        var work: String?
+        defer { if let work { try? FileManager.default.removeItem(atPath: work) } }
+        var copy: String?
+        if photo.inBucket {
+            let content = try await home.content(of: photo)
+            (work, copy) = try await home.folder.workCopy(of: content)
+        }
+        let (full, thumbnail) = try await studio.pictures(of: photo.name, at: copy)
+        return (
+            .init(entry: try await home.settle(full.entry)), .init(entry: try await home.settle(thumbnail.entry))
+        )
     }
 
     /// Tells the client what became of its photo.

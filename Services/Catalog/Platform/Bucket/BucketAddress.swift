@@ -1,0 +1,81 @@
+import Foundation
+import ProcessKit
+
+/// The addresses of a bucket's objects, with the bucket's name in the path or in the host.
+package struct BucketAddress: Sendable, Equatable {
+    /// The host for `Host` and the signature, with the port where it is not the scheme's own.
+    package let host: String
+    /// Whether nobody between can read what is sent.
+    package let isEncrypted: Bool
+    private let origin: String
+    /// What stands before an object's key, with a slash at its end.
+    private let folder: String
+
+    /// - Parameters:
+    ///   - url: of the server. `{bucket}` in its host stands for the bucket's name, which otherwise begins the path;
+    ///     nil for Amazon's own.
+    ///   - prefix: begins the key of each object; empty, or without a slash at its beginning.
+    /// - Throws: `StartupProblem`.
+    package init(url: String?, bucket: String, region: String, prefix: String) throws(StartupProblem) {
+        guard Self.isBucketName(bucket) else {
+            throw StartupProblem(
+                "SATCHEL_FILES_BUCKET=\(bucket) is no name of a bucket: 3 to 63 letters, digits, dots, - and _.")
+        }
+        guard Self.isPrefix(prefix) else {
+            throw StartupProblem(
+                """
+                SATCHEL_FILES_BUCKET_PREFIX=\(prefix) must be at most 200 letters, digits, dots, -, _ and slashes, \
+                none of them at the beginning, and without empty parts.
+                """)
+        }
+        // A certificate for *.s3.amazonaws.com is none for names with dots.
+        let standard = "https://\(bucket.contains(".") ? "" : "{bucket}.")s3.\(region).amazonaws.com"
+        let given = url ?? standard
+        let isInHost = given.contains("://{bucket}.")
+        let text = given.replacing("://{bucket}.", with: "://\(bucket).")
+        guard let parts = URLComponents(string: text), let name = parts.host, !name.isEmpty, parts.query == nil,
+            parts.fragment == nil, parts.user == nil, parts.path.isEmpty || parts.path == "/",
+            let scheme = parts.scheme?.lowercased(), scheme == "https" || scheme == "http"
+        else {
+            throw StartupProblem(
+                """
+                SATCHEL_FILES_BUCKET_URL is not an http or https URL of a host, such as https://s3.example.com or \
+                https://{bucket}.s3.example.com.
+                """)
+        }
+        let isStandardPort = parts.port == nil || parts.port == (scheme == "https" ? 443 : 80)
+        host = isStandardPort ? name : "\(name):\(parts.port ?? 0)"
+        isEncrypted = scheme == "https" || ["127.0.0.1", "localhost", "::1", "[::1]"].contains(name)
+        origin = "\(scheme)://\(host)"
+        folder = (isInHost ? "/" : "/\(bucket)/") + prefix
+    }
+
+    /// The path of an object, encoded.
+    /// - Parameter name: below the prefix.
+    package func path(of name: String) -> String { SignatureV4.encoded(folder + name, keepsSlashes: true) }
+
+    /// The URL of such a path.
+    package func url(_ path: String) -> String { origin + path }
+
+    private static func isBucketName(_ name: String) -> Bool {
+        (3...63).contains(name.utf8.count) && name.utf8.allSatisfy { isWord($0) || $0 == UInt8(ascii: ".") }
+            && !name.hasPrefix(".") && !name.contains("..")
+    }
+
+    private static func isPrefix(_ prefix: String) -> Bool {
+        let allowed = prefix.utf8.allSatisfy { isWord($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "/") }
+        // libcurl and servers make `a/../b` another path than the one that was signed.
+        let parts = prefix.split(separator: "/", omittingEmptySubsequences: false)
+        return prefix.utf8.count <= 200 && allowed && parts.dropLast().allSatisfy { !$0.isEmpty }
+            && parts.allSatisfy { $0 != "." && $0 != ".." }
+    }
+
+    private static func isWord(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,253 @@
+import Cryptography
+import Foundation
+import ObjectStore
+import Outbound
+import ParseProtocol
+import ProcessKit
+import Synchronization
+
+/// The bucket in which files have their content: S3, or a server that speaks like it. An object's key is the prefix and
+/// the name of the file, whose 128 random bits nobody guesses.
+package final class FileBucket: Sendable {
+    /// Sends a request, as `OutboundClient` does.
+    package typealias Send = @Sendable (OutboundRequest) async throws(OutboundFailure) -> OutboundResponse
+
+    /// A part of an object.
+    package struct Part: Sendable {
+        package let bytes: [UInt8]
+        /// SHA-256 of the whole object in hexadecimal digits, as it was noted when it was put there; nil where nobody
+        /// did.
+        package let digest: String?
+    }
+
+    private struct Listener {
+        let tell: @Sendable (BucketTrouble?) -> Void
+        let wake: @Sendable () -> Void
+    }
+
+    package let configuration: BucketConfiguration
+    private let send: Send
+    private let health = Mutex(BucketHealth())
+    private let listener = Mutex<Listener?>(nil)
+    private let start = ContinuousClock.now
+    /// A file of megabytes takes a processor for some of the time that others' answers have.
+    private let hashing = BlockingQueue("files.hash")
+
+    /// Below the ten seconds that the gateway waits for a part.
+    private static let readLimit = Duration.seconds(8)
+    /// One attempt at what is small.
+    private static let shortAttempt = Duration.seconds(4)
+    /// Below the half minute that the gateway waits for an upload.
+    package static let uploadLimit = Duration.seconds(24)
+    /// An answer of a few lines, such as an error.
+    private static let wordsMax = 1 << 16
+    /// The object by which the writer knows that it may write; no file has such a name.
+    private static let probeName = "satchel-probe"
+
+    package init(_ configuration: BucketConfiguration, send: @escaping Send) {
+        self.configuration = configuration
+        self.send = send
+    }
+
+    /// The bucket of the settings; nil when there is none.
+    /// - Throws: `StartupProblem`.
+    package static func ofShop(_ settings: Settings = .environment) throws(StartupProblem) -> FileBucket? {
+        guard let configuration = try BucketConfiguration(settings) else { return nil }
+        let client = OutboundClient(authorities: configuration.authorities)
+        return FileBucket(configuration) { request throws(OutboundFailure) in try await client.send(request) }
+    }
+
+    /// Refuses to go on without the bucket that files are in.
+    /// - Throws: `StartupProblem`.
+    package static func check(_ bucket: FileBucket?, in reader: some ObjectReading) throws {
+        guard bucket == nil, try FileTable.hasBucketFiles(in: reader) else { return }
+        throw StartupProblem(
+            """
+            Files have their content in a bucket and SATCHEL_FILES_BUCKET is not set. Set it again; \
+            SATCHEL_FILES_BUCKET_MOVES=back brings them home (docs/files.md).
+            """)
+    }
+
+    // MARK: - Objects
+
+    /// Keeps content as the object of a file. When it returns, the bucket has confirmed all of it.
+    package func put(
+        _ content: [UInt8], name: String, contentType: String, within limit: Duration
+    ) async throws(BucketTrouble) {
+        let sums = await hashing.run { (sha: SHA256.hash(data: content), md5: Insecure.MD5.hash(data: content)) }
+        let headers = [
+            ("Content-Type", FileNames.shownType(contentType)),
+            ("Content-Disposition", FileNames.disposition(name, contentType: contentType)),
+            ("Cache-Control", "public, max-age=31536000, immutable"),
+            ("Content-MD5", Data(sums.md5).base64EncodedString()), ("x-amz-meta-sha256", sums.sha.hex),
+        ].map { (name: $0.0, value: $0.1) }
+        let answer = try await run(.writing, within: limit, attempt: limit) { [self] in
+            request(.put, name, headers: headers, body: content, bodyHash: sums.sha.hex)
+        }
+        if let tag = Self.plainTag(of: answer), tag != sums.md5.hex { throw .different }
+    }
+
+    /// A part of an object.
+    /// - Parameters:
+    ///   - range: not empty, within the size.
+    ///   - size: of the whole object; another one is `different`.
+    package func get(_ name: String, _ range: Range<Int>, of size: Int) async throws(BucketTrouble) -> Part {
+        let headers = [(name: "Range", value: "bytes=\(range.lowerBound)-\(range.upperBound - 1)")]
+        let answer = try await run(.reading, within: Self.readLimit, attempt: Self.shortAttempt) { [self] in
+            var request = request(.get, name, headers: headers)
+            request.answerBytesMax = range.count + Self.wordsMax
+            return request
+        }
+        let expected = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(size)"
+        // A server that knows no ranges answers the whole.
+        let isPart = answer.status == 206 && answer.headers["content-range"] == expected
+        guard isPart || (answer.status == 200 && range == 0..<size), answer.body.count == range.count else {
+            throw .different
+        }
+        return Part(bytes: answer.body, digest: answer.headers["x-amz-meta-sha256"])
+    }
+
+    /// A whole object, checked against what was noted of it.
+    package func content(_ name: String, size: Int) async throws(BucketTrouble) -> [UInt8] {
+        var content: [UInt8] = []
+        content.reserveCapacity(size)
+        var digest: String?
+        while content.count < size {
+            let end = min(size, content.count + FileFolder.partBytesMax)
+            let part = try await get(name, content.count..<end, of: size)
+            content += part.bytes
+            digest = part.digest
+        }
+        guard let digest else { return content }
+        let whole = content
+        guard await hashing.run({ SHA256.hash(data: whole).hex }) == digest.lowercased() else { throw .different }
+        return content
+    }
+
+    /// Removes an object; one that is not there is removed already.
+    package func delete(_ name: String) async throws(BucketTrouble) {
+        do throws(BucketTrouble) {
+            _ = try await run(.writing, within: .seconds(10), attempt: Self.shortAttempt) { [self] in
+                request(.delete, name)
+            }
+        } catch {
+            guard error == .missing else { throw error }
+        }
+    }
+
+    /// Writes an object of a few bytes, to find out whether that works.
+    package func probe() async throws(BucketTrouble) {
+        let body = Array("Satchel keeps files here.\n".utf8)
+        let hash = SHA256.hash(data: body).hex
+        _ = try await run(.writing, within: .seconds(5), attempt: Self.shortAttempt) { [self] in
+            request(.put, Self.probeName, headers: [("Content-Type", "text/plain")], body: body, bodyHash: hash)
+        }
+    }
+
+    /// A URL with which anybody reads the object for a while. For half of that time it stays the same, so that browsers
+    /// know what they have already.
+    package func presignedURL(_ name: String, contentType: String, at now: Timestamp) -> String {
+        let seconds = configuration.urlSeconds
+        let step = Int64(seconds) * 500
+        let signedAt = Timestamp(milliseconds: now.milliseconds - now.milliseconds % step)
+        let address = configuration.address
+        let path = address.path(of: name)
+        let query = configuration.signature.presignedQuery(
+            for: .init(
+                "GET", host: address.host, path: path,
+                query: [
+                    ("response-content-type", FileNames.shownType(contentType)),
+                    ("response-content-disposition", FileNames.disposition(name, contentType: contentType)),
+                ]), seconds: seconds, at: signedAt)
+        return "\(address.url(path))?\(query)"
+    }
+
+    // MARK: - Health
+
+    /// What is wrong at the moment; nil when nothing is known to be.
+    package var trouble: BucketTrouble? { health.withLock { $0.trouble } }
+
+    /// Whether nobody answered lately, so that a request would fail without being sent.
+    var isAway: Bool { health.withLock { $0.waits(at: ContinuousClock.now - start) } }
+
+    /// Whether the last requests were all answered and nothing is wrong.
+    var isWell: Bool { health.withLock { $0.isWell } }
+
+    /// Tells of each change of `trouble`. Called once.
+    /// - Parameter wake: called after each failure, for who finds out what is wrong.
+    func whenTroubled(_ tell: @escaping @Sendable (BucketTrouble?) -> Void, wake: @escaping @Sendable () -> Void) {
+        listener.withLock { $0 = Listener(tell: tell, wake: wake) }
+    }
+
+    private func note(_ change: (inout BucketHealth) -> Void) {
+        // Under one lock, so that the news come in their order.
+        listener.withLock { listener in
+            let (before, after, isWell) = health.withLock { health in
+                let before = health.trouble
+                change(&health)
+                return (before, health.trouble, health.isWell)
+            }
+            if before != after { listener?.tell(after) }
+            if !isWell { listener?.wake() }
+        }
+    }
+
+    // MARK: - Requests
+
+    private func request(
+        _ method: OutboundRequest.Method, _ name: String, headers: [(name: String, value: String)] = [],
+        body: [UInt8] = [], bodyHash: String = SignatureV4.emptyHash
+    ) -> OutboundRequest {
+        let address = configuration.address
+        let path = address.path(of: name)
+        let signed = configuration.signature.headers(
+            for: .init(method.rawValue, host: address.host, path: path, headers: headers), bodyHash: bodyHash, at: .now)
+        var request = OutboundRequest(method, address.url(path), headers: signed, body: body)
+        request.answerBytesMax = Self.wordsMax
+        return request
+    }
+
+    /// Sends a request until it has a good answer, for as long as that makes sense. Each attempt is signed anew, with
+    /// its own time.
+    private func run(
+        _ kind: BucketHealth.Kind, within limit: Duration, attempt: Duration, _ make: () -> OutboundRequest
+    ) async throws(BucketTrouble) -> OutboundResponse {
+        guard health.withLock({ $0.admits(at: ContinuousClock.now - start) }) else { throw .away("not asked for now") }
+        let end = ContinuousClock.now + limit
+        var retry = BucketRetry()
+        while true {
+            let trouble: BucketTrouble
+            do throws(OutboundFailure) {
+                var request = make()
+                request.timeout = min(attempt, end - ContinuousClock.now)
+                let answer = try await send(request)
+                guard let found = BucketTrouble(status: answer.status, body: answer.body) else {
+                    note { $0.answered(kind) }
+                    return answer
+                }
+                trouble = found
+            } catch {
+                // It says nothing about the bucket.
+                if error.reason == .cancelled { throw .away("cancelled") }
+                trouble = BucketTrouble(error)
+            }
+            let step = retry.next(
+                after: trouble, left: end - ContinuousClock.now, chance: Double.random(in: 0...1))
+            guard case .again(let pause) = step else {
+                note { $0.failed(kind, trouble, at: ContinuousClock.now - start) }
+                throw trouble
+            }
+            try? await Task.sleep(for: pause)
+        }
+    }
+
+    /// The MD5 that an `ETag` is; nil where it is something else, as of objects that are encrypted with keys of AWS's
+    /// service for them (docs.aws.amazon.com/AmazonS3/latest/API/API_Object.html).
+    private static func plainTag(of answer: OutboundResponse) -> String? {
+        let encryption = answer.headers["x-amz-server-side-encryption"] ?? ""
+        guard !encryption.hasPrefix("aws:"), answer.headers["x-amz-server-side-encryption-customer-algorithm"] == nil
+        else { return nil }
+        let tag = (answer.headers["etag"] ?? "").filter { $0 != "\"" }.lowercased()
+        return tag.utf8.count == 32 && [UInt8](hex: tag) != nil ? tag : nil
+    }
+}
