@@ -15,11 +15,10 @@ package let cloudPlan: ServicePlan = {
 }()
 
 package func buildCloud(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
-    let runner = try CloudRunner(
-        host: host,
-        configuration: CloudConfiguration(
-            host.configuration.settings, dataDirectory: host.configuration.dataDirectory,
-            replica: host.configuration.replica))
+    let folder = host.configuration.dataDirectory
+    let configuration = try CloudConfiguration(
+        host.configuration.settings, dataDirectory: folder, replica: host.configuration.replica)
+    let runner = try CloudRunner(host: host, configuration: configuration)
     routes.handover(CloudCalls.run) { message, request, completion in
         try runner.run(message, request, completion: completion)
     }
@@ -29,5 +28,16 @@ package func buildCloud(_ host: ServiceHost, _ routes: inout ServiceRoutes) thro
     host.whenStarted("code", every: .seconds(3600), problem: "The cloud code could not be started.") {
         try await runner.begin()
         return .finished
+    }
+    let deployment = CodeDeployment(
+        host: host, runner: runner,
+        versions: CodeVersions(place: configuration.place, lockFile: folder + "/cloud.lock"),
+        isOn: configuration.takesCodeByRoute)
+    deployment.install(in: &routes)
+    guard configuration.takesCodeByRoute else { return }
+    let followed = FollowedVersions(deployment)
+    host.whenStarted("versions", every: .seconds(1), problem: "A version of the cloud code could not be taken.") {
+        try await followed.look()
+        return .idle
     }
 }

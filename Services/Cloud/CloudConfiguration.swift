@@ -4,8 +4,12 @@ import ProcessKit
 
 /// The settings of cloud code (docs/settings.md).
 package struct CloudConfiguration: Sendable {
+    /// The path of the code: the folder with `main.js`, or a link to it.
+    package let place: String
     /// The folder with `main.js`.
-    package let folder: String
+    package private(set) var folder: String
+    /// Whether the master key may bring code (`deployCloudCode`).
+    package let takesCodeByRoute: Bool
     /// The program that runs it: a path, or a name that is looked for on `PATH`.
     package let node: String
     /// Node processes, 1 to 16.
@@ -42,7 +46,10 @@ package struct CloudConfiguration: Sendable {
     ) throws(StartupProblem) {
         let path = settings.text("satchel.cloud.code", default: dataDirectory + "/cloud")
         // A version that is deployed is reached by a link (scripts/cloud), which may name another one before this ends.
-        folder = URL(fileURLWithPath: path).resolvingSymlinksInPath().standardizedFileURL.path
+        let url = URL(fileURLWithPath: path)
+        place = url.standardizedFileURL.path
+        folder = url.resolvingSymlinksInPath().standardizedFileURL.path
+        takesCodeByRoute = try settings.flag("satchel.cloud.deploy.by.route", default: false)
         node = settings.text("satchel.cloud.node", default: "node")
         processes = try settings.number("satchel.cloud.processes", 1...16, default: 2)
         heapMegabytes = try settings.number("satchel.cloud.heap.mb", 32...16_384, default: 128)
@@ -91,6 +98,13 @@ package struct CloudConfiguration: Sendable {
     /// Whether a sandbox shows a folder, as it shows all of `/usr`.
     private static func isSeen(_ folder: String) -> Bool {
         (URL(fileURLWithPath: folder).resolvingSymlinksInPath().standardizedFileURL.path + "/").hasPrefix("/usr/")
+    }
+
+    /// The same settings with another folder of code.
+    func with(folder path: String) -> CloudConfiguration {
+        var other = self
+        other.folder = URL(fileURLWithPath: path).resolvingSymlinksInPath().standardizedFileURL.path
+        return other
     }
 
     /// Whether there is code.

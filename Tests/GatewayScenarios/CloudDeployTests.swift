@@ -80,6 +80,72 @@ import Testing
         }
     }
 
+    private static func upload(_ version: Int) -> JSON {
+        ["files": ["main.js": "require('cloud/lib/all');", "lib/all.js": .string(code(version))]]
+    }
+
+    /// What `/functions` answers forty times: whichever replica is asked.
+    private func versions(_ suite: Suite) async throws -> Set<JSON> {
+        var seen: Set<JSON> = []
+        for _ in 0..<40 { seen.insert(try await version(suite)) }
+        return seen
+    }
+
+    @Test(.timeLimit(.minutes(10))) func aVersionThatComesByRouteIsTakenWithoutALostCallAndGoneBackFrom() async throws {
+        try await Suite.with(scale: "cloud=2", settings: ["SATCHEL_CLOUD_DEPLOY_BY_ROUTE": "true"]) { suite in
+            let (client, master) = (ParseClient(suite), ParseClient.master(suite))
+            try await suite.untilHealthy(replicas: ["cloud": 2])
+            let first = try await master.run("deployCloudCode", Self.upload(1))
+            #expect(first.result == ["version": 1, "functions": ["saved", "version"], "jobs": [], "triggers": 1])
+            #expect(try await versions(suite) == [1])
+
+            let calls = Calls()
+            let calling = ["version", "saved", "saved", "saved"].map { function in
+                Task { await calls.keepCalling(function, client) }
+            }
+            let second = try await master.run("deployCloudCode", Self.upload(2))
+            #expect(second.result["version"] == 2, "\(second.text)")
+            #expect(try await versions(suite) == [2], "No client hears the old one any more.")
+            try await eventually("both replicas run it") {
+                let health = try await client.get("/health").json.at("services", "cloud")
+                return health?["current"] == 2 && health?["problem"] == nil
+            }
+            for task in calling { task.cancel() }
+            for task in calling { await task.value }
+            let failures = await calls.failures
+            #expect(failures == [])
+            #expect(try await client.create("Versioned", [:])["version"] == 2)
+
+            let broken = try await master.run("deployCloudCode", ["files": ["main.js": "this is no code("]])
+            #expect(broken.code == 141, "\(broken.text)")
+            let kept = try await master.run("cloudCodeVersions").result
+            #expect(kept["versions"]?.arrayValue?.map { $0["version"] } == [1, 2])
+            #expect(kept["current"] == 2)
+            #expect(try await versions(suite) == [2])
+
+            let back = try await master.run("activateCloudCode", ["version": 1])
+            #expect(back.result["version"] == 1, "\(back.text)")
+            #expect(try await versions(suite) == [1])
+            #expect(try await master.run("activateCloudCode", ["version": 7]).code == 101)
+            // What a start finds is the same.
+            _ = try await suite.script("restart", "cloud")
+            #expect(try await versions(suite) == [1])
+            #expect(try await suite.script("cloud", "status").contains("cloud is well"))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(10))) func onlyTheMasterKeyBringsCodeAndOnlyWhereASettingSaysSo() async throws {
+        let suite = try await Suite.shared
+        let refused = try await ParseClient.master(suite).run("deployCloudCode", Self.upload(1))
+        #expect(refused.code == 119)
+        #expect(refused.text.contains("SATCHEL_CLOUD_DEPLOY_BY_ROUTE"))
+        #expect(try await ParseClient.master(suite).run("cloudCodeVersions").code == 119)
+        let admin = try await Customer.admin(suite)
+        for name in ["deployCloudCode", "activateCloudCode", "cloudCodeVersions"] {
+            #expect(try await admin.run(name, Self.upload(1)).code == 119, "\(name)")
+        }
+    }
+
     /// After everything is gone a backup brings back the version that was run, and those that one can go back to.
     @Test(.timeLimit(.minutes(10))) func aRestoreBringsBackTheVersions() async throws {
         try await Suite.with { suite in

@@ -75,7 +75,24 @@ import Testing
         try await stores(examples, admin)
         try await accounts(examples, customer, admin)
         let rest = await examples.names.subtracting(examples.asked)
-        #expect(rest == Self.ofRefusedMail)
+        #expect(rest == Self.ofRefusedMail.union(Self.ofCodeByRoute))
+    }
+
+    /// They need a setting.
+    private static let ofCodeByRoute: Set = ["deployCloudCode", "activateCloudCode", "cloudCodeVersions"]
+
+    @Test(.timeLimit(.minutes(10)))
+    func theExamplesOfCodeByRouteAreWhatASuiteAnswers() async throws {
+        try await Suite.with(settings: ["SATCHEL_CLOUD_DEPLOY_BY_ROUTE": "true"]) { suite in
+            let examples = Examples(try await ParseClient(suite).send(.GET, "/openapi.json").json)
+            let master = ParseClient.master(suite)
+            let main: JSON = "Parse.Cloud.define('hello', () => 'hello'); Parse.Cloud.job('nightly', () => {});"
+            let made = try await examples.ask("deployCloudCode", master, ["files": ["main.js": main]])
+            try await examples.ask("activateCloudCode", master, ["version": made["version"] ?? .null])
+            try await examples.ask("cloudCodeVersions", master)
+            let asked = await examples.asked
+            #expect(asked == Self.ofCodeByRoute)
+        }
     }
 
     /// They need a mail that a server refused for good, and an address that is on the list of such.

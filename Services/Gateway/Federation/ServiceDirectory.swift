@@ -55,6 +55,7 @@ enum ServiceDirectory {
             "crash": [
                 "crashReports", "crashIssues", "crashIssue", "crashTrend", "crashFreeRate", "crashProjects",
             ],
+            "cloud": ["cloudCodeVersions"],
         ],
         writing: [
             "catalog": ["hideReview", "showReview", "reportReview"],
@@ -70,6 +71,7 @@ enum ServiceDirectory {
             "crash": [
                 "resolveCrashIssue", "ignoreCrashIssue", "reopenCrashIssue", "createCrashProject", "disableCrashKey",
             ],
+            "cloud": ["deployCloudCode", "activateCloudCode"],
         ])
 
     private static func table(

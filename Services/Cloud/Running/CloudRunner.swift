@@ -14,12 +14,17 @@ final class CloudRunner: Sendable {
     let publishing: BackgroundWork
 
     private let host: ServiceHost
+    /// The settings; its folder is the one that the code had at the start.
     private let configuration: CloudConfiguration
-    private let pool: NodePool
+    /// The version that gets the calls.
+    private let running: Mutex<RunningCode>
+    /// Whether another version is being tried.
+    private let isTaking = Atomic(false)
     private let standing: CodeStanding
     private let jobs: CodeJobs
     /// Nil where the code has the network, or none.
     private let proxy: CodeProxy?
+    private let isProxied = Atomic(false)
 
     /// What a caller needs to hear of the end of a call before it gives up itself.
     private static let margin: BusClock.Milliseconds = 250
@@ -30,12 +35,17 @@ final class CloudRunner: Sendable {
     private static let ownLimit = Duration.seconds(10)
     /// For what a job asks: no function may take longer, so that nothing that they ask does.
     private static let longestLimit = Duration.seconds(25)
+    /// For a version to load beside the one that runs: whoever brought it waits.
+    private static let loadMax = Duration.seconds(8)
+    /// For the calls of a version that another one has replaced.
+    private static let retireMax = Duration.seconds(8)
 
     init(host: ServiceHost, configuration: CloudConfiguration) throws {
         self.host = host
         self.configuration = configuration
-        pool = try NodePool(configuration: configuration, logger: host.logger)
-        jobs = CodeJobs(pool: pool, limit: configuration.jobLimit)
+        let code = try RunningCode(configuration, logger: host.logger)
+        running = Mutex(code)
+        jobs = CodeJobs(pool: code.pool, limit: configuration.jobLimit)
         proxy = configuration.allowedHosts.map { CodeProxy(allowed: $0, logger: host.logger) }
         let standing = CodeStanding()
         self.standing = standing
@@ -52,27 +62,106 @@ final class CloudRunner: Sendable {
     /// Starts the code, when there is any.
     /// - Throws: when there is no place for the proxy's socket.
     func begin() async throws {
-        let edition = CodeEdition.of(folder: configuration.folder)
+        let code = current
         guard configuration.hasCode else {
-            pool.close()
+            code.pool.close()
             publish(CodeDefinitions())
             // Calls that come nevertheless are refused here, and not by replicas that still have code.
-            return host.bus.setEdition(edition)
+            return host.bus.setEdition(code.edition)
         }
-        // Sandboxes are made with its socket in them.
-        try await proxy?.start(path: configuration.proxySocket)
+        try await startProxy()
         host.logger.notice("Starting cloud code.", metadata: ["code.folder": "\(configuration.folder)"])
-        pool.start(
-            .init(
-                loaded: { [self] in loaded($0) }, asked: { [self] in ask($0) },
-                problem: { [self] in standing.say($0, to: host.bus) },
-                ready: { [host] in host.bus.setEdition($0 ? edition : 0) }))
+        start(code, trial: nil)
     }
+
+    /// Sandboxes are made with its socket in them.
+    /// - Throws: when there is no place for it.
+    private func startProxy() async throws {
+        guard let proxy, !isProxied.load(ordering: .acquiring) else { return }
+        try await proxy.start(path: configuration.proxySocket)
+        isProxied.store(true, ordering: .releasing)
+    }
+
+    private var current: RunningCode { running.withLock(\.self) }
+
+    /// Starts the processes of a version, which tell the trial of themselves until the version is the one that runs.
+    private func start(_ code: RunningCode, trial: CodeTrial?) {
+        code.pool.start(
+            .init(
+                loaded: { [self] definitions in
+                    if current === code { loaded(definitions) } else { trial?.loaded(definitions) }
+                },
+                asked: { [self] in ask($0, of: code.pool) },
+                problem: { [self] problem in
+                    if current === code {
+                        standing.say(problem, to: host.bus)
+                    } else if !problem.isEmpty {
+                        trial?.failed(problem)
+                    }
+                },
+                ready: { [self] isReady in
+                    if current === code {
+                        host.bus.setEdition(isReady ? code.edition : 0)
+                    } else if isReady {
+                        trial?.isReady()
+                    }
+                }))
+    }
+
+    // MARK: Another version
+
+    /// Whether the version in a folder is the one that runs.
+    func runs(_ folder: String) -> Bool { current.configuration.folder == configuration.with(folder: folder).folder }
+
+    /// Loads another version beside the one that runs, and gives it the calls from then on. Those that are under way go
+    /// on in the old processes for some seconds; jobs end.
+    /// - Parameters:
+    ///   - folder: the version's.
+    ///   - settle: done when it loads, before it gets calls; what it throws keeps the old one.
+    /// - Returns: what the code defines.
+    /// - Throws: `.scriptFailed` (141) when it does not load; `.serviceUnavailable` (2) while another one is tried.
+    ///   Then the old one runs as before.
+    @discardableResult
+    func take(_ folder: String, settle: () throws -> Void = {}) async throws -> CodeDefinitions {
+        guard !isTaking.exchange(true, ordering: .acquiringAndReleasing) else {
+            throw ParseError(.serviceUnavailable, "Another version of the cloud code is being taken.")
+        }
+        defer { isTaking.store(false, ordering: .releasing) }
+        let code = try RunningCode(configuration.with(folder: folder), logger: host.logger)
+        guard code.configuration.hasCode else { throw ParseError(.scriptFailed, "There is no main.js.") }
+        try await startProxy()
+        let trial = CodeTrial()
+        start(code, trial: trial)
+        let definitions: CodeDefinitions
+        do {
+            switch await trial.outcome(within: Self.loadMax) {
+            case .failed(let problem): throw ParseError(.scriptFailed, problem)
+            case .loaded(let known): definitions = known
+            }
+            try settle()
+        } catch {
+            await code.pool.stop(within: .seconds(2))
+            throw error
+        }
+        let old = running.withLock { running in
+            defer { running = code }
+            return running
+        }
+        jobs.move(to: code.pool)
+        host.bus.setEdition(code.edition)
+        loaded(definitions)
+        Task { await old.retire(within: Self.retireMax) }
+        return definitions
+    }
+
+    /// Tells the catalog what the code defines, if it does not know.
+    /// - Throws: when it cannot be told now; it is told as soon as it can.
+    func tell() async throws { _ = try await standing.round(host) }
 
     /// Ends the processes of the code with all that they started: by the end of this process alone they would end
     /// themselves, but what they started would go on.
     func end(within limit: Duration) async {
-        await pool.stop(within: limit)
+        await current.pool.stop(within: limit)
         // In containers each process has another name, and so another socket.
         if proxy != nil { try? FileManager.default.removeItem(atPath: configuration.proxySocket) }
     }
@@ -129,7 +218,12 @@ final class CloudRunner: Sendable {
         run.traceId = request.envelope.traceID
         run.network = request.envelope.principal.network
         run.budget = RequestBudget.current
-        pool.run(run) { outcome in
+        let code = running.withLock { code in
+            // Within the lock: a version that is replaced waits for it.
+            code.enter()
+            return code
+        }
+        code.run(run) { outcome in
             completion(Result { try BusReply(CodeOutcome(), documents: [Self.document(of: outcome)]) })
         }
     }
@@ -159,7 +253,7 @@ final class CloudRunner: Sendable {
     // MARK: Requests of the code
 
     /// Called on the pool's thread.
-    private func ask(_ ask: CodeAsk) {
+    private func ask(_ ask: CodeAsk, of pool: NodePool) {
         Task {
             let answer: [UInt8]
             do {

@@ -6,21 +6,31 @@ import Synchronization
 /// The jobs of the code that this process was told to begin: each is begun once, and its end is kept until nobody asks
 /// for it any more.
 final class CodeJobs: Sendable {
-    private let pool: NodePool
+    /// That of the version that runs.
+    private let pool: Mutex<NodePool>
     private let limit: Duration
     private let book = Mutex(JobBook())
 
     /// - Parameter limit: how long a job may take.
     init(pool: NodePool, limit: Duration) {
-        self.pool = pool
+        self.pool = Mutex(pool)
         self.limit = limit
+    }
+
+    /// Another version of the code runs: the jobs of the old one end, and later ones are its own.
+    func move(to other: NodePool) {
+        let old = pool.withLock { pool in
+            defer { pool = other }
+            return pool
+        }
+        old.cancelJobs()
     }
 
     /// Begins or ends a job as the question wants it.
     /// - Parameter parameters: a JSON object; nil for none.
     /// - Throws: `.serviceUnavailable` (2) for a job that is to be begun while the service stops.
     func answer(_ question: CodeJob, parameters: JSON?) throws(ParseError) -> CodeJobState {
-        if question.stops { pool.cancel(job: question.id) }
+        if question.stops { pool.withLock(\.self).cancel(job: question.id) }
         if question.begins {
             guard !book.withLock({ $0.refuses(question.id) }) else {
                 throw ParseError(.serviceUnavailable, "The cloud service is stopping.")
@@ -34,7 +44,7 @@ final class CodeJobs: Sendable {
     /// meet these.
     func stop() {
         book.withLock { $0.close() }
-        pool.cancelJobs()
+        pool.withLock(\.self).cancelJobs()
     }
 
     private func begin(_ question: CodeJob, _ parameters: JSON) {
@@ -47,6 +57,7 @@ final class CodeJobs: Sendable {
             name: question.name, depth: 0, text: text.serialized, deadline: BusClock.now + limit.milliseconds)
         run.jobId = question.id
         run.told = { [self] message in book.withLock { $0.tell(question.id, message) } }
+        let pool = pool.withLock(\.self)
         Task { [self, run] in
             let outcome = await pool.run(run)
             book.withLock { $0.end(question.id, outcome) }

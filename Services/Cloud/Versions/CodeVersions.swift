@@ -1,0 +1,148 @@
+import Foundation
+import Glibc
+import ParseProtocol
+
+/// The versions of the code on the disk, as scripts/cloud keeps them: folders with numbers beside the place of the
+/// code, which is a link to one of them.
+package struct CodeVersions: Sendable {
+    /// A call of the system that failed.
+    struct Failure: Error, CustomStringConvertible {
+        let call: String
+        let code = errno
+
+        var description: String { "\(call): \(String(cString: strerror(code)))" }
+    }
+
+    /// The versions that are kept, the one in effect among them (scripts/cloud).
+    private static let keptMax = 10
+
+    /// The path of the link, without links before its last name.
+    private let place: String
+    /// `<place>.versions`.
+    private let folder: String
+    /// scripts/cloud takes it as well: one version at a time.
+    private let lockFile: String
+
+    /// - Parameters:
+    ///   - place: an absolute path.
+    ///   - lockFile: made when it is not there.
+    package init(place: String, lockFile: String) {
+        self.place = place
+        folder = place + ".versions"
+        self.lockFile = lockFile
+    }
+
+    /// Oldest first.
+    package var numbers: [Int] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return names.compactMap { name in Int(name).flatMap { $0 > 0 && String($0) == name ? $0 : nil } }.sorted()
+    }
+
+    /// The version that the link names; nil where the code is no version.
+    package var current: Int? {
+        guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: place) else { return nil }
+        return target.split(separator: "/").last.flatMap { Int($0) }
+    }
+
+    /// The folder of a version.
+    package func path(of number: Int) -> String { "\(folder)/\(number)" }
+
+    /// The time at which a version was made.
+    package func made(_ number: Int) -> Timestamp? {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path(of: number))
+        return (attributes?[.modificationDate] as? Date).map {
+            Timestamp(milliseconds: Int64($0.timeIntervalSince1970 * 1000))
+        }
+    }
+
+    // MARK: Changes, under the lock
+
+    /// Does something while nobody else changes versions.
+    /// - Throws: `.serviceUnavailable` (2) while somebody does.
+    package func locked<Result>(_ body: () async throws -> Result) async throws -> Result {
+        let descriptor = open(lockFile, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Failure(call: "open") }
+        // Its end is the end of the lock.
+        defer { close(descriptor) }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            throw ParseError(.serviceUnavailable, "Another version of the cloud code is being taken.")
+        }
+        return try await body()
+    }
+
+    /// Writes files as the next version, which is whole or not there.
+    /// - Throws: an error of the disk.
+    package func add(_ upload: CodeUpload) throws -> Int {
+        let manager = FileManager.default
+        let draft = folder + "/new"
+        try? manager.removeItem(atPath: draft)
+        try manager.createDirectory(atPath: draft, withIntermediateDirectories: true)
+        for file in upload.files {
+            let url = URL(fileURLWithPath: "\(draft)/\(file.path)")
+            try manager.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try DurableFile.write(Array(file.text.utf8), to: url.path)
+        }
+        return try keep(draft)
+    }
+
+    /// Makes a version of code that was put there by hand, and a link of its place. Nil where it is one already, or
+    /// where there is none.
+    /// - Throws: an error of the disk.
+    package func adopt() throws -> Int? {
+        let manager = FileManager.default
+        var isFolder: ObjCBool = false
+        guard (try? manager.destinationOfSymbolicLink(atPath: place)) == nil,
+            manager.fileExists(atPath: place, isDirectory: &isFolder), isFolder.boolValue
+        else { return nil }
+        let draft = folder + "/new"
+        try? manager.removeItem(atPath: draft)
+        try manager.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try manager.copyItem(atPath: place, toPath: draft)
+        let number = try keep(draft)
+        let old = place + ".old"
+        try? manager.removeItem(atPath: old)
+        try manager.moveItem(atPath: place, toPath: old)
+        try point(to: number)
+        try? manager.removeItem(atPath: old)
+        return number
+    }
+
+    private func keep(_ draft: String) throws -> Int {
+        let number = (numbers.last ?? 0) + 1
+        guard rename(draft, path(of: number)) == 0 else { throw Failure(call: "rename") }
+        return number
+    }
+
+    /// Makes the link name a version from now on.
+    /// - Throws: an error of the disk; then it names what it named.
+    package func point(to number: Int) throws {
+        let draft = place + ".new"
+        unlink(draft)
+        let target = "\(URL(fileURLWithPath: folder).lastPathComponent)/\(number)"
+        guard symlink(target, draft) == 0, rename(draft, place) == 0 else {
+            throw Failure(call: "symlink")
+        }
+    }
+
+    /// Removes a version that is not to be gone back to.
+    package func remove(_ number: Int) { try? FileManager.default.removeItem(atPath: path(of: number)) }
+
+    /// Removes the oldest of too many, but not the one in effect.
+    package func removeOld() {
+        for number in numbers.dropLast(Self.keptMax) where number != current { remove(number) }
+    }
+
+    // MARK: What was taken
+
+    /// The version that a process took without a start: the others take it too, when the link still names it.
+    package var taken: Int? {
+        guard let text = try? String(contentsOfFile: takenFile, encoding: .utf8) else { return nil }
+        return Int(text).flatMap { $0 == current ? $0 : nil }
+    }
+
+    /// Notes it.
+    /// - Throws: `DurableFile.Failure`.
+    package func setTaken(_ number: Int) throws { try DurableFile.write(Array(String(number).utf8), to: takenFile) }
+
+    private var takenFile: String { folder + "/taken" }
+}
