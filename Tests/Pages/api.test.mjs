@@ -78,6 +78,36 @@ test('who leaves a view takes its requests along', async () => {
   assert.equal(asked.length, 1);
 });
 
+test('a request that is over leaves neither a timer nor a listener', async () => {
+  const view = new AbortController();
+  const listeners = new Set();
+  view.signal.addEventListener = (name, listener) => listeners.add(listener);
+  view.signal.removeEventListener = (name, listener) => listeners.delete(listener);
+  const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+  const before = timers();
+  answers = [[200, { results: [] }], new TypeError('offline'), [200, { results: [] }]];
+  await call('GET', '/classes/Product', { signal: view.signal });
+  assert.equal(listeners.size, 0);
+  assert.equal(timers(), before);
+  await assert.rejects(call('POST', '/classes/Product', { body: {}, signal: view.signal }), { code: 100 });
+  assert.equal(listeners.size, 0);
+  assert.equal(timers(), before);
+});
+
+test('who leaves a view ends a request that is under way', async () => {
+  const view = new AbortController();
+  const known = globalThis.fetch;
+  globalThis.fetch = (url, { signal }) =>
+    new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+  try {
+    const asking = call('GET', '/classes/Product', { signal: view.signal });
+    view.abort(new Error('left'));
+    await assert.rejects(asking, /left/);
+  } finally {
+    globalThis.fetch = known;
+  }
+});
+
 test('what is looked for is no pattern', () => {
   const { $regex } = containing('a.b*(c)[d]\\e');
   assert.ok(new RegExp($regex).test('xa.b*(c)[d]\\ey'));

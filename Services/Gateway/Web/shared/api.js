@@ -117,7 +117,7 @@ export async function call(method, path, { body, query, signal, viewer, isRead =
 async function tried(url, options, { signal, isRead, token }) {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await once(url, { ...options, signal: limited(signal) });
+      return await limited((limit) => once(url, { ...options, signal: limit }), signal);
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
       if (error.isSession && token && session?.token === token) auth.end(true);
@@ -128,8 +128,22 @@ async function tried(url, options, { signal, isRead, token }) {
   }
 }
 
-function limited(signal) {
-  return AbortSignal.any([AbortSignal.timeout(TIMEOUT), ...(signal ? [signal] : [])]);
+/**
+ * Does some work with a signal that ends after a while, or with another one. Nothing of it stays when the work is done:
+ * an `AbortSignal.timeout` of each answer would live on for all of its time, and with it the memory around it.
+ */
+async function limited(work, signal) {
+  const limit = new AbortController();
+  const end = () => limit.abort(signal.reason);
+  const timer = setTimeout(() => limit.abort(new DOMException('The server did not answer.', 'TimeoutError')), TIMEOUT);
+  signal?.addEventListener('abort', end);
+  if (signal?.aborted) end();
+  try {
+    return await work(limit.signal);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', end);
+  }
 }
 
 async function once(url, options) {

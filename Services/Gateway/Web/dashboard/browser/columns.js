@@ -23,6 +23,8 @@ export function box(selected, ontoggle) {
 }
 
 export function column({ name, kind, target }) {
+  const own = kind === 'acl' || fixed.includes(name) ? kind : undefined;
+  const none = name === 'ACL' ? t('acl.none') : '';
   return {
     name,
     kind,
@@ -30,8 +32,6 @@ export function column({ name, kind, target }) {
     title: name,
     width: widths[name] ?? widths[kind] ?? 15,
     sort: isSortable(kind) ? name : null,
-    cell: (row) =>
-      shown(row[name], kind === 'acl' || fixed.includes(name) ? kind : undefined) ||
-      (name === 'ACL' ? t('acl.none') : ''),
+    cell: (row) => shown(row[name], own) || none,
   };
 }

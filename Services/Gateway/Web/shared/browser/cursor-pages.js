@@ -21,7 +21,7 @@ export class CursorPages {
    * @param size rows of a page.
    * @param keeps pages that are kept.
    */
-  constructor(load, { size = 100, keeps = 6 } = {}) {
+  constructor(load, { size = 100, keeps = 4 } = {}) {
     this.#load = load;
     this.#size = size;
     this.#keeps = keeps;

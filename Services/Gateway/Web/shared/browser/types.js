@@ -52,23 +52,24 @@ export function columnsOf(rows) {
 
 const CELL = 120;
 
+const texts = {
+  text: String,
+  number: String,
+  boolean: (value) => (value ? '✓' : '✗'),
+  date: dateTime,
+  pointer: (value) => `${value.className ?? '?'} ${value.objectId ?? ''}`,
+  geo: (value) => `${value.latitude}, ${value.longitude}`,
+  file: (value) => value.name ?? '',
+  relation: (value) => `→ ${value.className ?? ''}`,
+};
+
 /** A value as a short text. */
 export function shown(value, kind = kindOf(value)) {
   if (value === null || value === undefined) return '';
   if (kind === 'acl') return shownACL(value);
-  const texts = {
-    text: () => String(value),
-    number: () => String(value),
-    boolean: () => (value ? '✓' : '✗'),
-    date: () => dateTime(value),
-    pointer: () => `${value.className ?? '?'} ${value.objectId ?? ''}`,
-    geo: () => `${value.latitude}, ${value.longitude}`,
-    file: () => value.name ?? '',
-    relation: () => `→ ${value.className ?? ''}`,
-  };
   // A field may hold another kind than its first row's; the server's own moments are texts.
   const own = kind === 'date' ? kind : kindOf(value);
-  const text = (texts[own] ?? (() => JSON.stringify(value)))();
+  const text = texts[own]?.(value) ?? JSON.stringify(value);
   return text.length > CELL ? `${text.slice(0, CELL)}…` : text;
 }
 

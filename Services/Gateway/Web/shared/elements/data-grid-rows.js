@@ -1,5 +1,6 @@
 // The rows of a data grid: as many elements as are in sight, which stand for other rows as somebody scrolls. Nothing is
-// dropped and made anew, so that scrolling leaves no garbage.
+// dropped and made anew, nor moved in the document before scrolling is over: a browser makes all that it knows of an
+// element anew when that is moved, and the garbage of it is tens of megabytes after some hundred screens.
 
 import { h } from '../dom.js';
 
@@ -12,7 +13,6 @@ export class GridRows {
   #body;
   #at;
   #rows = new Map();
-  #spare = [];
   #firstText;
 
   /**
@@ -35,45 +35,67 @@ export class GridRows {
   /**
    * Makes elements stand for the rows from `first` to `last`. The row that has the focus stays where it is.
    * @param start the row at the top of what scrolls; each has the height `height`.
+   * @param length rows that there are.
+   * @param isWhole whether elements that stand for other rows go.
+   * @returns whether one stands for another row than before.
    */
-  draw(first, last, start, height) {
-    const focused = document.activeElement;
-    let next = null;
-    for (const [index, row] of this.#rows) {
-      if (index < first || index > last) {
-        if (!row.element.contains(focused)) {
-          this.#rows.delete(index);
-          this.#spare.push(row);
-        } else {
-          this.#place(row, (index - start) * height);
-          if (index > last) next = row.element;
-        }
-      }
-    }
-    // From the end, so that each finds the one that it stands before: none is moved but those that are used again.
-    for (let index = last; index >= first; index -= 1) {
+  draw(first, last, { start, height, length, isWhole }) {
+    const free = this.#free(first, last);
+    const known = this.#rows.size;
+    let isMoved = false;
+    for (let index = first; index <= last; index += 1) {
       let row = this.#rows.get(index);
       if (!row) {
-        row = this.#spare.pop() ?? this.#make();
+        const [from] = free.splice(0, 1);
+        row = this.#rows.get(from) ?? this.#make();
+        this.#rows.delete(from);
         this.#rows.set(index, row);
         this.#number(row, index);
-        this.#body.insertBefore(row.element, next);
+        isMoved = true;
       }
-      this.#place(row, (index - start) * height);
       this.#show(row, this.#at(index));
-      next = row.element;
     }
-    for (const { element } of this.#spare) element.remove();
+    for (const index of free) {
+      if (isWhole || index < start || index >= length) {
+        this.#rows.get(index).element.remove();
+        this.#rows.delete(index);
+      }
+    }
+    for (const [index, row] of this.#rows) this.#place(row, (index - start) * height);
+    return isMoved || this.#rows.size !== known;
+  }
+
+  /** Rows whose elements may stand for others: neither among these nor with the focus. */
+  #free(first, last) {
+    const focused = document.activeElement;
+    const others = [...this.#rows].filter(([index]) => index < first || index > last);
+    return others.filter(([, { element }]) => !element.contains(focused)).map(([index]) => index);
+  }
+
+  /** Brings the elements into the rows' order, for who hears them one after the other. The one with the focus stays. */
+  sort() {
+    const rows = [...this.#rows].sort(([one], [other]) => one - other).map(([, { element }]) => element);
+    const focused = rows.findIndex((element) => element.contains(document.activeElement));
+    const still = Math.max(0, focused);
+    for (let at = still - 1; at >= 0; at -= 1) this.#putBefore(rows[at], rows[at + 1]);
+    for (let at = still + 1; at < rows.length; at += 1) this.#putBefore(rows[at], rows[at - 1].nextSibling);
+  }
+
+  #putBefore(element, next) {
+    if (element !== next && element.nextSibling !== next) this.#body.insertBefore(element, next);
   }
 
   #make() {
-    const row = { element: null, object: undefined, isShown: false, top: NaN };
-    const cells = this.#columns.map(({ kind, control }, at) => {
+    const row = { element: null, object: undefined, isShown: false, top: NaN, texts: [] };
+    const cells = this.#columns.map(({ kind, control, width }, at) => {
       const inside = control?.make(() => row.object) ?? null;
       if (inside) inside.tabIndex = -1;
-      return h(`div.cellOfData.${kind}`, { role: 'gridcell', 'aria-colindex': at + 1, tabindex: -1 }, inside);
+      const cell = h(`div.cellOfData.${kind}`, { role: 'gridcell', 'aria-colindex': at + 1, tabindex: -1 }, inside);
+      cell.style.inlineSize = `${width}rem`;
+      return cell;
     });
     row.element = h('div.rowOfData', { role: 'row' }, cells);
+    this.#body.append(row.element);
     return row;
   }
 
@@ -96,19 +118,26 @@ export class GridRows {
     row.isShown = true;
     row.element.ariaBusy = String(object === undefined);
     row.element.dataset.state = object ? this.#classOf(object) : '';
-    for (const [at, column] of this.#columns.entries()) {
-      const cell = row.element.children[at];
+    const isBusy = object === undefined;
+    this.#columns.forEach((column, at) => {
       if (column.control) {
-        cell.firstChild.hidden = !object;
-        if (object) column.control.show(cell.firstChild, object);
-      } else write(cell, object ? column.cell(object) : object === undefined ? '…' : at === this.#firstText ? '–' : '');
+        const { firstChild } = row.element.children[at];
+        firstChild.hidden = !object;
+        if (object) column.control.show(firstChild, object);
+      } else this.#write(row, at, object ? column.cell(object) : isBusy ? '…' : at === this.#firstText ? '–' : '');
+    });
+  }
+
+  /** A text in the place of another one, in the node that is there. */
+  #write({ element, texts }, at, text) {
+    const known = texts[at];
+    const cell = element.children[at];
+    if (!known || cell.firstChild !== known.node || known.node.nextSibling) {
+      cell.textContent = text;
+      texts[at] = text ? { node: cell.firstChild, text } : undefined;
+    } else if (known.text !== text) {
+      known.node.data = text;
+      known.text = text;
     }
   }
-}
-
-/** A text in the place of another one, in the node that is there. */
-function write(cell, text) {
-  const node = cell.firstChild;
-  if (node?.nodeType !== Node.TEXT_NODE || node.nextSibling) cell.textContent = text;
-  else if (node.data !== text) node.data = text;
 }

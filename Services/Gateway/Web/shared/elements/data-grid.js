@@ -9,8 +9,10 @@ import { destination } from './table-keys.js';
 
 const ROW = 40;
 /** Rows above and below those in sight, so that scrolling shows no gap: as elements, and as far as they are asked for. */
-const BEYOND = 8;
+const BEYOND = 5;
 const AHEAD = 60;
+/** Milliseconds after which scrolling is over. */
+const RESTS = 300;
 
 export class DataGrid extends HTMLElement {
   #options = {};
@@ -20,6 +22,11 @@ export class DataGrid extends HTMLElement {
   #start = 0;
   #at = { row: 0, column: 0 };
   #frame = 0;
+  #timer = 0;
+  /** The row at the top when it was drawn last. */
+  #top = 0;
+  /** Whether somebody goes farther than a screen at once: then only rows in sight are drawn before that is over. */
+  #isFar = false;
   #pressed = null;
   /** The cell that Tab reaches. */
   #stop = null;
@@ -64,6 +71,7 @@ export class DataGrid extends HTMLElement {
   disconnectedCallback() {
     this.#sizes.disconnect();
     cancelAnimationFrame(this.#frame);
+    clearTimeout(this.#timer);
   }
 
   #scrolled = () => {
@@ -87,11 +95,25 @@ export class DataGrid extends HTMLElement {
       this.scrollTop = offset;
     }
     this.firstElementChild.ariaRowCount = this.#pages.isComplete ? length + 1 : -1;
-    const first = Math.max(start, top - BEYOND);
-    const last = Math.min(length - 1, top + Math.ceil(this.clientHeight / ROW) + BEYOND);
-    this.#rows.draw(first, last, start, ROW);
+    const sight = Math.ceil(this.clientHeight / ROW) + 1;
+    if (Math.abs(top - this.#top) > sight) this.#isFar = true;
+    this.#top = top;
+    const beyond = this.#isFar ? 0 : BEYOND;
+    // As many rows everywhere, also at both ends: elements that come and go are laid out anew.
+    const first = Math.max(start, Math.min(top - beyond, length - sight - 2 * beyond));
+    const last = Math.min(length, first + sight + 2 * beyond) - 1;
+    if (this.#rows.draw(first, last, { start, height: ROW, length, isWhole: !this.#isFar })) {
+      clearTimeout(this.#timer);
+      this.#timer = setTimeout(() => this.#rest(), RESTS);
+    }
     this.#settle(first);
     this.#pages.want(first - AHEAD, last + AHEAD);
+  }
+
+  #rest() {
+    this.#isFar = false;
+    this.draw();
+    this.#rows.sort();
   }
 
   /** One cell can be reached by Tab: the one that had the focus, or the first in sight. */
