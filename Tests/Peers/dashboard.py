@@ -624,6 +624,15 @@ def from_row_to_row(page, rows):
       return indices.length > 0 && indices.every((index, at) => at === 0 || indices[at - 1] < index);
     }""")
     step(page.evaluate("document.activeElement.matches('[role=gridcell]')"), "The focus was lost when the rows were put in order.")
+    places = page.evaluate("""() => {
+      const top = (element) => element.getBoundingClientRect().top;
+      const { bottom } = document.querySelector('.headings').getBoundingClientRect();
+      return {
+        headings: top(document.querySelector('.headings')) - top(document.querySelector('s-data-grid')),
+        row: top(document.activeElement) - bottom, scrolled: document.querySelector('s-data-grid').scrollTop,
+      };
+    }""")
+    step(places["scrolled"] > 100 and abs(places["headings"]) <= 2 and places["row"] > -2, f"The headings are not above the rows: {places}")
 
 
 def deleting(visit, given):

@@ -51,7 +51,7 @@ export class DataGrid extends HTMLElement {
     const grid = h(
       'div.gridOfData',
       { role: 'grid', 'aria-label': options.label, 'aria-colcount': columns.length, 'aria-multiselectable': 'true' },
-      h('div', { role: 'rowgroup' }, top),
+      h('div.headsOfData', { role: 'rowgroup' }, top),
       this.#body,
     );
     grid.style.setProperty('--columns', columns.map((column) => `${column.width}rem`).join(' '));
