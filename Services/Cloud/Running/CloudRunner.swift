@@ -18,6 +18,8 @@ final class CloudRunner: Sendable {
     private let configuration: CloudConfiguration
     /// The version that gets the calls.
     private let running: Mutex<RunningCode>
+    /// Versions beside it: one that is being tried, and those whose last calls are under way.
+    private let beside = Mutex<[RunningCode]>([])
     /// Whether another version is being tried.
     private let isTaking = Atomic(false)
     private let standing: CodeStanding
@@ -131,6 +133,7 @@ final class CloudRunner: Sendable {
         guard code.configuration.hasCode else { throw ParseError(.scriptFailed, "There is no main.js.") }
         try await startProxy()
         let trial = CodeTrial()
+        beside.withLock { $0.append(code) }
         start(code, trial: trial)
         let definitions: CodeDefinitions
         do {
@@ -141,16 +144,21 @@ final class CloudRunner: Sendable {
             try settle()
         } catch {
             await code.pool.stop(within: .seconds(2))
+            beside.withLock { $0.removeAll { $0 === code } }
             throw error
         }
         let old = running.withLock { running in
             defer { running = code }
             return running
         }
+        beside.withLock { $0 = $0.filter { $0 !== code } + [old] }
         jobs.move(to: code.pool)
         host.bus.setEdition(code.edition)
         loaded(definitions)
-        Task { await old.retire(within: Self.retireMax) }
+        Task {
+            await old.retire(within: Self.retireMax)
+            beside.withLock { $0.removeAll { $0 === old } }
+        }
         return definitions
     }
 
@@ -161,7 +169,9 @@ final class CloudRunner: Sendable {
     /// Ends the processes of the code with all that they started: by the end of this process alone they would end
     /// themselves, but what they started would go on.
     func end(within limit: Duration) async {
-        await current.pool.stop(within: limit)
+        let all = beside.withLock { $0 } + [current]
+        for code in all { code.pool.stop() }
+        for code in all { await code.pool.stop(within: limit) }
         // In containers each process has another name, and so another socket.
         if proxy != nil { try? FileManager.default.removeItem(atPath: configuration.proxySocket) }
     }
