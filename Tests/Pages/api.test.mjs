@@ -81,8 +81,8 @@ test('who leaves a view takes its requests along', async () => {
 test('a request that is over leaves neither a timer nor a listener', async () => {
   const view = new AbortController();
   const listeners = new Set();
-  view.signal.addEventListener = (name, listener) => listeners.add(listener);
-  view.signal.removeEventListener = (name, listener) => listeners.delete(listener);
+  view.signal.addEventListener = (_name, listener) => listeners.add(listener);
+  view.signal.removeEventListener = (_name, listener) => listeners.delete(listener);
   const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
   const before = timers();
   answers = [[200, { results: [] }], new TypeError('offline'), [200, { results: [] }]];

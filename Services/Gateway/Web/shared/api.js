@@ -4,6 +4,7 @@
 // that no other page can use it.
 
 import { server } from './settings.js';
+import { limited, pause } from './waiting.js';
 
 const READ_TRIES = 3;
 const PAUSE = 250;
@@ -117,7 +118,7 @@ export async function call(method, path, { body, query, signal, viewer, isRead =
 async function tried(url, options, { signal, isRead, token }) {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await limited((limit) => once(url, { ...options, signal: limit }), signal);
+      return await limited((limit) => once(url, { ...options, signal: limit }), TIMEOUT, signal);
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
       if (error.isSession && token && session?.token === token) auth.end(true);
@@ -125,24 +126,6 @@ async function tried(url, options, { signal, isRead, token }) {
       if (!isRead || !mayPass || attempt >= READ_TRIES) throw error;
       await pause(error.after ?? PAUSE * 2 ** attempt * (0.5 + Math.random()), signal);
     }
-  }
-}
-
-/**
- * Does some work with a signal that ends after a while, or with another one. Nothing of it stays when the work is done:
- * an `AbortSignal.timeout` of each answer would live on for all of its time, and with it the memory around it.
- */
-async function limited(work, signal) {
-  const limit = new AbortController();
-  const end = () => limit.abort(signal.reason);
-  const timer = setTimeout(() => limit.abort(new DOMException('The server did not answer.', 'TimeoutError')), TIMEOUT);
-  signal?.addEventListener('abort', end);
-  if (signal?.aborted) end();
-  try {
-    return await work(limit.signal);
-  } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener('abort', end);
   }
 }
 
@@ -159,20 +142,6 @@ async function once(url, options) {
   const seconds = Number(answer.headers.get('Retry-After'));
   if (seconds > 0 && seconds <= 5) refusal.after = seconds * 1000;
   throw refusal;
-}
-
-function pause(milliseconds, signal) {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, milliseconds);
-    signal?.addEventListener(
-      'abort',
-      () => {
-        clearTimeout(timer);
-        reject(signal.reason);
-      },
-      { once: true },
-    );
-  });
 }
 
 /** A page of objects: `{ results, count }`. `where` is the condition, everything else as the protocol has it. */
