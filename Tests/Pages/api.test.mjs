@@ -97,7 +97,7 @@ test('a request that is over leaves neither a timer nor a listener', async () =>
 test('who leaves a view ends a request that is under way', async () => {
   const view = new AbortController();
   const known = globalThis.fetch;
-  globalThis.fetch = (url, { signal }) =>
+  globalThis.fetch = (_url, { signal }) =>
     new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
   try {
     const asking = call('GET', '/classes/Product', { signal: view.signal });
