@@ -134,6 +134,7 @@ export default [
         success: function () { response.success('Email sent!');
           }, error: function () { response.error('Uh oh, something went wrong'); } });`,
       'Email sent!',
+      { before: [peer('v3/shop_.example/messages', { json: { id: 'm' } })] },
     ),
     old(
       'a mail that is refused',
@@ -141,6 +142,7 @@ export default [
         success: function () { response.success('Email sent!');
           }, error: function () { response.error('Uh oh, something went wrong'); } });`,
       error(141, 'Uh oh, something went wrong'),
+      { before: [peer('v3/shop_.example/messages', { status: 400, json: {} })] },
     ),
   ]),
   ...subject('modules', "hosted Parse's Cloud Code guide, Modules", [

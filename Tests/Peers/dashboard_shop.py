@@ -284,6 +284,8 @@ def figures(page):
     file = Path(download.value.path()).read_text(encoding="utf-8-sig")
     step(",3,1,0.6666" in file, f"The file has other figures: {file}")
     page.get_by_role("button", name="7 days").click()
+    # The view is made anew, with its fields.
+    expect(page.get_by_role("button", name="7 days")).to_have_attribute("aria-pressed", "true")
     step("days=7" in page.url and "sheet=figures" in page.url, f"The address has not the whole view: {page.url}")
     # A version that told of nothing has no rate, rather than a hundred percent.
     page.get_by_label("Version, as the app says it").fill("shop@0.0.1")
