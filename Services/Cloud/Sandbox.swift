@@ -1,6 +1,6 @@
 import Foundation
 
-/// What keeps the processes of cloud code away from the host (docs/cloud-code.md).
+/// The wall between the processes of cloud code and the host (docs/cloud-code.md).
 enum SandboxKind: String, CaseIterable, Sendable {
     case off
     case bubblewrap

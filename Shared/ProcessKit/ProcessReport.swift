@@ -1,7 +1,7 @@
 import MessageBus
 import ParseProtocol
 
-/// What a process tells operators about itself: its memory, since when it runs and the settings in force.
+/// A process's report about itself for operators: its memory, since when it runs and the settings in force.
 public struct ProcessReport: Sendable {
     /// The function by which the gateway asks services. The gateway's table of functions does not name it: clients
     /// cannot call it.

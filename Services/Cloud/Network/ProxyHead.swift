@@ -1,7 +1,7 @@
-/// What a connection to the proxy asks for: `CONNECT host:port HTTP/1.1` and an empty line (RFC 9110, section 9.3.6).
+/// The request of a connection to the proxy: `CONNECT host:port HTTP/1.1` and an empty line (RFC 9110, section 9.3.6).
 /// Headers are passed over. Without I/O.
 package struct ProxyHead: Sendable {
-    /// What is known after some more bytes.
+    /// The state of knowledge after some more bytes.
     package enum Outcome: Equatable, Sendable {
         case incomplete
         case connect(AllowedHosts.Destination)

@@ -2,7 +2,7 @@ import Glibc
 import Logging
 import ParseProtocol
 
-/// What the log says of cloud code.
+/// The lines of the log about cloud code.
 struct CodeLog {
     let logger: Logger
 

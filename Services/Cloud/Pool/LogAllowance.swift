@@ -4,7 +4,7 @@ import ParseProtocol
 /// The lines that one process of cloud code may write into the log, which others share and which fills a disk. What is
 /// past it is dropped and counted. Pure: the time is an argument.
 package struct LogAllowance {
-    /// What was dropped.
+    /// The lines that were dropped.
     package struct Dropped: Equatable {
         package var lines: Int
         package var bytes: Int

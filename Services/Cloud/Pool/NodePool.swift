@@ -7,7 +7,7 @@ import Synchronization
 
 /// The pool of Node processes: one thread that waits for their sockets and does what `PoolMachine` decides.
 package final class NodePool: Sendable {
-    /// What the pool tells; called on its thread, so that it must only hand over.
+    /// The pool's news; called on its thread, so that it must only hand over.
     package struct Events: Sendable {
         /// A process has loaded the code.
         package var loaded: @Sendable (CodeDefinitions) -> Void

@@ -346,7 +346,7 @@ package struct PoolMachine {
     }
 }
 
-/// What became of a call.
+/// The outcome of a call.
 package enum RunOutcome: Equatable, Sendable {
     /// The result, as JSON.
     case result([UInt8])

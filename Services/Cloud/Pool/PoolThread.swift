@@ -8,7 +8,7 @@ import ParseProtocol
 /// The pool's state: sockets, pipes and time in, actions out. Its thread has the lock of it unless it waits; who hands
 /// over a call meanwhile may have the call begun at once.
 final class PoolThread {
-    /// What the thread waits for, without the lock.
+    /// The descriptors and the time that the thread waits for, without the lock.
     struct Wait {
         var polled: [pollfd]
         /// The processes whose sockets and pipes these are, behind the mailbox.

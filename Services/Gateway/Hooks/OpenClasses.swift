@@ -53,7 +53,7 @@ package struct OpenClassBook<Stamp: Sendable> {
     }
 }
 
-/// What the gateway knows of classes in which everybody may create objects. It holds while the board of their service
+/// The gateway's list of classes in which everybody may create objects. It holds while the board of their service
 /// (`ChangeBoard`) says that no class was changed; without boards nothing is known.
 final class OpenClasses: Sendable {
     private let book = Mutex(OpenClassBook<ChangeStamp>())

@@ -2,7 +2,7 @@ import Messages
 import NIOCore
 import ParseProtocol
 
-/// Who may listen to what: the same keys, sessions, limits and rules as for a find over REST.
+/// The rights to listen: the same keys, sessions, limits and rules as for a find over REST.
 struct LiveAccess: Sendable {
     let settings: LiveSettings
     let principals: PrincipalResolver

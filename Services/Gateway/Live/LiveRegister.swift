@@ -8,7 +8,7 @@ import ParseProtocol
 /// its number: what it decided before still goes out, nothing is decided under it any more. Under its new rights the
 /// subscription gets another number and begins where the old one was held.
 package struct LiveRegister {
-    /// What a service knows of the subscription.
+    /// The service's side of the subscription.
     private struct Entry {
         let subscription: LiveSubscription
         /// Where the client stopped listening.
@@ -41,7 +41,7 @@ package struct LiveRegister {
 
     package typealias Told = [(subscription: LiveSubscription, message: LiveMessage)]
 
-    /// What follows from a service's answer.
+    /// The consequence of a service's answer.
     package enum Beginning {
         case told(Told)
         /// The rights may have changed meanwhile: it has to be asked again.

@@ -2,7 +2,7 @@ import ParseProtocol
 
 /// One client's side of the protocol: what becomes of its messages. Pure: it is told what arrives and when.
 package struct LiveSession {
-    /// What is to be done about a message.
+    /// The step that follows from a message.
     package enum Action: Equatable {
         /// Check the keys; `connected` or `refused` follows.
         case connect(LiveConnect)

@@ -69,7 +69,7 @@ package final class LiveSubscription: Sendable {
     func end() { over.store(true, ordering: .sequentiallyConsistent) }
 }
 
-/// What a subscription is told, in its order.
+/// The news of a subscription, in their order.
 package enum LiveMessage: Sendable {
     /// It has begun.
     /// - Parameter missed: what came after the client's cursor is not known any more.

@@ -4,7 +4,7 @@ import ParseProtocol
 
 /// The texts that clients get.
 enum LiveText {
-    /// What the texts of one connection have in common.
+    /// The parts that the texts of one connection have in common.
     struct Client: Sendable {
         /// `,"clientId":"…","installationId":"…"`
         fileprivate let members: String

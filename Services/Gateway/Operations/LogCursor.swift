@@ -27,7 +27,7 @@ package struct LogCursor: Equatable, Sendable {
         }
     }
 
-    /// What is to be read, from a place to the file's end.
+    /// The bytes that are to be read, from a place to the file's end.
     package struct Part: Equatable, Sendable {
         /// The file's index among those that there are.
         package let file: Int

@@ -40,7 +40,7 @@ enum DirectRead: Sendable {
         case tooLarge(needed: Int)
     }
 
-    /// What becomes of a reply.
+    /// The fate of a reply.
     enum Outcome: Sendable {
         case answer(ParseResponse)
         /// Too large for the connection's event loop: the way of all requests goes on with what there is.

@@ -1,7 +1,7 @@
 import Outbound
 import ParseProtocol
 
-/// What cloud code hears of a request to Stripe: a status and JSON, a refusal in an `error` object as Stripe's
+/// The answer to a request of cloud code's to Stripe: a status and JSON, a refusal in an `error` object as Stripe's
 /// (https://docs.stripe.com/api/errors).
 package struct StripeAnswer: Sendable, Equatable {
     /// Stripe's, or the one that it has for the like.

@@ -76,7 +76,7 @@ struct IndexWalk {
     }
 }
 
-/// What an index can do for a query.
+/// The use of an index for a query.
 private struct Match {
     /// The parts it answers with their columns.
     private(set) var used: [(part: Int, column: Int)] = []

@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// What a subscriber is told of one change.
+/// The news of one change for a subscriber.
 package struct LiveEvent: Sendable {
     /// The names of the protocol (PARSE_PROTOCOL section 13).
     package enum Kind: Sendable, Hashable {
@@ -34,7 +34,7 @@ package struct LiveEvent: Sendable {
     package let hidden: [String]
 }
 
-/// What becomes of one change.
+/// The outcome of one change.
 package struct LiveOutcome: Sendable {
     package var events: [LiveEvent] = []
     /// Subscriptions that end, and why.

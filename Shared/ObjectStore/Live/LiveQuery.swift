@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// What somebody wants to hear of: the objects of a class that fit a condition. Two that are equal are matched once.
+/// The wish of a subscriber: the objects of a class that fit a condition. Two that are equal are matched once.
 package struct LiveQuery: Sendable, Hashable {
     package let className: String
     /// The condition as canonical JSON text; `{}` for every object.

@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// What is different between two states, small enough to be kept: members that are the same are left out, secrets are
+/// The difference between two states, small enough to be kept: members that are the same are left out, secrets are
 /// named but not told, and long values are cut.
 package struct AuditDifference: Sendable, Equatable {
     /// Nil when there was nothing.

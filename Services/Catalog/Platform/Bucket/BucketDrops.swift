@@ -35,7 +35,7 @@ package enum BucketDrops {
         ).map { try $0.text("name") }
     }
 
-    /// What becomes of an object that is due.
+    /// The fate of an object that is due.
     package enum Decision: Equatable {
         /// It is a file's content.
         case keep

@@ -1,7 +1,7 @@
 /// Whether the bucket is asked at all, and what is told of it, without I/O. While nobody answers, requests fail at once
 /// and one from time to time tries: who waits holds memory and connections of the whole shop.
 package struct BucketHealth {
-    /// What a request does there: a key may allow the one and not the other.
+    /// The sides of a bucket that are well or not by themselves: a key may allow the one and not the other.
     package enum Kind: Sendable {
         case reading, writing
     }

@@ -2,8 +2,8 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// What cloud code defines, as `cloud` told it last. Kept here, so that a gateway knows each trigger although `cloud`
-/// is not there.
+/// The definitions of cloud code, as `cloud` told it last. Kept here, so that a gateway knows each trigger although
+/// `cloud` is not there.
 enum CodeHooks {
     /// More than any app has. All of them are in one message and in the gateway's memory.
     private static let countMax = 10_000

@@ -10,7 +10,7 @@ package struct CodeJobWatch {
         case failed(String)
     }
 
-    /// What became of a question.
+    /// The outcome of a question.
     package enum Answer: Equatable, Sendable {
         case state(CodeJobState)
         /// It was certainly not carried out.

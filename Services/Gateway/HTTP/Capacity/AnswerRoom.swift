@@ -18,8 +18,8 @@ extension FetchRequest: RoomedRequest {}
 extension FindReply: RoomedReply {}
 extension FetchReply: RoomedReply {}
 
-/// How large an answer a service is asked to make: first as large as usual ones are, then as the service says, which is
-/// an estimate, too small or too large. Pure.
+/// The size of the answer that a service is asked to make: first as large as usual ones are, then as the service says,
+/// which is an estimate, too small or too large. Pure.
 package struct AnswerRoom {
     /// Bytes that usual pages take: a thousand products.
     package static let usualBytes = 1 << 20

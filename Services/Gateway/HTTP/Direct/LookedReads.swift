@@ -1,7 +1,7 @@
 import HTTPTypes
 import Synchronization
 
-/// What is known of a read of objects before its route begins: the read cache was looked into, its options were
+/// The knowledge of a read of objects before its route begins: the read cache was looked into, its options were
 /// decoded, or the service was asked and has more than is answered on the way of plain reads. Of a download it is the
 /// answer, which begins with what the service brought.
 final class LookedRead: Sendable {
@@ -22,7 +22,7 @@ final class LookedRead: Sendable {
     }
 }
 
-/// What was found out on the way of plain reads about those that go on to the way of all requests, so that it is not
+/// The findings on the way of plain reads about those that go on to the way of all requests, so that it is not
 /// found out twice.
 ///
 /// The request's head has the number of a place here, as a pseudo-header that HTTP/1 has not, so that no client can

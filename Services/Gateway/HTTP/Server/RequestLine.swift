@@ -38,7 +38,7 @@ package struct RequestLine {
         case over
     }
 
-    /// How much of the body has come of a request that is being answered.
+    /// The part of the body that has come of a request that is being answered.
     private enum Reading {
         case goesOn, done, broken
     }

@@ -25,7 +25,7 @@ package struct Response: Sendable {
     var withoutBody: Response { Response(status: status, headers: headers) }
 }
 
-/// What is sent behind the head of an answer.
+/// The bytes behind the head of an answer.
 package enum ResponseBody: Sendable {
     case empty
     /// Sent at once, with the head.

@@ -1,5 +1,5 @@
-/// What the triggers of finds mean for live queries of a class. Such a trigger is not asked about events: it may hide
-/// what they would show.
+/// The meaning that triggers of finds have for live queries of a class. Such a trigger is not asked about
+/// events: it may hide what they would show.
 package enum LiveStanding: Sendable {
     /// No trigger changes what finds show.
     case open

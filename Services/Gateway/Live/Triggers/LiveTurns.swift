@@ -17,7 +17,7 @@ package struct LiveTurns {
         package let subscription: LiveSubscription
     }
 
-    /// What becomes of an event.
+    /// The fate of an event.
     package enum Outcome: Sendable {
         /// It is told, as it is or as the code changed it.
         case told(LiveDelivery)
@@ -29,7 +29,7 @@ package struct LiveTurns {
         case ended(LiveProblem)
     }
 
-    /// What follows from an event or from an answer.
+    /// The consequence of an event or of an answer.
     package struct Step {
         /// What is told, in its order.
         package var told: LiveRegister.Told = []

@@ -1,6 +1,6 @@
 import Messages
 
-/// What operators ask about the running suite: for the master key and for sessions of operators.
+/// The routes about the running suite: for the master key and for sessions of operators.
 extension Route {
     static let operations: [Route] = [
         operation("settings", "getSettingsInForce", "The settings that each process runs with, without secrets.") {
