@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import ParseProtocol
+import PostgreSQL
 import Synchronization
 
 /// The role of a process, which writes the file or only reads it.
@@ -8,13 +9,46 @@ public enum StoreRole: Sendable {
     case reader, writer
 }
 
-/// Parse classes in one SQLite file: one process writes it, any number read it.
+/// The database of a store.
+public enum StoreDatabase: Sendable {
+    /// A SQLite file. Its folder is made when it is missing.
+    case file(path: String)
+    /// A schema of a PostgreSQL database, which is made when it is missing.
+    case postgresql(PostgreSQLDatabase)
+
+    /// Its name in the log.
+    var name: String {
+        switch self {
+        case .file(let path): path
+        case .postgresql(let server): "PostgreSQL, schema \(server.schema)"
+        }
+    }
+}
+
+/// A schema of a PostgreSQL database, for one service's classes and tables.
+public struct PostgreSQLDatabase: Sendable {
+    let schema: String
+    let target: PostgreSQLTarget
+
+    /// - Parameters:
+    ///   - connection: the connection string as libpq takes it, with several hosts if need be
+    ///     (https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-CONNSTRING). It has the password.
+    ///   - schema: the schema's name.
+    public init(connection: String, schema: String) {
+        self.schema = schema
+        target = PostgreSQLTarget(connection, schema: schema, applicationName: "satchel-\(schema)")
+    }
+}
+
+/// Parse classes in one SQLite file, which one process writes and any number read, or in a schema of a PostgreSQL
+/// database, which any number write.
 ///
-/// The writer is whoever holds the lock on the file (`WriterLock`). SQLite before 3.51.3 can corrupt a WAL database
+/// The writer of a file is whoever holds the lock on the file (`WriterLock`). SQLite before 3.51.3 can corrupt a WAL database
 /// when two connections write or checkpoint at the same instant (https://www.sqlite.org/wal.html, section 11); there is
 /// therefore exactly one writing connection, and only that one checkpoints.
 public final class ClassStore: Sendable {
     private let path: String
+    private let connecting: @Sendable () throws -> any StoreConnection
     private let migrator: Migrator
     private let writer: WriterThread
     private let readers: ReaderPool
@@ -26,7 +60,6 @@ public final class ClassStore: Sendable {
 
     /// Describes a store; nothing is opened yet.
     /// - Parameters:
-    ///   - path: the database file. Its folder is made when it is missing.
     ///   - classes: the classes the service knows.
     ///   - allowClassCreation: whether callers without the master key may save objects of new classes.
     ///   - allowCustomObjectId: whether callers may choose the id of an object they create.
@@ -36,13 +69,12 @@ public final class ClassStore: Sendable {
     ///   - answering: called on the writer's thread after each commit with what answers its jobs, which it runs: so
     ///     that answers which leave in a row can leave together.
     public init(
-        path: String, classes: [ClassDefinition], synchronous: Synchronous = .full, allowClassCreation: Bool,
+        _ database: StoreDatabase, classes: [ClassDefinition], synchronous: Synchronous = .full, allowClassCreation: Bool,
         allowCustomObjectId: Bool, allowance: any SchemaAllowance = OpenSchema(),
         announcement: ChangeAnnouncement = .none, migrations: [Migrations] = [],
         answering: @escaping @Sendable (_ answers: () -> Void) -> Void = { $0() }, logger: Logger
     ) throws {
-        try FileManager.default.createDirectory(
-            at: URL(fileURLWithPath: path).deletingLastPathComponent(), withIntermediateDirectories: true)
+        let path = database.name
         self.path = path
         let migrator = Migrator(migrations)
         self.migrator = migrator
@@ -50,15 +82,31 @@ public final class ClassStore: Sendable {
         self.shapes = shapes
         let watch = ChangeWatch()
         self.watch = watch
-        writer = WriterThread(
-            settings: .init(
-                path: path, classes: classes, migrator: migrator, synchronous: synchronous,
-                allowClassCreation: allowClassCreation, allowCustomObjectId: allowCustomObjectId,
-                allowance: allowance, shapes: shapes, announcement: announcement, watch: watch, answering: answering),
-            logger: logger)
+        let settings = WriterThread.Settings(
+            path: path, classes: classes, migrator: migrator, synchronous: synchronous,
+            allowClassCreation: allowClassCreation, allowCustomObjectId: allowCustomObjectId,
+            allowance: allowance, shapes: shapes, announcement: announcement, watch: watch, answering: answering)
+        switch database {
+        case .file(let path):
+            try FileManager.default.createDirectory(
+                at: URL(fileURLWithPath: path).deletingLastPathComponent(), withIntermediateDirectories: true)
+            connecting = { try SQLiteConnection(path: path, writing: nil) }
+            writer = WriterThread(
+                settings: settings, writer: SQLiteWriter(path: path, settings: settings, logger: logger),
+                logger: logger)
+        case .postgresql(let server):
+            connecting = { try PostgreSQLStoreConnection(server.target) }
+            writer = WriterThread(
+                settings: settings,
+                writer: PostgreSQLWriter(target: server.target, settings: settings, logger: logger), logger: logger)
+        }
+        let connecting = connecting
         let isStopped = StopFlag()
         self.isStopped = isStopped
-        readers = ReaderPool { try StoreReader.open(path: path, migrator, shapes) { isStopped.isRaised } }
+        readers = ReaderPool {
+            try StoreReader.open(
+                path: path, migrator, shapes, isStopped: { isStopped.isRaised }, connecting: connecting)
+        }
     }
 
     /// The role of this process at this moment; a reader becomes the writer when the lock is free.
@@ -76,7 +124,7 @@ public final class ClassStore: Sendable {
     /// Commits something that changes nothing. When it reaches the disk, `trouble` is over.
     public func tryWriting() async {
         // Setting the number writes its page also when it stays the same.
-        if (try? await write { try $0.execute("PRAGMA user_version = \($0.schema.generation)") }) != nil {
+        if (try? await write { try $0.connection.setGeneration($0.schema.generation) }) != nil {
             writer.health.recovered()
         }
     }
@@ -100,7 +148,8 @@ public final class ClassStore: Sendable {
     /// this release.
     /// - Throws: `.serviceUnavailable` (2) when there is none by then; `DatabaseRefused` when a newer release wrote it.
     public func makeReader() throws -> StoreReader {
-        try StoreReader.open(path: path, migrator, shapes) { isStopped.isRaised }
+        try StoreReader.open(
+            path: path, migrator, shapes, isStopped: { isStopped.isRaised }, connecting: connecting)
     }
 
     /// Reads on one of the store's own reader threads, on the account of the current task's share. `body` may be called

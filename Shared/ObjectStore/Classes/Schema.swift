@@ -4,6 +4,8 @@ import ParseProtocol
 struct ClassInfo: Sendable {
     let id: Int64
     let name: String
+    /// The engine that keeps its objects.
+    var dialect = Dialect.sqlite
     var fields: [String: FieldType]
     /// The fields in the order in which the class got them. One that is saved with it and not named here comes last,
     /// after its name.
@@ -44,20 +46,14 @@ struct Schema: Sendable {
 
     static let empty = Schema(generation: 0, classes: [:])
 
-    static func generation(_ connection: Connection) throws -> Int64 {
-        let statement = try connection.statement("PRAGMA user_version")
-        defer { statement.reset() }
-        return try statement.step() ? statement.int(0) : 0
-    }
-
-    static func load(_ connection: Connection) throws -> Schema {
-        var schema = Schema(generation: try generation(connection), classes: [:])
+    static func load(_ connection: any StoreConnection) throws -> Schema {
+        var schema = Schema(generation: try connection.generation(), classes: [:])
         let rows = try connection.rows(
             """
             SELECT id, name, fields, permissions, textFields, hasPermissions, indexes
             FROM classes LEFT JOIN classEdits ON class = id
             """)
-        let indexes = try indexes(connection)
+        let indexes = try connection.indexColumns()
         let automatic = try AutomaticIndex.stored(connection)
         for row in rows {
             let fields = try JSON(parsing: row.text(2)).objectValue ?? [:]
@@ -65,6 +61,7 @@ struct Schema: Sendable {
                 id: row.int(0), name: row.text(1), fields: fields.compactMapValues(FieldType.init(json:)),
                 permissions: ClassPermissions(json: try JSON(parsing: row.text(3))),
                 textFields: try JSON(parsing: row.text(4)).arrayValue?.compactMap(\.stringValue) ?? [])
+            info.dialect = connection.dialect
             info.fieldOptions = fields.compactMapValues(FieldOptions.init(json:))
             info.fieldOrder = ClassInfo.fieldOrder(stored: fields)
             if let indexes = try row[6].textValue {
@@ -76,22 +73,5 @@ struct Schema: Sendable {
             schema.classes[info.name] = info
         }
         return schema
-    }
-
-    /// The columns of the indexes that our own SQL made, by table.
-    private static func indexes(_ connection: Connection) throws -> [String: [[String]]] {
-        let rows = try connection.rows(
-            """
-            SELECT tbl_name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name GLOB 'o[0-9]*' AND sql IS NOT NULL
-            """
-        )
-        return try rows.reduce(into: [:]) { result, row in
-            let sql = try row.text(1)
-            guard let start = sql.firstIndex(of: "("), let end = sql.lastIndex(of: ")") else { return }
-            let columns = sql[sql.index(after: start)..<end].split(separator: ", ").map {
-                String($0.hasSuffix(" DESC") ? $0.dropLast(5) : $0)
-            }
-            result[try row.text(0), default: []].append(columns)
-        }
     }
 }

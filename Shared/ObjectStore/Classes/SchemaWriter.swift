@@ -2,27 +2,17 @@ import ParseProtocol
 
 /// Changes of classes, made by the writer inside the transaction that needs them.
 struct SchemaWriter {
-    let connection: Connection
+    let connection: any StoreConnection
 
     /// Stores a class and its tables. The caller puts the result into its schema.
     func create(_ name: String, permissions: ClassPermissions = .open) throws -> ClassInfo {
-        try connection.execute(
+        let id = try connection.insert(
             "INSERT INTO classes(name, fields, permissions, textFields) VALUES(?, '{}', ?, '[]')",
             [.text(name), .text(permissions.json.serializedText)])
-        let id = connection.lastInsertedId
-        // The document is the complete wire object. The columns repeat what queries decide by.
-        try connection.executeOnce(
-            """
-            CREATE TABLE o\(id)(
-                id INTEGER PRIMARY KEY, objectId TEXT NOT NULL UNIQUE, createdAt INTEGER NOT NULL,
-                updatedAt INTEGER NOT NULL, publicRead INTEGER NOT NULL, publicWrite INTEGER NOT NULL,
-                doc TEXT NOT NULL);
-            CREATE TABLE p\(id)(
-                principal TEXT NOT NULL, object INTEGER NOT NULL, canRead INTEGER NOT NULL, canWrite INTEGER NOT NULL,
-                PRIMARY KEY(principal, object)) WITHOUT ROWID;
-            CREATE INDEX p\(id)ByObject ON p\(id)(object);
-            """)
-        return ClassInfo(id: id, name: name, fields: [:], permissions: permissions, textFields: [])
+        try connection.createClassTables(id)
+        var info = ClassInfo(id: id, name: name, fields: [:], permissions: permissions, textFields: [])
+        info.dialect = connection.dialect
+        return info
     }
 
     /// Stores what `info` says and moves to the next generation.
@@ -54,7 +44,7 @@ struct SchemaWriter {
     /// Tells readers that they must look anew.
     func advance(_ schema: inout Schema) throws {
         schema.generation += 1
-        try connection.executeOnce("PRAGMA user_version = \(schema.generation)")
+        try connection.setGeneration(schema.generation)
     }
 
     /// Removes a class with everything of it.
@@ -63,6 +53,7 @@ struct SchemaWriter {
         try GeoIndex.drop(info, connection)
         try AutomaticIndex.leave(info, connection)
         try connection.executeOnce("DROP TABLE o\(info.id); DROP TABLE p\(info.id)")
+        try connection.forgetIndexes(of: "o\(info.id)")
         for table in ["classes WHERE id", "classEdits WHERE class", "relations WHERE class"] {
             try connection.execute("DELETE FROM \(table) = ?", [.int(info.id)])
         }
@@ -75,8 +66,8 @@ struct SchemaWriter {
         let path = try FieldPath(field)
         try connection.execute(
             """
-            UPDATE o\(info.id) SET doc = json_remove(doc, \(path.expression(in: "doc"))) \
-            WHERE \(path.type(in: "doc")) IS NOT NULL
+            UPDATE o\(info.id) SET doc = \(connection.dialect.removing(path)) \
+            WHERE \(connection.dialect.type(path, in: "doc")) IS NOT NULL
             """
         )
         if type == .geoPoint { try GeoIndex.drop(info, connection) }
@@ -90,7 +81,7 @@ struct SchemaWriter {
     func addRelationToObjects(_ field: String, target: String, of info: ClassInfo) throws {
         let path = try FieldPath(field)
         try connection.execute(
-            "UPDATE o\(info.id) SET doc = json_set(doc, \(path.expression(in: "doc")), json(?))",
+            "UPDATE o\(info.id) SET doc = \(connection.dialect.setting(path, to: "?"))",
             [.text(JSON.relation(target).serializedText)])
     }
 
@@ -125,20 +116,19 @@ struct SchemaWriter {
     private func updateIndexes(
         of info: ClassInfo, _ indexes: [[String]], unique uniqueIndexes: [[String]]
     ) throws -> Bool {
-        var wanted: [String: String] = [:]
+        var wanted: [String: (columns: [SortedColumn], isUnique: Bool)] = [:]
         for (isUnique, lists) in [(false, indexes), (true, uniqueIndexes)] {
             for fields in lists {
                 let name = "\(isUnique ? "u" : "i")\(info.id)_" + fields.joined(separator: "_")
-                let columns = try fields.map { try info.column(of: $0) }.joined(separator: ", ")
-                wanted[name] = "CREATE \(isUnique ? "UNIQUE " : "")INDEX \(name) ON o\(info.id)(\(columns))"
+                wanted[name] = (try fields.map { SortedColumn(column: try info.column(of: $0)) }, isUnique)
             }
         }
-        let existing = try connection.rows(
-            "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
-            [.text("o\(info.id)")]
-        ).map { try $0.text(0) }.filter { !$0.hasPrefix(Self.editedIndexPrefix) }
-        for name in existing where wanted[name] == nil { try connection.executeOnce("DROP INDEX \(name)") }
-        for (name, sql) in wanted where !existing.contains(name) { try connection.executeOnce(sql) }
+        let existing = try connection.indexNames(of: "o\(info.id)").filter { !$0.hasPrefix(Self.editedIndexPrefix) }
+        for name in existing where wanted[name] == nil { try connection.dropIndex(name) }
+        for (name, index) in wanted where !existing.contains(name) {
+            try connection.createIndex(
+                name, on: "o\(info.id)", columns: index.columns, isUnique: index.isUnique)
+        }
         return Set(existing) != Set(wanted.keys)
     }
 
@@ -148,17 +138,14 @@ struct SchemaWriter {
     /// - Throws: `StoreError` with `isUniqueViolation` when stored objects are not unique.
     func addIndex(_ name: String, _ index: ClassIndex, to info: ClassInfo) throws {
         let columns = try index.fields.map { field in
-            try info.column(of: field.name) + (field.isDescending ? " DESC" : "")
+            SortedColumn(column: try info.column(of: field.name), isDescending: field.isDescending)
         }
-        try connection.executeOnce(
-            """
-            CREATE \(index.isUnique ? "UNIQUE " : "")INDEX \(try sqlName(name, info)) \
-            ON o\(info.id)(\(columns.joined(separator: ", ")))
-            """)
+        try connection.createIndex(
+            try sqlName(name, info), on: "o\(info.id)", columns: columns, isUnique: index.isUnique)
     }
 
     func dropIndex(_ name: String, of info: ClassInfo) throws {
-        try connection.executeOnce("DROP INDEX IF EXISTS \(try sqlName(name, info))")
+        try connection.dropIndex(sqlName(name, info))
     }
 
     /// `FieldPath` lets only identifiers through, which is what may become part of SQL.

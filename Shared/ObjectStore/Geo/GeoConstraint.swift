@@ -10,7 +10,7 @@ extension QuerySubject {
         case ("$geoWithin", "$polygon", 1): return try within(GeoConstraint.polygon(raw["$polygon"]), &compiler)
         case ("$geoWithin", "$centerSphere", 1):
             let (center, radians) = try GeoConstraint.circle(raw["$centerSphere"])
-            guard kind == .json(.geoPoint) else { return "0" }
+            guard kind == .json(.geoPoint) else { return "FALSE" }
             let near = NearPoint(center, place, &compiler)
             let limit = compiler.bind(.real(radians))
             return compiler.found(
@@ -20,9 +20,9 @@ extension QuerySubject {
             guard let point = raw["$point"].flatMap(GeoPoint.init) else {
                 throw ParseError(.invalidJSON, "bad $geoIntersect value; $point should be GeoPoint")
             }
-            guard kind == .json(.polygon) else { return "0" }
+            guard kind == .json(.polygon) else { return "FALSE" }
             let place = "\(compiler.bind(.real(point.latitude))),\(compiler.bind(.real(point.longitude)))"
-            return "satchel_in_polygon(\(path.value(appending: "coordinates", in: document)),\(place))"
+            return "satchel_in_polygon(\(info.dialect.value(path, appending: "coordinates", in: document)),\(place))"
         default: throw ParseError(.invalidJSON, "bad \(name) value")
         }
     }
@@ -37,11 +37,11 @@ extension QuerySubject {
 
     /// Latitude and longitude of the stored GeoPoint, as two arguments.
     var place: String {
-        "\(path.value(appending: "latitude", in: document)),\(path.value(appending: "longitude", in: document))"
+        ["latitude", "longitude"].map { info.dialect.value(path, appending: $0, in: document) }.joined(separator: ",")
     }
 
     private func within(_ box: GeoBox, _ compiler: inout ConditionCompiler) throws -> String {
-        guard kind == .json(.geoPoint) else { return "0" }
+        guard kind == .json(.geoPoint) else { return "FALSE" }
         let candidates = GeoIndex.candidates(in: box, info, row: row, &compiler)
         let sides = [box.south, box.north, box.west, box.width].map { compiler.bind(.real($0)) }
         return compiler.found(candidates, and: "satchel_in_box(\(sides.joined(separator: ",")),\(place))")
@@ -49,7 +49,7 @@ extension QuerySubject {
 
     private func within(_ corners: [GeoPoint], _ compiler: inout ConditionCompiler) throws -> String {
         guard let polygon = GeoPolygon(corners: corners) else { throw GeoConstraint.tooFewCorners }
-        guard kind == .json(.geoPoint) else { return "0" }
+        guard kind == .json(.geoPoint) else { return "FALSE" }
         let coordinates = JSON.array(corners.map { [JSON(number: $0.latitude), JSON(number: $0.longitude)] })
         let candidates = GeoIndex.candidates(in: polygon.box, info, row: row, &compiler)
         let area = compiler.bind(.text(coordinates.serializedText))

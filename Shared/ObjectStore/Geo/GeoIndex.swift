@@ -10,16 +10,16 @@ enum GeoIndex {
 
     static func table(_ info: ClassInfo) -> String { "g\(info.id)" }
 
-    static func exists(_ info: ClassInfo, _ connection: Connection) throws -> Bool {
-        try !connection.rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", [.text(table(info))])
-            .isEmpty
+    static func exists(_ info: ClassInfo, _ connection: any StoreConnection) throws -> Bool {
+        try connection.hasTable(table(info))
     }
 
     /// Makes the index, with the places of all objects there are.
-    static func create(_ info: ClassInfo, _ connection: Connection) throws {
-        guard let field = info.geoField else { return }
+    static func create(_ info: ClassInfo, _ connection: any StoreConnection) throws {
+        guard let field = info.geoField, connection.dialect == .sqlite else { return }
         let path = try FieldPath(field)
-        let place = "\(path.value(appending: "latitude", in: "doc")), \(path.value(appending: "longitude", in: "doc"))"
+        let place = ["latitude", "longitude"].map { info.dialect.value(path, appending: $0, in: "doc") }
+            .joined(separator: ", ")
         // What an earlier class of the same number may have left must not stay.
         try connection.executeOnce(
             """
@@ -32,15 +32,15 @@ enum GeoIndex {
             """)
     }
 
-    static func drop(_ info: ClassInfo, _ connection: Connection) throws {
-        try connection.executeOnce("DROP TABLE IF EXISTS \(table(info))")
+    static func drop(_ info: ClassInfo, _ connection: any StoreConnection) throws {
+        if connection.dialect == .sqlite { try connection.executeOnce("DROP TABLE IF EXISTS \(table(info))") }
     }
 
     /// Follows a change of one object; nil for an object that is not there before or after.
     static func update(
-        _ info: ClassInfo, row: Int64, from before: JSON?, to after: JSON?, _ connection: Connection
+        _ info: ClassInfo, row: Int64, from before: JSON?, to after: JSON?, _ connection: any StoreConnection
     ) throws {
-        guard let field = info.geoField else { return }
+        guard let field = info.geoField, connection.dialect == .sqlite else { return }
         let old = before?[field].flatMap(GeoPoint.init)
         let new = after?[field].flatMap(GeoPoint.init)
         guard old != new else { return }
@@ -51,8 +51,8 @@ enum GeoIndex {
             [.int(row)] + axes.map(SQLValue.real))
     }
 
-    static func remove(_ info: ClassInfo, row: Int64, _ connection: Connection) throws {
-        guard info.geoField != nil else { return }
+    static func remove(_ info: ClassInfo, row: Int64, _ connection: any StoreConnection) throws {
+        guard info.geoField != nil, connection.dialect == .sqlite else { return }
         try connection.execute("DELETE FROM \(table(info)) WHERE id = ?", [.int(row)])
     }
 

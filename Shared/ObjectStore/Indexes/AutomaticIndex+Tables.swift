@@ -3,7 +3,7 @@ import ParseProtocol
 /// The stored side of automatic indexes: their list `automaticIndexes`, their tables and triggers.
 extension AutomaticIndex {
     /// All of a file by the id of their class; 0 is the class of those whose class is gone.
-    static func stored(_ connection: Connection) throws -> [Int64: [AutomaticIndex]] {
+    static func stored(_ connection: any StoreConnection) throws -> [Int64: [AutomaticIndex]] {
         let rows = try connection.rows(
             "SELECT id, class, keys, filters, madeBy, madeAt, state, isUnwanted FROM automaticIndexes ORDER BY id")
         return try rows.reduce(into: [:]) { result, row in
@@ -21,7 +21,7 @@ extension AutomaticIndex {
     /// Makes an empty index of a class, which triggers keep current from now on. `StoreTransaction.stepIndexes` adds
     /// the objects that there are.
     static func begin(
-        _ fields: IndexFields, of info: inout ClassInfo, by maker: Maker, at now: Timestamp, _ connection: Connection
+        _ fields: IndexFields, of info: inout ClassInfo, by maker: Maker, at now: Timestamp, _ connection: any StoreConnection
     ) throws {
         let names = { (fields: [String]) in SQLValue.text(JSON.array(fields.map(JSON.string)).serializedText) }
         // Wished for again, it is unwanted no more.
@@ -33,7 +33,7 @@ extension AutomaticIndex {
         info.automatic.removeAll { $0.state == .unwanted && !$0.isUnwanted }
         try connection.execute(
             "DELETE FROM automaticIndexes WHERE state = ? AND isUnwanted = 0", [.text(State.unwanted.rawValue)])
-        try connection.execute(
+        let id = try connection.insert(
             """
             INSERT INTO automaticIndexes(class, keys, filters, madeBy, madeAt, state, last) \
             VALUES(?, ?, ?, ?, ?, ?, (SELECT ifnull(max(id), 0) FROM o\(info.id)))
@@ -43,7 +43,7 @@ extension AutomaticIndex {
                 .int(now.milliseconds), .text(State.building.rawValue),
             ])
         let index = AutomaticIndex(
-            id: connection.lastInsertedId, fields: fields, maker: maker, madeAt: now, state: .building,
+            id: id, fields: fields, maker: maker, madeAt: now, state: .building,
             isUnwanted: false)
         try connection.executeOnce(index.creation(info))
         info.automatic.append(index)
@@ -82,14 +82,15 @@ extension AutomaticIndex {
     func values(_ info: ClassInfo, row: String) throws -> String {
         let values = try fields.all.map { field -> String in
             if BuiltInField(rawValue: field) != nil { return row + field }
-            return try FieldPath(field).value(appending: info.fields[field]?.comparedMember, in: row + "doc")
+            return try info.dialect.value(
+                FieldPath(field), appending: info.fields[field]?.comparedMember, in: row + "doc")
         }
         return (["\(row)id"] + values + ["\(row)publicRead"]).joined(separator: ", ")
     }
 
     /// Ends the use of an index. Its rows go in steps (`StoreTransaction.stepIndexes`), and then its table.
     /// - Parameter isUnwanted: it is remembered, so that it is not made again.
-    mutating func retire(isUnwanted: Bool, _ connection: Connection) throws {
+    mutating func retire(isUnwanted: Bool, _ connection: any StoreConnection) throws {
         state = .dropping
         self.isUnwanted = isUnwanted
         try connection.executeOnce(["i", "u", "d"].map { "DROP TRIGGER IF EXISTS \(table)\($0);" }.joined())
@@ -99,7 +100,7 @@ extension AutomaticIndex {
     }
 
     /// Leaves the indexes of a class that is dropped to the steps that remove them, and forgets what was unwanted.
-    static func leave(_ info: ClassInfo, _ connection: Connection) throws {
+    static func leave(_ info: ClassInfo, _ connection: any StoreConnection) throws {
         try connection.execute(
             "DELETE FROM automaticIndexes WHERE class = ? AND state = ?",
             [.int(info.id), .text(State.unwanted.rawValue)])

@@ -73,7 +73,7 @@ extension ClassInfo {
     /// - Throws: `.invalidKeyName` (105).
     func column(of field: String) throws -> String {
         if BuiltInField(rawValue: field) != nil { return field }
-        return try FieldPath(field).value(appending: fields[field]?.comparedMember, in: "doc")
+        return try dialect.value(FieldPath(field), appending: fields[field]?.comparedMember, in: "doc")
     }
 
     /// The field of such a column; nil for what no automatic index is made of.

@@ -36,7 +36,7 @@ extension StoreTransaction {
             """,
             [.text(AutomaticIndex.State.dropping.rawValue), .text(AutomaticIndex.State.building.rawValue)]
         ).first
-        connection.log.copying.isBetweenSteps = row != nil
+        (connection as? SQLiteConnection)?.log.copying.isBetweenSteps = row != nil
         guard let row else { return .nothing }
         let id = try row.int(0)
         if try row.text(5) == AutomaticIndex.State.dropping.rawValue { return try dropStep(id, effort) }

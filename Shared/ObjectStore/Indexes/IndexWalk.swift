@@ -70,7 +70,7 @@ struct IndexWalk {
         let table = "\(index.table) x"
         if kind == .master { return rows(table, []) }
         let all = rows(table, ["x.readable"])
-        guard let principal = kind.principal else { return all }
+        guard let principal = kind.principal(info.dialect) else { return all }
         let named = "(SELECT DISTINCT p.object FROM p\(info.id) p WHERE \(principal) AND p.canRead) n"
         return "SELECT (\(all))+(\(rows("\(named) CROSS JOIN \(table) ON x.object=n.object", ["NOT x.readable"])))"
     }

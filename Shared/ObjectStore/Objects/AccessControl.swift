@@ -88,20 +88,20 @@ enum CallerKind: Hashable {
     }
 
     /// The condition that a row `p` of an ACL is the caller's; nil for whom none can be.
-    var principal: String? {
+    func principal(_ dialect: Dialect) -> String? {
         switch self {
         case .master, .anonymous: nil
         case .user: "p.principal=?1"
-        case .userWithRoles: "p.principal IN (SELECT value FROM json_each(?2))"
+        case .userWithRoles: "p.principal" + dialect.isIn("?2", as: .text)
         }
     }
 
     /// The condition on a row that its ACL grants the right; nil when every row passes.
     /// Parameter 1 is the user's id, parameter 2 the JSON array of all grants.
-    func condition(_ right: Right, classId: Int64, row: String = "o") -> String? {
-        guard let principal else { return self == .master ? nil : "\(row).public\(right.rawValue)" }
+    func condition(_ right: Right, of info: ClassInfo, row: String = "o") -> String? {
+        guard let principal = principal(info.dialect) else { return self == .master ? nil : "\(row).public\(right.rawValue)" }
         return """
-            (\(row).public\(right.rawValue) OR EXISTS(SELECT 1 FROM p\(classId) p \
+            (\(row).public\(right.rawValue) OR EXISTS(SELECT 1 FROM p\(info.id) p \
             WHERE \(principal) AND p.object=\(row).id AND p.can\(right.rawValue)))
             """
     }
@@ -109,7 +109,7 @@ enum CallerKind: Hashable {
 
 extension Caller {
     /// Binds parameters 1 and 2 of `CallerKind.condition`.
-    func bind(to statement: Statement) throws {
+    func bind(to statement: any StoreStatement) throws {
         guard !isMaster else { return }
         if let userId { try statement.bind(userId, at: 1) } else { try statement.bind(.null, at: 1) }
         if !roles.isEmpty { try statement.bind(utf8: JSON.array(grants.map(JSON.string)).serialized, at: 2) }

@@ -2,15 +2,15 @@ import ParseProtocol
 
 /// The knowledge about a class that each create of its objects needs.
 struct Creation {
-    let insert: Statement
+    let insert: any StoreStatement
     /// Whether an object is its row and the rows of its ACL, without places in other indexes than SQLite's own.
     let isPlain: Bool
 
-    init(of info: ClassInfo, _ connection: Connection) throws {
+    init(of info: ClassInfo, _ connection: any StoreConnection) throws {
         insert = try connection.statement(
             """
             INSERT INTO o\(info.id)(objectId, createdAt, updatedAt, publicRead, publicWrite, doc) \
-            VALUES(?, ?, ?, ?, ?, ?)
+            VALUES(?, ?, ?, ?, ?, ?)\(connection.dialect.returningId)
             """)
         isPlain = info.textFields.isEmpty && info.geoField == nil && info.relationFields.isEmpty
     }

@@ -2,7 +2,7 @@ import ParseProtocol
 
 /// Reads objects over one connection; the common part of `StoreReader` and `StoreTransaction`.
 public class ObjectReader: ObjectReading {
-    let connection: Connection
+    let connection: any StoreConnection
     var schema: Schema {
         didSet {
             guard schema.generation != oldValue.generation else { return }
@@ -28,7 +28,7 @@ public class ObjectReader: ObjectReading {
     /// A longer condition is compiled each time, so that the cache stays small.
     static let cachedBytesMax = 2048
 
-    init(connection: Connection, schema: Schema) {
+    init(connection: any StoreConnection, schema: Schema) {
         self.connection = connection
         self.schema = schema
     }
@@ -37,7 +37,7 @@ public class ObjectReader: ObjectReading {
     var pageDraft: [UInt8] = []
 
     /// Statements that read one object, by class and kind of caller.
-    private var singles: [SingleKey: Statement] = [:]
+    private var singles: [SingleKey: any StoreStatement] = [:]
     private struct SingleKey: Hashable {
         let classId: Int64
         let kind: CallerKind
@@ -100,14 +100,14 @@ public class ObjectReader: ObjectReading {
 
     func singleStatement(
         _ info: ClassInfo, _ decision: ClassPermissions.Decision, _ caller: Caller
-    ) throws -> Statement {
+    ) throws -> any StoreStatement {
         let key = SingleKey(classId: info.id, kind: CallerKind(caller))
         if decision == .allowed, let statement = singles[key] {
             try caller.bind(to: statement)
             return statement
         }
         var sql = "SELECT o.doc, o.publicRead FROM o\(info.id) o WHERE o.objectId=?5"
-        if let readable = key.kind.condition(.read, classId: info.id) { sql += " AND \(readable)" }
+        if let readable = key.kind.condition(.read, of: info) { sql += " AND \(readable)" }
         if case .whereUserIs(let fields) = decision { sql += " AND \(try CompiledQuery.userIs(in: fields, info))" }
         let statement = try connection.statement(sql)
         if decision == .allowed { singles[key] = statement }

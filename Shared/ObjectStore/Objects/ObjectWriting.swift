@@ -44,8 +44,7 @@ extension StoreTransaction {
         try statement.bind(SQLValue.int(draft.access.publicRead ? 1 : 0), at: 4)
         try statement.bind(SQLValue.int(draft.access.publicWrite ? 1 : 0), at: 5)
         try statement.bind(utf8: text, at: 6)
-        try stepReportingDuplicates(statement)
-        let row = connection.lastInsertedId
+        let row = try reportingDuplicates { try statement.insert() }
         let document = JSON.object(draft.document)
         try saveAccess(draft.access, row: row, info)
         if !creation.isPlain {
@@ -94,7 +93,10 @@ extension StoreTransaction {
         try statement.bind(utf8: text, at: 4)
         try statement.bind(change.row, at: 5)
         if let createdAt { try statement.bind(createdAt.milliseconds, at: 6) }
-        try stepReportingDuplicates(statement)
+        try reportingDuplicates {
+            _ = try statement.step()
+            statement.reset()
+        }
         let before = JSON.object(change.stored)
         let document = JSON.object(draft.document)
         if draft.access != change.accessBefore {
@@ -208,7 +210,7 @@ extension StoreTransaction {
             var document: [String: JSON] = ["objectId": .string(objectId)]
             // The text index is told what it forgets. SQLite reads deeper than we do.
             for field in info.textFields {
-                let value = try FieldPath(field).value(in: "doc")
+                let value = try connection.dialect.value(FieldPath(field), in: "doc")
                 let rows = try? connection.rows("SELECT \(value) FROM o\(info.id) WHERE id = ?", [.int(row)])
                 document[field] = try rows?.first?[0].textValue.map(JSON.string)
             }
@@ -263,10 +265,9 @@ extension StoreTransaction {
 
     // MARK: Rows
 
-    private func stepReportingDuplicates(_ statement: Statement) throws {
+    private func reportingDuplicates<T>(_ change: () throws -> T) throws -> T {
         do {
-            _ = try statement.step()
-            statement.reset()
+            return try change()
         } catch let error as StoreError where error.isUniqueViolation {
             throw ParseError(
                 .duplicateValue, "A duplicate value for a field with unique values was provided")

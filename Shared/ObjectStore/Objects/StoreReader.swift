@@ -3,19 +3,21 @@ import ParseProtocol
 
 /// A read-only connection. Each belongs to one thread; every read sees all commits made before it.
 public final class StoreReader: ObjectReader {
-    /// Opens the file, and waits for a writer to make it, or to bring it to this release, when that is not done yet.
+    /// Connects, and waits for a writer to make the database, or to bring it to this release, when that is not done yet.
     /// - Parameters:
+    ///   - path: the database's name in the log.
     ///   - shapes: where costly queries are written down.
     ///   - isStopped: asked while waiting; true ends it.
     /// - Throws: `.serviceUnavailable` (2) when there is none after 30 s; `DatabaseRefused` when a newer release wrote
     ///   it.
     static func open(
-        path: String, _ migrator: Migrator, _ shapes: ShapeLog, isStopped: () -> Bool
+        path: String, _ migrator: Migrator, _ shapes: ShapeLog, isStopped: () -> Bool,
+        connecting: () throws -> any StoreConnection
     ) throws -> StoreReader {
         let deadline = ContinuousClock.now + .seconds(30)
         while true {
             do {
-                let connection = try Connection(path: path, writing: nil)
+                let connection = try connecting()
                 try migrator.requireKnown(in: connection, path)
                 let schema = try Schema.load(connection)
                 // The writer of a new file sets the generation last.
@@ -42,13 +44,13 @@ public final class StoreReader: ObjectReader {
     override func reading<T>(_ body: () throws -> T) throws -> T {
         if isReading { return try super.reading(body) }
         if connection.isInTransaction { try connection.execute("ROLLBACK") }
-        try connection.execute("BEGIN")
+        try connection.beginReading()
         isReading = true
         defer {
             isReading = false
             try? connection.execute("COMMIT")
         }
-        if try Schema.generation(connection) != schema.generation { schema = try Schema.load(connection) }
+        if try connection.generation() != schema.generation { schema = try Schema.load(connection) }
         return try super.reading(body)
     }
 

@@ -17,7 +17,7 @@ public final class StoreTransaction: ObjectReader {
     /// The classes that the service's code knows, by name.
     let definitions: [String: ClassDefinition]
 
-    init(connection: Connection, schema: Schema, settings: WriterThread.Settings) {
+    init(connection: any StoreConnection, schema: Schema, settings: WriterThread.Settings) {
         allowClassCreation = settings.allowClassCreation
         allowCustomObjectId = settings.allowCustomObjectId
         allowance = settings.allowance

@@ -128,7 +128,7 @@ struct CompiledQuery {
     }
 
     /// The SQL that finds the page sooner.
-    func pageSQL(for query: Query, _ connection: Connection) throws -> String {
+    func pageSQL(for query: Query, _ connection: any StoreConnection) throws -> String {
         guard let walkSQL else { return pageSQL }
         let newest = try connection.statement("SELECT coalesce(max(id), 0) FROM \(table)")
         defer { newest.reset() }
@@ -176,7 +176,7 @@ struct CompiledQuery {
         _ kind: CallerKind, _ userFields: [String]?, _ info: ClassInfo, row: String = "o"
     ) throws -> String? {
         var rules: [String] = []
-        if let readable = kind.condition(.read, classId: info.id, row: row) { rules.append(readable) }
+        if let readable = kind.condition(.read, of: info, row: row) { rules.append(readable) }
         if let userFields { rules.append(try userIs(in: userFields, info, document: "\(row).doc")) }
         return rules.isEmpty ? nil : ConditionCompiler.joined(rules, " AND ")
     }
@@ -188,17 +188,21 @@ struct CompiledQuery {
         let parts = try fields.map { field -> String in
             let path = try FieldPath(field)
             switch info.fields[field] {
-            case .pointer("_User"): return "\(path.value(appending: "objectId", in: document))=?1"
+            case .pointer("_User"): 
+                let user = info.dialect.parameter("?1", as: .jsonText)
+                return "\(info.dialect.value(path, appending: "objectId", in: document))=\(user)"
             case .array:
+                let dialect = info.dialect
                 return """
-                    EXISTS(SELECT 1 FROM json_each(\(document),\(path.expression(in: document))) e \
-                    WHERE CASE WHEN e.type='object' THEN json_extract(e.value,'$.className')='_User' \
-                    AND json_extract(e.value,'$.objectId')=?1 END)
+                    EXISTS(SELECT 1 FROM \(dialect.elements(of: path, in: document, as: "e")) \
+                    WHERE CASE WHEN \(dialect.elementType("e"))='object' \
+                    THEN \(dialect.text("className", of: "e.value"))='_User' \
+                    AND \(dialect.text("objectId", of: "e.value"))=?1 END)
                     """
-            default: return "0"
+            default: return "FALSE"
             }
         }
-        return parts.isEmpty ? "0" : ConditionCompiler.joined(parts, " OR ")
+        return parts.isEmpty ? "FALSE" : ConditionCompiler.joined(parts, " OR ")
     }
 
     /// The same query with other values to compare with.
@@ -210,8 +214,8 @@ struct CompiledQuery {
 
     /// Binds everything and gives the statement back, ready to step.
     func prepared(
-        _ sql: String, _ connection: Connection, _ caller: Caller, limit: Int = 0, skip: Int = 0
-    ) throws -> Statement {
+        _ sql: String, _ connection: any StoreConnection, _ caller: Caller, limit: Int = 0, skip: Int = 0
+    ) throws -> any StoreStatement {
         let statement = try connection.query(sql)
         try caller.bind(to: statement)
         try statement.bind(Int64(max(0, limit)), at: 3)
@@ -220,7 +224,7 @@ struct CompiledQuery {
             let index = Int32(ConditionCompiler.firstArgument + offset)
             switch argument {
             case .value(let value): try statement.bind(value, at: index)
-            case .regex(let regex): try regex.bind(to: statement, at: index)
+            case .regex(let regex): try statement.bind(regex, at: index)
             }
         }
         return statement

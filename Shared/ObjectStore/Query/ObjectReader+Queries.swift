@@ -130,7 +130,7 @@ extension ObjectReader {
     }
 
     @discardableResult func forEachRow(
-        of query: Query, _ caller: Caller, _ body: (Statement, FieldSelection, _ score: Double?) throws -> Void
+        of query: Query, _ caller: Caller, _ body: (any StoreStatement, FieldSelection, _ score: Double?) throws -> Void
     ) throws -> WalkedRows {
         // No rows and a count is the protocol's way to count, for which the right to find is not needed.
         if query.limit <= 0, query.wantsCount {
@@ -158,7 +158,7 @@ extension ObjectReader {
     }
 
     /// Remembers a query whose rows took long to find, also one that was interrupted.
-    private func end(_ statement: Statement, of shape: QueryShape?, _ caller: Caller) {
+    private func end(_ statement: any StoreStatement, of shape: QueryShape?, _ caller: Caller) {
         statement.reset()
         let steps = statement.takeSteps()
         if steps >= ShapeTable.runCostMin, let shape { shapes?.note(shape, cost: steps, by: caller) }
@@ -186,7 +186,7 @@ extension ObjectReader {
         return .cursor(cursor(at: statement, of: query, compiled))
     }
 
-    private func cursor(at statement: Statement, of query: Query, _ compiled: CompiledQuery) -> QueryCursor {
+    private func cursor(at statement: any StoreStatement, of query: Query, _ compiled: CompiledQuery) -> QueryCursor {
         QueryCursor(
             className: query.className, order: query.order, values: compiled.orderColumns.map(statement.value),
             row: statement.int(compiled.orderColumns.lowerBound - 1), objectId: statement.text(1))

@@ -106,10 +106,10 @@ struct QueryCursor: Equatable {
                 // Missing values come first: behind them is everything else, or in a descending order nothing.
                 condition = "(\(name) IS NULL AND \(condition))"
                 if !term.isDescending { condition = "(\(name) IS NOT NULL OR \(condition))" }
-                bound = term.isDescending ? "\(name) IS NULL" : "1"
+                bound = term.isDescending ? "\(name) IS NULL" : "TRUE"
                 continue
             }
-            let mark = compiler.bind(value)
+            let mark = term.mark(of: value, &compiler)
             let beyond =
                 term.isDescending
                 ? "\(name)<\(mark)\(term.isNeverMissing ? "" : " OR \(name) IS NULL")" : "\(name)>\(mark)"
@@ -129,8 +129,15 @@ extension QueryOrder.Term {
     /// The column as indexes have it.
     var column: String { value.replacing("o.", with: "", maxReplacements: 1) }
 
+    /// A value of the order as its cursor has it, bound.
+    fileprivate func mark(of value: SQLValue, _ compiler: inout ConditionCompiler) -> String {
+        guard dialect == .postgresql else { return compiler.bind(value) }
+        if case .int = value { return compiler.bind(value, as: .integer) }
+        return compiler.bind(value, as: isNeverMissing ? .text : .json)
+    }
+
     /// True for the columns that every object has.
-    fileprivate var isNeverMissing: Bool { ["o.objectId", "o.createdAt", "o.updatedAt"].contains(value) }
+    var isNeverMissing: Bool { ["o.objectId", "o.createdAt", "o.updatedAt"].contains(value) }
 }
 
 /// The beginning of a page.

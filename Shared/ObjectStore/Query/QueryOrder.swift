@@ -6,8 +6,9 @@ struct QueryOrder {
         /// SQL of the value. Missing values come first, in a descending order last.
         let value: String
         let isDescending: Bool
+        let dialect: Dialect
 
-        var sql: String { value + (isDescending ? " DESC" : "") }
+        var sql: String { dialect.sorted(by: value, isDescending: isDescending, isNeverMissing: isNeverMissing) }
     }
 
     private(set) var terms: [Term] = []
@@ -27,13 +28,14 @@ struct QueryOrder {
         guard keys.count <= QueryOrder.keysMax else {
             throw ParseError(.invalidQuery, "A query may be ordered by at most \(QueryOrder.keysMax) keys.")
         }
+        let dialect = compiler.info.dialect
         for (number, key) in keys.enumerated() {
             let isDescending = key.hasPrefix("-")
             let given = isDescending || key.hasPrefix("+") ? String(key.dropFirst()) : key
             let name = QueryOrder.columns[given] ?? given
             if name == "$score" {
                 // The best first, whatever the sign, as in every server that speaks this protocol.
-                if isRanked, let score = compiler.textScore { terms.append(Term(value: score, isDescending: true)) }
+                if isRanked, let score = compiler.textScore { terms.append(Term(value: score, isDescending: true, dialect: dialect)) }
                 hasRank = true
                 continue
             }
@@ -50,9 +52,9 @@ struct QueryOrder {
             }
             let place = try compiler.place(of: path)
             if let value = QueryOrder.value(place) {
-                terms.append(Term(value: value, isDescending: isDescending))
+                terms.append(Term(value: value, isDescending: isDescending, dialect: dialect))
             } else if isComplete {
-                terms.append(Term(value: "NULL", isDescending: isDescending))
+                terms.append(Term(value: "NULL", isDescending: isDescending, dialect: dialect))
             }
         }
     }
@@ -62,7 +64,9 @@ struct QueryOrder {
         if !path.isDotted, place.info != nil, BuiltInField(rawValue: path.root) != nil {
             return "\(place.row).\(path.root)"
         }
-        guard let type = place.info?.fields[path.root] else { return nil }
-        return path.value(appending: path.isDotted ? nil : type.comparedMember, in: "\(place.row).doc")
+        guard let info = place.info, let type = info.fields[path.root] else { return nil }
+        let document = "\(place.row).doc"
+        guard !path.isDotted else { return info.dialect.order(ofMixed: info.dialect.value(path, in: document)) }
+        return info.dialect.value(path, appending: type.comparedMember, in: document)
     }
 }

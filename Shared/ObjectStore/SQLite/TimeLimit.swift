@@ -89,6 +89,13 @@ final class TimeLimit {
     /// - Throws: `.timeout` (124) when the account's time is over.
     func checkAccount() throws { if accountEnd > 0, Self.monotonic > accountEnd { throw Self.budgetSpent } }
 
+    /// The time on the wall that a statement of another process may take for work that can go on elsewhere; nil for
+    /// other work. Ten times the processor time, since a network and other clients of the server lie in between.
+    var slice: Duration? {
+        guard let allowance, allowance.end == .slice else { return nil }
+        return .nanoseconds(Int64(clamping: allowance.nanoseconds) * 10)
+    }
+
     /// Sends the work elsewhere before it began.
     func decline() { end = .slice }
 

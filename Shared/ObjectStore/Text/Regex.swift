@@ -12,6 +12,8 @@ final class Regex {
     private static let depthMax: UInt32 = 2_000
     private static let heapKibibytesMax: UInt32 = 2_048
 
+    let pattern: String
+    let options: String
     private let code: OpaquePointer
     private let matchData: OpaquePointer
     private let context: OpaquePointer
@@ -52,6 +54,8 @@ final class Regex {
         pcre2_set_match_limit_8(context, Regex.stepsMax)
         pcre2_set_depth_limit_8(context, Regex.depthMax)
         pcre2_set_heap_limit_8(context, Regex.heapKibibytesMax)
+        self.pattern = pattern
+        self.options = options
         self.code = compiled
         self.matchData = data
         self.context = context

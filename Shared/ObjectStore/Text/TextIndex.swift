@@ -4,10 +4,10 @@ import ParseProtocol
 /// `t<id>` with trigrams finds candidates for literal `$regex` searches, `w<id>` with words answers `$text`.
 /// Both are contentless (https://www.sqlite.org/fts5.html#contentless_tables): the text is in the document already.
 enum TextIndex {
-    static func create(_ info: ClassInfo, _ connection: Connection) throws {
-        guard !info.textFields.isEmpty else { return }
+    static func create(_ info: ClassInfo, _ connection: any StoreConnection) throws {
+        guard !info.textFields.isEmpty, connection.dialect == .sqlite else { return }
         let columns = info.textFields.indices.map { "c\($0)" }.joined(separator: ", ")
-        let values = try info.textFields.map { try FieldPath($0).value(in: "doc") }.joined(separator: ", ")
+        let values = try info.textFields.map { try info.dialect.value(FieldPath($0), in: "doc") }.joined(separator: ", ")
         // Candidates are verified, so that the trigrams need no positions: half the size, and faster to write.
         for (table, options) in [("t", "tokenize='trigram', detail=column"), ("w", "tokenize='unicode61'")] {
             try connection.executeOnce(
@@ -18,15 +18,16 @@ enum TextIndex {
         }
     }
 
-    static func drop(_ info: ClassInfo, _ connection: Connection) throws {
+    static func drop(_ info: ClassInfo, _ connection: any StoreConnection) throws {
+        guard connection.dialect == .sqlite else { return }
         for table in ["t", "w"] { try connection.executeOnce("DROP TABLE IF EXISTS \(table)\(info.id)") }
     }
 
     /// Follows a change of one object; nil for an object that is not there before or after.
     static func update(
-        _ info: ClassInfo, row: Int64, from before: JSON?, to after: JSON?, _ connection: Connection
+        _ info: ClassInfo, row: Int64, from before: JSON?, to after: JSON?, _ connection: any StoreConnection
     ) throws {
-        guard !info.textFields.isEmpty else { return }
+        guard !info.textFields.isEmpty, connection.dialect == .sqlite else { return }
         let old = before.map { document in info.textFields.map { text(document[$0]) } }
         let new = after.map { document in info.textFields.map { text(document[$0]) } }
         guard old != new else { return }

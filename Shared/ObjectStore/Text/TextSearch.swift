@@ -17,7 +17,7 @@ struct TextSearch {
 
     /// The number of candidates, at most `limit`: counting further costs time and decides nothing.
     /// - Throws: `ReadOverrun` like the query itself: trigrams that many objects have, and none all of them, take long.
-    func candidates(upTo limit: Int64, _ connection: Connection) throws -> Int64 {
+    func candidates(upTo limit: Int64, _ connection: any StoreConnection) throws -> Int64 {
         let statement = try connection.query(
             "SELECT count(*) FROM (SELECT 1 FROM \(table) WHERE \(table) MATCH ?1 LIMIT ?2)")
         defer { statement.reset() }

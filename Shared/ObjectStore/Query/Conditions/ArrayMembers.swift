@@ -18,7 +18,7 @@ extension QuerySubject {
         case "$all": return try all(list(name, raw), &compiler)
         case "$exists":
             guard case .bool(let isWanted) = raw else { throw ParseError(.invalidJSON, "bad $exists value") }
-            let exists = anyObject(try arrayMember("$exists", true, siblings, &compiler) ?? "1")
+            let exists = anyObject(try arrayMember("$exists", true, siblings, &compiler) ?? "TRUE")
             return isWanted ? exists : "NOT \(exists)"
         default: return try arrayMember(name, raw, siblings, &compiler).map(anyObject)
         }
@@ -31,7 +31,7 @@ extension QuerySubject {
     }
 
     func memberEquals(_ raw: JSON, _ compiler: inout ConditionCompiler) throws -> String {
-        guard let member else { return "0" }
+        guard let member else { return "FALSE" }
         if raw.isNull { return memberIsMissing(member) }
         return anyObject(try member.equals(raw, &compiler))
     }
@@ -39,17 +39,17 @@ extension QuerySubject {
     func memberMatches(
         _ pattern: String, _ options: String, _ compiler: inout ConditionCompiler
     ) throws -> String {
-        guard let member else { return "0" }
+        guard let member else { return "FALSE" }
         return anyObject(try member.matches(pattern, options, &compiler))
     }
 
     private func memberIsIn(_ values: [JSON], _ compiler: inout ConditionCompiler) throws -> String {
-        guard let member else { return "0" }
+        guard let member else { return "FALSE" }
         let wanted = values.filter { !$0.isNull }
         var parts: [String] = []
         if !wanted.isEmpty { parts.append(anyObject(try member.isIn(wanted, &compiler))) }
         if wanted.count < values.count { parts.append(memberIsMissing(member)) }
-        return ConditionCompiler.joined(parts.isEmpty ? ["0"] : parts, " OR ")
+        return ConditionCompiler.joined(parts.isEmpty ? ["FALSE"] : parts, " OR ")
     }
 
     private func memberIsMissing(_ member: QuerySubject) -> String {
@@ -60,8 +60,8 @@ extension QuerySubject {
     /// from elements that are no JSON.
     private func anyObject(_ condition: String) -> String {
         """
-        EXISTS(SELECT 1 FROM json_each(\(document),\(path.expression(in: document))) a \
-        WHERE CASE WHEN a.type='object' THEN \(condition) END)
+        EXISTS(SELECT 1 FROM \(info.dialect.elements(of: path, in: document, as: "a")) \
+        WHERE CASE WHEN \(info.dialect.elementType("a"))='object' THEN \(condition) END)
         """
     }
 

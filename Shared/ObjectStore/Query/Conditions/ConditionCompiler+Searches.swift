@@ -8,14 +8,14 @@ extension ConditionCompiler {
         }
         // An object that was never saved, such as a clone, has no id and nothing related to it.
         if owner.wireType == "Pointer", owner["className"]?.stringValue != nil, owner["objectId"]?.isNull ?? true {
-            return "0"
+            return "FALSE"
         }
         guard let object = owner.pointerTarget else {
             throw ParseError(.invalidQuery, "Bad $relatedTo format - use an object and a key.")
         }
         // The answer depends on what the caller may read now.
         isCacheable = false
-        guard let classId = try relation(object.className, object.objectId, key) else { return "0" }
+        guard let classId = try relation(object.className, object.objectId, key) else { return "FALSE" }
         return """
             o.objectId IN (SELECT target FROM relations \
             WHERE class=\(classId) AND key=\(bind(.text(key))) AND owner=\(bind(.text(object.objectId))))
@@ -23,6 +23,7 @@ extension ConditionCompiler {
     }
 
     mutating func searchText(_ operand: JSON, _ place: FieldPlace) throws -> [ConditionPart] {
+        try info.dialect.requireSQLite("$text")
         guard let search = operand["$search"], case .object = search else {
             throw ParseError(.invalidJSON, "bad $text: $search, should be object")
         }
@@ -49,9 +50,9 @@ extension ConditionCompiler {
         guard textScore == nil else { throw ParseError(.invalidQuery, "A query can have one $text search.") }
         guard info.fields[path.root] == .string else {
             textScore = "NULL"
-            return [ConditionPart(sql: "0")]
+            return [ConditionPart(sql: "FALSE")]
         }
-        let score = "satchel_word_score(\(bind(.text(words.specification))),\(path.value()))"
+        let score = "satchel_word_score(\(bind(.text(words.specification))),\(info.dialect.value(path, in: "o.doc")))"
         textScore = score
         guard let column = info.textFields.firstIndex(of: path.root) else {
             return [ConditionPart(sql: "\(score) IS NOT NULL")]
@@ -72,6 +73,7 @@ extension ConditionCompiler {
     mutating func searchNear(
         _ operand: JSON, _ subject: QuerySubject, siblings: [String: JSON], _ depth: Int
     ) throws -> [ConditionPart] {
+        try info.dialect.requireSQLite("$nearSphere")
         guard depth == 0 || isCounting else {
             throw ParseError(
                 .invalidQuery,
@@ -84,7 +86,7 @@ extension ConditionCompiler {
         let query = try NearQuery(operand, subject, siblings: siblings, &self)
         // A search with the same condition would be refused, so that the two must not share what is kept.
         if depth > 0 { isCacheable = false }
-        guard subject.kind == .json(.geoPoint) else { return [ConditionPart(sql: "0")] }
+        guard subject.kind == .json(.geoPoint) else { return [ConditionPart(sql: "FALSE")] }
         if depth > 0 { return split(query.condition(info, &self), subject) }
         near = query
         return query.limits.map { ConditionPart(sql: $0) }

@@ -59,21 +59,31 @@ struct ConditionCompiler {
         case .real(let number):
             // As text, so that SQLite reads the number exactly as it reads the one in the document.
             arguments.append(.value(.text(String(number))))
-            return "CAST(?\(ConditionCompiler.firstArgument + arguments.count - 1) AS REAL)"
+            return info.dialect.parameter(lastArgument, as: .jsonReal)
         default:
             arguments.append(.value(value))
-            return "?\(ConditionCompiler.firstArgument + arguments.count - 1)"
+            return lastArgument
         }
     }
 
-    mutating func bind(_ regex: Regex) -> String {
-        arguments.append(.regex(regex))
-        return "?\(ConditionCompiler.firstArgument + arguments.count - 1)"
+    /// Binds a value that is compared as what a column or a document has.
+    mutating func bind(_ value: SQLValue, as operand: Dialect.Operand) -> String {
+        let name = bind(value)
+        if case .real = value { return name }
+        return info.dialect.parameter(name, as: operand)
     }
 
-    /// A list as one parameter, so that its length does not change the statement.
-    mutating func bind(list: [JSON]) -> String {
-        "(SELECT value FROM json_each(\(bind(.text(JSON.array(list).serializedText)))))"
+    private var lastArgument: String { "?\(ConditionCompiler.firstArgument + arguments.count - 1)" }
+
+    mutating func bind(_ regex: Regex) -> String {
+        arguments.append(.regex(regex))
+        return lastArgument
+    }
+
+    /// The condition on a value before it that it is one of a list, which is one parameter, so that its length does not
+    /// change the statement.
+    mutating func isIn(_ list: [JSON], as operand: Dialect.Operand) -> String {
+        info.dialect.isIn(bind(.text(JSON.array(list).serializedText)), as: operand)
     }
 
     // MARK: Objects
@@ -161,7 +171,7 @@ struct ConditionCompiler {
         let term =
             IndexTerm(sql, comparing: subject.value, of: subject.row) ?? IndexTerm(sql, comparing: key, of: subject.row)
         let isBroad =
-            sql.hasPrefix("\(subject.value) IS NOT ") || sql.hasSuffix(" IS NOT NULL") || sql.hasSuffix(" IS NOT TRUE")
+            sql.hasPrefix("\(subject.value) IS NOT ") || sql.hasPrefix("\(subject.value) IS DISTINCT FROM ") || sql.hasSuffix(" IS NOT NULL") || sql.hasSuffix(" IS NOT TRUE")
         return [ConditionPart(sql: sql, term: term, isBroad: isBroad)]
     }
 
@@ -208,7 +218,7 @@ struct ConditionCompiler {
     /// Joins as a balanced tree: SQLite limits the depth of an expression, and a chain is as deep as it is long.
     static func joined(_ parts: [String], _ separator: String) -> String {
         switch parts.count {
-        case 0: return "1"
+        case 0: return "TRUE"
         case 1: return parts[0]
         case 2...8: return "(" + parts.joined(separator: separator) + ")"
         default:

@@ -10,12 +10,18 @@ struct ElementMatch {
     private var hasNull = false
     /// One of the values is an array, which can be an element, and the whole of an Array field.
     private var hasArray = false
-    private let bound: [(types: String, comparison: String)]
+    /// The kinds of values with what each is compared with. PostgreSQL compares values of all kinds as they are.
+    private let bound: [(kind: Dialect.JSONKind?, comparison: String)]
+    private let dialect: Dialect
 
     init(_ values: [JSON], _ compiler: inout ConditionCompiler) throws {
+        dialect = compiler.info.dialect
+        var all: [JSON] = []
         for value in values {
             if case .string(let text) = value, text.utf8.contains(0) { continue }
-            switch try WireValue.normalized(value) {
+            let value = try WireValue.normalized(value)
+            all.append(value)
+            switch value {
             case .null: hasNull = true
             case .bool(let flag): flags.append(flag ? "'true'" : "'false'")
             case .int(let number): numbers.append(.int(number))
@@ -26,9 +32,13 @@ struct ElementMatch {
                 structures.append(.string(structure.serializedText))
             }
         }
-        var bound: [(String, String)] = []
+        if dialect == .postgresql {
+            bound = all.isEmpty ? [] : [(nil, compiler.isIn(all, as: .json))]
+            return
+        }
+        var bound: [(Dialect.JSONKind?, String)] = []
         for (list, types) in [
-            (numbers, "'integer','real'"), (texts, "'text'"), (structures, "'array','object'"),
+            (numbers, Dialect.JSONKind.number), (texts, .text), (structures, .structure),
         ] where !list.isEmpty {
             bound.append((types, try ElementMatch.comparison(list, &compiler)))
         }
@@ -36,7 +46,7 @@ struct ElementMatch {
     }
 
     private static func comparison(_ list: [JSON], _ compiler: inout ConditionCompiler) throws -> String {
-        guard list.count == 1 else { return " IN " + compiler.bind(list: list) }
+        guard list.count == 1 else { return compiler.isIn(list, as: .json) }
         switch list[0] {
         case .int(let number): return "=" + compiler.bind(.int(number))
         case .double(let number): return "=" + compiler.bind(.real(number))
@@ -46,15 +56,18 @@ struct ElementMatch {
 
     /// The condition on a JSON type and a value.
     func condition(type: String, value: String) -> String {
-        var parts = bound.map { "(\(type) IN (\($0.types)) AND \(value)\($0.comparison))" }
+        var parts = bound.map { bound in
+            bound.kind.map { "(\(dialect.isType(type, $0)) AND \(value)\(bound.comparison))" } ?? value + bound.comparison
+        }
+        if dialect == .postgresql { return parts.first ?? "FALSE" }
         let constants = Set(flags).sorted() + (hasNull ? ["'null'"] : [])
         if !constants.isEmpty { parts.append("\(type) IN (\(constants.joined(separator: ",")))") }
-        return parts.isEmpty ? "0" : "(" + parts.joined(separator: " OR ") + ")"
+        return parts.isEmpty ? "FALSE" : "(" + parts.joined(separator: " OR ") + ")"
     }
 
     /// An element of the field's array matches, or the field itself does.
     func anywhere(in subject: QuerySubject) -> String {
-        let elements = subject.anyElement(condition(type: "e.type", value: "e.value"))
+        let elements = subject.anyElement(condition(type: dialect.elementType("e"), value: "e.value"))
         guard subject.kind == .untyped || hasArray else { return elements }
         let type = subject.type
         return "(\(condition(type: type, value: subject.value)) OR (\(type)='array' AND \(elements)))"
@@ -63,10 +76,10 @@ struct ElementMatch {
 
 extension QuerySubject {
     /// The JSON type of the stored value, `NULL` when there is none.
-    var type: String { path.type(in: document) }
+    var type: String { info.dialect.type(path, in: document) }
 
     /// True when the condition on `e` holds for an element of the field's array.
     func anyElement(_ condition: String) -> String {
-        "EXISTS(SELECT 1 FROM json_each(\(document),\(path.expression(in: document))) e WHERE \(condition))"
+        "EXISTS(SELECT 1 FROM \(info.dialect.elements(of: path, in: document, as: "e")) WHERE \(condition))"
     }
 }

@@ -69,7 +69,7 @@ struct FieldPath: Equatable {
         return bytes.count <= 9 && bytes.allSatisfy(isDigit) && (bytes.count == 1 || bytes.first != UInt8(ascii: "0"))
     }
 
-    /// The path as SQL: a literal, `'$."brand"."objectId"'`. For an index the document decides, row by row, whether it
+    /// The path as SQLite has it: a literal, `'$."brand"."objectId"'`. For an index the document decides, row by row, whether it
     /// is a step into an array or into an object: `'$."items"'||CASE json_type(…) WHEN 'array' THEN '[0]' ELSE '."0"'
     /// END||''`.
     func expression(appending member: String? = nil, in document: String) -> String {
@@ -88,14 +88,6 @@ struct FieldPath: Equatable {
         if let member { text += ".\"\(member)\"" }
         return text + "'"
     }
-
-    /// The stored value. Indexes are made from this very expression, so that SQLite recognises it in queries.
-    func value(appending member: String? = nil, in document: String = "o.doc") -> String {
-        "json_extract(\(document),\(expression(appending: member, in: document)))"
-    }
-
-    /// The JSON type of the stored value, `NULL` when there is none.
-    func type(in document: String = "o.doc") -> String { "json_type(\(document),\(expression(in: document)))" }
 }
 
 extension FieldType {

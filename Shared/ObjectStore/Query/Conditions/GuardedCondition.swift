@@ -35,7 +35,7 @@ struct GuardedCondition {
         guard !rest.isEmpty else { return ConditionCompiler.filter(candidates + rules) }
         let guarded = """
             CASE WHEN \(ConditionCompiler.joined(rules, " AND ")) \
-            THEN \(ConditionCompiler.joined(rest, " AND ")) ELSE 0 END
+            THEN \(ConditionCompiler.joined(rest, " AND ")) ELSE FALSE END
             """
         // Once more by itself, where SQLite can use it to look at fewer rows.
         let early = userFields != nil || !pointed.isEmpty ? [access] : []

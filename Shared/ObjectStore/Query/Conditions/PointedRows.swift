@@ -38,6 +38,8 @@ struct PointedRows {
         let parentAccess: String?
         /// The pointer, in a form in which an index on the Pointer field answers it.
         let pointer: String
+        /// The same, to be compared with an objectId.
+        var id: String { info.dialect.objectId(pointer) }
         /// Rows without such an object cannot match, so that SQLite may begin with the pointed-to objects.
         var isRequired = false
     }
@@ -67,14 +69,11 @@ struct PointedRows {
             if row.isRequired {
                 // SQLite compares the column objectId as text, for which an index on an expression is of no use; with
                 // the sign it is a value like any other.
-                return
-                    """
-                     JOIN \(table) ON \(row.name).objectId=\(row.pointer)\(access) AND \
-                    \(row.pointer)=+\(row.name).objectId
-                    """
+                let join = " JOIN \(table) ON \(row.name).objectId=\(row.id)\(access)"
+                return row.info.dialect == .sqlite ? join + " AND \(row.pointer)=+\(row.name).objectId" : join
             }
             // Nobody follows the pointer of an object that the caller may not read.
-            let pointer = row.parentAccess.map { "CASE WHEN \($0) THEN \(row.pointer) END" } ?? row.pointer
+            let pointer = row.parentAccess.map { "CASE WHEN \($0) THEN \(row.id) END" } ?? row.id
             return " LEFT JOIN \(table) ON \(row.name).objectId=\(pointer)\(access)"
         }.joined()
     }
@@ -126,7 +125,7 @@ struct PointedRows {
             throw ParseError(.invalidQuery, "A query may look into at most \(PointedRows.rowsMax) pointed-to objects.")
         }
         let name = "j\(rows.count + 1)"
-        let pointer = try FieldPath(field).value(appending: "objectId", in: "\(parent).doc")
+        let pointer = try pointed.info.dialect.value(FieldPath(field), appending: "objectId", in: "\(parent).doc")
         rows.append(
             Row(
                 name: name, prefix: prefix, parent: parent, info: pointed.info,

@@ -34,7 +34,9 @@ extension QuerySubject {
             return nil
         case "$inQuery", "$notInQuery", "$select", "$dontSelect":
             throw ParseError(.invalidQuery, "\(name) cannot be used here.")
-        case "$within", "$geoWithin", "$geoIntersects": return try geo(name, raw, &compiler)
+        case "$within", "$geoWithin", "$geoIntersects":
+            try info.dialect.requireSQLite(name)
+            return try geo(name, raw, &compiler)
         case _ where NearQuery.distanceNames.contains(name):
             guard siblings["$nearSphere"] != nil else {
                 throw ParseError(.invalidQuery, "\(name) needs a $nearSphere.")
@@ -59,10 +61,10 @@ extension QuerySubject {
     private func exists(_ raw: JSON) throws -> String {
         guard case .bool(let isWanted) = raw else { throw ParseError(.invalidJSON, "bad $exists value") }
         switch kind {
-        case .absent: return isWanted ? "0" : "1"
-        case .relation where row == "o": return isWanted ? "1" : "0"
+        case .absent: return isWanted ? "FALSE" : "TRUE"
+        case .relation where row == "o": return isWanted ? "TRUE" : "FALSE"
         default:
-            if isColumn { return isWanted ? "1" : "0" }
+            if isColumn { return isWanted ? "TRUE" : "FALSE" }
             return "\(type) IS \(isWanted ? "NOT " : "")NULL"
         }
     }
@@ -84,15 +86,15 @@ extension QuerySubject {
         }
         switch kind {
         case .text, .number, .boolean, .date, .instant:
-            guard case .value(let bound) = try operand(raw) else { return "0" }
-            return "\(value)\(sign)\(compiler.bind(bound))"
+            guard case .value(let bound) = try operand(raw) else { return "FALSE" }
+            return "\(value)\(sign)\(compiler.bind(bound, as: operandType(bound)))"
         case .array, .untyped:
-            guard let comparison = try comparison(sign, raw, &compiler) else { return "0" }
-            let elements = anyElement(comparison("e.type", "e.value"))
+            guard let comparison = try comparison(sign, raw, &compiler) else { return "FALSE" }
+            let elements = anyElement(comparison(info.dialect.elementType("e"), "e.value"))
             return kind == .array ? elements : "(\(comparison(type, value)) OR (\(type)='array' AND \(elements)))"
         default:
             _ = try WireValue.normalized(raw)
-            return "0"
+            return "FALSE"
         }
     }
 
@@ -102,30 +104,31 @@ extension QuerySubject {
         _ sign: String, _ raw: JSON, _ compiler: inout ConditionCompiler
     ) throws -> ((_ type: String, _ value: String) -> String)? {
         if case .string(let text) = raw, text.utf8.contains(0) { return nil }
-        let types: String
+        let dialect = info.dialect
+        let wanted: Dialect.JSONKind
         let bound: String
         switch try WireValue.normalized(raw) {
-        case .int(let number): (types, bound) = ("'integer','real'", compiler.bind(.int(number)))
-        case .double(let number): (types, bound) = ("'integer','real'", compiler.bind(.real(number)))
-        case .string(let text): (types, bound) = ("'text'", compiler.bind(.text(text)))
-        case .bool(let flag): (types, bound) = ("'true','false'", compiler.bind(.int(flag ? 1 : 0)))
+        case .int(let number): (wanted, bound) = (.number, compiler.bind(.int(number), as: .jsonInteger))
+        case .double(let number): (wanted, bound) = (.number, compiler.bind(.real(number)))
+        case .string(let text): (wanted, bound) = (.text, compiler.bind(.text(text), as: .jsonText))
+        case .bool(let flag): (wanted, bound) = (.boolean, compiler.bind(.int(flag ? 1 : 0), as: .jsonFlag))
         case let wire:
             guard wire.wireType == "Date", let iso = wire["iso"]?.stringValue else { return nil }
-            let bound = compiler.bind(.text(iso))
+            let bound = compiler.bind(.text(iso), as: .text)
             return { type, value in
                 """
-                CASE WHEN \(type)='object' THEN json_extract(\(value),'$.__type')='Date' \
-                AND json_extract(\(value),'$.iso')\(sign)\(bound) ELSE 0 END
+                CASE WHEN \(type)='object' THEN \(dialect.text("__type", of: value))='Date' \
+                AND \(dialect.text("iso", of: value))\(sign)\(bound) ELSE FALSE END
                 """
             }
         }
-        return { type, value in "(\(type) IN (\(types)) AND \(value)\(sign)\(bound))" }
+        return { type, value in "(\(dialect.isType(type, wanted)) AND \(value)\(sign)\(bound))" }
     }
 
     // MARK: Lists
 
     func all(_ values: [JSON], _ compiler: inout ConditionCompiler) throws -> String {
-        if values.isEmpty { return "0" }
+        if values.isEmpty { return "FALSE" }
         let patterns = values.filter { $0["$regex"] != nil }
         guard patterns.isEmpty || patterns.count == values.count else {
             let list = JSON.array(values).serializedText.prefix(200)
@@ -143,8 +146,9 @@ extension QuerySubject {
 
     private func containedBy(_ values: [JSON], _ compiler: inout ConditionCompiler) throws -> String {
         let match = try ElementMatch(values, &compiler)
-        guard kind == .array || kind == .untyped else { return "0" }
-        let stranger = anyElement("\(match.condition(type: "e.type", value: "e.value")) IS NOT TRUE")
+        guard kind == .array || kind == .untyped else { return "FALSE" }
+        let stranger = anyElement(
+            "\(match.condition(type: info.dialect.elementType("e"), value: "e.value")) IS NOT TRUE")
         return "(\(type)='array' AND NOT \(stranger))"
     }
 
@@ -158,20 +162,22 @@ extension QuerySubject {
         let regex = try Regex(pattern: pattern, options: options)
         switch kind {
         case .text:
-            let test = "satchel_regex(\(compiler.bind(regex)),\(value))"
-            guard let column = info.textFields.firstIndex(of: path.root), !path.isDotted,
+            let test = info.dialect.matches(compiler.bind(regex), value)
+            guard info.dialect == .sqlite, let column = info.textFields.firstIndex(of: path.root), !path.isDotted,
                 let literal = TextIndex.literal(of: pattern, options: options),
                 let match = TextIndex.trigramMatch(column: column, literal: literal)
             else { return test }
             return compiler.found(TextSearch(table: "t\(info.id)", match: match), row: row, and: test)
         case .array, .untyped:
             let bound = compiler.bind(regex)
-            let elements = anyElement("e.type='text' AND satchel_regex(\(bound),e.value)")
+            let dialect = info.dialect
+            func test(_ type: String, _ value: String) -> String {
+                "\(dialect.isType(type, .text)) AND \(dialect.matches(bound, value))"
+            }
+            let elements = anyElement(test(dialect.elementType("e"), "e.value"))
             if kind == .array { return elements }
-            return """
-                ((\(type)='text' AND satchel_regex(\(bound),\(value))) OR (\(type)='array' AND \(elements)))
-                """
-        default: return "0"
+            return "((\(test(type, value))) OR (\(type)='array' AND \(elements)))"
+        default: return "FALSE"
         }
     }
 }

@@ -49,7 +49,7 @@ struct QuerySubject {
 
     /// A value inside a document: its type is looked at row by row.
     init(untyped path: FieldPath, _ info: ClassInfo, document: String) {
-        self.init(.untyped, path, info, value: path.value(in: document), row: "o", document: document)
+        self.init(.untyped, path, info, value: info.dialect.value(path, in: document), row: "o", document: document)
     }
 
     /// - Parameter info: the queried class, which stands in where a pointer leads to no class at all.
@@ -77,17 +77,17 @@ struct QuerySubject {
         if path.isDotted {
             if type == .array, !path.beginsWithIndex {
                 kind = .elements(path.rest)
-                value = path.first.value(in: document)
+                value = info.dialect.value(path.first, in: document)
                 self.path = path.first
                 return
             }
             kind = type == nil ? .absent : .untyped
-            value = path.value(in: document)
+            value = info.dialect.value(path, in: document)
             self.path = path
             return
         }
         self.path = path
-        value = path.value(appending: type?.comparedMember, in: document)
+        value = info.dialect.value(path, appending: type?.comparedMember, in: document)
         kind =
             switch type {
             case .string: .text
@@ -159,10 +159,22 @@ extension QuerySubject {
         case .relation: return try related([raw], &compiler)
         default:
             switch try operand(raw) {
-            case .null: return kind == .absent ? "1" : "\(value) IS NULL"
-            case .never: return "0"
-            case .value(let bound): return "\(value)=\(compiler.bind(bound))"
+            case .null: return kind == .absent ? "TRUE" : "\(value) IS NULL"
+            case .never: return "FALSE"
+            case .value(let bound): return "\(value)=\(compiler.bind(bound, as: operandType(bound)))"
             }
+        }
+    }
+
+    /// What a value of a query is bound as, to be compared with this field's.
+    func operandType(_ bound: SQLValue) -> Dialect.Operand {
+        if !path.isDotted, BuiltInField(rawValue: path.root) != nil { return kind == .text ? .text : .integer }
+        switch kind {
+        case .boolean: return .jsonFlag
+        case .json: return .json
+        default:
+            if case .int = bound { return .jsonInteger }
+            return .jsonText
         }
     }
 
@@ -171,9 +183,10 @@ extension QuerySubject {
         case .array, .untyped, .relation: return "(\(try equals(raw, &compiler))) IS NOT TRUE"
         default:
             switch try operand(raw) {
-            case .null: return kind == .absent ? "0" : "\(value) IS NOT NULL"
-            case .never: return "1"
-            case .value(let bound): return "\(value) IS NOT \(compiler.bind(bound))"
+            case .null: return kind == .absent ? "FALSE" : "\(value) IS NOT NULL"
+            case .never: return "TRUE"
+            case .value(let bound):
+                return info.dialect.differ(value, compiler.bind(bound, as: operandType(bound)))
             }
         }
     }
@@ -182,7 +195,7 @@ extension QuerySubject {
         switch kind {
         case .relation: return try related(list, &compiler)
         case .array, .untyped:
-            guard !list.isEmpty else { return "0" }
+            guard !list.isEmpty else { return "FALSE" }
             // Null is a missing value, too, and an element like any other.
             let missing = list.contains(where: \.isNull) ? ["\(value) IS NULL"] : []
             let found = try ElementMatch(list, &compiler).anywhere(in: self)
@@ -191,15 +204,15 @@ extension QuerySubject {
             let operands = try list.map(operand)
             let values = operands.compactMap { if case .value(let value) = $0 { value } else { nil } }
             let hasNull = operands.contains(where: \.isNull)
-            if kind == .absent { return hasNull ? "1" : "0" }
+            if kind == .absent { return hasNull ? "TRUE" : "FALSE" }
             var parts: [String] = []
             if values.count == 1 {
-                parts.append("\(value)=\(compiler.bind(values[0]))")
+                parts.append("\(value)=\(compiler.bind(values[0], as: operandType(values[0])))")
             } else if !values.isEmpty {
-                parts.append("\(value) IN \(compiler.bind(list: values.map(\.json)))")
+                parts.append(value + compiler.isIn(values.map(listed), as: operandType(values[0])))
             }
             if hasNull { parts.append("\(value) IS NULL") }
-            return parts.isEmpty ? "0" : ConditionCompiler.joined(parts, " OR ")
+            return parts.isEmpty ? "FALSE" : ConditionCompiler.joined(parts, " OR ")
         }
     }
 
@@ -208,11 +221,23 @@ extension QuerySubject {
         let ids = try list.map(operand).compactMap { operand -> JSON? in
             if case .value(let id) = operand { id.json } else { nil }
         }
-        if ids.isEmpty { return "0" }
+        if ids.isEmpty { return "FALSE" }
         return """
             \(row).objectId IN (SELECT owner FROM relations WHERE class=\(info.id) \
-            AND key=\(compiler.bind(.text(path.root))) AND target IN \(compiler.bind(list: ids)))
+            AND key=\(compiler.bind(.text(path.root))) AND target\(compiler.isIn(ids, as: .text)))
             """
+    }
+}
+
+extension QuerySubject {
+    /// A value in a list, as the engine's documents have it.
+    private func listed(_ value: SQLValue) -> JSON {
+        guard info.dialect == .postgresql else { return value.json }
+        switch (kind, value) {
+        case (.boolean, .int(let flag)): return .bool(flag != 0)
+        case (.json, .text(let text)): return (try? JSON(parsing: text)) ?? .null
+        default: return value.json
+        }
     }
 }
 

@@ -96,10 +96,10 @@ struct DatabaseInspection {
 
     /// Reads with a connection that cannot write: closing it leaves the log as it is.
     private func inspectContent(_ found: BirthCertificate.Found, bytes: Int) throws -> BirthCertificate? {
-        let connection: Connection
+        let connection: any StoreConnection
         let kept: BirthCertificate?
         do {
-            connection = try Connection(path: path, writing: nil)
+            connection = try SQLiteConnection(path: path, writing: nil)
             try migrator.requireKnown(in: connection, path)
             kept = try StoreIdentity.read(connection)
             try check(connection, bytes: bytes)
@@ -129,7 +129,7 @@ struct DatabaseInspection {
         return kept
     }
 
-    private func check(_ connection: Connection, bytes: Int) throws {
+    private func check(_ connection: any StoreConnection, bytes: Int) throws {
         guard bytes <= Self.checkedBytesMax else { return }
         do {
             let answer = try connection.limited(to: Self.checkTimeMax) { try connection.rows("PRAGMA quick_check(1)") }

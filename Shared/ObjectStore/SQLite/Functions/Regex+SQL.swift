@@ -2,7 +2,7 @@ import CSQLite
 
 extension Regex {
     /// The name under which a pattern is bound; SQLite compares it by content and keeps the address.
-    nonisolated(unsafe) private static let pointerType: UnsafePointer<CChar> =
+    nonisolated(unsafe) fileprivate static let pointerType: UnsafePointer<CChar> =
         UnsafeRawPointer(("satchel.regex" as StaticString).utf8Start).assumingMemoryBound(to: CChar.self)
 
     /// Makes `satchel_regex(pattern, text)` known to a connection: 1 for a match, 0 for none and for anything but text.
@@ -30,13 +30,15 @@ extension Regex {
                 sqlite3_result_int(context, regex.matches(text) ? 1 : 0)
             }, nil, nil, nil)
     }
+}
 
-    /// Binds this pattern. The statement keeps it alive until something else is bound.
-    func bind(to statement: Statement, at index: Int32) throws {
+extension SQLiteStatement {
+    /// Binds a pattern, which the statement keeps alive until something else is bound.
+    func bind(_ regex: Regex, at index: Int32) throws {
         // SQLite releases the pattern also when it does not take it.
-        try statement.check(
+        try check(
             sqlite3_bind_pointer(
-                statement.pointer, index, Unmanaged.passRetained(self).toOpaque(), Regex.pointerType,
+                pointer, index, Unmanaged.passRetained(regex).toOpaque(), Regex.pointerType,
                 { pattern in if let pattern { Unmanaged<Regex>.fromOpaque(pattern).release() } }))
     }
 }

@@ -17,17 +17,14 @@ struct Migrator: Sendable {
 
     /// The identifiers of the migrations that the file records; none for a new file, and for one of the releases before
     /// there were migrations.
-    private static func recorded(in connection: Connection) throws -> Set<String> {
-        let isThere = try !connection.rows(
-            "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", [.text(Connection.migrationTable)]
-        ).isEmpty
-        guard isThere else { return [] }
-        return Set(try connection.rows("SELECT identifier FROM \(Connection.migrationTable)").map { try $0.text(0) })
+    private static func recorded(in connection: any StoreConnection) throws -> Set<String> {
+        guard try connection.hasTable(StoreMigration.migrationTable) else { return [] }
+        return Set(try connection.rows("SELECT identifier FROM \(StoreMigration.migrationTable)").map { try $0.text(0) })
     }
 
     /// Looks at a file before anything is written to it.
     /// - Throws: `DatabaseRefused` when it records a migration that this program does not know.
-    func requireKnown(in connection: Connection, _ path: String) throws {
+    func requireKnown(in connection: any StoreConnection, _ path: String) throws {
         let unknown = try Self.recorded(in: connection).subtracting(known).sorted()
         guard !unknown.isEmpty else { return }
         throw DatabaseRefused(
@@ -39,23 +36,23 @@ struct Migrator: Sendable {
     }
 
     /// Whether the file has everything that this program's reads rely on.
-    func isDone(in connection: Connection) throws -> Bool {
+    func isDone(in connection: any StoreConnection) throws -> Bool {
         known.isSubset(of: try Self.recorded(in: connection))
     }
 
     /// Does what the file does not record yet, each migration in a transaction of its own with its record.
     /// - Throws: `DatabaseRefused` for a migration that fails, whose changes are undone; `StoreError` when the disk is
     ///   full or fails.
-    func migrate(_ connection: Connection, _ settings: WriterThread.Settings, _ logger: Logger) throws {
+    func migrate(_ connection: any StoreConnection, _ settings: WriterThread.Settings, _ logger: Logger) throws {
         let recorded = try Self.recorded(in: connection)
         let missing = steps.filter { !recorded.contains($0.identifier) }
         guard !missing.isEmpty else { return }
         do {
             try connection.migrate(
                 missing.map { step in
-                    Connection.Step(identifier: step.identifier) { try Self.run(step.change, on: $0, settings) }
+                    StoreMigration.Step(identifier: step.identifier) { try Self.run(step.change, on: $0, settings) }
                 })
-        } catch let failure as Connection.StepFailed {
+        } catch let failure as StoreMigration.StepFailed {
             if StorageTrouble(failure.reason) != nil { throw failure.reason }
             throw DatabaseRefused(
                 settings.path,
@@ -72,7 +69,7 @@ struct Migrator: Sendable {
     }
 
     private static func run(
-        _ change: Migration.Change, on connection: Connection, _ settings: WriterThread.Settings
+        _ change: Migration.Change, on connection: any StoreConnection, _ settings: WriterThread.Settings
     ) throws {
         switch change {
         case .statements(let statements):

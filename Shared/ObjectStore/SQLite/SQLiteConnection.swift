@@ -12,10 +12,11 @@ public enum Synchronous: String, Sendable {
 
 /// One SQLite connection with its cached statements, used by one thread at a time
 /// (https://www.sqlite.org/threadsafe.html, multi-thread mode).
-final class Connection {
+final class SQLiteConnection: StoreConnection {
     private let handle: OpaquePointer
     private var isOpen = true
-    private var statements: [String: Statement] = [:]
+    private var statements: [String: SQLiteStatement] = [:]
+    let dialect = Dialect.sqlite
     let timeLimit = TimeLimit()
     /// The log, on the writing connection.
     let log = LogMeter()
@@ -48,12 +49,12 @@ final class Connection {
     ///   read-only.
     /// - Throws: `StoreError`, also for a file that is no database.
     init(path: String, writing synchronous: Synchronous?) throws {
-        _ = Connection.savepointsAreSettled
-        handle = try Connection.open(path, isWriting: synchronous != nil)
+        _ = SQLiteConnection.savepointsAreSettled
+        handle = try SQLiteConnection.open(path, isWriting: synchronous != nil)
         sqlite3_extended_result_codes(handle, 1)
-        sqlite3_busy_timeout(handle, Connection.busyMilliseconds)
+        sqlite3_busy_timeout(handle, SQLiteConnection.busyMilliseconds)
         satchel_take_quotes_for_names(handle)
-        sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, Connection.valueBytesMax)
+        sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, SQLiteConnection.valueBytesMax)
         // SQLite looks into a file at its first use.
         try executeOnce("SELECT 1 FROM sqlite_master LIMIT 1")
         if let synchronous {
@@ -85,7 +86,7 @@ final class Connection {
         let code = sqlite3_open_v2(path, &handle, access | SQLITE_OPEN_NOMUTEX, nil)
         guard code == SQLITE_OK, let handle else {
             defer { sqlite3_close_v2(handle) }
-            throw handle.map { Statement.error(code, $0) } ?? StoreError(resultCode: code, message: "no connection")
+            throw handle.map { SQLiteStatement.error(code, $0) } ?? StoreError(resultCode: code, message: "no connection")
         }
         return handle
     }
@@ -117,35 +118,37 @@ final class Connection {
         let mode = patience > 0 ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE
         if patience > 0 { sqlite3_busy_timeout(handle, Int32(patience)) }
         let code = sqlite3_wal_checkpoint_v2(handle, nil, mode, nil, nil)
-        if patience > 0 { sqlite3_busy_timeout(handle, Connection.busyMilliseconds) }
+        if patience > 0 { sqlite3_busy_timeout(handle, SQLiteConnection.busyMilliseconds) }
         log.copying.wasCopied(hasWaited: patience > 0)
-        guard code == SQLITE_OK || code == SQLITE_BUSY else { throw Statement.error(code, handle) }
+        guard code == SQLITE_OK || code == SQLITE_BUSY else { throw SQLiteStatement.error(code, handle) }
     }
 
     /// The prepared statement for this SQL, ready to be bound.
-    func statement(_ sql: String) throws -> Statement {
+    func statement(_ sql: String) throws -> any StoreStatement { try prepared(sql) }
+
+    private func prepared(_ sql: String) throws -> SQLiteStatement {
         if let statement = statements[sql] { return statement }
-        let statement = try Statement(sql, handle)
-        if sql.utf8.count > Connection.cachedBytesMax { return statement }
-        if statements.count >= Connection.statementsMax { statements = [:] }
+        let statement = try SQLiteStatement(sql, handle)
+        if sql.utf8.count > SQLiteConnection.cachedBytesMax { return statement }
+        if statements.count >= SQLiteConnection.statementsMax { statements = [:] }
         statements[sql] = statement
         return statement
     }
 
     /// The prepared statement of a client's query.
     /// - Throws: `ReadOverrun` for one that was not quick before, while only such are taken.
-    func query(_ sql: String) throws -> Statement {
+    func query(_ sql: String) throws -> any StoreStatement {
         if takesOnlyProven, statements[sql]?.isProven != true {
             timeLimit.decline()
             throw ReadOverrun()
         }
-        let statement = try statement(sql)
+        let statement = try prepared(sql)
         statement.uses += 1
         return statement
     }
 
-    func execute(_ sql: String, _ arguments: [SQLValue] = []) throws {
-        let statement = try statement(sql)
+    func execute(_ sql: String, _ arguments: [SQLValue]) throws {
+        let statement = try prepared(sql)
         try statement.bind(arguments)
         while try statement.step() {}
         statement.reset()
@@ -154,11 +157,15 @@ final class Connection {
     /// Runs a statement that is not worth keeping.
     func executeOnce(_ sql: String) throws {
         let code = sqlite3_exec(handle, sql, nil, nil, nil)
-        guard code == SQLITE_OK else { throw Statement.error(code, handle) }
+        guard code == SQLITE_OK else { throw SQLiteStatement.error(code, handle) }
     }
 
-    func rows(_ sql: String, _ arguments: [SQLValue] = []) throws -> [SQLRow] {
-        let statement = try statement(sql)
+    func beginReading() throws { try execute("BEGIN", []) }
+
+    func beginWriting() throws { try execute("BEGIN IMMEDIATE", []) }
+
+    func rows(_ sql: String, _ arguments: [SQLValue]) throws -> [SQLRow] {
+        let statement = try prepared(sql)
         defer { statement.reset() }
         try statement.bind(arguments)
         var rows: [SQLRow] = []
@@ -176,7 +183,6 @@ final class Connection {
     var changes: Int { Int(sqlite3_changes64(handle)) }
     /// Rows changed since the connection was opened.
     var totalChanges: Int64 { sqlite3_total_changes64(handle) }
-    var lastInsertedId: Int64 { sqlite3_last_insert_rowid(handle) }
     /// False when SQLite itself rolled the transaction back, as it does when the disk is full.
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
@@ -189,6 +195,70 @@ final class Connection {
             return try body()
         } catch let error as StoreError where error.resultCode & 0xFF == SQLITE_INTERRUPT {
             throw timeLimit.error
+        }
+    }
+}
+
+// MARK: - The schema
+
+extension SQLiteConnection {
+    /// `PRAGMA user_version`, so that readers notice a change with one cheap look.
+    func generation() throws -> Int64 {
+        let statement = try statement("PRAGMA user_version")
+        defer { statement.reset() }
+        return try statement.step() ? statement.int(0) : 0
+    }
+
+    func setGeneration(_ generation: Int64) throws { try executeOnce("PRAGMA user_version = \(generation)") }
+
+    func hasTable(_ name: String) throws -> Bool {
+        try !rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", [.text(name)]).isEmpty
+    }
+
+    func indexNames(of table: String) throws -> [String] {
+        try rows(
+            "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL", [.text(table)]
+        ).map { try $0.text(0) }
+    }
+
+    func createIndex(_ name: String, on table: String, columns: [SortedColumn], isUnique: Bool) throws {
+        let list = columns.map { $0.column + ($0.isDescending ? " DESC" : "") }.joined(separator: ", ")
+        try executeOnce("CREATE \(isUnique ? "UNIQUE " : "")INDEX \(name) ON \(table)(\(list))")
+    }
+
+    func dropIndex(_ name: String) throws { try executeOnce("DROP INDEX IF EXISTS \(name)") }
+
+    /// They go with it.
+    func forgetIndexes(of table: String) throws {}
+
+    func createClassTables(_ id: Int64) throws {
+        try executeOnce(
+            """
+            CREATE TABLE o\(id)(
+                id INTEGER PRIMARY KEY, objectId TEXT NOT NULL UNIQUE, createdAt INTEGER NOT NULL,
+                updatedAt INTEGER NOT NULL, publicRead INTEGER NOT NULL, publicWrite INTEGER NOT NULL,
+                doc TEXT NOT NULL);
+            CREATE TABLE p\(id)(
+                principal TEXT NOT NULL, object INTEGER NOT NULL, canRead INTEGER NOT NULL, canWrite INTEGER NOT NULL,
+                PRIMARY KEY(principal, object)) WITHOUT ROWID;
+            CREATE INDEX p\(id)ByObject ON p\(id)(object);
+            """)
+    }
+
+    /// What our own SQL says in brackets.
+    func indexColumns() throws -> [String: [[String]]] {
+        let rows = try rows(
+            """
+            SELECT tbl_name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name GLOB 'o[0-9]*' AND sql IS NOT NULL
+            """
+        )
+        return try rows.reduce(into: [:]) { result, row in
+            let sql = try row.text(1)
+            guard let start = sql.firstIndex(of: "("), let end = sql.lastIndex(of: ")") else { return }
+            let columns = sql[sql.index(after: start)..<end].split(separator: ", ").map {
+                String($0.hasSuffix(" DESC") ? $0.dropLast(5) : $0)
+            }
+            result[try row.text(0), default: []].append(columns)
         }
     }
 }

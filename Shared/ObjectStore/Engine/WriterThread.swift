@@ -2,9 +2,9 @@ import Foundation
 import Logging
 import ParseProtocol
 
-/// The one thread that writes a file. It waits for the lock, opens the writing connection and then commits waiting
-/// jobs in groups: a savepoint for each job that could fail half-way, one commit and so one fsync for all. Which jobs
-/// are the next group is `WriteQueue`'s to decide.
+/// The one thread of this process that writes. It waits for the right to, opens the writing connection and then commits
+/// waiting jobs in groups: a savepoint for each job that could fail half-way, one commit and so one fsync for all. Which
+/// jobs are the next group is `WriteQueue`'s to decide, what a commit takes is the engine's (`StoreWriter`).
 final class WriterThread: @unchecked Sendable {
     struct Job: QueuedWrite {
         let client: WorkClient
@@ -24,6 +24,7 @@ final class WriterThread: @unchecked Sendable {
     }
 
     struct Settings: Sendable {
+        /// The database's name in the log: the file's path.
         let path: String
         let classes: [ClassDefinition]
         let migrator: Migrator
@@ -41,6 +42,9 @@ final class WriterThread: @unchecked Sendable {
     /// The answer to those whose commit ended with another's failure.
     private static let undone: any Error = ParseError(.serviceUnavailable, "Nothing of this was stored. Try again.")
 
+    /// How often a group is tried that other writers overtake.
+    private static let attemptsMax = 10
+
     private enum State { case idle, waiting, writing, stopped }
 
     private let settings: Settings
@@ -56,13 +60,13 @@ final class WriterThread: @unchecked Sendable {
     private var hasTried = false
     private var announcedOn: UInt64 = 0
     /// The writer's thread alone uses what follows.
-    private lazy var lock = WriterLock(path: settings.path)
-    private var register: BirthRegister?
+    private let writer: any StoreWriter
     private var times = WriteTimes()
-    private var board: ChangeBoard?
+    private var hasBecome = false
 
-    init(settings: Settings, logger: Logger) {
+    init(settings: Settings, writer: any StoreWriter, logger: Logger) {
         self.settings = settings
+        self.writer = writer
         self.logger = logger
     }
 
@@ -138,10 +142,10 @@ final class WriterThread: @unchecked Sendable {
                 condition.broadcast()
             }
         }
-        defer { lock.release() }
+        defer { writer.release() }
         while !shouldStop {
             do {
-                guard try lock.take() else {
+                guard try writer.take() else {
                     condition.withLock { hasTried = true }
                     pause(0.025)
                     continue
@@ -151,8 +155,11 @@ final class WriterThread: @unchecked Sendable {
                 logger.critical("store.refused", metadata: ["store.problem": "\(refusal)"])
                 return refused(refusal)
             } catch {
-                lock.release()
-                condition.withLock { hasTried = true }
+                writer.release()
+                condition.withLock {
+                    hasTried = true
+                    state = .waiting
+                }
                 logger.error("store.writer.failed", metadata: ["store.error": "\(error)"])
                 pause(1)
             }
@@ -166,98 +173,43 @@ final class WriterThread: @unchecked Sendable {
     }
 
     private func write(_ became: @Sendable () -> Void) throws {
-        // Before anything of the file is touched: a log that is read again may bring what nobody has seen yet.
-        board = try settings.announcement.board(beside: settings.path, logger)
-        defer { board?.unsettle() }
-        let kept = try DatabaseInspection(
-            path: settings.path, synchronous: settings.synchronous, migrator: settings.migrator, logger: logger
-        ).inspect(lock.descriptor)
-        let connection = try Connection(path: settings.path, writing: settings.synchronous)
-        try settings.migrator.migrate(connection, settings, logger)
-        let (schema, certificate) = try prepare(connection, kept)
-        register = try BirthRegister(certificate, beside: settings.path)
+        defer { writer.close() }
+        let (connection, schema) = try writer.open()
         let transaction = StoreTransaction(connection: connection, schema: schema, settings: settings)
-        board?.settle()
+        defer { transaction.releaseStatements() }
+        writer.ready()
         condition.withLock {
             state = .writing
-            announcedOn = board?.identity ?? 0
+            announcedOn = writer.boardIdentity
         }
         logger.info("store.writer.became", metadata: ["store.path": "\(settings.path)"])
-        became()
-        while let group = nextGroup(copying: connection) {
-            guard lock.isOfTheFile else { throw abandon(group) }
-            commit(group, connection, transaction)
-            // The answers have left.
-            if connection.log.copying.isDue { copyLog(connection) }
+        if !hasBecome {
+            hasBecome = true
+            became()
         }
-        transaction.releaseStatements()
-        checkpoint(connection)
-        connection.close()
+        while let group = nextGroup() {
+            guard writer.isInPlace else { throw abandon(group) }
+            commit(group, connection, transaction)
+            writer.answered()
+        }
     }
 
-    /// Somebody removed or replaced the file: what is written now would be gone, and another process may write the new
-    /// one. Nobody takes what waits behind the group any more either.
-    private func abandon(_ group: [Job]) -> DatabaseRefused {
+    /// What is written now would be gone. Nobody takes what waits behind the group any more either, where this process
+    /// cannot begin again.
+    private func abandon(_ group: [Job]) -> any Error {
+        let refusal = writer.refusal
         let waiting = condition.withLock {
-            isStopping = true
+            if refusal != nil { isStopping = true } else { state = .waiting }
             return jobs.removeAll()
         }
-        for job in group + waiting {
-            job.finish(ParseError(.serviceUnavailable, "The database is not there any more."))
-        }
-        return DatabaseRefused(settings.path, "was removed or replaced while it was written.")
+        let error = ParseError(.serviceUnavailable, "The database is not there any more.")
+        for job in group + waiting { job.finish(error) }
+        return refusal ?? error
     }
 
-    /// Brings everything into the database file, so that it alone is a copy. Replicas that read at this moment may keep
-    /// a part in the log, which is as safe there.
-    private func checkpoint(_ connection: Connection) {
-        do {
-            let answer = try connection.rows("PRAGMA wal_checkpoint(TRUNCATE)")
-            if try answer.first?.int(0) != 0 { logger.notice("store.checkpoint.busy") }
-        } catch {
-            logger.error("store.checkpoint.failed", metadata: ["store.error": "\(error)"])
-        }
-        if let register { register.note(register.certificate.generation, durably: true) }
-    }
-
-    /// Brings classes to what the code knows, in one transaction.
-    private func prepare(
-        _ connection: Connection, _ kept: BirthCertificate?
-    ) throws -> (Schema, BirthCertificate) {
-        try connection.executeOnce("BEGIN IMMEDIATE")
-        do {
-            var schema = try Schema.load(connection)
-            let writer = SchemaWriter(connection: connection)
-            for definition in settings.classes { try writer.upgrade(to: definition, in: &schema) }
-            // Files from before there was such an index, and classes whose definition just got a place.
-            for info in schema.classes.values where info.geoField != nil {
-                if try !GeoIndex.exists(info, connection) { try GeoIndex.create(info, connection) }
-            }
-            if schema.generation == 0 {
-                schema.generation = 1
-                try connection.executeOnce("PRAGMA user_version = 1")
-            }
-            schema = try Schema.load(connection)
-            let certificate = try StoreIdentity.begin(kept, connection)
-            try connection.executeOnce("COMMIT")
-            return (schema, certificate)
-        } catch {
-            try? connection.executeOnce("ROLLBACK")
-            throw error
-        }
-    }
-
-    /// Counts a group that changed something. One page more in the log, and no wait.
-    private func noteGeneration(_ connection: Connection) throws -> Int64? {
-        guard let register else { return nil }
-        let generation = register.certificate.generation + 1
-        try StoreIdentity.note(generation, connection)
-        return generation
-    }
-
-    /// The next jobs; nil when it is time to end. While none come the log is copied.
-    private func nextGroup(copying connection: Connection) -> [Job]? {
-        while connection.log.copying.isWorthwhile, staysQuiet(), lock.isOfTheFile { copyLog(connection) }
+    /// The next jobs; nil when it is time to end.
+    private func nextGroup() -> [Job]? {
+        writer.rest(waits: staysQuiet)
         let now = TimeLimit.monotonic
         return condition.withLock {
             for (client, weight, nanoseconds) in times.entries {
@@ -279,66 +231,103 @@ final class WriterThread: @unchecked Sendable {
         }
     }
 
-    private func copyLog(_ connection: Connection) {
-        do {
-            try connection.copyLog()
-        } catch {
-            logger.error("store.checkpoint.failed", metadata: ["store.error": "\(error)"])
+    /// The outcome of a group.
+    private struct Outcome {
+        var failures: [(any Error)?]
+        var actions: [@Sendable () -> Void] = []
+        var watched: [StoredChange] = []
+        var changes = ChangeSet()
+        /// It failed as a whole because of what another writer changed at the same time.
+        var isOvertaken = false
+    }
+
+    private func commit(_ group: [Job], _ connection: any StoreConnection, _ transaction: StoreTransaction) {
+        times.begin()
+        var outcome = attempt(group, connection, transaction, isRepeated: false)
+        for _ in 1..<Self.attemptsMax where outcome.isOvertaken {
+            outcome = attempt(group, connection, transaction, isRepeated: true)
+        }
+        // Before anybody hears of it.
+        writer.ended(outcome.changes)
+        settings.watch.tell(outcome.watched)
+        for action in outcome.actions { action() }
+        settings.answering {
+            for (job, failure) in zip(group, outcome.failures) { job.finish(failure.map(health.told)) }
         }
     }
 
-    private func commit(_ group: [Job], _ connection: Connection, _ transaction: StoreTransaction) {
-        times.begin()
-        var failures = [(any Error)?](repeating: nil, count: group.count)
-        var actions: [@Sendable () -> Void] = []
-        let schemaBefore = transaction.schema
-        var hasChanged = false
-        var noted: Int64?
-        var changes = ChangeSet()
-        var watched: [StoredChange] = []
+    private func attempt(
+        _ group: [Job], _ connection: any StoreConnection, _ transaction: StoreTransaction, isRepeated: Bool
+    ) -> Outcome {
+        var outcome = Outcome(failures: Array(repeating: nil, count: group.count))
+        var schemaBefore = transaction.schema
         do {
-            do {
-                try connection.execute("BEGIN IMMEDIATE")
-                defer { if connection.isInTransaction { try? connection.execute("ROLLBACK") } }
-                for (index, job) in group.enumerated() {
-                    transaction.begin()
-                    let changes = connection.totalChanges
-                    do {
-                        try job.perform(in: transaction)
-                        hasChanged = hasChanged || connection.totalChanges != changes
-                        actions += transaction.takeCommitActions()
-                        watched += transaction.takeWatchedChanges()
-                    } catch {
-                        // SQLite itself ends a transaction when the disk is full or fails; then nothing of it is kept.
-                        guard connection.isInTransaction else { throw error }
-                        failures[index] = (error as? HalfDone)?.cause ?? error
-                        if error is HalfDone { throw error }
-                    }
-                    times.ended(job)
+            var hasChanged = false
+            try writer.begin(transaction, isRepeated: isRepeated)
+            schemaBefore = transaction.schema
+            defer { if connection.isInTransaction { try? connection.execute("ROLLBACK") } }
+            for (index, job) in group.enumerated() {
+                transaction.begin()
+                let changes = connection.totalChanges
+                do {
+                    try job.perform(in: transaction)
+                    hasChanged = hasChanged || connection.totalChanges != changes
+                    outcome.actions += transaction.takeCommitActions()
+                    outcome.watched += transaction.takeWatchedChanges()
+                } catch {
+                    // The engine itself ends a transaction when the disk is full or fails; then nothing of it is kept.
+                    guard connection.isInTransaction else { throw error }
+                    outcome.failures[index] = (error as? HalfDone)?.cause ?? error
+                    if error is HalfDone || (error as? StoreError)?.isOvertaken == true { throw error }
                 }
-                if hasChanged { noted = try noteGeneration(connection) }
-                changes = transaction.takeChanges(since: schemaBefore)
-                board?.begin(changes)
-                try connection.execute("COMMIT")
+                times.ended(job)
             }
-            if let noted { register?.note(noted) }
+            outcome.changes = transaction.takeChanges(since: schemaBefore)
+            try writer.commit(outcome.changes, hasChanged: hasChanged)
         } catch {
-            logger.error("store.commit.failed", metadata: ["store.error": "\(error)"])
             _ = transaction.takeCommitActions()
             _ = transaction.takeWatchedChanges()
             transaction.schema = schemaBefore
-            let told = error is HalfDone ? Self.undone : error
             _ = transaction.takeChanges(since: schemaBefore)
-            failures = failures.map { $0 ?? told }
-            actions = []
-            watched = []
+            outcome.actions = []
+            outcome.watched = []
+            outcome.isOvertaken = (error as? StoreError)?.isOvertaken == true
+            if outcome.isOvertaken {
+                logger.debug("store.commit.overtaken")
+            } else {
+                logger.error("store.commit.failed", metadata: ["store.error": "\(error)"])
+            }
+            let told = error is HalfDone || outcome.isOvertaken ? Self.undone : error
+            outcome.failures = outcome.failures.map { $0 ?? told }
         }
-        // Before anybody hears of it.
-        board?.end(changes)
-        settings.watch.tell(watched)
-        for action in actions { action() }
-        settings.answering {
-            for (job, failure) in zip(group, failures) { job.finish(failure.map(health.told)) }
+        return outcome
+    }
+}
+
+extension WriterThread.Settings {
+    /// Brings classes to what the code knows, in one transaction.
+    /// - Parameter further: done in the same transaction.
+    func prepare(_ connection: any StoreConnection, _ further: (any StoreConnection) throws -> Void) throws -> Schema {
+        try connection.beginWriting()
+        do {
+            var schema = try Schema.load(connection)
+            let writer = SchemaWriter(connection: connection)
+            for definition in classes { try writer.upgrade(to: definition, in: &schema) }
+            // Files from before there was such an index, and classes whose definition just got a place.
+            for info in schema.classes.values where info.geoField != nil {
+                if try !GeoIndex.exists(info, connection) { try GeoIndex.create(info, connection) }
+            }
+            if schema.generation == 0 {
+                schema.generation = 1
+                try connection.setGeneration(1)
+            }
+            schema = try Schema.load(connection)
+            try further(connection)
+            try connection.executeOnce("COMMIT")
+            return schema
+        } catch {
+            try? connection.executeOnce("ROLLBACK")
+            throw error
         }
     }
 }

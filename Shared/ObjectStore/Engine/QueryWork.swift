@@ -1,4 +1,3 @@
-import CSQLite
 import ParseProtocol
 
 /// The cost of a query to SQLite, in figures that do not depend on the machine. For tests and diagnosis.
@@ -29,9 +28,4 @@ extension ObjectReader {
             return QueryWork(steps: statement.takeSteps(), calls: connection.functionCalls - calls)
         }
     }
-}
-
-extension Statement {
-    /// Instructions since it was asked last.
-    func takeSteps() -> Int { Int(sqlite3_stmt_status(pointer, SQLITE_STMTSTATUS_VM_STEP, 1)) }
 }

@@ -59,7 +59,8 @@ public struct SQLRow: Sendable {
     /// - Throws: `StoreError` for a column that the statement does not give.
     public subscript(name: String) -> SQLValue {
         get throws {
-            guard let index = names.firstIndex(of: name) else { throw StoreError.noColumn(name) }
+            // PostgreSQL knows names that are not in quotes by small letters.
+            guard let index = names.firstIndex(of: name) ?? names.firstIndex(of: name.lowercased()) else { throw StoreError.noColumn(name) }
             return values[index]
         }
     }
@@ -100,18 +101,31 @@ extension StoreError {
 
 /// A failure of the database that no client can cause. It belongs in the log and never into an answer.
 public struct StoreError: Error, Sendable, CustomStringConvertible {
-    /// SQLite's extended result code, https://www.sqlite.org/rescode.html.
+    /// SQLite's extended result code, https://www.sqlite.org/rescode.html; 0 for an error of PostgreSQL.
     public let resultCode: Int32
-    /// SQLite's words or ours, for the log; may name tables and columns.
+    /// PostgreSQL's code, https://www.postgresql.org/docs/15/errcodes-appendix.html; empty for an error of SQLite.
+    public let sqlState: String
+    /// The engine's words or ours, for the log; may name tables and columns.
     public let message: String
 
     package init(resultCode: Int32, message: String) {
         self.resultCode = resultCode
+        sqlState = ""
         self.message = message
     }
 
-    /// A UNIQUE or PRIMARY KEY constraint was violated (SQLITE_CONSTRAINT_UNIQUE, _PRIMARYKEY, _ROWID).
-    public var isUniqueViolation: Bool { [2067, 1555, 2579].contains(resultCode) }
-    /// The result code and the message.
-    public var description: String { "SQLite \(resultCode): \(message)" }
+    package init(sqlState: String, message: String) {
+        resultCode = 0
+        self.sqlState = sqlState
+        self.message = message
+    }
+
+    /// A UNIQUE or PRIMARY KEY constraint was violated (SQLITE_CONSTRAINT_UNIQUE, _PRIMARYKEY, _ROWID; 23505).
+    public var isUniqueViolation: Bool { [2067, 1555, 2579].contains(resultCode) || sqlState == "23505" }
+    /// Another transaction changed something first, so that this one must be done again (40001, 40P01).
+    var isOvertaken: Bool { sqlState == "40001" || sqlState == "40P01" }
+    /// The code and the message.
+    public var description: String {
+        sqlState.isEmpty ? "SQLite \(resultCode): \(message)" : "PostgreSQL \(sqlState): \(message)"
+    }
 }

@@ -3,21 +3,19 @@ import CSQLite
 /// A prepared statement. Belongs to one connection and is used by one thread at a time.
 ///
 /// Statements are run on SQLite directly, because a read must not pay for a row object that it does not need.
-final class Statement {
+final class SQLiteStatement: StoreStatement {
     let pointer: OpaquePointer
     private let handle: OpaquePointer
     let parameterCount: Int32
     /// The number of queries it was taken for since it last took too long.
     var uses = 0
-    /// Whether it was quick every time of some, whatever was bound to it.
-    var isProven: Bool { uses >= 3 }
     /// The weight of one interruption: after so many quick runs it counts as quick again.
     private static let distrust = -200
 
     init(_ sql: String, _ handle: OpaquePointer) throws {
         var pointer: OpaquePointer?
         let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &pointer, nil)
-        guard code == SQLITE_OK, let pointer else { throw Statement.error(code, handle) }
+        guard code == SQLITE_OK, let pointer else { throw SQLiteStatement.error(code, handle) }
         self.pointer = pointer
         self.handle = handle
         parameterCount = sqlite3_bind_parameter_count(pointer)
@@ -32,14 +30,23 @@ final class Statement {
         case SQLITE_ROW: return true
         case SQLITE_DONE: return false
         case let code:
-            let error = Statement.error(code, handle)
-            if code & 0xFF == SQLITE_INTERRUPT { uses = Statement.distrust }
+            let error = SQLiteStatement.error(code, handle)
+            if code & 0xFF == SQLITE_INTERRUPT { uses = SQLiteStatement.distrust }
             sqlite3_reset(pointer)
             throw error
         }
     }
 
     func reset() { sqlite3_reset(pointer) }
+
+    func insert() throws -> Int64 {
+        _ = try step()
+        reset()
+        return sqlite3_last_insert_rowid(handle)
+    }
+
+    /// Instructions of SQLite's virtual machine since it was asked last.
+    func takeSteps() -> Int { Int(sqlite3_stmt_status(pointer, SQLITE_STMTSTATUS_VM_STEP, 1)) }
 
     static func error(_ code: Int32, _ handle: OpaquePointer) -> StoreError {
         StoreError(resultCode: code, message: String(cString: sqlite3_errmsg(handle)))
@@ -48,7 +55,7 @@ final class Statement {
 
 // MARK: - Parameters
 
-extension Statement {
+extension SQLiteStatement {
     /// SQLite copies what it is given (`SQLITE_TRANSIENT`).
     private static let copied = unsafeBitCast(OpaquePointer(bitPattern: -1), to: sqlite3_destructor_type.self)
 
@@ -67,7 +74,7 @@ extension Statement {
         case .blob(let value):
             // Of nothing there is no address, and a null address would bind NULL.
             if value.isEmpty { return try check(sqlite3_bind_zeroblob(pointer, index, 0)) }
-            try check(sqlite3_bind_blob64(pointer, index, value, UInt64(value.count), Statement.copied))
+            try check(sqlite3_bind_blob64(pointer, index, value, UInt64(value.count), SQLiteStatement.copied))
         }
     }
 
@@ -85,13 +92,14 @@ extension Statement {
 
     private func bind(_ text: UnsafeRawBufferPointer, at index: Int32) -> Int32 {
         guard let base = text.bindMemory(to: CChar.self).baseAddress else {
-            return sqlite3_bind_text(pointer, index, "", 0, Statement.copied)
+            return sqlite3_bind_text(pointer, index, "", 0, SQLiteStatement.copied)
         }
-        return sqlite3_bind_text64(pointer, index, base, UInt64(text.count), Statement.copied, UInt8(SQLITE_UTF8))
+        return sqlite3_bind_text64(pointer, index, base, UInt64(text.count), SQLiteStatement.copied, UInt8(SQLITE_UTF8))
     }
 
     /// Binds what another statement has in a column of its current row, as it is stored.
-    func bind(column: Int32, of source: Statement, at index: Int32) throws {
+    func bind(column: Int32, of source: any StoreStatement, at index: Int32) throws {
+        guard let source = source as? SQLiteStatement else { return try bind(source.value(column), at: index) }
         try check(sqlite3_bind_value(pointer, index, sqlite3_column_value(source.pointer, column)))
     }
 
@@ -100,26 +108,21 @@ extension Statement {
         try check(sqlite3_bind_int64(pointer, index, value))
     }
 
-    func bind(_ arguments: [SQLValue]) throws {
-        for (index, argument) in arguments.enumerated() { try bind(argument, at: Int32(index + 1)) }
-    }
-
     /// - Throws: `StoreError` for any result code but SQLITE_OK.
     func check(_ code: Int32) throws {
-        guard code == SQLITE_OK else { throw Statement.error(code, handle) }
+        guard code == SQLITE_OK else { throw SQLiteStatement.error(code, handle) }
     }
 }
 
 // MARK: - Columns
 
-extension Statement {
+extension SQLiteStatement {
     /// The text of a column of the current row, valid until the next step.
     func bytes(_ column: Int32) -> UnsafeBufferPointer<UInt8> {
         guard let start = sqlite3_column_text(pointer, column) else { return UnsafeBufferPointer(start: nil, count: 0) }
         return UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(pointer, column)))
     }
 
-    func text(_ column: Int32) -> String { String(decoding: bytes(column), as: UTF8.self) }
     func int(_ column: Int32) -> Int64 { sqlite3_column_int64(pointer, column) }
     func real(_ column: Int32) -> Double { sqlite3_column_double(pointer, column) }
 

@@ -5,11 +5,23 @@ import Synchronization
 public enum StorageTrouble: String, Sendable {
     case full = "The disk is full."
     case failing = "The disk fails."
+    case away = "The database does not answer."
+
+    /// PostgreSQL's codes for a disk that is full or fails, a server that stops or begins, that has no place for one
+    /// more client or only reads. Those of a connection begin with 08.
+    private static let states: [String: StorageTrouble] = [
+        "53100": .full, "58030": .failing, "57P01": .away, "57P02": .away, "57P03": .away, "53300": .away,
+        "25006": .away,
+    ]
 
     /// SQLITE_FULL; SQLITE_IOERR and SQLITE_CANTOPEN, whatever their extended code
     /// (https://www.sqlite.org/rescode.html).
     package init?(_ error: any Error) {
         guard let error = error as? StoreError else { return nil }
+        if let trouble = Self.states[error.sqlState] ?? (error.sqlState.hasPrefix("08") ? .away : nil) {
+            self = trouble
+            return
+        }
         switch error.resultCode & 0xFF {
         case 13: self = .full
         case 10, 14: self = .failing

@@ -1,4 +1,5 @@
-extension Connection {
+/// How migrations are recorded and run.
+enum StoreMigration {
     /// The table in which a file records its migrations. It has the name and the form of GRDB's, which ran them in
     /// earlier releases: their files go on, and they know what a later one did.
     static let migrationTable = "grdb_migrations"
@@ -6,7 +7,7 @@ extension Connection {
     /// One migration as it is run.
     struct Step {
         let identifier: String
-        let run: (Connection) throws -> Void
+        let run: (any StoreConnection) throws -> Void
     }
 
     /// The failure of a step: which one it was, and why.
@@ -14,21 +15,23 @@ extension Connection {
         let identifier: String
         let reason: any Error
     }
+}
 
+extension StoreConnection {
     /// Runs steps in their order: one transaction each, which holds the record too.
     /// - Throws: `StepFailed` for what a step throws; `StoreError` when a transaction cannot begin or be committed.
-    func migrate(_ steps: [Step]) throws {
-        try executeOnce("CREATE TABLE IF NOT EXISTS \(Self.migrationTable)(identifier TEXT NOT NULL PRIMARY KEY)")
+    func migrate(_ steps: [StoreMigration.Step]) throws {
+        try executeOnce("CREATE TABLE IF NOT EXISTS \(StoreMigration.migrationTable)(identifier TEXT NOT NULL PRIMARY KEY)")
         for step in steps {
-            try executeOnce("BEGIN IMMEDIATE")
+            try beginWriting()
             // SQLite itself has ended it when the disk is full.
             defer { if isInTransaction { try? executeOnce("ROLLBACK") } }
             do {
                 try step.run(self)
             } catch {
-                throw StepFailed(identifier: step.identifier, reason: error)
+                throw StoreMigration.StepFailed(identifier: step.identifier, reason: error)
             }
-            try execute("INSERT INTO \(Self.migrationTable)(identifier) VALUES (?)", [.text(step.identifier)])
+            try execute("INSERT INTO \(StoreMigration.migrationTable)(identifier) VALUES (?)", [.text(step.identifier)])
             try executeOnce("COMMIT")
         }
     }

@@ -1,0 +1,171 @@
+import ParseProtocol
+
+/// The SQL of an engine, where the two differ. Everything else is written once, for both.
+///
+/// A class's table `o<id>` has its documents as text in `doc`. SQLite looks into that text; PostgreSQL into `data`,
+/// which it makes of it as `jsonb`. A value is what SQLite's `json_extract` gives, and in PostgreSQL a `jsonb` that is
+/// never JSON's null: both know nothing of a member that is missing or null.
+enum Dialect: Sendable, Hashable {
+    case sqlite
+    case postgresql
+
+    /// What an INSERT ends with whose row's number is wanted (`StoreStatement.insert`).
+    var returningId: String { self == .sqlite ? "" : " RETURNING id" }
+
+    /// The condition that two values differ, also where one of them is missing.
+    func differ(_ value: String, _ other: String) -> String {
+        self == .sqlite ? "\(value) IS NOT \(other)" : "\(value) IS DISTINCT FROM \(other)"
+    }
+
+    /// - Throws: `.commandUnavailable` (108) for what is not built for PostgreSQL.
+    func requireSQLite(_ what: String) throws(ParseError) {
+        guard self == .sqlite else {
+            throw ParseError(.commandUnavailable, "\(what) is not there yet for objects in PostgreSQL.")
+        }
+    }
+
+    // MARK: Values of documents
+
+    /// The value at a path; of an index the document decides, row by row, whether it is a step into an array.
+    /// - Parameters:
+    ///   - path: names that passed `FieldPath`.
+    ///   - member: a member of the value, for one that stands for all of it.
+    ///   - document: SQL of a document: a column `doc`, or a value.
+    func value(_ path: FieldPath, appending member: String? = nil, in document: String) -> String {
+        switch self {
+        case .sqlite: "json_extract(\(document),\(path.expression(appending: member, in: document)))"
+        case .postgresql: "NULLIF(\(part(path, appending: member, in: document)),'null')"
+        }
+    }
+
+    /// The JSON type of the value at a path, `NULL` when there is none.
+    func type(_ path: FieldPath, in document: String) -> String {
+        switch self {
+        case .sqlite: "json_type(\(document),\(path.expression(in: document)))"
+        case .postgresql: "jsonb_typeof(\(part(path, in: document)))"
+        }
+    }
+
+    /// PostgreSQL's value at a path, which may be JSON's null.
+    private func part(_ path: FieldPath, appending member: String? = nil, in document: String) -> String {
+        let names = path.components + (member.map { [$0] } ?? [])
+        return "(\(Self.binary(document))#>'{\(names.joined(separator: ","))}')"
+    }
+
+    private static func binary(_ document: String) -> String {
+        document == "doc" || document.hasSuffix(".doc") ? document.dropLast(3) + "data" : document
+    }
+
+    /// The elements of the array at a path as rows with a column `value`, to stand in `FROM`. Of what is no array there
+    /// are none in PostgreSQL, and in SQLite some that nobody asks for.
+    func elements(of path: FieldPath, in document: String, as name: String) -> String {
+        switch self {
+        case .sqlite: return "json_each(\(document),\(path.expression(in: document))) \(name)"
+        case .postgresql:
+            let value = part(path, in: document)
+            return "jsonb_array_elements(CASE WHEN jsonb_typeof(\(value))='array' THEN \(value) END) \(name)(value)"
+        }
+    }
+
+    /// The JSON type of such a row's value.
+    func elementType(_ name: String) -> String { self == .sqlite ? "\(name).type" : "jsonb_typeof(\(name).value)" }
+
+    /// A member's text of a value that is an object.
+    func text(_ member: String, of value: String) -> String {
+        self == .sqlite ? "json_extract(\(value),'$.\(member)')" : "(\(value)->>'\(member)')"
+    }
+
+    /// The text of the document `doc` without a field.
+    func removing(_ field: FieldPath) -> String {
+        self == .sqlite
+            ? "json_remove(doc, \(field.expression(in: "doc")))" : "(data#-'{\(field.components.joined(separator: ","))}')::text"
+    }
+
+    /// The text of the document `doc` with another value of a field, which is bound as JSON's text.
+    func setting(_ field: FieldPath, to parameter: String) -> String {
+        self == .sqlite
+            ? "json_set(doc, \(field.expression(in: "doc")), json(\(parameter)))"
+            : "jsonb_set(data, '{\(field.components.joined(separator: ","))}', \(parameter)::jsonb)::text"
+    }
+
+    // MARK: Types
+
+    enum JSONKind: Sendable { case text, number, boolean, structure }
+
+    /// The condition that a JSON type is of a kind.
+    func isType(_ type: String, _ kind: JSONKind) -> String {
+        switch (self, kind) {
+        case (.sqlite, .text): "\(type)='text'"
+        case (.sqlite, .number): "\(type) IN ('integer','real')"
+        case (.sqlite, .boolean): "\(type) IN ('true','false')"
+        case (.postgresql, .text): "\(type)='string'"
+        case (.postgresql, .number): "\(type)='number'"
+        case (.postgresql, .boolean): "\(type)='boolean'"
+        case (_, .structure): "\(type) IN ('array','object')"
+        }
+    }
+
+    /// The condition that a text matches a pattern that is bound (`StoreStatement.bind(_: Regex, at:)`).
+    func matches(_ pattern: String, _ value: String) -> String {
+        self == .sqlite ? "satchel_regex(\(pattern),\(value))" : "(\(value)#>>'{}')~\(pattern)::text"
+    }
+
+    /// The id in a pointer's value, to be compared with a column `objectId`.
+    func objectId(_ value: String) -> String { self == .sqlite ? value : "(\(value)#>>'{}')" }
+
+    // MARK: Parameters
+
+    /// The type that a parameter is compared as.
+    enum Operand: Sendable {
+        /// A column of texts or of whole numbers.
+        case text, integer
+        /// A value of a document: a text, a number, true or false by 1 or 0, or all that JSON can say by its text.
+        case jsonText, jsonInteger, jsonReal, jsonFlag, json
+    }
+
+    func parameter(_ name: String, as operand: Operand) -> String {
+        guard self == .postgresql else { return operand == .jsonReal ? "CAST(\(name) AS REAL)" : name }
+        return switch operand {
+        case .text: "\(name)::text"
+        case .integer: "\(name)::bigint"
+        case .jsonText: "to_jsonb(\(name)::text)"
+        case .jsonInteger: "to_jsonb(\(name)::bigint)"
+        case .jsonReal: "to_jsonb(\(name)::float8)"
+        case .jsonFlag: "to_jsonb(\(name)::bigint<>0)"
+        case .json: "\(name)::jsonb"
+        }
+    }
+
+    /// What follows a value that is to be one of a list, which is one parameter: JSON's text of an array.
+    func isIn(_ name: String, as operand: Operand) -> String {
+        guard self == .postgresql else { return " IN (SELECT value FROM json_each(\(name)))" }
+        let elements =
+            switch operand {
+            case .text: "jsonb_array_elements_text(\(name)::jsonb)"
+            case .integer: "jsonb_array_elements_text(\(name)::jsonb)::bigint"
+            default: "jsonb_array_elements(\(name)::jsonb)"
+            }
+        return "=ANY(ARRAY(SELECT \(elements)))"
+    }
+
+    // MARK: Order
+
+    /// A term of an order: missing values come first, in a descending order last.
+    /// - Parameter isNeverMissing: every row has the value.
+    func sorted(by value: String, isDescending: Bool, isNeverMissing: Bool) -> String {
+        let sign = isDescending ? " DESC" : ""
+        guard self == .postgresql, !isNeverMissing else { return value + sign }
+        return value + sign + (isDescending ? " NULLS LAST" : " NULLS FIRST")
+    }
+
+    /// A value whose type differs from row to row, in SQLite's order of types: true and false are 1 and 0, numbers come
+    /// before texts, and those before lists and objects.
+    func order(ofMixed value: String) -> String {
+        guard self == .postgresql else { return value }
+        return """
+            CASE jsonb_typeof(\(value)) WHEN 'boolean' THEN jsonb_build_array(1,(\(value)='true')::int) \
+            WHEN 'number' THEN jsonb_build_array(1,\(value)) WHEN 'string' THEN jsonb_build_array(2,\(value)) \
+            WHEN 'array' THEN jsonb_build_array(3,\(value)) WHEN 'object' THEN jsonb_build_array(3,\(value)) END
+            """
+    }
+}

@@ -1,0 +1,77 @@
+import ParseProtocol
+import PostgreSQL
+
+extension PostgreSQLStoreConnection {
+    /// What PostgreSQL has in the place of `PRAGMA user_version` and of the text of SQLite's indexes.
+    static let ownTables = """
+        CREATE TABLE IF NOT EXISTS storeState(id int PRIMARY KEY CHECK (id = 1), generation bigint NOT NULL);
+        INSERT INTO storeState(id, generation) VALUES (1, 0) ON CONFLICT DO NOTHING;
+        CREATE TABLE IF NOT EXISTS storeIndexes(
+            name text PRIMARY KEY, relation text NOT NULL, columns text NOT NULL);
+        """
+
+    func generation() throws -> Int64 {
+        let statement = try statement("SELECT generation FROM storeState")
+        defer { statement.reset() }
+        return try statement.step() ? statement.int(0) : 0
+    }
+
+    func setGeneration(_ generation: Int64) throws {
+        try execute("UPDATE storeState SET generation = ?", [.int(generation)])
+    }
+
+    func hasTable(_ name: String) throws -> Bool {
+        try rows("SELECT 1 WHERE to_regclass(quote_ident(lower(?::text))) IS NOT NULL", [.text(name)]).isEmpty == false
+    }
+
+    func indexNames(of table: String) throws -> [String] {
+        try rows("SELECT name FROM storeIndexes WHERE relation = ?", [.text(table)]).map { try $0.text(0) }
+    }
+
+    func indexColumns() throws -> [String: [[String]]] {
+        try rows("SELECT relation, columns FROM storeIndexes").reduce(into: [:]) { result, row in
+            let columns = try JSON(parsing: row.text(1)).arrayValue?.compactMap(\.stringValue) ?? []
+            result[try row.text(0), default: []].append(columns)
+        }
+    }
+
+    func createIndex(_ name: String, on table: String, columns: [SortedColumn], isUnique: Bool) throws {
+        let list = columns.map { "(\($0.column))\($0.isDescending ? " DESC" : "")" }.joined(separator: ", ")
+        try executeOnce("CREATE \(isUnique ? "UNIQUE " : "")INDEX \(Self.indexName(name)) ON \(table)(\(list))")
+        try execute(
+            "INSERT INTO storeIndexes(name, relation, columns) VALUES (?, ?, ?)",
+            [.text(name), .text(table), .text(JSON.array(columns.map { .string($0.column) }).serializedText)])
+    }
+
+    func dropIndex(_ name: String) throws {
+        try executeOnce("DROP INDEX IF EXISTS \(Self.indexName(name))")
+        try execute("DELETE FROM storeIndexes WHERE name = ?", [.text(name)])
+    }
+
+    func forgetIndexes(of table: String) throws {
+        try execute("DELETE FROM storeIndexes WHERE relation = ?", [.text(table)])
+    }
+
+    /// PostgreSQL cuts names after 63 bytes, where two may become the same.
+    private static func indexName(_ name: String) -> String {
+        guard name.utf8.count > 60 else { return quoted(name) }
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        return quoted(name.prefix(40) + "_" + String(hash, radix: 36))
+    }
+
+    func createClassTables(_ id: Int64) throws {
+        try executeOnce(
+            """
+            CREATE TABLE o\(id)(
+                id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, objectId text NOT NULL UNIQUE,
+                createdAt bigint NOT NULL, updatedAt bigint NOT NULL, publicRead boolean NOT NULL,
+                publicWrite boolean NOT NULL, doc text NOT NULL,
+                data jsonb NOT NULL GENERATED ALWAYS AS (doc::jsonb) STORED);
+            CREATE TABLE p\(id)(
+                principal text NOT NULL, object bigint NOT NULL, canRead boolean NOT NULL, canWrite boolean NOT NULL,
+                PRIMARY KEY(principal, object));
+            CREATE INDEX p\(id)ByObject ON p\(id)(object);
+            """)
+    }
+}

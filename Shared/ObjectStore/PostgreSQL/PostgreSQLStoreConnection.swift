@@ -1,0 +1,170 @@
+import ParseProtocol
+import PostgreSQL
+
+/// A connection to a PostgreSQL server, as the store needs it. One that was lost is made anew at the next statement that
+/// stands in no transaction.
+final class PostgreSQLStoreConnection: StoreConnection {
+    let dialect = Dialect.postgresql
+    let timeLimit = TimeLimit()
+    var takesOnlyProven = false
+    /// Patterns, words and places are the server's own work.
+    let functionCalls = 0
+    private(set) var changes = 0
+    private(set) var totalChanges: Int64 = 0
+
+    private let target: PostgreSQLTarget
+    private var server: PostgreSQLConnection
+    /// Grows with each new connection, on which statements are other ones.
+    private(set) var number = 0
+    private var statements: [String: PostgreSQLStoreStatement] = [:]
+    private var isClosed = false
+
+    /// - Throws: `StoreError` when no server answers.
+    init(_ target: PostgreSQLTarget) throws {
+        self.target = target
+        server = try Self.translated { () throws(PostgreSQLError) in try PostgreSQLConnection(target) }
+    }
+
+    /// Whether nothing can be done on it any more.
+    var isBroken: Bool { isClosed || server.isBroken }
+
+    var isInTransaction: Bool { server.isInTransaction && !server.isBroken && !hasFailed }
+    /// A statement failed in a transaction without a savepoint: the server takes nothing more before its end.
+    private var hasFailed = false
+
+    func close() {
+        isClosed = true
+        statements = [:]
+        server.close()
+    }
+
+    /// Replaces a connection that was lost.
+    func revive() throws {
+        guard !isClosed, server.isBroken else { return }
+        server = try Self.translated { () throws(PostgreSQLError) in try PostgreSQLConnection(target) }
+        number += 1
+        hasFailed = false
+    }
+
+    // MARK: Statements
+
+    func statement(_ sql: String) throws -> any StoreStatement { prepared(sql) }
+
+    private func prepared(_ sql: String) -> PostgreSQLStoreStatement {
+        if let statement = statements[sql] { return statement }
+        let statement = PostgreSQLStoreStatement(PostgreSQLText.numbered(sql), self)
+        if sql.utf8.count > PostgreSQLConnection.cachedBytesMax { return statement }
+        if statements.count >= PostgreSQLConnection.statementsMax { statements = [:] }
+        statements[sql] = statement
+        return statement
+    }
+
+    func query(_ sql: String) throws -> any StoreStatement {
+        let statement = prepared(sql)
+        if takesOnlyProven, !statement.isProven {
+            timeLimit.decline()
+            throw ReadOverrun()
+        }
+        statement.uses += 1
+        return statement
+    }
+
+    func execute(_ sql: String, _ arguments: [SQLValue]) throws {
+        let statement = prepared(sql)
+        try statement.bind(arguments)
+        while try statement.step() {}
+        statement.reset()
+    }
+
+    /// Tables and indexes of the store and the services are written as SQLite takes them (`PostgreSQLText`).
+    func executeOnce(_ sql: String) throws {
+        try revive()
+        let script = PostgreSQLText.definition(sql)
+        try run { () throws(PostgreSQLError) in try server.execute(script: script) }
+    }
+
+    func rows(_ sql: String, _ arguments: [SQLValue]) throws -> [SQLRow] {
+        let statement = prepared(sql)
+        defer { statement.reset() }
+        try statement.bind(arguments)
+        var rows: [SQLRow] = []
+        var names: [String] = []
+        while try statement.step() {
+            if rows.isEmpty { names = statement.columnNames }
+            rows.append(SQLRow(names: names, values: names.indices.map { statement.value(Int32($0)) }))
+        }
+        return rows
+    }
+
+    /// What it reads is as if no other transaction ran at the same time; else it fails and is done again.
+    func beginWriting() throws { try begin("ISOLATION LEVEL SERIALIZABLE") }
+
+    func beginReading() throws { try begin("ISOLATION LEVEL REPEATABLE READ READ ONLY") }
+
+    /// - Parameter mode: what stands behind BEGIN.
+    func begin(_ mode: String) throws {
+        try revive()
+        hasFailed = false
+        try run { () throws(PostgreSQLError) in try server.begin(mode) }
+    }
+
+    /// Commits, with all that is queued.
+    func commit() throws { try run { () throws(PostgreSQLError) in try server.commit() } }
+
+    func rollback() throws {
+        hasFailed = false
+        try run { () throws(PostgreSQLError) in try server.rollback() }
+    }
+
+    /// Queues a statement whose result nobody needs.
+    func enqueue(_ sql: String) throws { try run { () throws(PostgreSQLError) in try server.enqueue(sql) } }
+
+    func limited<T>(to limit: Duration, _ body: () throws -> T) throws -> T {
+        let isOuter = timeLimit.start(limit)
+        defer { if isOuter { timeLimit.stop() } }
+        do {
+            return try server.limited(to: min(limit, timeLimit.slice ?? limit), body)
+        } catch let error as StoreError where error.sqlState == Self.timedOut {
+            if timeLimit.slice != nil { timeLimit.decline() }
+            throw timeLimit.error
+        }
+    }
+
+    // MARK: Running
+
+    private static let timedOut = "57014"
+
+    /// Runs something on the server, whose failures are the store's.
+    func run<T>(_ body: () throws(PostgreSQLError) -> T) throws -> T {
+        do {
+            return try Self.translated(body)
+        } catch {
+            if server.isInTransaction { hasFailed = true }
+            throw error
+        }
+    }
+
+    private static func translated<T>(_ body: () throws(PostgreSQLError) -> T) throws -> T {
+        do {
+            return try body()
+        } catch {
+            throw StoreError(sqlState: error.state, message: error.message)
+        }
+    }
+
+    /// The statement on the server that there is now.
+    func serverStatement(_ sql: String) throws -> PostgreSQLStatement {
+        try revive()
+        return try run { () throws(PostgreSQLError) in try server.statement(sql) }
+    }
+
+    /// Counts what a statement changed.
+    func note(_ statement: PostgreSQLStatement) {
+        changes = statement.affectedRows
+        guard statement.changesRows else { return }
+        totalChanges += Int64(changes)
+    }
+
+    /// The failed part of the transaction is undone; what comes next is taken again.
+    func rolledBackToSavepoint() { hasFailed = false }
+}

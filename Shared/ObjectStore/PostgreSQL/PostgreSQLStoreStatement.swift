@@ -1,0 +1,134 @@
+import ParseProtocol
+import PostgreSQL
+
+/// A statement of the store on a PostgreSQL server.
+final class PostgreSQLStoreStatement: StoreStatement {
+    private let sql: String
+    private unowned let connection: PostgreSQLStoreConnection
+    private var statement: PostgreSQLStatement?
+    /// The connection that the statement is of.
+    private var number = -1
+    var uses = 0
+    private let kind: Kind
+
+    private enum Kind {
+        case plain
+        /// It takes back what failed.
+        case rollbackToSavepoint
+        case commit, rollback
+        /// Its answer says nothing, so that it goes to the server with what follows.
+        case quiet
+    }
+
+    init(_ sql: String, _ connection: PostgreSQLStoreConnection) {
+        self.sql = sql
+        self.connection = connection
+        kind =
+            switch sql.prefix(12).uppercased() {
+            case "COMMIT": .commit
+            case "ROLLBACK": .rollback
+            case let start where start.hasPrefix("ROLLBACK TO"): .rollbackToSavepoint
+            case let start where start.hasPrefix("SAVEPOINT") || start.hasPrefix("RELEASE"): .quiet
+            default: .plain
+            }
+    }
+
+    private func current() throws -> PostgreSQLStatement {
+        if let statement, number == connection.number, !connection.isBroken { return statement }
+        let new = try connection.serverStatement(sql)
+        (statement, number) = (new, connection.number)
+        return new
+    }
+
+    var columnNames: [String] { statement?.columnNames ?? [] }
+
+    func step() throws -> Bool {
+        switch kind {
+        case .commit:
+            try connection.commit()
+            return false
+        case .rollback:
+            try connection.rollback()
+            return false
+        case .quiet:
+            try connection.enqueue(sql)
+            return false
+        case .rollbackToSavepoint:
+            let statement = try current()
+            connection.rolledBackToSavepoint()
+            _ = try connection.run { () throws(PostgreSQLError) in try statement.step() }
+            return false
+        case .plain:
+            let statement = try current()
+            let hasRow = try connection.run { () throws(PostgreSQLError) in try statement.step() }
+            if !hasRow { connection.note(statement) }
+            return hasRow
+        }
+    }
+
+    func reset() { statement?.reset() }
+
+    func insert() throws -> Int64 {
+        guard try step() else { throw StoreError(sqlState: "02000", message: "an INSERT without a number") }
+        let number = int(0)
+        // To its end, where its changes are counted.
+        _ = try step()
+        reset()
+        return number
+    }
+
+    func takeSteps() -> Int { 0 }
+
+    // MARK: Parameters
+
+    func bind(_ value: SQLValue, at index: Int32) throws {
+        let bound: PostgreSQLValue =
+            switch value {
+            case .null: .null
+            case .int(let value): .int(value)
+            case .real(let value): .real(value)
+            case .text(let value): .text(value)
+            case .blob(let value): .blob(value)
+            }
+        try bind(bound, index)
+    }
+
+    func bind(_ text: String, at index: Int32) throws { try bind(.text(text), index) }
+    func bind(utf8 bytes: [UInt8], at index: Int32) throws { try bind(.utf8(bytes), index) }
+    func bind(_ value: Int64, at index: Int32) throws { try bind(.int(value), index) }
+
+    func bind(_ regex: Regex, at index: Int32) throws {
+        try bind(.text(PostgreSQLPattern(regex.pattern, options: regex.options).text), index)
+    }
+
+    private func bind(_ value: PostgreSQLValue, _ index: Int32) throws {
+        let statement = try current()
+        try connection.run { () throws(PostgreSQLError) in try statement.bind(value, at: index) }
+    }
+
+    // MARK: Columns
+
+    func bytes(_ column: Int32) -> UnsafeBufferPointer<UInt8> {
+        statement?.bytes(column) ?? UnsafeBufferPointer(start: nil, count: 0)
+    }
+
+    func int(_ column: Int32) -> Int64 { statement?.int(column) ?? 0 }
+    func real(_ column: Int32) -> Double { statement?.real(column) ?? 0 }
+
+    func value(_ column: Int32) -> SQLValue {
+        switch statement?.value(column) {
+        case .int(let value): .int(value)
+        case .real(let value): .real(value)
+        case .text(let value): .text(value)
+        case .blob(let value): .blob(value)
+        case .null, .utf8, .bool, nil: .null
+        }
+    }
+}
+
+extension PostgreSQLStatement {
+    /// Whether it is one of those whose rows count as changed.
+    var changesRows: Bool {
+        ["INSERT", "UPDATE", "DELETE"].contains { commandTag.hasPrefix($0) }
+    }
+}

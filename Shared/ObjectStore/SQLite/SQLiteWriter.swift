@@ -1,0 +1,106 @@
+import Foundation
+import Logging
+import ParseProtocol
+
+/// Writes a file: whoever holds the lock beside it (`WriterLock`), and nobody else.
+final class SQLiteWriter: StoreWriter {
+    private let settings: WriterThread.Settings
+    private let path: String
+    private let logger: Logger
+    private let lock: WriterLock
+    private var register: BirthRegister?
+    private var board: ChangeBoard?
+    private var connection: SQLiteConnection?
+
+    init(path: String, settings: WriterThread.Settings, logger: Logger) {
+        self.path = path
+        self.settings = settings
+        self.logger = logger
+        lock = WriterLock(path: path)
+    }
+
+    var boardIdentity: UInt64 { board?.identity ?? 0 }
+    var isInPlace: Bool { lock.isOfTheFile }
+
+    /// Somebody removed or replaced the file: what is written now would be gone, and another process may write the new
+    /// one.
+    var refusal: DatabaseRefused? { DatabaseRefused(path, "was removed or replaced while it was written.") }
+
+    func take() throws -> Bool { try lock.take() }
+    func release() { lock.release() }
+
+    func open() throws -> (connection: any StoreConnection, schema: Schema) {
+        // Before anything of the file is touched: a log that is read again may bring what nobody has seen yet.
+        board = try settings.announcement.board(beside: path, logger)
+        let kept = try DatabaseInspection(
+            path: path, synchronous: settings.synchronous, migrator: settings.migrator, logger: logger
+        ).inspect(lock.descriptor)
+        let connection = try SQLiteConnection(path: path, writing: settings.synchronous)
+        try settings.migrator.migrate(connection, settings, logger)
+        var certificate: BirthCertificate?
+        let schema = try settings.prepare(connection) { certificate = try StoreIdentity.begin(kept, $0) }
+        if let certificate { register = try BirthRegister(certificate, beside: path) }
+        self.connection = connection
+        return (connection, schema)
+    }
+
+    func ready() { board?.settle() }
+
+    func begin(_: StoreTransaction, isRepeated _: Bool) throws { try connection?.beginWriting() }
+
+    func commit(_ changes: ChangeSet, hasChanged: Bool) throws {
+        guard let connection else { throw ParseError.internalError }
+        var noted: Int64?
+        if hasChanged { noted = try noteGeneration(connection) }
+        board?.begin(changes)
+        try connection.execute("COMMIT")
+        if let noted { register?.note(noted) }
+    }
+
+    func ended(_ changes: ChangeSet) { board?.end(changes) }
+
+    /// Counts a group that changed something. One page more in the log, and no wait.
+    private func noteGeneration(_ connection: SQLiteConnection) throws -> Int64? {
+        guard let register else { return nil }
+        let generation = register.certificate.generation + 1
+        try StoreIdentity.note(generation, connection)
+        return generation
+    }
+
+    func answered() {
+        guard let connection, connection.log.copying.isDue else { return }
+        copyLog(connection)
+    }
+
+    func rest(waits: () -> Bool) {
+        guard let connection else { return }
+        while connection.log.copying.isWorthwhile, waits(), lock.isOfTheFile { copyLog(connection) }
+    }
+
+    private func copyLog(_ connection: SQLiteConnection) {
+        do {
+            try connection.copyLog()
+        } catch {
+            logger.error("store.checkpoint.failed", metadata: ["store.error": "\(error)"])
+        }
+    }
+
+    /// Brings everything into the database file, so that it alone is a copy. Replicas that read at this moment may keep
+    /// a part in the log, which is as safe there.
+    func close() {
+        defer {
+            connection?.close()
+            connection = nil
+            board?.unsettle()
+            board = nil
+        }
+        guard let connection, isInPlace else { return }
+        do {
+            let answer = try connection.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+            if try answer.first?.int(0) != 0 { logger.notice("store.checkpoint.busy") }
+        } catch {
+            logger.error("store.checkpoint.failed", metadata: ["store.error": "\(error)"])
+        }
+        if let register { register.note(register.certificate.generation, durably: true) }
+    }
+}
