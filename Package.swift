@@ -97,7 +97,7 @@ let package = Package(
         .target(
             name: "ObjectStore",
             dependencies: [
-                "CPCRE2", "CSQLite", "ParseProtocol",
+                "CPCRE2", "CSQLite", "ParseProtocol", "PostgreSQL",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Shared/ObjectStore"
