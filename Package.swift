@@ -70,6 +70,8 @@ let package = Package(
         .systemLibrary(
             name: "CPCRE2", path: "Shared/CPCRE2", pkgConfig: "libpcre2-8", providers: [.apt(["libpcre2-dev"])]),
         .systemLibrary(name: "CSQLite", path: "Shared/CSQLite", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(
+            name: "CPostgreSQL", path: "Shared/CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
 
         .systemLibrary(name: "CCurl", path: "Shared/CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CZlib", path: "Shared/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
@@ -94,6 +96,7 @@ let package = Package(
             ],
             path: "Shared/MessageBus"
         ),
+        .target(name: "PostgreSQL", dependencies: ["CPostgreSQL"], path: "Shared/PostgreSQL"),
         .target(
             name: "ObjectStore",
             dependencies: [
@@ -256,6 +259,9 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         .testTarget(name: "ProcessKitTests", dependencies: ["ProcessKit"]),
         .testTarget(
             name: "OutboundTests", dependencies: ["Outbound", "TestSupport", "ParseProtocol"],
+            swiftSettings: unoptimised),
+        .testTarget(
+            name: "PostgreSQLTests", dependencies: ["CPostgreSQL", "PostgreSQL", "TestSupport"],
             swiftSettings: unoptimised),
         .testTarget(
             name: "ObjectStoreTests", dependencies: ["ObjectStore", "ParseProtocol"], swiftSettings: unoptimised),

@@ -1,0 +1,30 @@
+/// A value of PostgreSQL, as a parameter or out of a column.
+package enum PostgreSQLValue: Sendable, Hashable {
+    case null
+    case int(Int64)
+    case real(Double)
+    case text(String)
+    /// Text as UTF-8 bytes. Only a parameter: columns give `text`.
+    case utf8([UInt8])
+    case blob([UInt8])
+    /// Only a parameter, sent as 1 or 0, which a boolean as well as a number takes: columns give `int`.
+    case bool(Bool)
+
+    /// The integer; nil for any other type.
+    package var intValue: Int64? { if case .int(let value) = self { value } else { nil } }
+    /// The text; nil for any other type.
+    package var textValue: String? { if case .text(let value) = self { value } else { nil } }
+    /// The bytes; nil for any other type.
+    package var blobValue: [UInt8]? { if case .blob(let value) = self { value } else { nil } }
+    /// Whether it is NULL.
+    package var isNull: Bool { self == .null }
+
+    /// The number, also of an integer; nil for any other type.
+    package var realValue: Double? {
+        switch self {
+        case .int(let value): Double(value)
+        case .real(let value): value
+        default: nil
+        }
+    }
+}
