@@ -144,7 +144,7 @@ extension PostgreSQLStatement {
     func end(_ error: PostgreSQLError?) { (isRunning, failure) = (false, error) }
 
     /// What the server calls that which it did: `INSERT 0 1`.
-    var commandTag: String { result.flatMap { PQcmdStatus($0) }.map { String(cString: $0) } ?? "" }
+    package var commandTag: String { result.flatMap { PQcmdStatus($0) }.map { String(cString: $0) } ?? "" }
 
     /// The next run prepares it anew.
     /// - Parameter isThere: whether the server may still have it.

@@ -218,7 +218,7 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         func open(_ migrations: [Migration]) async throws -> ClassStore {
             let store = try ClassStore(
-                path: folder.appending(path: "analytics.sqlite").path, classes: [], allowClassCreation: false,
+                .file(path: folder.appending(path: "analytics.sqlite").path), classes: [], allowClassCreation: false,
                 allowCustomObjectId: true, migrations: [.serviceKit, Migrations("analytics", migrations)],
                 logger: Logger(label: "test"))
             await withCheckedContinuation { continuation in

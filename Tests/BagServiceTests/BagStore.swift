@@ -25,7 +25,7 @@ final class BagStore: Sendable {
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         store = try ClassStore(
-            path: directory + "/bag.sqlite", classes: plan.classes, allowClassCreation: false,
+            .file(path: directory + "/bag.sqlite"), classes: plan.classes, allowClassCreation: false,
             allowCustomObjectId: false,
             migrations: [plan.migrations], logger: logger)
         rules = try plan.classRules(over: store, in: directory)

@@ -4,11 +4,15 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// A store in a folder of its own that is removed with it.
+/// A store in a folder of its own that is removed with it, or in a schema of its own of the PostgreSQL database that
+/// `SATCHEL_TEST_DATABASE` names.
 final class TestStore: Sendable {
     let store: ClassStore
     let path: String
     private let ownsFolder: Bool
+
+    /// The connection string of the server on which the tests run that are the same for both engines; nil for SQLite.
+    static let server = ProcessInfo.processInfo.environment["SATCHEL_TEST_DATABASE"]
 
     /// - Parameter path: the file of another `TestStore`, to open it a second time.
     init(
@@ -17,10 +21,16 @@ final class TestStore: Sendable {
         startsWriting: Bool = true
     ) async throws {
         ownsFolder = path == nil
-        self.path = path ?? NSTemporaryDirectory() + "store-\(UUID().uuidString)/test.sqlite"
+        let path = path ?? NSTemporaryDirectory() + "store-\(UUID().uuidString)/test.sqlite"
+        self.path = path
         let migrations = schema.isEmpty ? [] : [Migrations("test", [Migration(1, "tables", schema)])]
+        let database = Self.server.map { server in
+            // The name of the folder is the name of the schema.
+            let folder = URL(fileURLWithPath: path).deletingLastPathComponent().lastPathComponent
+            return StoreDatabase.postgresql(PostgreSQLDatabase(connection: server, schema: folder))
+        }
         store = try ClassStore(
-            path: self.path, classes: classes, synchronous: .normal, allowClassCreation: allowClassCreation,
+            database ?? .file(path: path), classes: classes, synchronous: .normal, allowClassCreation: allowClassCreation,
             allowCustomObjectId: allowCustomObjectId, announcement: announcement, migrations: migrations,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         if startsWriting { await becomeWriter() }

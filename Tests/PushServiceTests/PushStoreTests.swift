@@ -17,7 +17,7 @@ import Testing
             var logger = Logger(label: "test")
             logger.logLevel = .critical
             store = try ClassStore(
-                path: directory + "/push.sqlite", classes: pushPlan.classes, allowClassCreation: false,
+                .file(path: directory + "/push.sqlite"), classes: pushPlan.classes, allowClassCreation: false,
                 allowCustomObjectId: false, migrations: [pushPlan.migrations], logger: logger)
             await withCheckedContinuation { started in store.startWriting { started.resume() } }
         }

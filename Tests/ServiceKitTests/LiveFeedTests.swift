@@ -17,7 +17,7 @@ import Testing
 
         init() async throws {
             store = try ClassStore(
-                path: folder + "/live.sqlite", classes: [], synchronous: .normal, allowClassCreation: true,
+                .file(path: folder + "/live.sqlite"), classes: [], synchronous: .normal, allowClassCreation: true,
                 allowCustomObjectId: false, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
             let store = store
             await withCheckedContinuation { continuation in store.startWriting { continuation.resume() } }

@@ -12,6 +12,9 @@ enum Dialect: Sendable, Hashable {
     /// What an INSERT ends with whose row's number is wanted (`StoreStatement.insert`).
     var returningId: String { self == .sqlite ? "" : " RETURNING id" }
 
+    /// What tells the plan of a query.
+    func explaining(_ sql: String) -> String { (self == .sqlite ? "EXPLAIN QUERY PLAN " : "EXPLAIN ") + sql }
+
     /// The condition that two values differ, also where one of them is missing.
     func differ(_ value: String, _ other: String) -> String {
         self == .sqlite ? "\(value) IS NOT \(other)" : "\(value) IS DISTINCT FROM \(other)"

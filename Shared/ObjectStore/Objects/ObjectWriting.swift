@@ -293,7 +293,7 @@ extension StoreTransaction {
             }
             for target in change.added {
                 try connection.execute(
-                    "INSERT OR IGNORE INTO relations(class, key, owner, target) VALUES(?, ?, ?, ?)",
+                    "INSERT INTO relations(class, key, owner, target) VALUES(?, ?, ?, ?) ON CONFLICT DO NOTHING",
                     [.int(info.id), .text(change.key), .text(owner), .text(target)])
             }
         }

@@ -32,8 +32,8 @@ final class PostgreSQLWriter: StoreWriter {
         let connection = try PostgreSQLStoreConnection(target)
         self.connection = connection
         // Processes that start together do this one after the other.
-        _ = try connection.rows("SELECT pg_advisory_lock(\(Self.lock(2)))")
-        defer { _ = try? connection.rows("SELECT pg_advisory_unlock(\(Self.lock(2)))") }
+        _ = try connection.rows("SELECT pg_advisory_lock(\(lock(2)))")
+        defer { _ = try? connection.rows("SELECT pg_advisory_unlock(\(lock(2)))") }
         if let schema = target.schema { try connection.executeOnce("CREATE SCHEMA IF NOT EXISTS \(quoted(schema))") }
         try requireOrderOfBytes(connection)
         try connection.executeOnce(PostgreSQLStoreConnection.ownTables)
@@ -57,8 +57,8 @@ final class PostgreSQLWriter: StoreWriter {
     }
 
     /// A lock of this schema's among those of the database.
-    private static func lock(_ number: Int) -> String {
-        "hashtextextended(current_schema() || ':satchel', \(number))"
+    private func lock(_ number: Int) -> String {
+        "hashtextextended('satchel \((target.schema ?? "").replacing("'", with: "''"))', \(number))"
     }
 
     func ready() {}
@@ -67,7 +67,7 @@ final class PostgreSQLWriter: StoreWriter {
         guard let connection else { throw ParseError.internalError }
         // Before the transaction: it would else see what there was before it had the lock.
         if isRepeated, !isLocked {
-            _ = try connection.rows("SELECT pg_advisory_lock(\(Self.lock(1)))")
+            _ = try connection.rows("SELECT pg_advisory_lock(\(lock(1)))")
             isLocked = true
         }
         try connection.beginWriting()
@@ -85,7 +85,7 @@ final class PostgreSQLWriter: StoreWriter {
         guard isLocked else { return }
         isLocked = false
         // A connection that is gone has no locks.
-        _ = try? connection?.rows("SELECT pg_advisory_unlock(\(Self.lock(1)))")
+        _ = try? connection?.rows("SELECT pg_advisory_unlock(\(lock(1)))")
     }
 
     func answered() {}

@@ -20,10 +20,15 @@ extension ObjectReader {
             let start = try start(of: query, caller)
             guard let compiled = try compiled(query, .find, start, caller) else { return [] }
             let statement = try compiled.prepared(
-                "EXPLAIN QUERY PLAN " + compiled.pageSQL(for: query, connection), connection, caller)
+                connection.dialect.explaining(compiled.pageSQL(for: query, connection)), connection, caller)
             defer { statement.reset() }
             var steps: [SQLRow] = []
-            while try statement.step() { steps.append(SQLRow(names: [], values: (0..<4).map(statement.value))) }
+            while try statement.step() {
+                // A line each in PostgreSQL; in SQLite a number, its parent's, a column without a meaning and the step.
+                let columns = Int32(statement.columnNames.count)
+                let numbers = columns > 1 ? (0..<3).map(statement.value) : [.int(Int64(steps.count)), .int(0), .null]
+                steps.append(SQLRow(names: [], values: numbers + [statement.value(columns - 1)]))
+            }
             return steps
         }
     }

@@ -11,7 +11,7 @@ final class FuzzStore: Sendable {
     init() async throws {
         folder = NSTemporaryDirectory() + "fuzz-\(UUID().uuidString)"
         store = try ClassStore(
-            path: folder + "/fuzz.sqlite", classes: [], synchronous: .normal, allowClassCreation: true,
+            .file(path: folder + "/fuzz.sqlite"), classes: [], synchronous: .normal, allowClassCreation: true,
             allowCustomObjectId: true, logger: Logger(label: "fuzz") { _ in SwiftLogNoOpLogHandler() })
         let store = store
         await withCheckedContinuation { continuation in store.startWriting { continuation.resume() } }

@@ -12,7 +12,7 @@ import Testing
         let folder = NSTemporaryDirectory() + "commit-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let store = try ClassStore(
-            path: folder + "/test.sqlite", classes: [], synchronous: synchronous, allowClassCreation: true,
+            .file(path: folder + "/test.sqlite"), classes: [], synchronous: synchronous, allowClassCreation: true,
             allowCustomObjectId: false, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         await withCheckedContinuation { started in store.startWriting { started.resume() } }
         let found = try await store.write { try $0.rows("PRAGMA synchronous").first?.int(0) }
@@ -32,7 +32,8 @@ import Testing
         for _ in 0..<200 where !isCopied {
             // Asked by name: to open and close the file here would end the store's locks.
             let size = try URL(fileURLWithPath: test.path).resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
-            isCopied = size > 4_000_000
+            // On a busy machine it is copied before the last of them, and what comes then waits for more.
+            isCopied = size > 2_000_000
             if !isCopied { try await Task.sleep(for: .milliseconds(50)) }
         }
         #expect(isCopied)

@@ -22,7 +22,7 @@ import Testing
 
         func store() throws -> ClassStore {
             try ClassStore(
-                path: path, classes: [], allowClassCreation: true, allowCustomObjectId: false,
+                .file(path: path), classes: [], allowClassCreation: true, allowCustomObjectId: false,
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         }
 

@@ -15,7 +15,7 @@ import Testing
 
         func store(_ lists: [Migrations]) throws -> ClassStore {
             try ClassStore(
-                path: path, classes: [], allowClassCreation: true, allowCustomObjectId: false, migrations: lists,
+                .file(path: path), classes: [], allowClassCreation: true, allowCustomObjectId: false, migrations: lists,
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         }
 
