@@ -7,6 +7,7 @@ const { condition, constraint, operationsOf, read, written } = await load('brows
 const { changes, columnsOf, editable, isEditable, kindOf, parse, shown } = await load('browser/types.js');
 const { CursorPages, SPAN, spanStart } = await load('browser/cursor-pages.js');
 const { Deletions } = await load('browser/deletions.js');
+const { Garbage } = await load('browser/garbage.js');
 
 const values = {
   text: 'a.b',
@@ -255,4 +256,57 @@ test('a sign-out keeps everything, a refusal is told', async () => {
   );
   await clock.ring();
   assert.deepEqual(outcomes, ['undone', refusal]);
+});
+
+test('garbage of texts is collected each time when there is much of it', () => {
+  let times = 0;
+  const garbage = new Garbage(() => {
+    times += 1;
+  });
+  const seen = [2000, 2000, 2000, 0, 2000, 100000, 2000].map((texts) => {
+    garbage.add(texts);
+    return times;
+  });
+  assert.deepEqual(seen, [0, 1, 1, 1, 2, 3, 3]);
+});
+
+/** What the page's own way to collect takes and gives back, in an engine with or without `performance.memory`. */
+function roomsTaken(memory, take) {
+  const taken = [];
+  const known = globalThis.ArrayBuffer;
+  Object.defineProperty(performance, 'memory', { value: memory, configurable: true });
+  globalThis.ArrayBuffer = class {
+    constructor(bytes) {
+      taken.push(bytes);
+      take();
+    }
+    transfer(bytes) {
+      taken.push(bytes);
+    }
+  };
+  try {
+    new Garbage().add(10000);
+  } finally {
+    globalThis.ArrayBuffer = known;
+    delete performance.memory;
+  }
+  return taken;
+}
+
+test('to collect takes room and gives it back, in Chromium alone', () => {
+  assert.deepEqual(
+    roomsTaken({}, () => {}),
+    [96 << 20, 0],
+  );
+  assert.deepEqual(
+    roomsTaken(undefined, () => {}),
+    [],
+  );
+});
+
+test('where there is no room nothing is collected', () => {
+  const refuse = () => {
+    throw new RangeError('Array buffer allocation failed');
+  };
+  assert.deepEqual(roomsTaken({}, refuse), [96 << 20]);
 });

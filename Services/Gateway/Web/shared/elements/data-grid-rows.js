@@ -2,6 +2,7 @@
 // dropped and made anew, nor moved in the document before scrolling is over: a browser makes all that it knows of an
 // element anew when that is moved, and the garbage of it is tens of megabytes after some hundred screens.
 
+import { Garbage } from '../browser/garbage.js';
 import { h } from '../dom.js';
 
 /** A value that is being typed: its row is drawn anew when that is over, not when an earlier answer comes. */
@@ -14,6 +15,9 @@ export class GridRows {
   #at;
   #rows = new Map();
   #firstText;
+  #garbage = new Garbage();
+  /** Texts that became others since they were told of as garbage. */
+  #changed = 0;
 
   /**
    * @param columns as of `DataGrid.define`.
@@ -62,6 +66,8 @@ export class GridRows {
       }
     }
     for (const [index, row] of this.#rows) this.#place(row, (index - start) * height);
+    this.#garbage.add(this.#changed);
+    this.#changed = 0;
     return isMoved || this.#rows.size !== known;
   }
 
@@ -130,14 +136,17 @@ export class GridRows {
 
   /** A text in the place of another one, in the node that is there. */
   #write({ element, texts }, at, text) {
-    const known = texts[at];
     const cell = element.children[at];
-    if (!known || cell.firstChild !== known.node || known.node.nextSibling) {
-      cell.textContent = text;
-      texts[at] = text ? { node: cell.firstChild, text } : undefined;
-    } else if (known.text !== text) {
+    const known = texts[at];
+    const isOurs = known ? cell.firstChild === known.node && !known.node.nextSibling : !cell.firstChild;
+    if (isOurs && (known?.text ?? '') === text) return;
+    this.#changed += 1;
+    if (isOurs && known) {
       known.node.data = text;
       known.text = text;
+    } else {
+      cell.textContent = text;
+      texts[at] = text ? { node: cell.firstChild, text } : undefined;
     }
   }
 }
