@@ -110,7 +110,7 @@ enum Dialect: Sendable, Hashable {
 
     /// The condition that a text matches a pattern that is bound (`StoreStatement.bind(_: Regex, at:)`).
     func matches(_ pattern: String, _ value: String) -> String {
-        self == .sqlite ? "satchel_regex(\(pattern),\(value))" : "(\(value)#>>'{}')~\(pattern)::text"
+        self == .sqlite ? "satchel_regex(\(pattern),\(value))" : "((\(value)#>>'{}') COLLATE \"und-x-icu\")~\(pattern)::text"
     }
 
     /// The id in a pointer's value, to be compared with a column `objectId`.
@@ -160,6 +160,9 @@ enum Dialect: Sendable, Hashable {
         guard self == .postgresql, !isNeverMissing else { return value + sign }
         return value + sign + (isDescending ? " NULLS LAST" : " NULLS FIRST")
     }
+
+    /// A value that no row has.
+    var missing: String { self == .sqlite ? "NULL" : "NULL::jsonb" }
 
     /// A value whose type differs from row to row, in SQLite's order of types: true and false are 1 and 0, numbers come
     /// before texts, and those before lists and objects.

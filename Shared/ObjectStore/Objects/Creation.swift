@@ -20,8 +20,7 @@ extension StoreTransaction {
     /// Whether creating this object, or changing one so, fails before it changes anything or not at all, but for a disk
     /// that fails: the class knows every field, and everything is checked before the one statement that can be refused.
     package func changesAtOnce(_ className: String, _ object: JSON) -> Bool {
-        // PostgreSQL gives a whole transaction up for one statement that it refuses.
-        guard connection.dialect == .sqlite, case .object(let fields) = object, let info = schema.classes[className],
+        guard case .object(let fields) = object, let info = schema.classes[className],
             let creation = try? creation(of: info), creation.isPlain
         else { return false }
         return fields.keys.allSatisfy(info.takes)

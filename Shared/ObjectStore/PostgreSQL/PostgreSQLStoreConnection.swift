@@ -28,9 +28,8 @@ final class PostgreSQLStoreConnection: StoreConnection {
     /// Whether nothing can be done on it any more.
     var isBroken: Bool { isClosed || server.isBroken }
 
-    var isInTransaction: Bool { server.isInTransaction && !server.isBroken && !hasFailed }
-    /// A statement failed in a transaction without a savepoint: the server takes nothing more before its end.
-    private var hasFailed = false
+    /// Also one in which a statement failed: a savepoint takes it back.
+    var isInTransaction: Bool { server.isInTransaction && !server.isBroken }
 
     func close() {
         isClosed = true
@@ -43,7 +42,6 @@ final class PostgreSQLStoreConnection: StoreConnection {
         guard !isClosed, server.isBroken else { return }
         server = try Self.translated { () throws(PostgreSQLError) in try PostgreSQLConnection(target) }
         number += 1
-        hasFailed = false
     }
 
     // MARK: Statements
@@ -104,17 +102,13 @@ final class PostgreSQLStoreConnection: StoreConnection {
     /// - Parameter mode: what stands behind BEGIN.
     func begin(_ mode: String) throws {
         try revive()
-        hasFailed = false
         try run { () throws(PostgreSQLError) in try server.begin(mode) }
     }
 
     /// Commits, with all that is queued.
     func commit() throws { try run { () throws(PostgreSQLError) in try server.commit() } }
 
-    func rollback() throws {
-        hasFailed = false
-        try run { () throws(PostgreSQLError) in try server.rollback() }
-    }
+    func rollback() throws { try run { () throws(PostgreSQLError) in try server.rollback() } }
 
     /// Queues a statement whose result nobody needs.
     func enqueue(_ sql: String) throws { try run { () throws(PostgreSQLError) in try server.enqueue(sql) } }
@@ -135,14 +129,7 @@ final class PostgreSQLStoreConnection: StoreConnection {
     private static let timedOut = "57014"
 
     /// Runs something on the server, whose failures are the store's.
-    func run<T>(_ body: () throws(PostgreSQLError) -> T) throws -> T {
-        do {
-            return try Self.translated(body)
-        } catch {
-            if server.isInTransaction { hasFailed = true }
-            throw error
-        }
-    }
+    func run<T>(_ body: () throws(PostgreSQLError) -> T) throws -> T { try Self.translated(body) }
 
     private static func translated<T>(_ body: () throws(PostgreSQLError) -> T) throws -> T {
         do {
@@ -164,7 +151,4 @@ final class PostgreSQLStoreConnection: StoreConnection {
         guard statement.changesRows else { return }
         totalChanges += Int64(changes)
     }
-
-    /// The failed part of the transaction is undone; what comes next is taken again.
-    func rolledBackToSavepoint() { hasFailed = false }
 }

@@ -13,8 +13,6 @@ final class PostgreSQLStoreStatement: StoreStatement {
 
     private enum Kind {
         case plain
-        /// It takes back what failed.
-        case rollbackToSavepoint
         case commit, rollback
         /// Its answer says nothing, so that it goes to the server with what follows.
         case quiet
@@ -27,7 +25,6 @@ final class PostgreSQLStoreStatement: StoreStatement {
             switch sql.prefix(12).uppercased() {
             case "COMMIT": .commit
             case "ROLLBACK": .rollback
-            case let start where start.hasPrefix("ROLLBACK TO"): .rollbackToSavepoint
             case let start where start.hasPrefix("SAVEPOINT") || start.hasPrefix("RELEASE"): .quiet
             default: .plain
             }
@@ -52,11 +49,6 @@ final class PostgreSQLStoreStatement: StoreStatement {
             return false
         case .quiet:
             try connection.enqueue(sql)
-            return false
-        case .rollbackToSavepoint:
-            let statement = try current()
-            connection.rolledBackToSavepoint()
-            _ = try connection.run { () throws(PostgreSQLError) in try statement.step() }
             return false
         case .plain:
             let statement = try current()

@@ -109,7 +109,7 @@ struct QueryCursor: Equatable {
                 bound = term.isDescending ? "\(name) IS NULL" : "TRUE"
                 continue
             }
-            let mark = term.mark(of: value, &compiler)
+            let mark = try term.mark(of: value, &compiler)
             let beyond =
                 term.isDescending
                 ? "\(name)<\(mark)\(term.isNeverMissing ? "" : " OR \(name) IS NULL")" : "\(name)>\(mark)"
@@ -130,10 +130,16 @@ extension QueryOrder.Term {
     var column: String { value.replacing("o.", with: "", maxReplacements: 1) }
 
     /// A value of the order as its cursor has it, bound.
-    fileprivate func mark(of value: SQLValue, _ compiler: inout ConditionCompiler) -> String {
+    /// - Throws: `.invalidQuery` (102) for what no cursor has.
+    fileprivate func mark(of value: SQLValue, _ compiler: inout ConditionCompiler) throws -> String {
         guard dialect == .postgresql else { return compiler.bind(value) }
-        if case .int = value { return compiler.bind(value, as: .integer) }
-        return compiler.bind(value, as: isNeverMissing ? .text : .json)
+        switch value {
+        case .int where isNeverMissing: return compiler.bind(value, as: .integer)
+        case .text(let text) where !isNeverMissing && (try? JSON(parsing: text)) != nil:
+            return compiler.bind(value, as: .json)
+        case .text where self.value == "o.objectId": return compiler.bind(value, as: .text)
+        default: throw QueryCursor.invalid
+        }
     }
 
     /// True for the columns that every object has.

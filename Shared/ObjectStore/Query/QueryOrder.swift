@@ -54,7 +54,7 @@ struct QueryOrder {
             if let value = QueryOrder.value(place) {
                 terms.append(Term(value: value, isDescending: isDescending, dialect: dialect))
             } else if isComplete {
-                terms.append(Term(value: "NULL", isDescending: isDescending, dialect: dialect))
+                terms.append(Term(value: dialect.missing, isDescending: isDescending, dialect: dialect))
             }
         }
     }
