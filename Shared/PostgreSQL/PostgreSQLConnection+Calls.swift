@@ -16,6 +16,7 @@ extension PostgreSQLConnection {
     /// Runs `body` with a deadline: what runs then is cancelled and fails with `isTimedOut`, as does what comes after.
     /// A deadline around it that is earlier stays. The connection is usable afterwards, unless the server does not end
     /// the statement within three seconds (`isBroken`).
+    @discardableResult
     package func limited<T>(to limit: Duration, _ body: () throws -> T) throws -> T {
         let outer = session.wire.deadline
         let own = ContinuousClock.now + limit

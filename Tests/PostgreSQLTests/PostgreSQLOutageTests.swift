@@ -1,0 +1,133 @@
+import Foundation
+import PostgreSQL
+import TestSupport
+import Testing
+
+/// Servers that are slow, stand still or end, and connections that hear of it.
+@Suite struct PostgreSQLOutageTests {
+    @Test func aDeadlineEndsAStatementAndNotTheConnection() async throws {
+        let connection = try await Connections.shared()
+        let start = ContinuousClock.now
+        let error = failure {
+            try connection.limited(to: .milliseconds(200)) { try connection.execute("SELECT pg_sleep(60)") }
+        }
+        #expect(error?.isTimedOut == true)
+        #expect(error?.isCancelled == true)
+        #expect(error?.isConnectionLost == false)
+        #expect(ContinuousClock.now - start < .seconds(20))
+        #expect(try connection.rows("SELECT 1") == [[.int(1)]])
+    }
+
+    @Test func aDeadlineEndsAScriptAndWhatIsQueued() async throws {
+        let connection = try await Connections.shared()
+        let scripted = failure {
+            try connection.limited(to: .milliseconds(200)) { try connection.execute(script: "SELECT pg_sleep(60)") }
+        }
+        #expect(scripted?.isTimedOut == true)
+        try connection.begin()
+        let queued = failure {
+            try connection.limited(to: .milliseconds(200)) {
+                try connection.enqueue("SELECT pg_sleep(60)")
+                try connection.execute("SELECT 2")
+            }
+        }
+        #expect(queued?.isTimedOut == true)
+        try connection.rollback()
+        #expect(try connection.rows("SELECT 1") == [[.int(1)]])
+    }
+
+    @Test func aDeadlineThatIsOverSendsNothing() async throws {
+        let connection = try await Connections.shared()
+        let before = connection.roundTrips
+        let error = failure {
+            try connection.limited(to: .zero) {
+                try connection.limited(to: .seconds(60)) { try connection.execute("SELECT 1") }
+            }
+        }
+        #expect(error?.isTimedOut == true)
+        #expect(connection.roundTrips == before)
+        #expect(try connection.rows("SELECT 1") == [[.int(1)]])
+    }
+
+    /// It cannot be asked to end a statement either.
+    @Test func aServerThatStandsStillKeepsNobody() async throws {
+        let connection = try await Connections.shared()
+        let process = connection.serverProcess
+        #expect(process > 0)
+        #expect(kill(process, SIGSTOP) == 0)
+        defer { kill(process, SIGCONT) }
+        let start = ContinuousClock.now
+        let error = failure {
+            try connection.limited(to: .milliseconds(200)) { try connection.execute("SELECT 1") }
+        }
+        #expect(error?.isTimedOut == true)
+        #expect(connection.isBroken)
+        #expect(ContinuousClock.now - start < .seconds(30))
+    }
+
+    @Test func anotherThreadEndsAStatement() async throws {
+        let connection = try await Connections.shared()
+        let canceller = connection.canceller
+        Thread.detachNewThread {
+            // It may come before the statement, which it then does not meet.
+            for _ in 0..<100 {
+                canceller.cancel()
+                usleep(50_000)
+            }
+        }
+        let error = failure { while true { try connection.execute("SELECT pg_sleep(60)") } }
+        #expect(error?.isCancelled == true)
+        #expect(error?.isTimedOut == false)
+        #expect(!connection.isBroken)
+    }
+
+    @Test func aConnectionThatTheServerEndsIsLost() async throws {
+        let (connection, other) = try await Connections.pair()
+        #expect(try connection.rows("SELECT 1") == [[.int(1)]])
+        let ended = try other.rows("SELECT pg_terminate_backend($1, 10000)", [.int(Int64(connection.serverProcess))])
+        #expect(ended == [[.int(1)]])
+        try connection.enqueue("SELECT 2")
+        let error = failure { try connection.execute("SELECT 3") }
+        #expect(error?.isConnectionLost == true)
+        #expect(connection.isBroken)
+        #expect(!connection.isInTransaction)
+        #expect(failure { try connection.execute("SELECT 4") }?.isConnectionLost == true)
+    }
+
+    @Test func aConnectionThatEndsItselfInAPipelineIsLost() async throws {
+        let connection = try await Connections.shared()
+        try connection.enqueue("SELECT pg_terminate_backend(pg_backend_pid())")
+        let statement = try connection.statement("SELECT 1")
+        try statement.send()
+        let error = failure { _ = try statement.step() }
+        #expect(error?.isConnectionLost == true)
+        #expect(error?.state == "57P01")
+    }
+
+    @Test func aServerThatIsKilledIsLostAndComesBack() async throws {
+        try await PostgreSQLServer.with { server in
+            let target = PostgreSQLTarget(try await server.newDatabase(), connectSeconds: 2)
+            let connection = try PostgreSQLConnection(target)
+            try connection.execute("CREATE TABLE kept(a bigint)")
+            let listener = try PostgreSQLConnection(target)
+            try listener.execute("LISTEN news")
+            try await server.kill()
+            let error = failure { try connection.execute("SELECT pg_sleep(60)") }
+            #expect(error?.isConnectionLost == true)
+            let unheard = failure { while true { _ = try listener.notifications(waiting: .seconds(5)) } }
+            #expect(unheard?.isConnectionLost == true)
+            let refused = failure { _ = try PostgreSQLConnection(target) }
+            #expect(refused?.isConnectionLost == true)
+            try await server.resume()
+            #expect(try PostgreSQLConnection(target).rows("SELECT count(*) FROM kept") == [[.int(0)]])
+        }
+    }
+
+    @Test func theNextHostIsTakenWhenTheFirstIsDown() async throws {
+        let server = try await PostgreSQLServer.shared
+        let string = server.connection(to: "postgres").replacing("host=", with: "host=/tmp/nowhere,")
+        let connection = try PostgreSQLConnection(
+            PostgreSQLTarget(string + "&target_session_attrs=read-write", connectSeconds: 2))
+        #expect(try connection.rows("SELECT 1") == [[.int(1)]])
+    }
+}

@@ -1,0 +1,162 @@
+import PostgreSQL
+import TestSupport
+import Testing
+
+/// Statements that go to the server together, and what becomes of the others when one fails.
+@Suite struct PostgreSQLPipelineTests {
+    private func connection() async throws -> PostgreSQLConnection {
+        let connection = try await Connections.shared()
+        try connection.execute("CREATE TEMP TABLE kept(id bigint PRIMARY KEY, name text)")
+        return connection
+    }
+
+    private func insert(_ id: Int64, _ connection: PostgreSQLConnection) throws {
+        try connection.enqueue("INSERT INTO kept VALUES ($1, $2)", [.int(id), .text("name \(id)")])
+    }
+
+    private func count(_ connection: PostgreSQLConnection) throws -> Int64? {
+        try connection.rows("SELECT count(*) FROM kept").first?.first?.intValue
+    }
+
+    @Test func aTransactionOfAHundredInsertsIsOneRoundTrip() async throws {
+        let connection = try await connection()
+        let before = connection.roundTrips
+        try connection.begin()
+        for id in 0..<100 { try insert(Int64(id), connection) }
+        #expect(connection.roundTrips == before)
+        #expect(connection.isInTransaction)
+        try connection.commit()
+        #expect(connection.roundTrips == before + 1)
+        #expect(!connection.isInTransaction)
+        #expect(try count(connection) == 100)
+    }
+
+    @Test func moreThanFitIntoMemoryAreStillOneTransaction() async throws {
+        let connection = try await connection()
+        for id in 0..<3000 { try insert(Int64(id), connection) }
+        #expect(failure { try connection.execute("SELECT 1 / 0") }?.state == "22012")
+        #expect(try count(connection) == 0)
+        for id in 0..<3000 { try insert(Int64(id), connection) }
+        try connection.settle()
+        #expect(try count(connection) == 3000)
+    }
+
+    @Test func aFailureIsToldWhereAResultIsAskedFor() async throws {
+        let connection = try await connection()
+        try insert(1, connection)
+        try insert(1, connection)
+        try insert(2, connection)
+        let error = failure { _ = try count(connection) }
+        #expect(error?.isUniqueViolation == true)
+        #expect(error?.constraint == "kept_pkey")
+        // Told once, and nothing of the group is kept.
+        #expect(try count(connection) == 0)
+    }
+
+    @Test func aFailureInATransactionFailsItAsAWhole() async throws {
+        let connection = try await connection()
+        try connection.begin()
+        try insert(1, connection)
+        try insert(1, connection)
+        #expect(failure { try connection.settle() }?.isUniqueViolation == true)
+        #expect(connection.isInTransaction)
+        #expect(failure { _ = try count(connection) }?.state == "25P02")
+        #expect(failure { try connection.commit() }?.state == "25P02")
+        #expect(!connection.isInTransaction)
+        #expect(try count(connection) == 0)
+    }
+
+    @Test func aStatementThatWasNeverPreparedBecauseOfAFailureIsPreparedLater() async throws {
+        let connection = try await connection()
+        try connection.enqueue("SELECT 1 / $1::bigint", [.int(0)])
+        #expect(failure { try connection.execute("SELECT 'behind it'") }?.state == "22012")
+        #expect(try connection.rows("SELECT 'behind it'") == [[.text("behind it")]])
+    }
+
+    @Test func resultsComeInTheOrderOfTheirStatements() async throws {
+        let connection = try await connection()
+        let statements = try (1...5).map { try connection.statement("SELECT \($0), $1::text") }
+        let before = connection.roundTrips
+        for statement in statements {
+            try statement.bind("x", at: 1)
+            try statement.send()
+        }
+        // Asked for in another order.
+        for (index, statement) in statements.enumerated().reversed() {
+            let hasRow = try statement.step()
+            #expect(hasRow)
+            #expect(statement.int(0) == Int64(index + 1))
+        }
+        #expect(connection.roundTrips == before + 1)
+    }
+
+    @Test func whatStandsBehindAFailureFailsWithIt() async throws {
+        let connection = try await connection()
+        let (good, bad, late) = (
+            try connection.statement("SELECT 1"), try connection.statement("SELECT 1 / 0"),
+            try connection.statement("SELECT 2")
+        )
+        for statement in [good, bad, late] { try statement.send() }
+        let hasRow = try good.step()
+        #expect(hasRow)
+        #expect(failure { _ = try bad.step() }?.state == "22012")
+        #expect(failure { _ = try late.step() }?.state == "22012")
+        #expect(try connection.rows("SELECT 3") == [[.int(3)]])
+    }
+
+    @Test func aBatchTellsWhatEachChanged() async throws {
+        let connection = try await connection()
+        let before = connection.roundTrips
+        let counts = try connection.execute(batch: [
+            ("INSERT INTO kept VALUES ($1, 'a')", [.int(1)]), ("INSERT INTO kept VALUES ($1, 'a')", [.int(2)]),
+            ("UPDATE kept SET name = $1", [.text("b")]), ("DELETE FROM kept WHERE id > $1", [.int(5)]),
+        ])
+        #expect(counts == [1, 1, 2, 0])
+        #expect(connection.roundTrips == before + 1)
+    }
+
+    @Test func rollbackUndoesWhatIsOnlyQueued() async throws {
+        let connection = try await connection()
+        try insert(1, connection)
+        try connection.rollback()
+        #expect(!connection.isInTransaction)
+        try connection.begin()
+        try insert(2, connection)
+        try insert(2, connection)
+        try connection.rollback()
+        #expect(!connection.isInTransaction)
+        try connection.begin()
+        try insert(3, connection)
+        #expect(failure { try connection.execute("SELECT 1 / 0") } != nil)
+        try connection.rollback()
+        #expect(try count(connection) == 0)
+    }
+
+    @Test func aConstraintThatIsCheckedAtTheEndFailsTheEnd() async throws {
+        let connection = try await Connections.shared()
+        try connection.execute("CREATE TEMP TABLE kept(id bigint UNIQUE DEFERRABLE INITIALLY DEFERRED)")
+        try connection.enqueue("INSERT INTO kept VALUES (1), (1)")
+        #expect(failure { try connection.settle() }?.isUniqueViolation == true)
+        #expect(failure { try connection.execute("INSERT INTO kept VALUES (2), (2)") }?.isUniqueViolation == true)
+        try connection.begin()
+        try connection.execute("INSERT INTO kept VALUES (3), (3)")
+        #expect(failure { try connection.commit() }?.isUniqueViolation == true)
+        #expect(try connection.rows("SELECT count(*) FROM kept") == [[.int(0)]])
+    }
+
+    /// Both sides have more to send than fits into the socket.
+    @Test func largeValuesInBothDirectionsDoNotBlock() async throws {
+        let connection = try await connection()
+        let text = String(repeating: "x", count: 1_000_000)
+        let statements = try (0..<20).map { try connection.statement("SELECT $1::text, \($0)") }
+        for statement in statements {
+            try statement.bind(text, at: 1)
+            try statement.send()
+        }
+        for statement in statements {
+            let hasRow = try statement.step()
+            #expect(hasRow)
+            #expect(statement.bytes(0).count == 1_000_000)
+        }
+    }
+}
