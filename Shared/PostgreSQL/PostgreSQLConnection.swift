@@ -1,7 +1,7 @@
 import CPostgreSQL
 
-/// One connection to a PostgreSQL server with its cached statements, used by one thread at a time. Its calls block until
-/// the server has answered or the deadline is over.
+/// One connection to a PostgreSQL server with its cached statements, used by one thread at a time. Its calls block
+/// until the server has answered or the deadline is over.
 ///
 /// What is only queued (`enqueue`, `PostgreSQLStatement.send`) goes to the server together with the next thing that is
 /// waited for, in one round trip. Without a BEGIN such a group is one transaction.

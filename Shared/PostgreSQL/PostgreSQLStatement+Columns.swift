@@ -32,7 +32,8 @@ extension PostgreSQLStatement {
 
     package func text(_ column: Int32) -> String { String(decoding: bytes(column), as: UTF8.self) }
 
-    /// The integer; of a boolean 1 or 0, of another number what is before its point, as far as it fits, and otherwise 0.
+    /// The integer; of a boolean 1 or 0, of another number what is before its point, as far as it fits, and otherwise
+    /// 0.
     package func int(_ column: Int32) -> Int64 {
         let bytes = bytes(column)
         if let value = Digits.integer(bytes) { return value }

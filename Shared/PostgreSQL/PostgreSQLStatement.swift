@@ -6,8 +6,8 @@ import CPostgreSQL
 /// stays bound until something else is.
 package final class PostgreSQLStatement {
     package let sql: String
-    /// Whether rows are taken as they come, for a result that is not to be in memory as a whole. Nothing else should run
-    /// on the connection until the last row: what is left of them would be taken into memory before.
+    /// Whether rows are taken as they come, for a result that is not to be in memory as a whole. Nothing else should
+    /// run on the connection until the last row: what is left of them would be taken into memory before.
     package var streams = false
     /// Rows that the last run inserted, changed, removed or gave.
     package private(set) var affectedRows = 0
@@ -33,7 +33,7 @@ package final class PostgreSQLStatement {
     private(set) var result: OpaquePointer?
     private(set) var row: Int32 = -1
     /// Results behind it.
-    private var waiting: [OpaquePointer] = []
+    private var waiting: ArraySlice<OpaquePointer> = []
 
     init(_ sql: String, _ session: Session) {
         self.sql = sql
@@ -91,10 +91,10 @@ package final class PostgreSQLStatement {
                 row += 1
                 return true
             }
-            guard !waiting.isEmpty else { return false }
+            guard let next = waiting.popFirst() else { return false }
             // The last one stays, for the names of its columns.
             if let result { PQclear(result) }
-            (result, row) = (waiting.removeFirst(), -1)
+            (result, row) = (next, -1)
         }
     }
 
@@ -114,7 +114,8 @@ package final class PostgreSQLStatement {
         try session.send(self, run: nil)
     }
 
-    /// Drops what is left of the result. What is bound stays bound.
+    /// Drops what is left of the result. What is bound stays bound. Rows of a stream that are still to come are read
+    /// and dropped with the answer to what is asked next.
     package func reset() {
         clear()
         (hasBegun, isRunning, failure) = (false, false, nil)

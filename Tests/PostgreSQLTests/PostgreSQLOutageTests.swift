@@ -36,6 +36,15 @@ import Testing
         #expect(try connection.rows("SELECT 1") == [[.int(1)]])
     }
 
+    @Test func aDeadlineEndsAnAnswerThatKeepsComing() async throws {
+        let connection = try await Connections.shared()
+        let statement = try connection.statement("SELECT i FROM generate_series(1, 100000000000) i")
+        statement.streams = true
+        let error = failure { try connection.limited(to: .milliseconds(200)) { while try statement.step() {} } }
+        #expect(error?.isTimedOut == true)
+        #expect(try connection.rows("SELECT 1") == [[.int(1)]])
+    }
+
     @Test func aDeadlineThatIsOverSendsNothing() async throws {
         let connection = try await Connections.shared()
         let before = connection.roundTrips

@@ -144,6 +144,48 @@ import Testing
         #expect(try connection.rows("SELECT count(*) FROM kept") == [[.int(0)]])
     }
 
+    /// Groups of random statements, of which some fail, beside a set of what must be there afterwards.
+    @Test(arguments: 1...40)
+    func groupsAreAllOrNothing(seed: UInt64) async throws {
+        var generator = Seeded(seed)
+        let connection = try await connection()
+        var kept: Set<Int64> = []
+        for _ in 0..<20 {
+            let ids = (0..<Int.random(in: 1...8, using: &generator)).map { _ in
+                Int64.random(in: 0..<100, using: &generator)
+            }
+            let isTransaction = Bool.random(using: &generator)
+            let isUndone = Bool.random(using: &generator)
+            let error = failure {
+                if isTransaction { try connection.begin() }
+                for id in ids { try add(id, connection, &generator) }
+                if isUndone {
+                    try connection.rollback()
+                } else if isTransaction {
+                    try connection.commit()
+                } else {
+                    try connection.settle()
+                }
+            }
+            let isUnique = Set(ids).count == ids.count && kept.isDisjoint(with: ids)
+            // A failure that was only queued is undone without a word.
+            #expect(error?.isUniqueViolation == (isUndone || isUnique ? nil : true))
+            try connection.rollback()
+            if isUnique, !isUndone { kept.formUnion(ids) }
+            let found = try connection.rows("SELECT id FROM kept").compactMap { $0.first?.intValue }
+            #expect(Set(found) == kept)
+            #expect(!connection.isInTransaction)
+        }
+    }
+
+    /// Queues an insertion, with or without a wish to see what it gives.
+    private func add(_ id: Int64, _ connection: PostgreSQLConnection, _ generator: inout Seeded) throws {
+        guard Bool.random(using: &generator) else { return try insert(id, connection) }
+        let statement = try connection.statement("INSERT INTO kept VALUES ($1, 'sent') RETURNING id")
+        try statement.bind(id, at: 1)
+        try statement.send()
+    }
+
     /// Both sides have more to send than fits into the socket.
     @Test func largeValuesInBothDirectionsDoNotBlock() async throws {
         let connection = try await connection()

@@ -53,8 +53,8 @@ package final class PostgreSQLServer: Sendable {
         keeper = try Keeper(program: Self.program, arguments: [folder], environment: [:], output: folder + "/log")
     }
 
-    /// A server that shall run does: the file `run` says so. It refuses to be root. One that is killed leaves a piece of
-    /// shared memory, whose number is in its file.
+    /// A server that shall run does: the file `run` says so. It refuses to be root. One that is killed leaves a piece
+    /// of shared memory, whose number is in its file.
     private static let program = """
         folder=$1 as=()
         if ((EUID == 0)); then
@@ -100,7 +100,8 @@ package final class PostgreSQLServer: Sendable {
         return connection(to: name)
     }
 
-    /// Runs SQL as the superuser, past what is tested, and returns what it gives: `|` between columns, a line for a row.
+    /// Runs SQL as the superuser, past what is tested, and returns what it gives: `|` between columns, a line for a
+    /// row.
     package func run(_ sql: String, database: String = "postgres") async throws -> String {
         try await Command.run(
             ["psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-h", folder, "-U", "postgres", "-d", database, "-c", sql])

@@ -36,6 +36,7 @@ extension Session {
             switch PQresultStatus(result) {
             case PGRES_PIPELINE_SYNC:
                 expected.removeFirst()
+                unsettled = unsettled ?? failure
                 failure = nil
                 return
             case PGRES_FATAL_ERROR:

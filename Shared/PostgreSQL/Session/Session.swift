@@ -15,6 +15,8 @@ final class Session {
     var failure: PostgreSQLError?
     /// A failure of something that nobody waited for, until somebody asks for a result.
     var untold: PostgreSQLError?
+    /// The first failure of what the last `settle` waited for, told or not.
+    var unsettled: PostgreSQLError?
     /// Names of prepared statements that nobody has any more.
     private var forgotten: [String] = []
     private var names = 0
@@ -120,15 +122,15 @@ extension Session {
         roundTrips += 1
         while !expected.isEmpty { try takeNext() }
         // The server would pass over what follows.
-        guard let failure else { return }
-        try settle()
-        throw failure
+        if failure != nil { try settle() }
     }
 
     /// Waits until all is answered that was sent.
-    /// - Throws: a failure of what nobody waits for.
+    /// - Throws: the first failure of it.
     func settle() throws(PostgreSQLError) {
+        unsettled = nil
         try receive { false }
+        if let unsettled { throw unsettled }
     }
 
     /// Waits until all is answered, or until `isEnough`.

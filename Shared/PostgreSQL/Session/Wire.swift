@@ -94,6 +94,7 @@ extension Wire {
     /// Sends what is left and waits for more, until the deadline.
     /// - Returns: false when the connection is at its end.
     private func waits(_ handle: OpaquePointer) throws(PostgreSQLError) -> Bool {
+        try expire()
         // Nothing is made of a failure: the reason is in what can still be read.
         let isSending = PQflush(handle) == 1
         var descriptor = pollfd(
@@ -101,7 +102,7 @@ extension Wire {
         guard descriptor.fd >= 0 else { return false }
         let count = poll(&descriptor, 1, milliseconds)
         if count == 0 {
-            try expire()
+            askAgain()
             return true
         }
         if count < 0, errno == EINTR { return true }
@@ -126,19 +127,20 @@ extension Wire {
         return left <= 0 ? 0 : Int32(min(left.rounded(.up), 1e9))
     }
 
+    /// Does what is due about a deadline, also while answers keep coming.
     private func expire() throws(PostgreSQLError) {
-        let now = ContinuousClock.now
+        guard let deadline, deadline <= .now else { return }
         guard let expiry else {
-            // The wait may have been shorter than the time that is left.
-            guard let deadline, deadline <= now else { return }
-            self.expiry = Expiry(attempt: CancelAttempt(canceller), giveUp: now + Self.grace)
+            self.expiry = Expiry(attempt: CancelAttempt(canceller), giveUp: .now + Self.grace)
             return
         }
-        if now >= expiry.giveUp {
-            close()
-            throw .timedOut
-        }
-        if expiry.attempt.hasEnded { self.expiry?.attempt = CancelAttempt(canceller) }
+        guard expiry.giveUp <= .now else { return }
+        close()
+        throw .timedOut
+    }
+
+    private func askAgain() {
+        if let expiry, expiry.attempt.hasEnded { self.expiry?.attempt = CancelAttempt(canceller) }
     }
 
     /// Whether what runs was cancelled because of the deadline.

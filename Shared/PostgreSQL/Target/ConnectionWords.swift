@@ -4,8 +4,8 @@ import CPostgreSQL
 struct ConnectionWords {
     private var secrets: [String] = []
 
-    /// - Throws: `PostgreSQLError` for a string that libpq does not take, or in which a part of a password stands in the
-    ///   place of a host, a port or a database. It says nothing of what is in it, as libpq's own words would.
+    /// - Throws: `PostgreSQLError` for a string that libpq does not take, or in which a part of a password stands in
+    ///   the place of a host, a port or a database. It says nothing of what is in it, as libpq's own words would.
     init(_ connection: String) throws(PostgreSQLError) {
         let options = Self.options(of: connection)
         guard let options else {

@@ -25,8 +25,8 @@ package struct PostgreSQLTarget: Sendable {
         self.settings = settings
     }
 
-    /// What libpq takes where the connection string says nothing: a host that vanished is noticed within 25 seconds, and
-    /// nobody looks for Kerberos.
+    /// What libpq takes where the connection string says nothing: a host that vanished is noticed within 25 seconds,
+    /// and nobody looks for Kerberos.
     static let defaults = [
         ("connect_timeout", "5"), ("keepalives", "1"), ("keepalives_idle", "10"), ("keepalives_interval", "5"),
         ("keepalives_count", "3"), ("tcp_user_timeout", "25000"), ("gssencmode", "disable"),
