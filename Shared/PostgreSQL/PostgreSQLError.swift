@@ -12,8 +12,9 @@ package struct PostgreSQLError: Error, Sendable, Hashable, CustomStringConvertib
     package let constraint: String?
     /// Whether the caller's deadline was over (`PostgreSQLConnection.limited`).
     package let isTimedOut: Bool
-    /// Whether a prepared statement is no longer what it was. The next run prepares it anew.
-    let isStale: Bool
+    /// A prepared statement is no longer what it was, since a table was changed. The next run prepares it anew: outside
+    /// of a transaction that was tried already, within one the whole of it may be run again.
+    package let isStale: Bool
 
     package init(
         state: String, message: String, constraint: String? = nil, isTimedOut: Bool = false, isStale: Bool = false

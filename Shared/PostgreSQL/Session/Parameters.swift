@@ -55,13 +55,16 @@ struct Parameters {
         slots[Int(number) - 1].bytes.append(contentsOf: bytes)
     }
 
+    /// The bytes of what is bound.
+    var byteCount: Int { slots.reduce(0) { $0 + $1.bytes.count } }
+
     /// Queues a run of the statement of that name; libpq copies what is bound.
     /// - Returns: whether it took it.
     func send(_ name: String, _ handle: OpaquePointer) -> Bool {
         // libpq wants every value to be in memory at once. Of an empty blob too it wants an address.
         var memory: [UInt8] = [0]
         var starts: [Int] = []
-        memory.reserveCapacity(slots.reduce(1) { $0 + $1.bytes.count })
+        memory.reserveCapacity(byteCount + 2)
         for slot in slots {
             starts.append(memory.count)
             memory += slot.bytes

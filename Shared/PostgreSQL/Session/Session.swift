@@ -23,8 +23,11 @@ final class Session {
     /// The number of times that the server was waited for.
     var roundTrips = 0
 
-    /// Runs that may wait for their answers in memory.
-    private static let unansweredMax = 1024
+    /// Bytes of what was queued since the server was last waited for.
+    private var queuedBytes = 0
+
+    /// Runs that may wait for their answers in memory, and the bytes of their values: 4 MiB.
+    private static let (unansweredMax, queuedBytesMax) = (1024, 4_194_304)
 
     init(_ target: PostgreSQLTarget) throws(PostgreSQLError) {
         wire = try Wire(target)
@@ -73,11 +76,12 @@ extension Session {
     func send(_ statement: PostgreSQLStatement, run: Int?, _ tally: Tally? = nil) throws(PostgreSQLError) {
         let handle = try wire.open()
         try wire.checkDeadline()
-        if expected.count >= Self.unansweredMax { try flush(handle) }
+        if expected.count >= Self.unansweredMax || queuedBytes >= Self.queuedBytesMax { try flush(handle) }
         removeForgotten(handle)
         isSynced = false
         if !statement.isPrepared { try prepare(statement, handle) }
         guard statement.parameters.send(statement.name, handle) else { throw notSent() }
+        queuedBytes += statement.parameters.byteCount
         expected.append(.execution(statement, run: run, tally))
     }
 
@@ -108,18 +112,23 @@ extension Session {
         return close(wire.isUsable ? .outOfStep(problem) : .lost(problem))
     }
 
+    private func waited() {
+        roundTrips += 1
+        queuedBytes = 0
+    }
+
     /// Ends what is one transaction without a BEGIN.
     private func sync() throws(PostgreSQLError) {
         guard PQpipelineSync(try wire.open()) == 1 else { throw notSent() }
         expected.append(.sync)
         isSynced = true
-        roundTrips += 1
+        waited()
     }
 
     /// Lets the server answer what is queued, without an end of what is one transaction.
     private func flush(_ handle: OpaquePointer) throws(PostgreSQLError) {
         guard PQsendFlushRequest(handle) == 1 else { throw notSent() }
-        roundTrips += 1
+        waited()
         while !expected.isEmpty { try takeNext() }
         // The server would pass over what follows.
         if failure != nil { try settle() }
