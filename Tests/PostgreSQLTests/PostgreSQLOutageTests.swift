@@ -139,4 +139,12 @@ import Testing
             PostgreSQLTarget(string + "&target_session_attrs=read-write", connectSeconds: 2))
         #expect(try connection.rows("SELECT 1") == [[.int(1)]])
     }
+
+    @Test func theNextHostIsTakenWhenTheFirstSaysNothing() async throws {
+        let silent = try ScriptedServer()
+        let string = try await PostgreSQLServer.shared.connection(to: "postgres")
+            .replacing("host=", with: "host=\(silent.folder),")
+        let connection = try PostgreSQLConnection(PostgreSQLTarget(string, connectSeconds: 2))
+        #expect(try connection.rows("SELECT 1") == [[.int(1)]])
+    }
 }
